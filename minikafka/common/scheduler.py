@@ -1,0 +1,166 @@
+"""Background work, given in and never taken: a log hands each task to its `Scheduler`.
+
+The tasks of a log are flushing after a roll ("flush-log"), deleting renamed files ("delete-file"), expiring producers
+("PeriodicProducerExpirationCheck") and writing the leader epoch checkpoint. With the manual pair (`ManualTime`,
+`ManualScheduler`) nothing runs until the clock moves or `run_due_tasks` is called.
+
+Kafka: `org.apache.kafka.server.util.Scheduler`, `KafkaScheduler`, `MockScheduler`.
+"""
+
+import heapq
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
+
+
+class ScheduledTask:
+    """A task that waits for its time; `cancel` takes it back. Kafka: `java.util.concurrent.ScheduledFuture`."""
+
+    def __init__(self, name: str, task: Callable[[], None], due_ms: int, period_ms: int):
+        self.name = name
+        self.task = task
+        self.due_ms = due_ms
+        self.period_ms = period_ms
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        """Never run the task (again)."""
+        self.cancelled = True
+
+    @property
+    def periodic(self) -> bool:
+        """True when the task runs again and again. Kafka: `MockScheduler.MockTask.periodic`."""
+        return self.period_ms >= 0
+
+
+class ManualScheduler:
+    """Runs due tasks in the caller's thread when the clock moves, ordered by due time, then by order of scheduling.
+
+    A task with delay 0 waits for the next move too (or for `run_due_tasks`): a log that schedules work inside its lock
+    never sees it run there. Kafka: `MockScheduler` (which runs delay 0 at once).
+    """
+
+    def __init__(self, time):
+        self._time = time
+        self._queue = []
+        self._order = itertools.count()
+        time.add_listener(self.run_due_tasks)
+
+    def startup(self) -> None:
+        """Nothing to start."""
+
+    def shutdown(self) -> None:
+        """Forget all tasks; none runs any more. Kafka: `MockScheduler.shutdown`."""
+        self._queue.clear()
+
+    def schedule(self, name: str, task: Callable[[], None], delay_ms: int = 0, period_ms: int = -1) -> ScheduledTask:
+        """Run `task` after `delay_ms`, then every `period_ms` (< 0: once). Kafka: `Scheduler.schedule`."""
+        scheduled = ScheduledTask(name, task, self._time.milliseconds() + delay_ms, period_ms)
+        self._push(scheduled)
+        return scheduled
+
+    def schedule_once(self, name: str, task: Callable[[], None], delay_ms: int = 0) -> ScheduledTask:
+        """Run `task` once after `delay_ms`. Kafka: `Scheduler.scheduleOnce`."""
+        return self.schedule(name, task, delay_ms, -1)
+
+    def run_due_tasks(self) -> None:
+        """Run each task whose time has come, also those that a task run here adds. Kafka: `MockScheduler.tick`."""
+        while self._queue and self._queue[0][0] <= self._time.milliseconds():
+            _, _, scheduled = heapq.heappop(self._queue)
+            if scheduled.cancelled:
+                continue
+            scheduled.task()
+            if scheduled.periodic and not scheduled.cancelled:
+                scheduled.due_ms += max(scheduled.period_ms, 1)
+                self._push(scheduled)
+
+    @property
+    def pending(self) -> list[str]:
+        """Names of the tasks that wait, in the order in which they would run."""
+        return [entry[2].name for entry in sorted(self._queue, key=lambda e: e[:2]) if not entry[2].cancelled]
+
+    def _push(self, scheduled: ScheduledTask) -> None:
+        heapq.heappush(self._queue, (scheduled.due_ms, next(self._order), scheduled))
+
+
+class KafkaScheduler:
+    """Runs tasks on `threads` daemon threads by the monotonic clock. Kafka: `KafkaScheduler`.
+
+    A task that raises is logged and, if periodic, runs again at its next time.
+    """
+
+    def __init__(self, threads: int = 1, thread_name_prefix: str = "minikafka-scheduler-"):
+        self._threads = [
+            threading.Thread(target=self._run, name=f"{thread_name_prefix}{i}", daemon=True) for i in range(threads)
+        ]
+        self._queue = []
+        self._order = itertools.count()
+        self._wake = threading.Condition()
+        self._running = False
+
+    def startup(self) -> None:
+        """Start the threads. Kafka: `KafkaScheduler.startup`."""
+        self._running = True
+        for thread in self._threads:
+            thread.start()
+
+    def shutdown(self) -> None:
+        """Drop the tasks that wait, let running ones end, and join the threads. Kafka: `KafkaScheduler.shutdown`."""
+        with self._wake:
+            self._running = False
+            self._queue.clear()
+            self._wake.notify_all()
+        for thread in self._threads:
+            if thread is not threading.current_thread() and thread.is_alive():
+                thread.join()
+
+    def schedule(self, name: str, task: Callable[[], None], delay_ms: int = 0, period_ms: int = -1) -> ScheduledTask:
+        """Run `task` after `delay_ms`, then every `period_ms` (< 0: once). Kafka: `Scheduler.schedule`."""
+        scheduled = ScheduledTask(name, task, _now_ms() + delay_ms, period_ms)
+        with self._wake:
+            self._push(scheduled)
+        return scheduled
+
+    def schedule_once(self, name: str, task: Callable[[], None], delay_ms: int = 0) -> ScheduledTask:
+        """Run `task` once after `delay_ms`. Kafka: `Scheduler.scheduleOnce`."""
+        return self.schedule(name, task, delay_ms, -1)
+
+    def _run(self) -> None:
+        while (scheduled := self._next_due()) is not None:
+            try:
+                scheduled.task()
+            except Exception:
+                logger.exception("Uncaught exception in scheduled task '%s'", scheduled.name)
+            if scheduled.periodic and not scheduled.cancelled:
+                with self._wake:
+                    if self._running:
+                        scheduled.due_ms = _now_ms() + scheduled.period_ms
+                        self._push(scheduled)
+
+    def _next_due(self) -> ScheduledTask | None:
+        """Wait for the next task that is due; None after shutdown."""
+        with self._wake:
+            while self._running:
+                if not self._queue:
+                    self._wake.wait()
+                    continue
+                wait_ms = self._queue[0][0] - _now_ms()
+                if wait_ms > 0:
+                    self._wake.wait(wait_ms / 1000)
+                    continue
+                scheduled = heapq.heappop(self._queue)[2]
+                if not scheduled.cancelled:
+                    return scheduled
+            return None
+
+    def _push(self, scheduled: ScheduledTask) -> None:
+        heapq.heappush(self._queue, (scheduled.due_ms, next(self._order), scheduled))
+        self._wake.notify()
+
+
+def _now_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
