@@ -1,0 +1,31 @@
+"""UTF-8 as Java decodes it: damaged bytes become U+FFFD in the places where `new String(bytes, UTF_8)` puts one.
+
+Python and Java differ in one place only. The three bytes of an encoded surrogate (ED A0 80 … ED BF BF, not allowed in
+UTF-8) are one replacement character to Java and three to Python; cut short after two bytes, one to Java and two to
+Python. Header keys and dumped keys and values go through here, so that minikafka's text is Kafka's text.
+"""
+
+import codecs
+
+
+def decode_utf8(data) -> str:
+    """The text that Java reads from `data` (bytes-like); never raises.
+
+    Kafka: `Utils.utf8`, `StringDecoder.fromBytes`.
+    """
+    return str(data, "utf-8", "minikafka.java")
+
+
+def _replace_as_java_does(error: UnicodeError) -> tuple[str, int]:
+    data, start = error.object, error.start
+    if data[start] == 0xED and 0xA0 <= _byte(data, start + 1) <= 0xBF:
+        whole = 0x80 <= _byte(data, start + 2) <= 0xBF
+        return "\ufffd", start + (3 if whole else 2)
+    return "\ufffd", error.end
+
+
+def _byte(data: bytes, position: int) -> int:
+    return data[position] if position < len(data) else -1
+
+
+codecs.register_error("minikafka.java", _replace_as_java_does)
