@@ -23,6 +23,14 @@ class IllegalStateException(RuntimeError):
     """A method was called in a state that forbids it. Kafka: `java.lang.IllegalStateException`."""
 
 
+class NoSuchElementException(RuntimeError):
+    """An element was asked of something empty. Kafka: `java.util.NoSuchElementException`."""
+
+
+class IndexOutOfBoundsException(IndexError):
+    """A field was read beyond the end of its buffer. Kafka: `java.lang.IndexOutOfBoundsException`."""
+
+
 class IOException(OSError):
     """A file could not be read, or holds something malformed. Kafka: `java.io.IOException`."""
 
