@@ -1,0 +1,179 @@
+"""A workload: what is done to one log, from a fixed start of the clock on, so that every run of it is the same."""
+
+import html
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from minikafka.witness.operations import AppendAsFollower, AppendAsLeader, Operation, Tick, parse_operation
+
+START_MS = 1_700_000_000_000
+
+
+class WorkloadError(ValueError):
+    """A line of a workload cannot be read; the message begins with its number."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A topic's settings, the start of the clock in ms, the in-sync followers, and the operations in their order.
+
+    As text, one line an operation (`Workload.parse(text) == workload` for `text = str(workload)`); `#` begins a comment:
+
+        config internal.segment.bytes=700 index.interval.bytes=100
+        start 1700000000000
+        isr 1,2
+        append_as_leader [3x100] [2x50 ts=now-5]
+        fetch 1 leo
+
+    Nothing of `minikafka.log` is needed to make, read, write or show a workload.
+    """
+
+    operations: tuple[Operation, ...] = ()
+    config: Mapping[str, str] = field(default_factory=dict)
+    start_ms: int = START_MS
+    isr: tuple[int, ...] = ()
+
+    def __post_init__(self):
+        parsed = (parse_operation(op) if isinstance(op, str) else op for op in self.operations)
+        object.__setattr__(self, "operations", tuple(parsed))
+        object.__setattr__(self, "config", {str(k): _setting(v) for k, v in self.config.items()})
+        object.__setattr__(self, "isr", tuple(self.isr))
+
+    @classmethod
+    def parse(cls, text: str) -> "Workload":
+        """Read the text form. Raises WorkloadError with the number of the line that cannot be read."""
+        header = {}
+        operations = []
+        for number, line in enumerate(text.splitlines(), 1):
+            line = line.partition("#")[0].strip()
+            if not line:
+                continue
+            try:
+                word, _, rest = line.partition(" ")
+                if word in ("config", "start") or (word == "isr" and not operations):
+                    if word in header and word != "config":
+                        raise ValueError(f"{word} is there twice")
+                    if operations:
+                        raise ValueError(f"{word} stands before the operations")
+                    _read_header(header, word, rest)
+                else:
+                    operations.append(parse_operation(line))
+            except ValueError as error:
+                raise WorkloadError(f"line {number}: {error} (in: {line})") from None
+        return cls(tuple(operations), **header)
+
+    @classmethod
+    def load(cls, path) -> "Workload":
+        """Read a workload from a file."""
+        return cls.parse(Path(path).read_text(encoding="utf-8"))
+
+    def save(self, path) -> None:
+        """Write the text form to a file."""
+        Path(path).write_text(str(self), encoding="utf-8")
+
+    @classmethod
+    def draw(cls, seed: int, size: int = 50, **knobs) -> "Workload":
+        """Draw a workload of `size` operations from `seed`; the knobs are those of `minikafka.witness.draw.Drawer`."""
+        from minikafka.witness.draw import draw
+
+        return draw(seed, size, **knobs)
+
+    def clock(self) -> list[int]:
+        """The time in ms at which each operation is done (for a tick: before it)."""
+        times, now = [], self.start_ms
+        for operation in self.operations:
+            times.append(now)
+            now += max(operation.ms, 0) if isinstance(operation, Tick) else 0
+        return times
+
+    def operations_frame(self, spark=None):
+        """The operations as a Spark DataFrame; its columns are documented in `minikafka.witness.frames`."""
+        from minikafka.witness.frames import operations_frame
+
+        return operations_frame(self, spark)
+
+    def batches_frame(self, spark=None):
+        """The batches of all appends as a Spark DataFrame (sizes in bytes included), see `minikafka.witness.frames`."""
+        from minikafka.witness.frames import batches_frame
+
+        return batches_frame(self, spark)
+
+    def records_frame(self, spark=None):
+        """The records of all appends as a Spark DataFrame, see `minikafka.witness.frames`."""
+        from minikafka.witness.frames import records_frame
+
+        return records_frame(self, spark)
+
+    def with_operations(self, operations: Iterable[Operation | str]) -> "Workload":
+        """This workload with other operations."""
+        return replace(self, operations=tuple(operations))
+
+    def with_config(self, **settings) -> "Workload":
+        """This workload with settings added or replaced; `__` stands for a dot: `with_config(retention__ms=0)`."""
+        return replace(self, config={**self.config, **{k.replace("__", ".").replace("_", "."): v for k, v in settings.items()}})
+
+    def __add__(self, operations: Iterable[Operation | str]) -> "Workload":
+        return self.with_operations((*self.operations, *operations))
+
+    def shrunk(self, fails) -> "Workload":
+        """The smallest workload found, by leaving out operations, for which `fails(workload)` is still true.
+
+        Relative offsets (`leo-3`) keep what is left meaningful. `fails(self)` must be true.
+        """
+        operations, chunk = list(self.operations), max(len(self.operations) // 2, 1)
+        while chunk:
+            start = len(operations) - chunk
+            while start > -chunk:
+                fewer = operations[: max(start, 0)] + operations[start + chunk :]
+                if len(fewer) < len(operations) and fails(self.with_operations(fewer)):
+                    operations = fewer
+                start -= chunk
+            chunk //= 2
+        return self.with_operations(operations)
+
+    @property
+    def appends(self) -> list[tuple[int, AppendAsLeader | AppendAsFollower]]:
+        """The appends with their numbers, counted from 0."""
+        return [(i, op) for i, op in enumerate(self.operations) if isinstance(op, (AppendAsLeader, AppendAsFollower))]
+
+    def __len__(self) -> int:
+        return len(self.operations)
+
+    def __iter__(self):
+        return iter(self.operations)
+
+    def __str__(self) -> str:
+        lines = []
+        if self.config:
+            lines.append("config " + " ".join(f"{k}={v}" for k, v in self.config.items()))
+        lines.append(f"start {self.start_ms}")
+        if self.isr:
+            lines.append("isr " + ",".join(map(str, self.isr)))
+        return "\n".join((*lines, *map(str, self.operations))) + "\n"
+
+    def __repr__(self) -> str:
+        return f"<Workload of {len(self)} operations>\n{self}"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><td>{i}</td><td><code>{html.escape(str(op))}</code></td></tr>" for i, op in enumerate(self))
+        settings = " ".join(f"{k}={v}" for k, v in self.config.items())
+        caption = f"start {self.start_ms} ms {html.escape(settings)}" + (f" in-sync followers {self.isr}" if self.isr else "")
+        return f'<table class="workload"><caption>{caption}</caption><tr><th>#</th><th>operation</th></tr>{rows}</table>'
+
+
+def _setting(value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _read_header(header: dict, word: str, rest: str) -> None:
+    if word == "start":
+        header["start_ms"] = int(rest)
+    elif word == "isr":
+        header["isr"] = () if rest.strip() == "-" else tuple(int(replica) for replica in rest.split(","))
+    else:
+        for setting in rest.split():
+            name, equals, value = setting.partition("=")
+            if not equals:
+                raise ValueError(f"{setting!r} is not of the form setting=value")
+            header.setdefault("config", {})[name] = value
