@@ -1,0 +1,147 @@
+"""A list of entries in a small text file that is always replaced as a whole."""
+
+import logging
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from minikafka.common import file_ops
+from minikafka.common.errors import IOException, KafkaStorageException, NumberFormatException
+from minikafka.common.java_numbers import parse_int
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_WHITE_SPACES = re.compile(r"\s+", re.ASCII)
+
+
+class EntryFormatter(Protocol[T]):
+    """How one entry becomes a line and back. Kafka: `CheckpointFile.EntryFormatter`."""
+
+    def to_string(self, entry: T) -> str:
+        """The line of `entry`, without its end."""
+
+    def from_string(self, line: str) -> T | None:
+        """The entry of `line`, None if the line has another number of fields; NumberFormatException for a bad field."""
+
+
+class CheckpointFile(Generic[T]):
+    """A text file of entries: version, number of entries, then one entry a line, each line ended by `\\n`.
+
+    Opening creates the file, empty, when it is missing. It is replaced by way of `<name>.tmp`, so that a crash leaves
+    the old list or the new one.
+
+    Failures of the disk and malformed contents are reported to the `log_dir_failure_channel`, if there is one, and
+    raised as KafkaStorageException; a field that is no number raises NumberFormatException past it, as in Kafka.
+    Simpler than Kafka, which splits this class into one that raises IOException and one that turns it into that.
+
+    Kafka: `CheckpointFile`, `CheckpointFileWithFailureHandler`.
+    """
+
+    def __init__(
+        self, file: Path, version: int, formatter: EntryFormatter[T], log_dir_failure_channel=None, log_dir: str = ""
+    ):
+        self.file = file
+        self._version = version
+        self._formatter = formatter
+        self._log_dir_failure_channel = log_dir_failure_channel
+        self._log_dir = log_dir
+        file_ops.create_file_if_missing(file)
+
+    def write(self, entries: Iterable[T]) -> None:
+        """Replace the file's entries; raises KafkaStorageException. Kafka: `CheckpointFileWithFailureHandler.write`."""
+        try:
+            file_ops.replace_file(self.file, self._encode(list(entries)))
+        except OSError as error:
+            raise self._failed("Error while writing to checkpoint file", error) from error
+
+    def write_if_dir_exists(self, entries: Iterable[T]) -> None:
+        """`write`, but a directory that is gone is only warned of: the partition may have been renamed for deletion.
+
+        Kafka: `CheckpointFileWithFailureHandler.writeIfDirExists`.
+        """
+        try:
+            file_ops.replace_file(self.file, self._encode(list(entries)))
+        except FileNotFoundError as error:
+            logger.warning(
+                "Failed to write to checkpoint file %s. This is ok if the topic/partition is being deleted: %s",
+                self.file.absolute(),
+                error,
+            )
+        except OSError as error:
+            raise self._failed("Error while writing to checkpoint file", error) from error
+
+    def read(self) -> list[T]:
+        """The file's entries, none for an empty file.
+
+        Raises KafkaStorageException for another version, line or count than expected and when the file cannot be read,
+        NumberFormatException for a field of an entry that should be a number. Kafka: `CheckpointFile.read`.
+        """
+        try:
+            return self._decode(_read_lines(self.file))
+        except OSError as error:
+            raise self._failed("Error while reading checkpoint file", error) from error
+
+    def _encode(self, entries: list[T]) -> bytes:
+        lines = [str(self._version), str(len(entries)), *map(self._formatter.to_string, entries)]
+        return "".join(line + "\n" for line in lines).encode("utf-8")
+
+    def _decode(self, lines: list[str]) -> list[T]:
+        if not lines:
+            return []
+        read_version = self._to_int(lines[0])
+        if read_version != self._version:
+            raise IOException(
+                f"Unrecognised version:{read_version}, expected version: {self._version}"
+                f" in checkpoint file at: {self.file.absolute()}"
+            )
+        if len(lines) == 1:
+            return []
+        expected_size = self._to_int(lines[1])
+        entries = []
+        for line in lines[2:]:
+            entry = self._formatter.from_string(line)
+            if entry is None:
+                raise self._malformed(line)
+            entries.append(entry)
+        if len(entries) != expected_size:
+            raise IOException(
+                f"Expected [{expected_size}] entries in checkpoint file [{self.file.absolute()}],"
+                f" but found only [{len(entries)}]"
+            )
+        return entries
+
+    def _to_int(self, line: str) -> int:
+        try:
+            return parse_int(line)
+        except NumberFormatException:
+            raise self._malformed(line) from None
+
+    def _malformed(self, line: str) -> IOException:
+        return IOException(f"Malformed line in checkpoint file [{self.file.absolute()}]: {line}")
+
+    def _failed(self, what: str, error: OSError) -> KafkaStorageException:
+        message = f"{what} {self.file.absolute()}"
+        if self._log_dir_failure_channel is not None:
+            self._log_dir_failure_channel.maybe_add_offline_log_dir(self._log_dir, message, error)
+        return KafkaStorageException(message)
+
+
+def split_fields(line: str) -> list[str]:
+    """The fields of a line, parted by white space; blanks before the first make an empty field, as `String.split`."""
+    fields = _WHITE_SPACES.split(line)
+    while fields and not fields[-1]:
+        fields.pop()
+    return fields
+
+
+def _read_lines(file: Path) -> list[str]:
+    """The lines of a UTF-8 file, as `BufferedReader.readLine` parts them; raises OSError, also for bytes not UTF-8."""
+    try:
+        text = file.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise IOException(f"Malformed input in {file.absolute()} at byte {error.start}") from None
+    lines = _LINE_END.split(text)
+    return lines[:-1] if not lines[-1] else lines

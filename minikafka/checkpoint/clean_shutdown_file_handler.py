@@ -1,0 +1,49 @@
+"""The marker that says that a log directory was closed in order."""
+
+import json
+import os
+from pathlib import Path
+
+from minikafka.common import file_ops
+
+CLEAN_SHUTDOWN_FILE_NAME = ".kafka_cleanshutdown"
+CURRENT_VERSION = 0
+
+
+class CleanShutdownFileHandler:
+    """`.kafka_cleanshutdown` in a log directory: when it is there, loading skips recovery.
+
+    One line of JSON without a line end, `{"version":0,"brokerEpoch":42}`; only its presence decides, the broker epoch
+    is for the controller. Written in place and flushed to the device; deleted before loading begins.
+
+    Kafka: `CleanShutdownFileHandler`.
+    """
+
+    def __init__(self, directory: Path):
+        self.clean_shutdown_file = Path(directory) / CLEAN_SHUTDOWN_FILE_NAME
+
+    def write(self, broker_epoch: int = -1) -> None:
+        """Leave the marker; -1 stands for an unknown epoch. Raises OSError. Kafka: `CleanShutdownFileHandler.write`."""
+        content = json.dumps({"version": CURRENT_VERSION, "brokerEpoch": broker_epoch}, separators=(",", ":"))
+        fd = file_ops.open_file(self.clean_shutdown_file, truncate=True)
+        try:
+            file_ops.write(fd, content.encode("utf-8"), 0)
+            file_ops.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def read(self) -> int | None:
+        """The broker epoch, None when the marker is missing or says nothing. Kafka: `CleanShutdownFileHandler.read`."""
+        try:
+            content = json.loads(self.clean_shutdown_file.read_bytes())
+            return int(content["brokerEpoch"])
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            return None
+
+    def delete(self) -> None:
+        """Remove the marker if it is there. Raises OSError. Kafka: `CleanShutdownFileHandler.delete`."""
+        file_ops.delete_if_exists(self.clean_shutdown_file)
+
+    def exists(self) -> bool:
+        """True when the last shutdown was clean. Kafka: `CleanShutdownFileHandler.exists`."""
+        return self.clean_shutdown_file.exists()

@@ -1,0 +1,55 @@
+"""One offset for each partition of a log directory."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from minikafka.checkpoint.checkpoint_file import CheckpointFile, split_fields
+from minikafka.common.java_numbers import parse_int, parse_long
+from minikafka.common.topic_partition import TopicPartition
+
+CURRENT_VERSION = 0
+
+
+class OffsetCheckpointFile:
+    """A map from partition to offset in a file of the log directory.
+
+    Four files have this form: `recovery-point-offset-checkpoint`, `log-start-offset-checkpoint`,
+    `replication-offset-checkpoint` (high watermarks) and `cleaner-offset-checkpoint`. A line is
+    `<topic> <partition> <offset>`; lines are written in the map's order.
+
+    Kafka: `OffsetCheckpointFile`.
+    """
+
+    def __init__(self, file: Path, log_dir_failure_channel=None):
+        self.file = file
+        self._checkpoint = CheckpointFile(
+            file, CURRENT_VERSION, _Formatter, log_dir_failure_channel, str(file.parent)
+        )
+
+    def write(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Replace all offsets. Raises KafkaStorageException. Kafka: `OffsetCheckpointFile.write`."""
+        self._checkpoint.write(offsets.items())
+
+    def read(self) -> dict[TopicPartition, int]:
+        """All offsets; of two lines for one partition the later counts.
+
+        Raises KafkaStorageException and NumberFormatException as `CheckpointFile.read`.
+        Kafka: `OffsetCheckpointFile.read`.
+        """
+        return dict(self._checkpoint.read())
+
+
+class _Formatter:
+    """`<topic> <partition> <offset>`. Kafka: `OffsetCheckpointFile.Formatter`."""
+
+    @staticmethod
+    def to_string(entry: tuple[TopicPartition, int]) -> str:
+        (topic, partition), offset = entry
+        return f"{topic} {partition} {offset}"
+
+    @staticmethod
+    def from_string(line: str) -> tuple[TopicPartition, int] | None:
+        fields = split_fields(line)
+        if len(fields) != 3:
+            return None
+        return TopicPartition(fields[0], parse_int(fields[1])), parse_long(fields[2])

@@ -1,0 +1,233 @@
+"""The one seam for everything on disk that a crash can interrupt.
+
+Whatever the log changes on disk goes through a function of this module: bytes written, files created, cut, renamed,
+deleted, and what is forced down to the device. A test that hands in an observer sees each effect right after it took
+place, as `(operation, path)`, and may copy the directory or stop the world there; without an observer a call costs one
+check of a global. `KINDS` lists the operations' names.
+
+A killed process loses nothing that was written here; a power cut may lose what no later `fsync`, `flush_dir` or
+`flush_mapped` covers.
+
+Kafka: `FileChannel`, `RandomAccessFile`, `MappedByteBuffer`, `java.nio.file.Files`; `Utils.atomicMoveWithFallback`,
+`Utils.flushDir`, `Utils.flushFileIfExists`.
+"""
+
+import logging
+import mmap
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+KINDS = ("create", "create_directory", "write", "truncate", "preallocate", "rename", "delete", "fsync", "flush_dir")
+
+Observer = Callable[[str, Path], None]
+
+_observer: Observer | None = None
+
+
+@contextmanager
+def observe(callback: Observer) -> Iterator[None]:
+    """Call `callback(operation, path)` after each effect inside the `with` block; what it raises reaches the log."""
+    global _observer
+    previous, _observer = _observer, callback
+    try:
+        yield
+    finally:
+        _observer = previous
+
+
+def open_file(path: Path, *, create: bool = True, truncate: bool = False) -> int:
+    """Open `path` for reading and writing and return its descriptor; a missing file is made if `create`.
+
+    Raises FileNotFoundError for a missing file (`create` False) or directory.
+    """
+    flags = os.O_RDWR | os.O_CLOEXEC | (os.O_TRUNC if truncate else 0)
+    try:
+        fd = os.open(path, flags)
+        if truncate and _observer is not None:
+            _observer("truncate", Path(path))
+    except FileNotFoundError:
+        if not create:
+            raise
+        fd = os.open(path, flags | os.O_CREAT, 0o644)
+        if _observer is not None:
+            _observer("create", Path(path))
+    return fd
+
+
+def create_file_if_missing(path: Path) -> None:
+    """Make an empty file unless there is a file of that name. Kafka: `Files.createFile`, `File.createNewFile`."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
+    except FileExistsError:
+        return
+    if _observer is not None:
+        _observer("create", Path(path))
+
+
+def create_directories(path: Path) -> None:
+    """Make the directory `path` and those above it that are missing. Kafka: `Files.createDirectories`."""
+    missing = [p for p in (path, *path.parents) if not p.exists()]
+    for directory in reversed(missing):
+        directory.mkdir(exist_ok=True)
+        if _observer is not None:
+            _observer("create_directory", directory)
+
+
+def write(fd: int, data, position: int) -> int:
+    """Write all bytes of `data` at byte `position` of the file and return how many they are."""
+    written = os.pwrite(fd, data, position)
+    size = data.nbytes if type(data) is memoryview else len(data)
+    while written < size:
+        written += os.pwrite(fd, memoryview(data).cast("B")[written:], position + written)
+    if _observer is not None:
+        _observer("write", _path_of(fd))
+    return size
+
+
+def write_mapped(mapping: mmap.mmap, position: int, data: bytes, path: Path) -> None:
+    """Write `data` at byte `position` of the mapped file `path`. Kafka: `MappedByteBuffer.putInt`, `putLong`."""
+    mapping[position : position + len(data)] = data
+    if _observer is not None:
+        _observer("write", path)
+
+
+def flush_mapped(mapping: mmap.mmap, path: Path) -> None:
+    """Force the changed pages of the mapped file `path` down to the device. Kafka: `MappedByteBuffer.force`."""
+    mapping.flush()
+    if _observer is not None:
+        _observer("fsync", path)
+
+
+def truncate(fd: int, size: int) -> None:
+    """Cut the file to `size` bytes (or let it grow with zeros). Kafka: `FileChannel.truncate`, `setLength`."""
+    os.ftruncate(fd, size)
+    if _observer is not None:
+        _observer("truncate", _path_of(fd))
+
+
+def preallocate(fd: int, size: int) -> None:
+    """Give a new file its full length in advance, all zeros. Kafka: `RandomAccessFile.setLength`."""
+    os.ftruncate(fd, size)
+    if _observer is not None:
+        _observer("preallocate", _path_of(fd))
+
+
+def rename(source: Path, target: Path) -> None:
+    """Give `source` the name `target`, atomically, replacing a file of that name. Kafka: `Files.move`, ATOMIC_MOVE."""
+    os.replace(source, target)
+    if _observer is not None:
+        _observer("rename", Path(target))
+
+
+def atomic_move_with_fallback(source: Path, target: Path, need_flush_parent_dir: bool = True) -> None:
+    """Rename `source` to `target`, or copy it there where a rename cannot, then flush the directory if asked to.
+
+    Raises OSError when neither works (FileNotFoundError for a missing `source`).
+    Kafka: `Utils.atomicMoveWithFallback`.
+    """
+    try:
+        try:
+            rename(source, target)
+        except FileNotFoundError:
+            raise
+        except OSError as outer:
+            logger.warning("Failed atomic move of %s to %s, retrying with a non-atomic move: %s", source, target, outer)
+            shutil.move(source, target)
+            if _observer is not None:
+                _observer("rename", Path(target))
+    finally:
+        if need_flush_parent_dir:
+            flush_dir(Path(target).absolute().parent)
+
+
+def delete_if_exists(path: Path) -> bool:
+    """Delete the file `path`; False when there was none. Kafka: `Files.deleteIfExists`."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return False
+    if _observer is not None:
+        _observer("delete", Path(path))
+    return True
+
+
+def delete_directory(path: Path) -> None:
+    """Delete `path` with all that is in it, files first; a missing one is no error. Kafka: `Utils.delete`."""
+    for directory, _, files in os.walk(path, topdown=False):
+        for name in files:
+            delete_if_exists(Path(directory, name))
+        os.rmdir(directory)
+        if _observer is not None:
+            _observer("delete", Path(directory))
+
+
+def fsync(fd: int) -> None:
+    """Force the file's bytes and length down to the device. Kafka: `FileChannel.force(true)`."""
+    os.fsync(fd)
+    if _observer is not None:
+        _observer("fsync", _path_of(fd))
+
+
+def flush_dir(path: Path) -> None:
+    """Force the names in directory `path` down to the device. Kafka: `Utils.flushDir`.
+
+    Raises FileNotFoundError when there is no such directory.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    if _observer is not None:
+        _observer("flush_dir", Path(path))
+
+
+def flush_dir_if_exists(path: Path) -> None:
+    """`flush_dir`, with a warning in place of an error when it is gone. Kafka: `Utils.flushDirIfExists`."""
+    try:
+        flush_dir(path)
+    except FileNotFoundError:
+        logger.warning("Failed to flush directory %s", path)
+
+
+def flush_file_if_exists(path: Path) -> None:
+    """`fsync` the file `path`, with a warning when it is gone. Kafka: `Utils.flushFileIfExists`."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        logger.warning("Failed to flush file %s", path)
+        return
+    try:
+        fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Put a file with `content` in place of `path`, so that a crash leaves the old file or the new, never a mixture.
+
+    Four steps: write `<name>.tmp`, fsync it, rename it over `path`, fsync the directory. Kafka: `CheckpointFile.write`.
+    """
+    temporary = path.with_name(path.name + ".tmp")
+    fd = open_file(temporary, truncate=True)
+    try:
+        write(fd, content, 0)
+        fsync(fd)
+    finally:
+        os.close(fd)
+    atomic_move_with_fallback(temporary, path)
+
+
+def _path_of(fd: int) -> Path:
+    """The present name of an open file: descriptors outlive renames, so only the system knows."""
+    try:
+        return Path(os.readlink(f"/proc/self/fd/{fd}"))
+    except OSError:
+        import fcntl
+
+        return Path(fcntl.fcntl(fd, fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0").decode())

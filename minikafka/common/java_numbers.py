@@ -1,0 +1,40 @@
+"""Numbers in text, accepted and refused as Java does: names of files, checkpoints and configuration hold them.
+
+Python's `int` takes more (blanks around, underscores) and has no limits.
+"""
+
+import re
+
+from minikafka.common.errors import NumberFormatException
+
+_INTEGER = re.compile(r"[+-]?\d+")
+_DOUBLE = re.compile(r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?)")
+_BLANKS = "".join(map(chr, range(33)))
+
+
+def parse_int(text: str) -> int:
+    """A 32-bit number; raises NumberFormatException. Java: `Integer.parseInt`."""
+    return _parse(text, -(2**31), 2**31 - 1)
+
+
+def parse_long(text: str) -> int:
+    """A 64-bit number; raises NumberFormatException. Java: `Long.parseLong`."""
+    return _parse(text, -(2**63), 2**63 - 1)
+
+
+def parse_double(text: str) -> float:
+    """A decimal double, blanks around it allowed; raises NumberFormatException. Java: `Double.parseDouble`.
+
+    Java's hexadecimal form (`0x1p-1`) is refused.
+    """
+    stripped = text.strip(_BLANKS)
+    if not _DOUBLE.fullmatch(stripped):
+        raise NumberFormatException(f'For input string: "{text}"' if stripped else "empty String")
+    return float(stripped) if stripped.endswith(("NaN", "Infinity")) else float(stripped.rstrip("fFdD"))
+
+
+def _parse(text: str, smallest: int, largest: int) -> int:
+    # 4300 digits are where Python's own limit begins; every such number is out of range anyway.
+    if len(text) < 4000 and _INTEGER.fullmatch(text) and smallest <= (number := int(text)) <= largest:
+        return number
+    raise NumberFormatException(f'For input string: "{text}"')

@@ -1,0 +1,23 @@
+"""How far a read may see."""
+
+from enum import Enum
+
+_FUTURE_LOCAL_REPLICA_ID = -3
+
+
+class FetchIsolation(Enum):
+    """The upper bound of a read. Kafka: `FetchIsolation`."""
+
+    LOG_END = "LOG_END"
+    HIGH_WATERMARK = "HIGH_WATERMARK"
+    TXN_COMMITTED = "TXN_COMMITTED"
+
+    @staticmethod
+    def of(replica_id: int, read_committed: bool) -> "FetchIsolation":
+        """Replicas (id >= 0, or -3 for a future replica) see up to the log end, consumers less.
+
+        Kafka: `FetchIsolation.of`.
+        """
+        if replica_id >= 0 or replica_id == _FUTURE_LOCAL_REPLICA_ID:
+            return FetchIsolation.LOG_END
+        return FetchIsolation.TXN_COMMITTED if read_committed else FetchIsolation.HIGH_WATERMARK

@@ -1,0 +1,29 @@
+"""Where a log reports that its disk failed."""
+
+import logging
+import queue
+
+logger = logging.getLogger(__name__)
+
+
+class LogDirFailureChannel:
+    """Log directories that went offline, each reported once. Kafka: `LogDirFailureChannel`."""
+
+    def __init__(self, log_dir_num: int):
+        self._offline_log_dirs = set()
+        self._offline_log_dir_queue = queue.Queue(log_dir_num)
+
+    def has_offline_log_dir(self, log_dir: str) -> bool:
+        """True when `log_dir` was reported. Kafka: `LogDirFailureChannel.hasOfflineLogDir`."""
+        return log_dir in self._offline_log_dirs
+
+    def maybe_add_offline_log_dir(self, log_dir: str, message: str, error: OSError) -> None:
+        """Report `log_dir` unless it is known. Kafka: `LogDirFailureChannel.maybeAddOfflineLogDir`."""
+        logger.error("%s: %s", message, error)
+        if log_dir not in self._offline_log_dirs:
+            self._offline_log_dirs.add(log_dir)
+            self._offline_log_dir_queue.put_nowait(log_dir)
+
+    def take_next_offline_log_dir(self) -> str:
+        """Wait for the next directory that goes offline. Kafka: `LogDirFailureChannel.takeNextOfflineLogDir`."""
+        return self._offline_log_dir_queue.get()

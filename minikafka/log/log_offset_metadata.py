@@ -1,0 +1,69 @@
+"""An offset, and where in which segment it lies, if that is known."""
+
+from typing import NamedTuple
+
+from minikafka.common.errors import KafkaException
+
+UNKNOWN_OFFSET = -1
+_UNKNOWN_FILE_POSITION = -1
+
+
+class LogOffsetMetadata(NamedTuple):
+    """An offset with the segment and the byte position that belong to it.
+
+    `segment_base_offset` and `relative_position_in_segment` (bytes from the segment's begin) are both -1 as long as
+    only the offset is known: the high watermark of a fresh follower, for instance, is such a bare number. Immutable, so
+    that a log can publish one by a single assignment.
+
+    Kafka: `LogOffsetMetadata`.
+    """
+
+    message_offset: int
+    segment_base_offset: int = UNKNOWN_OFFSET
+    relative_position_in_segment: int = _UNKNOWN_FILE_POSITION
+
+    @property
+    def message_offset_only(self) -> bool:
+        """True when segment and position are unknown. Kafka: `LogOffsetMetadata.messageOffsetOnly`."""
+        return self[1] == UNKNOWN_OFFSET and self[2] == _UNKNOWN_FILE_POSITION
+
+    def on_older_segment(self, that: "LogOffsetMetadata") -> bool:
+        """True when this offset lies on an older segment than `that`; False when either place is unknown.
+
+        Kafka: `LogOffsetMetadata.onOlderSegment`.
+        """
+        if self.message_offset_only or that.message_offset_only:
+            return False
+        return self.segment_base_offset < that.segment_base_offset
+
+    def on_same_segment(self, that: "LogOffsetMetadata") -> bool:
+        """True when both lie on one segment; False when either place is unknown.
+
+        Kafka: `LogOffsetMetadata.onSameSegment`.
+        """
+        if self.message_offset_only or that.message_offset_only:
+            return False
+        return self.segment_base_offset == that.segment_base_offset
+
+    def position_diff(self, that: "LogOffsetMetadata") -> int:
+        """Bytes from `that` to this offset, which must lie on the same segment.
+
+        Raises KafkaException when either place is unknown or they lie on two segments.
+        Kafka: `LogOffsetMetadata.positionDiff`.
+        """
+        if self.message_offset_only or that.message_offset_only:
+            raise KafkaException(
+                f"{self} cannot compare its segment position with {that} since it only has message offset info"
+            )
+        if not self.on_same_segment(that):
+            raise KafkaException(
+                f"{self} cannot compare its segment position with {that} since they are not on the same segment"
+            )
+        return self.relative_position_in_segment - that.relative_position_in_segment
+
+    def __str__(self) -> str:
+        offset, base, position = self
+        return f"(offset={offset}, segment=[{base}:{position}])"
+
+
+UNKNOWN_OFFSET_METADATA = LogOffsetMetadata(-1)
