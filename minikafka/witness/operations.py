@@ -81,6 +81,11 @@ class Tick(Operation):
     kind: ClassVar[str] = "tick"
     ms: int = _positional(0)
 
+    def __post_init__(self):
+        super().__post_init__()
+        if self.ms < 0:
+            raise ValueError(f"tick {self.ms}: the clock moves forward only")
+
 
 @dataclass(frozen=True)
 class Fetch(Operation):

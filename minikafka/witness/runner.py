@@ -1,0 +1,408 @@
+"""Does a workload's operations to a log, minikafka's or Kafka's own, and notes what can be observed after each.
+
+One runner serves both: Kafka's log comes in an adapter with the names of `minikafka.log.log.Log`
+(`minikafka.witness.kafka_log`). Clock and scheduler are the runner's own, so both sides run the same tasks at the same times.
+"""
+
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
+from minikafka.witness.observation import Observation, Observations
+from minikafka.witness.operations import Operation
+from minikafka.witness.workload import Workload
+
+TOPIC_ID = "bWluaWthZmthLXRvcGljLQ"
+_ENTRY = struct.Struct(">II")
+
+
+def run(workload: Workload, log_factory, directory) -> Observations:
+    """Do all operations of `workload` to a log in `directory` (made when missing; its name is topic-partition).
+
+    `log_factory` opens the log: `minikafka_log`, or Kafka's. The log is let go of at the end as it stands, not closed,
+    so that the directory can be compared; end a workload with `reopen` to see it closed.
+    """
+    runner = Runner(log_factory, directory, workload)
+    try:
+        return Observations.of(log_factory.name, workload, [runner.apply(operation) for operation in workload])
+    finally:
+        runner.let_go()
+
+
+class Runner:
+    """Does one operation after the other to one log.
+
+    `log` is the open log (None when its load failed), `time` its clock, `fetched` what each follower fetched last. The
+    settings, the start of the clock and the in-sync followers are those of `workload`; its operations are not touched.
+    """
+
+    def __init__(self, log_factory, directory, workload: Workload):
+        self.log_factory = log_factory
+        self.directory = Path(directory)
+        self.config: Mapping[str, str] = workload.config
+        self.time = ManualTime(workload.start_ms)
+        self.scheduler = None
+        self.isr = workload.isr
+        self.fetched = {}
+        self.checkpoints = {"recovery_point": 0, "log_start_offset": 0}
+        self.log = None
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._open(last_shutdown_clean=True)
+
+    def apply(self, operation: Operation) -> Observation:
+        """Do `operation`, which may raise anything, and observe the log. An exception becomes part of the observation."""
+        if self.log is None and operation.kind not in ("reopen", "tick"):
+            return Observation(error="NoLog", message="the log is not open: its last load failed")
+        result, error, message = "", "", ""
+        try:
+            result = getattr(self, f"_{operation.kind}")(operation)
+        except Exception as failure:
+            error, message = getattr(failure, "name", None), str(failure)
+            error = error if isinstance(error, str) else type(failure).__name__
+        return self._observe(result, error, message)
+
+    def let_go(self) -> None:
+        """Let go of files and maps without closing the log: what a killed process leaves."""
+        if self.log is not None:
+            self.scheduler.shutdown()
+            self.log.close_handlers()
+            self.log = None
+
+    def places(self) -> dict[str, int]:
+        """Where relative offsets (`leo-3`) count from, now."""
+        log = self.log
+        return {
+            "start": log.log_start_offset,
+            "hw": log.high_watermark,
+            "lso": log.last_stable_offset,
+            "leo": log.log_end_offset,
+            "recovery": log.recovery_point,
+            "active": _segments(log)[-1][0],
+            "now": self.time.milliseconds(),
+        }
+
+    def _at(self, place) -> int:
+        return place.resolve(self.places() if place.anchor else {})
+
+    def _open(self, last_shutdown_clean: bool) -> None:
+        self.scheduler = ManualScheduler(self.time)
+        self.log = self.log_factory(
+            self.directory,
+            self.config,
+            self.checkpoints["log_start_offset"],
+            self.checkpoints["recovery_point"],
+            self.scheduler,
+            self.time,
+            last_shutdown_clean,
+            TOPIC_ID,
+        )
+
+    # One method for each operation, named after its kind; it returns the result as text.
+
+    def _append_as_leader(self, op) -> str:
+        from minikafka.log.append_origin import AppendOrigin
+        from minikafka.record.memory_records import MemoryRecords
+
+        now = self.time.milliseconds()
+        data = b"".join(
+            batch.encode(now, self._at(batch.offset) if batch.offset else 0, self._at(batch.last) if batch.last else None)
+            for batch in op.batches
+        )
+        info = self.log.append_as_leader(
+            MemoryRecords.readable_records(bytearray(data)),
+            op.leader_epoch,
+            AppendOrigin[op.origin.upper()],
+            transaction_version=op.transaction_version,
+        )
+        return _append_info(info)
+
+    def _append_as_follower(self, op) -> str:
+        from minikafka.record.memory_records import MemoryRecords
+
+        now, next_offset, data = self.time.milliseconds(), self.log.log_end_offset, b""
+        for batch in op.batches:
+            base = self._at(batch.offset) if batch.offset else next_offset
+            last = self._at(batch.last) if batch.last else None
+            data += batch.encode(now, base, last)
+            next_offset = (base + batch.count - 1 if last is None else last) + 1
+        return _append_info(self.log.append_as_follower(MemoryRecords.readable_records(bytearray(data)), op.leader_epoch))
+
+    def _tick(self, op) -> str:
+        self.time.set_current_time_ms(self.time.milliseconds() + op.ms)
+        return ""
+
+    def _fetch(self, op) -> str:
+        from minikafka.log.fetch_isolation import FetchIsolation
+
+        data = self.log.read(self._at(op.offset), 1_048_576, FetchIsolation.LOG_END, True)
+        self.fetched[op.replica] = data.fetch_offset_metadata
+        return self._raise_high_watermark()
+
+    def _isr(self, op) -> str:
+        self.isr = op.replicas
+        return self._raise_high_watermark()
+
+    def _raise_high_watermark(self) -> str:
+        """The high watermark of a leader: the smallest log end offset of the in-sync replicas, itself among them."""
+        if not all(replica in self.fetched for replica in self.isr):
+            return _metadata(None)
+        ends = [self.log.log_end_offset_metadata, *(self.fetched[replica] for replica in self.isr)]
+        return _metadata(self.log.maybe_increment_high_watermark(min(ends, key=lambda end: end.message_offset)))
+
+    def _update_high_watermark(self, op) -> str:
+        return str(self.log.update_high_watermark(self._at(op.offset)))
+
+    def _maybe_update_high_watermark(self, op) -> str:
+        return _maybe(self.log.maybe_update_high_watermark(self._at(op.offset)))
+
+    def _maybe_increment_high_watermark(self, op) -> str:
+        from minikafka.log.log_offset_metadata import LogOffsetMetadata
+
+        return _metadata(self.log.maybe_increment_high_watermark(LogOffsetMetadata(self._at(op.offset))))
+
+    def _roll(self, op) -> str:
+        return f"segment {self.log.roll(self._at(op.offset)).base_offset}"
+
+    def _delete_old_segments(self, _op) -> str:
+        return f"{self.log.delete_old_segments()} deleted"
+
+    def _maybe_increment_log_start_offset(self, op) -> str:
+        from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
+
+        reason = LogStartOffsetIncrementReason[op.reason.upper()]
+        return _yes(self.log.maybe_increment_log_start_offset(self._at(op.offset), reason))
+
+    def _truncate_to(self, op) -> str:
+        return _yes(self.log.truncate_to(self._at(op.offset)))
+
+    def _truncate_fully_and_start_at(self, op) -> str:
+        start = None if op.log_start_offset is None else self._at(op.log_start_offset)
+        self.log.truncate_fully_and_start_at(self._at(op.offset), start)
+        return ""
+
+    def _flush(self, op) -> str:
+        self.log.flush(op.force_flush_active_segment)
+        return ""
+
+    def _read(self, op) -> str:
+        from minikafka.log.fetch_isolation import FetchIsolation
+
+        isolation = FetchIsolation[op.isolation.upper()]
+        data = self.log.read(self._at(op.offset), op.max_length, isolation, op.min_one_message)
+        words = [_metadata(data.fetch_offset_metadata), f"{data.records.size_in_bytes} bytes"]
+        if data.first_entry_incomplete:
+            words.append("incomplete")
+        if data.aborted_transactions is not None:
+            words.append("aborted " + " ".join(f"{a.producer_id}@{a.first_offset}" for a in data.aborted_transactions))
+        return ", ".join(words)
+
+    def _fetch_offset_by_timestamp(self, op) -> str:
+        found = self.log.fetch_offset_by_timestamp(self._at(op.timestamp))
+        found = getattr(found, "timestamp_and_offset_opt", found)
+        return "none" if found is None else f"{found.offset} at {found.timestamp} epoch {_maybe(found.leader_epoch)}"
+
+    def _count(self, op) -> str:
+        lower, upper = self._at(op.lower), self._at(op.upper)
+        from minikafka.log.fetch_isolation import FetchIsolation
+
+        batches = self._batches(lower, FetchIsolation.LOG_END)
+        count = sum(lower <= r.offset < upper for b in batches if not b.is_control_batch for r in b)
+        return f"{count} records"
+
+    def _consume(self, op) -> str:
+        from minikafka.log.fetch_isolation import FetchIsolation
+
+        start = self._at(op.offset)
+        if not op.read_committed:
+            batches = self._batches(start, FetchIsolation.HIGH_WATERMARK)
+            return _offsets(r.offset for b in batches if not b.is_control_batch for r in b if r.offset >= start)
+        return _offsets(offset for offset in self._committed(start) if offset >= start)
+
+    def _committed(self, start: int):
+        """The offsets that a read_committed consumer sees: it skips a producer's batches from the first offset of an
+        aborted transaction up to that producer's next abort marker.
+        """
+        from minikafka.log.fetch_isolation import FetchIsolation
+
+        while True:
+            data = self.log.read(start, 1_048_576, FetchIsolation.TXN_COMMITTED, True)
+            pending = sorted(data.aborted_transactions or (), key=lambda txn: txn.first_offset)
+            aborting, next_offset = set(), start
+            for batch in data.records.batches():
+                while pending and pending[0].first_offset <= batch.last_offset:
+                    aborting.add(pending.pop(0).producer_id)
+                if batch.is_control_batch:
+                    aborting.discard(batch.producer_id)
+                elif not (batch.is_transactional and batch.producer_id in aborting):
+                    yield from (record.offset for record in batch)
+                next_offset = batch.next_offset
+            if next_offset == start:
+                return
+            start = next_offset
+
+    def _batches(self, start: int, isolation):
+        while True:
+            next_offset = start
+            for batch in self.log.read(start, 1_048_576, isolation, True).records.batches():
+                yield batch
+                next_offset = batch.next_offset
+            if next_offset == start:
+                return
+            start = next_offset
+
+    def _assign_epoch_start_offset(self, op) -> str:
+        self.log.assign_epoch_start_offset(op.epoch, self._at(op.offset))
+        return ""
+
+    def _end_offset_for_epoch(self, op) -> str:
+        end = self.log.end_offset_for_epoch(op.epoch)
+        return "none" if end is None else f"epoch {end.epoch} ends at {end.offset}"
+
+    def _take_producer_snapshot(self, _op) -> str:
+        self.log.take_producer_snapshot()
+        return ""
+
+    def _checkpoint(self, _op) -> str:
+        start = self.log.log_start_offset
+        first = _segments(self.log)[0][0]
+        self.checkpoints = {"recovery_point": self.log.recovery_point, "log_start_offset": start if start > first else 0}
+        return f"recovery point {self.checkpoints['recovery_point']}, log start {self.checkpoints['log_start_offset']}"
+
+    def _reopen(self, op) -> str:
+        log, self.log = self.log, None
+        if log is not None and op.clean:
+            log.flush(True)
+            log.close()
+            self.log = log
+            self._checkpoint(op)
+            self.log = None
+        elif log is not None:
+            log.close_handlers()
+        self.scheduler.shutdown()
+        self._open(last_shutdown_clean=op.clean)
+        return ""
+
+    def _observe(self, result: str, error: str, message: str) -> Observation:
+        if self.log is None:
+            return Observation(result, error, message)
+        state = self.log.observed_state() if hasattr(self.log, "observed_state") else observed_state(self.log)
+        segments = tuple(map(tuple, state[5]))
+        return Observation(
+            result,
+            error,
+            message,
+            *state[:5],
+            segments,
+            index_entries(self.directory, [base for base, _ in segments]),
+            tuple(map(tuple, state[6])),
+            tuple(map(tuple, state[7])),
+        )
+
+
+def observed_state(log) -> tuple:
+    """Log start, recovery point, high watermark, last stable offset, log end; segments, epochs and producers of `log`."""
+    epochs = [(entry.epoch, entry.start_offset) for entry in log.leader_epoch_cache.epoch_entries]
+    return (
+        log.log_start_offset,
+        log.recovery_point,
+        log.high_watermark,
+        log.last_stable_offset,
+        log.log_end_offset,
+        _segments(log),
+        epochs,
+        sorted(map(_producer, log.producer_state_manager.active_producers.values())),
+    )
+
+
+def index_entries(directory: Path, base_offsets) -> tuple[tuple[int, int], ...]:
+    """All (offset, position) of the offset indexes of these segments, read from the files as they stand.
+
+    No entry has position 0, because the first batch of a segment gets none: the first such pair ends the index.
+    """
+    entries = []
+    for base in base_offsets:
+        path = directory / f"{base:020}.index"
+        if not path.exists():
+            continue
+        with path.open("rb") as file:
+            while chunk := file.read(4096 * _ENTRY.size):
+                pairs = _ENTRY.iter_unpack(chunk[: len(chunk) // _ENTRY.size * _ENTRY.size])
+                found = [(base + relative, position) for relative, position in pairs]
+                zero = next((i for i, entry in enumerate(found) if entry[1] == 0), None)
+                entries += found[:zero]
+                if zero is not None:
+                    break
+    return tuple(entries)
+
+
+def minikafka_log(directory, config, log_start_offset, recovery_point, scheduler, time, last_shutdown_clean, topic_id):
+    """Open minikafka's own log: the factory for `run`."""
+    from minikafka.log.log import Log
+    from minikafka.log.log_config import LogConfig
+
+    return Log.create(
+        directory,
+        LogConfig(config),
+        log_start_offset,
+        recovery_point,
+        scheduler,
+        time,
+        last_shutdown_clean=last_shutdown_clean,
+        topic_id=topic_id,
+    )
+
+
+minikafka_log.name = "minikafka"
+
+
+def _segments(log) -> list[tuple[int, int]]:
+    return [(segment.base_offset, segment.size) for segment in log.log_segments]
+
+
+def _producer(entry) -> tuple[int, ...]:
+    first = entry.current_txn_first_offset
+    return (
+        entry.producer_id,
+        entry.producer_epoch,
+        entry.last_seq,
+        entry.last_data_offset,
+        entry.last_timestamp,
+        entry.coordinator_epoch,
+        -1 if first is None else first,
+    )
+
+
+def _append_info(info) -> str:
+    return (
+        f"{info.first_offset}..{info.last_offset} epoch {_maybe(info.last_leader_epoch)} max_timestamp {info.max_timestamp} "
+        f"append_time {info.log_append_time} start {info.log_start_offset} bytes {info.valid_bytes} "
+        f"first_batch_last {info.last_offset_of_first_batch}"
+    )
+
+
+def _metadata(metadata) -> str:
+    if metadata is None:
+        return "none"
+    segment, position = metadata.segment_base_offset, metadata.relative_position_in_segment
+    return f"{metadata.message_offset}" + ("" if segment < 0 else f" (segment {segment}, byte {position})")
+
+
+def _maybe(value) -> str:
+    return "none" if value is None else str(value)
+
+
+def _yes(value) -> str:
+    return "yes" if value else "no"
+
+
+def _offsets(offsets) -> str:
+    """Offsets as ranges: `0..4 7 9..12`; "none" for no offset."""
+    ranges = []
+    for offset in offsets:
+        if ranges and ranges[-1][1] + 1 == offset:
+            ranges[-1][1] = offset
+        else:
+            ranges.append([offset, offset])
+    return " ".join(str(a) if a == b else f"{a}..{b}" for a, b in ranges) or "none"
