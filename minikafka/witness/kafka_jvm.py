@@ -1,0 +1,193 @@
+"""A JVM with Apache Kafka's classes, driven from Python: the ground on which the third witness stands."""
+
+import atexit
+import os
+import re
+from contextlib import contextmanager
+from pathlib import Path
+
+from minikafka.common import errors
+
+_JAVA_OPTIONS = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dfile.encoding=UTF-8"]
+_PACKAGE_OF_CLASS = re.compile(r"\b(?:[a-z]\w*\.)+(?=[A-Z])")
+
+
+class KafkaUnavailableError(Exception):
+    """Kafka's jars, Java or py4j are not there, so that the third witness cannot speak; the message says what to do."""
+
+
+class JavaException(Exception):
+    """An exception of Java's that `minikafka.common.errors` has no class for. Subclasses are made with its simple name."""
+
+
+class KafkaJvm:
+    """A py4j gateway to a JVM that has Kafka's classes on its class path.
+
+    - `jvm` gives the classes: `kafka.jvm.org.apache.kafka.common.Uuid`.
+    - Java may call Python objects (`Time`, `Scheduler`) back; neither those threads nor the JVM keep Python alive.
+    - Nothing that Java prints reaches this process' own output.
+
+    `KafkaJvm.start()` begins a small JVM of its own in 0.3 s; `KafkaJvm(gateway)` uses one that runs already, such as
+    PySpark's (`spark._sc._gateway`), which is never ended here.
+    """
+
+    def __init__(self, gateway):
+        self.gateway = gateway
+        self.jvm = gateway.jvm
+        self._owned = False
+        _start_callbacks(gateway)
+
+    @classmethod
+    def start(cls, classpath: list[str | Path] | None = None, java: str | None = None) -> "KafkaJvm":
+        """Begin a JVM on `classpath` (default: Kafka's jars, fetched through Spark's Ivy when missing).
+
+        It ends with `close`, at the latest with this process. Raises KafkaUnavailableError.
+        """
+        try:
+            from py4j.java_gateway import CallbackServerParameters, GatewayParameters, JavaGateway, launch_gateway
+        except ImportError as missing:
+            raise KafkaUnavailableError("Real Kafka is driven through py4j: pip install 'minikafka[lab]'.") from missing
+        port, secret, process = launch_gateway(
+            classpath=os.pathsep.join(map(str, classpath or kafka_jars())),
+            javaopts=_JAVA_OPTIONS,
+            java_path=java or java_path(),
+            die_on_exit=True,
+            enable_auth=True,
+            create_new_process_group=True,
+            return_proc=True,
+        )
+        parameters = GatewayParameters(port=port, auth_token=secret, auto_convert=True)
+        callbacks = CallbackServerParameters(eager_load=False)  # py4j's own main class sends no token when it calls back
+        kafka = cls(JavaGateway(gateway_parameters=parameters, callback_server_parameters=callbacks, java_process=process))
+        kafka._owned = True
+        atexit.register(kafka.close)
+        return kafka
+
+    def close(self) -> None:
+        """End the JVM if `start` began it. It must not be used any more."""
+        if not self._owned:
+            return
+        self._owned = False
+        atexit.unregister(self.close)
+        process = self.gateway.java_process
+        process.kill()
+        process.wait()
+        self.gateway.shutdown()
+        process.stdin.close()
+
+    def file(self, path: Path):
+        """A `java.io.File`."""
+        return self.jvm.java.io.File(str(path))
+
+    def properties(self, settings) -> object:
+        """A `java.util.HashMap` of texts from a mapping of settings; true and false as Kafka writes them."""
+        properties = self.jvm.java.util.HashMap()
+        for name, value in settings.items():
+            properties.put(name, str(value).lower() if isinstance(value, bool) else str(value))
+        return properties
+
+    def optional(self, value) -> object:
+        """A `java.util.Optional` of an object; empty for None."""
+        optional = self.jvm.java.util.Optional
+        return optional.empty() if value is None else optional.of(value)
+
+    def optional_long(self, number: int | None) -> object:
+        """An `Optional<Long>`: py4j would make small numbers Integers."""
+        stream = self.jvm.java.util.stream.LongStream
+        return stream.empty().boxed().findFirst() if number is None else stream.of(number).boxed().findFirst()
+
+    def records(self, data: bytes):
+        """Kafka's `MemoryRecords` on a copy of `data`."""
+        buffer = self.jvm.java.nio.ByteBuffer.wrap(bytearray(data))
+        return self.jvm.org.apache.kafka.common.record.internal.MemoryRecords.readableRecords(buffer)
+
+    def bytes_of(self, records) -> bytes:
+        """The bytes of Kafka's `Records`, of a file or in memory."""
+        size = records.sizeInBytes()
+        if size == 0:
+            return b""
+        buffer = self.jvm.java.nio.ByteBuffer.allocate(size)
+        if records.getClass().getSimpleName() == "FileRecords":
+            records.readInto(buffer, 0)
+        else:
+            buffer.put(records.buffer())
+        return bytes(buffer.array())
+
+    def enum(self, class_name: str, constant: str):
+        """A constant of an enum of `org.apache.kafka.storage.internals.log`."""
+        return getattr(getattr(self.jvm.org.apache.kafka.storage.internals.log, class_name), constant)
+
+
+def kafka_jars() -> list[str]:
+    """The jars of Kafka's broker, tools and storage layer with all that they need.
+
+    $MINIKAFKA_KAFKA_JARS may name a directory of jars to use instead. Raises KafkaUnavailableError.
+    """
+    if directory := os.environ.get("MINIKAFKA_KAFKA_JARS"):
+        jars = sorted(map(str, Path(directory).glob("*.jar")))
+        if not jars:
+            raise KafkaUnavailableError(f"MINIKAFKA_KAFKA_JARS names {directory}, which holds no jar.")
+        return jars
+    from minikafka.spark.kafka_jars import KafkaJarsUnavailableError, kafka_classpath
+
+    try:
+        return kafka_classpath("broker")
+    except KafkaJarsUnavailableError as unavailable:
+        raise KafkaUnavailableError(str(unavailable)) from unavailable
+
+
+def java_path() -> str:
+    """The path of `java`. Raises KafkaUnavailableError."""
+    from minikafka.spark.java_home import JavaNotFoundError, java_command
+
+    try:
+        return java_command()
+    except JavaNotFoundError as missing:
+        raise KafkaUnavailableError(str(missing)) from missing
+
+
+@contextmanager
+def kafka_errors():
+    """Raise Java's exceptions that leave the block as minikafka's of the same name, with the same message."""
+    from py4j.protocol import Py4JJavaError
+
+    try:
+        yield
+    except Py4JJavaError as failure:
+        raise to_python(failure.java_exception) from None
+
+
+def to_python(throwable) -> Exception:
+    """minikafka's exception for one of Java's: class of the same simple name, same message (packages left out of it).
+
+    `java_class` on it is the full name of Java's class.
+    """
+    full_name = throwable.getClass().getName()
+    name = re.split(r"[.$]", full_name)[-1]
+    cls = getattr(errors, name, None) or type(name, (JavaException,), {})
+    error = cls.__new__(cls)
+    message = throwable.getMessage()
+    error.args = (_PACKAGE_OF_CLASS.sub("", message or ""),)
+    error.java_class = full_name
+    if name == "UnexpectedAppendOffsetException":
+        error.first_offset, error.last_offset = (throwable.getClass().getField(f).get(throwable) for f in ("firstOffset", "lastOffset"))
+    elif name == "RecordValidationException":
+        error.invalid_exception = to_python(throwable.invalidException())
+        error.record_errors = [str(record_error) for record_error in throwable.recordErrors()]
+    return error
+
+
+def _start_callbacks(gateway) -> None:
+    """Let Java call Python back on daemon threads, on a free port; nothing if the gateway does so already."""
+    from py4j.java_gateway import JavaObject
+
+    if gateway.__dict__.get("_callback_server") is not None:
+        return
+    parameters = gateway.callback_server_parameters
+    parameters.port, parameters.daemonize, parameters.daemonize_connections = 0, True, True
+    gateway.start_callback_server(parameters)
+    port = gateway.get_callback_server().get_listening_port()
+    gateway._callback_server.port = port
+    gateway._python_proxy_port = port
+    server = JavaObject("GATEWAY_SERVER", gateway._gateway_client)
+    server.resetCallbackClient(server.getCallbackClient().getAddress(), port)
