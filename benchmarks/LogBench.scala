@@ -1,0 +1,111 @@
+// The peer of benchmarks/log_bench.py: the same rounds on Kafka's own UnifiedLog, called in a loop inside the JVM.
+//
+//   LogBench DIR BATCH_FILE APPENDS RANDOM_READS ROUNDS    appends, reads and look-ups; a line "name seconds" for each
+//                                                          measurement of each round
+//   LogBench recover DIR ROUNDS COPY...                    loads each copy of a directory as after an unclean stop
+//
+// Compiled by the scala-compiler jar that PySpark ships, so that a machine without javac will do.
+
+import java.io.File
+import java.nio.ByteBuffer
+import java.nio.file.{Files, Path}
+import java.util.Optional
+
+import scala.jdk.CollectionConverters._
+import scala.util.Random
+
+import org.apache.kafka.common.record.internal.{FileRecords, MemoryRecords}
+import org.apache.kafka.common.utils.Time
+import org.apache.kafka.server.common.RequestLocal
+import org.apache.kafka.server.storage.log.FetchIsolation
+import org.apache.kafka.server.util.KafkaScheduler
+import org.apache.kafka.storage.internals.log._
+import org.apache.kafka.storage.log.metrics.BrokerTopicStats
+
+object LogBench {
+  private val scheduler = new KafkaScheduler(1)
+  private var sink = 0L
+
+  def main(args: Array[String]): Unit = {
+    scheduler.startup()
+    if (args(0) == "recover") args.drop(1).foreach(copy => recover(new File(copy)))
+    else rounds(Path.of(args(0)), Files.readAllBytes(Path.of(args(1))), args(2).toInt, args(3).toInt, args(4).toInt)
+    if (sink == 42) println("the reads are not optimised away")
+    System.exit(0)
+  }
+
+  private def rounds(dir: Path, batch: Array[Byte], appends: Int, randomReads: Int, count: Int): Unit =
+    for (round <- 0 until count) {
+      val log = open(dir.resolve(s"bench-$round").toFile, clean = true)
+      timed("append") { append(log, batch, appends) }
+      log.updateHighWatermark(log.logEndOffset)
+      timed("read") { readThrough(log) }
+      timed("random_read") { readAtRandom(log, randomReads) }
+      timed("lookup") { lookUp(log, randomReads) }
+      log.close()
+      delete(dir.resolve(s"bench-$round").toFile)
+    }
+
+  private def append(log: UnifiedLog, batch: Array[Byte], appends: Int): Unit = {
+    val buffer = ByteBuffer.wrap(batch)
+    var i = 0
+    while (i < appends) {
+      buffer.putLong(0, 0L) // a client's batch begins at offset 0; the append before left its own there
+      log.appendAsLeader(MemoryRecords.readableRecords(buffer.duplicate()), 0)
+      i += 1
+    }
+  }
+
+  // Every byte is fetched, each batch's CRC checked and each record visited.
+  private def readThrough(log: UnifiedLog): Unit = {
+    var offset = 0L
+    while (offset < log.logEndOffset) {
+      val records = log.read(offset, 1 << 20, FetchIsolation.HIGH_WATERMARK, true).records.asInstanceOf[FileRecords]
+      val buffer = ByteBuffer.allocate(records.sizeInBytes)
+      records.readInto(buffer, 0)
+      for (batch <- MemoryRecords.readableRecords(buffer).batches.asScala) {
+        batch.ensureValid()
+        batch.iterator.forEachRemaining(record => sink += record.valueSize)
+        offset = batch.nextOffset
+      }
+    }
+  }
+
+  private def readAtRandom(log: UnifiedLog, reads: Int): Unit = {
+    val random = new Random(7)
+    val end = log.logEndOffset.toInt
+    for (_ <- 0 until reads)
+      sink += log.read(random.nextInt(end), 4096, FetchIsolation.HIGH_WATERMARK, true).records.sizeInBytes
+  }
+
+  private def lookUp(log: UnifiedLog, lookUps: Int): Unit = {
+    val random = new Random(7)
+    val end = log.logEndOffset.toInt
+    val index = log.logSegments.get(0).offsetIndex
+    for (_ <- 0 until lookUps) sink += index.lookup(random.nextInt(end)).position
+  }
+
+  private def recover(dir: File): Unit = {
+    val bytes = dir.listFiles.filter(_.getName.endsWith(".log")).map(_.length).sum
+    val start = System.nanoTime
+    val log = open(dir, clean = false)
+    println(s"recover ${(System.nanoTime - start) / 1e9} $bytes ${log.logEndOffset}")
+    log.close()
+  }
+
+  private def open(dir: File, clean: Boolean): UnifiedLog =
+    UnifiedLog.create(dir, new LogConfig(java.util.Map.of("max.message.bytes", "10000000")), 0L, 0L, scheduler,
+      new BrokerTopicStats(false), Time.SYSTEM, 900000, new ProducerStateManagerConfig(86400000, false), 600000,
+      new LogDirFailureChannel(10), clean, Optional.empty())
+
+  private def timed(name: String)(body: => Unit): Unit = {
+    val start = System.nanoTime
+    body
+    println(s"$name ${(System.nanoTime - start) / 1e9}")
+  }
+
+  private def delete(dir: File): Unit = {
+    dir.listFiles.foreach(_.delete())
+    dir.delete()
+  }
+}
