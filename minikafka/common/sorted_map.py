@@ -1,0 +1,81 @@
+"""A dictionary that keeps its keys in order and answers which key lies next to another."""
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator
+
+
+class SortedMap:
+    """A map from comparable keys to values, ordered by key.
+
+    A dict beside a sorted list of its keys: looking up costs one hash, neighbours one binary search, and adding at the
+    end (what a log does nearly always: offsets and epochs grow) one append. Not thread safe; the log's lock guards it.
+
+    Kafka uses `java.util.TreeMap` and `ConcurrentSkipListMap` in these places.
+    """
+
+    __slots__ = ("_values", "_keys")
+
+    def __init__(self):
+        self._values = {}
+        self._keys = []
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __contains__(self, key) -> bool:
+        return key in self._values
+
+    def __iter__(self) -> Iterator:
+        """The keys, ascending, as they stand now: the map may change while a caller walks them."""
+        return iter(self._keys.copy())
+
+    def __setitem__(self, key, value) -> None:
+        if key not in self._values:
+            if not self._keys or key > self._keys[-1]:
+                self._keys.append(key)
+            else:
+                insort(self._keys, key)
+        self._values[key] = value
+
+    def get(self, key):
+        """The value of `key`, or None."""
+        return self._values.get(key)
+
+    def pop(self, key):
+        """Remove `key` and return its value; None if it is not there."""
+        if key not in self._values:
+            return None
+        del self._keys[bisect_left(self._keys, key)]
+        return self._values.pop(key)
+
+    def clear(self) -> None:
+        """Remove everything."""
+        self._values.clear()
+        self._keys.clear()
+
+    def values(self) -> list:
+        """The values in the order of their keys, in a list of their own."""
+        return [self._values[key] for key in self._keys]
+
+    def first(self):
+        """The value of the smallest key, or None."""
+        return self._values[self._keys[0]] if self._keys else None
+
+    def last(self):
+        """The value of the largest key, or None."""
+        return self._values[self._keys[-1]] if self._keys else None
+
+    def lower(self, key):
+        """The value of the largest key < `key`, or None."""
+        return self._at(bisect_left(self._keys, key) - 1)
+
+    def floor(self, key):
+        """The value of the largest key ≤ `key`, or None."""
+        return self._at(bisect_right(self._keys, key) - 1)
+
+    def higher(self, key):
+        """The value of the smallest key > `key`, or None."""
+        return self._at(bisect_right(self._keys, key))
+
+    def _at(self, index: int):
+        return self._values[self._keys[index]] if 0 <= index < len(self._keys) else None

@@ -1,0 +1,81 @@
+"""A map from producer ids that is walked in the order in which `java.util.HashMap<Long, …>` would be walked.
+
+Kafka writes a producer snapshot in the order of its HashMap, so these bytes on disk follow from how Java's map works:
+
+- A key's *bucket* is taken from the low bits of its hash. The hash of a Long folds the upper 32 bits into the lower,
+  then HashMap folds the upper 16 of those into the lower 16.
+- The map is walked bucket by bucket; within a bucket in the order of insertion.
+- There are 16 buckets at first. They double when more than three quarters as many keys are in the map, and when a
+  ninth key meets eight others in its bucket while there are fewer than 64. They never become fewer again: not by
+  removing keys, not by clearing the map. So the order depends on the largest size the map has ever had.
+"""
+
+from collections.abc import Iterator
+
+_INITIAL_CAPACITY = 16
+_FULL_BUCKET = 8
+_MIN_CAPACITY_FOR_TREES = 64
+
+
+class JavaHashMap:
+    """A map from ids (int64) to values, iterated as Java's HashMap iterates. Kafka: `java.util.HashMap`."""
+
+    __slots__ = ("get", "_values", "_capacity", "_buckets")
+
+    def __init__(self):
+        self._values = {}
+        self.get = self._values.get
+        self._capacity = _INITIAL_CAPACITY
+        self._buckets: dict[int, list[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._values
+
+    def __setitem__(self, key: int, value) -> None:
+        is_new = key not in self._values
+        self._values[key] = value
+        if is_new:
+            bucket = self._buckets.setdefault(self._bucket_of(key), [])
+            bucket.append(key)
+            if len(bucket) > _FULL_BUCKET and self._capacity < _MIN_CAPACITY_FOR_TREES:
+                self._double()
+            if len(self._values) * 4 > self._capacity * 3:
+                self._double()
+
+    def __delitem__(self, key: int) -> None:
+        del self._values[key]
+        self._buckets[self._bucket_of(key)].remove(key)
+
+    def clear(self) -> None:
+        """Remove every key; the number of buckets stays."""
+        self._values.clear()
+        self._buckets.clear()
+
+    def __iter__(self) -> Iterator[int]:
+        """The keys in HashMap's order."""
+        for index in sorted(self._buckets):
+            yield from self._buckets[index]
+
+    def items(self) -> list[tuple[int, object]]:
+        """The keys and values in HashMap's order, in a list of their own."""
+        return [(key, self._values[key]) for key in self]
+
+    def _bucket_of(self, key: int) -> int:
+        return _hash(key) & (self._capacity - 1)
+
+    def _double(self) -> None:
+        """Twice as many buckets; keys that stay together keep their order."""
+        self._capacity *= 2
+        keys = list(self)
+        self._buckets.clear()
+        for key in keys:
+            self._buckets.setdefault(self._bucket_of(key), []).append(key)
+
+
+def _hash(key: int) -> int:
+    """Java's `HashMap.hash(Long)`, as an unsigned 32-bit number."""
+    folded = (key ^ (key >> 32)) & 0xFFFF_FFFF
+    return folded ^ (folded >> 16)

@@ -1,0 +1,255 @@
+"""Which leader epoch began at which offset: kept in memory, and in the file `leader-epoch-checkpoint`."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+
+from minikafka.checkpoint.leader_epoch_checkpoint_file import EpochEntry, LeaderEpochCheckpointFile
+from minikafka.common.errors import IllegalArgumentException
+from minikafka.common.sorted_map import SortedMap
+from minikafka.common.topic_partition import TopicPartition
+
+logger = logging.getLogger(__name__)
+
+UNDEFINED_EPOCH = -1
+UNDEFINED_EPOCH_OFFSET = -1
+
+
+class LeaderEpochFileCache:
+    """The leader epochs of one log, each with the offset of its first record.
+
+    Invariants:
+
+    - Epochs and start offsets both grow strictly from entry to entry, and neither is negative.
+    - An epoch is in the file before any of its records is in the log: `assign` writes the file at once. Truncations
+      write it in the background: entries too many do no harm, loading the log truncates again.
+
+    Followers use it to find where their log and the leader's part: `end_offset_for`.
+
+    Simpler than Kafka: one lock in place of a read-write lock. On disk: see `LeaderEpochCheckpointFile`.
+    Kafka: `LeaderEpochFileCache`.
+    """
+
+    def __init__(self, topic_partition: TopicPartition, checkpoint: LeaderEpochCheckpointFile, scheduler):
+        """Begin with the entries of the checkpoint file; raises `IllegalArgumentException` for a negative one."""
+        self._topic_partition = topic_partition
+        self._checkpoint = checkpoint
+        self._scheduler = scheduler
+        self._lock = threading.RLock()
+        self._epochs = SortedMap()
+        for entry in checkpoint.read():
+            self._assign(entry)
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """Note that `epoch` begins at `start_offset`, and write the file if that is news.
+
+        Ignored when `epoch` is the latest one and does not begin earlier than known. Entries that contradict the new
+        one (an epoch or a start not below its own) are dropped. Raises `IllegalArgumentException` for negative values.
+        Kafka: `LeaderEpochFileCache.assign(int, long)`.
+        """
+        if self._assign(EpochEntry(epoch, start_offset)):
+            self._write_to_file()
+
+    def assign_all(self, entries: Iterable[EpochEntry]) -> None:
+        """`assign` each entry, then write the file once. Kafka: `LeaderEpochFileCache.assign(List)`."""
+        entries = list(entries)
+        for entry in entries:
+            self._assign(entry)
+        if entries:
+            self._write_to_file()
+
+    @property
+    def non_empty(self) -> bool:
+        """True when any epoch is known. Kafka: `LeaderEpochFileCache.nonEmpty`."""
+        return len(self._epochs) > 0
+
+    @property
+    def latest_entry(self) -> EpochEntry | None:
+        """The newest epoch and its start. Kafka: `LeaderEpochFileCache.latestEntry`."""
+        return self._epochs.last()
+
+    @property
+    def latest_epoch(self) -> int | None:
+        """The newest epoch. Kafka: `LeaderEpochFileCache.latestEpoch`."""
+        return _epoch_of(self._epochs.last())
+
+    @property
+    def epoch_entries(self) -> list[EpochEntry]:
+        """All entries, oldest first. Kafka: `LeaderEpochFileCache.epochEntries`."""
+        with self._lock:
+            return self._epochs.values()
+
+    def previous_epoch(self, epoch: int | None = None) -> int | None:
+        """The largest epoch below `epoch`, or below the latest one. Kafka: `LeaderEpochFileCache.previousEpoch`."""
+        with self._lock:
+            if epoch is None:
+                epoch = self.latest_epoch
+            return None if epoch is None else _epoch_of(self._epochs.lower(epoch))
+
+    def previous_entry(self, epoch: int) -> EpochEntry | None:
+        """The entry of the largest epoch below `epoch`. Kafka: `LeaderEpochFileCache.previousEntry`."""
+        with self._lock:
+            return self._epochs.lower(epoch)
+
+    def next_epoch(self, epoch: int) -> int | None:
+        """The smallest epoch above `epoch`. Kafka: `LeaderEpochFileCache.nextEpoch`."""
+        with self._lock:
+            return _epoch_of(self._epochs.higher(epoch))
+
+    def epoch_entry(self, epoch: int) -> EpochEntry | None:
+        """The entry of exactly `epoch`. Kafka: `LeaderEpochFileCache.epochEntry`."""
+        return self._epochs.get(epoch)
+
+    def epoch_for_offset(self, offset: int) -> int | None:
+        """The epoch in which `offset` was, or will be, written; None below the first.
+
+        Kafka: `LeaderEpochFileCache.epochForOffset`.
+        """
+        with self._lock:
+            epoch = None
+            for entry in self._epochs.values():
+                if entry.start_offset > offset:
+                    break
+                epoch = entry.epoch
+            return epoch
+
+    def end_offset_for(self, requested_epoch: int, log_end_offset: int) -> tuple[int, int]:
+        """The largest known epoch ≤ `requested_epoch`, and its end offset (exclusive).
+
+        The end is the start of the next epoch; of the latest epoch it is `log_end_offset`. An epoch below all known
+        ones comes back itself with the start of the first: its records are deleted, the follower is to begin there.
+        (-1, -1) when nothing is known: for epoch -1, and for epochs above the latest.
+        Kafka: `LeaderEpochFileCache.endOffsetFor`.
+        """
+        with self._lock:
+            if requested_epoch == UNDEFINED_EPOCH:
+                return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
+            if requested_epoch == self.latest_epoch:
+                return requested_epoch, log_end_offset
+            higher = self._epochs.higher(requested_epoch)
+            if higher is None:
+                return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
+            floor = self._epochs.floor(requested_epoch)
+            return (requested_epoch if floor is None else floor.epoch), higher.start_offset
+
+    def truncate_from_end_async_flush(self, end_offset: int) -> None:
+        """Drop the epochs that begin at or after `end_offset`; the file follows in the background.
+
+        Kafka: `LeaderEpochFileCache.truncateFromEndAsyncFlush`.
+        """
+        with self._lock:
+            if _truncate_from_end(self._epochs, end_offset):
+                self._schedule_flush()
+
+    def truncate_from_start_async_flush(self, start_offset: int) -> None:
+        """Drop the epochs that end at or before `start_offset`; the one in force there now begins there.
+
+        The file follows in the background. Kafka: `LeaderEpochFileCache.truncateFromStartAsyncFlush`.
+        """
+        with self._lock:
+            if _truncate_from_start(self._epochs, start_offset):
+                self._schedule_flush()
+
+    def epoch_entries_in_range(self, start_offset: int, end_offset: int) -> list[EpochEntry]:
+        """The entries as they would be after both truncations, `start_offset` inclusive, `end_offset` exclusive.
+
+        Kafka: `LeaderEpochFileCache.epochEntriesInRange`.
+        """
+        epochs = SortedMap()
+        for entry in self.epoch_entries:
+            epochs[entry.epoch] = entry
+        if start_offset >= 0:
+            _truncate_from_start(epochs, start_offset)
+        _truncate_from_end(epochs, end_offset)
+        return epochs.values()
+
+    def with_checkpoint(self, checkpoint: LeaderEpochCheckpointFile) -> "LeaderEpochFileCache":
+        """A cache with these entries and another file, which is not read.
+
+        Kafka: `LeaderEpochFileCache.withCheckpoint`.
+        """
+        cache = LeaderEpochFileCache.__new__(LeaderEpochFileCache)
+        cache._topic_partition = self._topic_partition
+        cache._checkpoint = checkpoint
+        cache._scheduler = self._scheduler
+        cache._lock = threading.RLock()
+        cache._epochs = SortedMap()
+        for entry in self.epoch_entries:
+            cache._epochs[entry.epoch] = entry
+        return cache
+
+    def clear_and_flush(self) -> None:
+        """Drop all entries, in the file too. Kafka: `LeaderEpochFileCache.clearAndFlush`."""
+        with self._lock:
+            self._epochs.clear()
+            self._write_to_file()
+
+    def clear(self) -> None:
+        """Drop all entries in memory. Kafka: `LeaderEpochFileCache.clear`."""
+        with self._lock:
+            self._epochs.clear()
+
+    def _assign(self, entry: EpochEntry) -> bool:
+        """Take in `entry`; False when it is no news."""
+        if entry.epoch < 0 or entry.start_offset < 0:
+            raise IllegalArgumentException(
+                f"Received invalid partition leader epoch entry EpochEntry[epoch={entry.epoch}, "
+                f"startOffset={entry.start_offset}]"
+            )
+        latest = self._epochs.last()
+        if latest is not None and entry.epoch == latest.epoch and entry.start_offset >= latest.start_offset:
+            return False
+        with self._lock:
+            removed = _pop_last_while(
+                self._epochs, lambda old: old.epoch >= entry.epoch or old.start_offset >= entry.start_offset
+            )
+            self._epochs[entry.epoch] = entry
+        if len(removed) > 1 or (removed and removed[0].start_offset != entry.start_offset):
+            logger.warning(
+                "[LeaderEpochCache %s] New epoch entry %s caused truncation of conflicting entries %s. "
+                "Cache now contains %s entries.",
+                self._topic_partition,
+                entry,
+                removed,
+                len(self._epochs),
+            )
+        return True
+
+    def _schedule_flush(self) -> None:
+        self._scheduler.schedule_once(f"leader-epoch-cache-flush-{self._topic_partition}", self._write_if_dir_exists)
+
+    def _write_to_file(self) -> None:
+        with self._lock:
+            self._checkpoint.write(self._epochs.values())
+
+    def _write_if_dir_exists(self) -> None:
+        """Write the file in the background, inside the lock: else an older state could overwrite a newer one."""
+        with self._lock:
+            self._checkpoint.write_if_dir_exists(self._epochs.values())
+
+
+def _epoch_of(entry: EpochEntry | None) -> int | None:
+    return None if entry is None else entry.epoch
+
+
+def _pop_last_while(epochs: SortedMap, condition: Callable[[EpochEntry], bool]) -> list[EpochEntry]:
+    """Remove entries from the end as long as they meet `condition`; returns them, newest first."""
+    removed = []
+    while (last := epochs.last()) is not None and condition(last):
+        removed.append(epochs.pop(last.epoch))
+    return removed
+
+
+def _truncate_from_end(epochs: SortedMap, end_offset: int) -> list[EpochEntry]:
+    if end_offset < 0:
+        return []
+    return _pop_last_while(epochs, lambda entry: entry.start_offset >= end_offset)
+
+
+def _truncate_from_start(epochs: SortedMap, start_offset: int) -> list[EpochEntry]:
+    removed = []
+    while (first := epochs.first()) is not None and first.start_offset <= start_offset:
+        removed.append(epochs.pop(first.epoch))
+    if removed:
+        epochs[removed[-1].epoch] = EpochEntry(removed[-1].epoch, start_offset)
+    return removed
