@@ -1,0 +1,137 @@
+"""The one look of all lab pieces: colours for light and dark pages, and the few helpers that write SVG.
+
+A picture names colours by role (`hw`, `committed`, …), never by value. On a live page the roles follow JupyterLab's theme;
+a picture that leaves the page (`as_image`) carries its own style and follows the reader's system instead.
+"""
+
+import base64
+import re
+from html import escape
+
+WIDTH = 880
+"""Width of every picture in px; JupyterLab's cells are at least that wide in a window of 1,280 px."""
+
+LIGHT = {
+    "paper": "#ffffff", "ink": "#1b1f24", "faint": "#57606a", "line": "#c4ccd6", "panel": "#f3f5f8",
+    "start": "#57606a", "lso": "#8250df", "hw": "#b35900", "leo": "#0550ae",
+    "committed": "#cfe8d5", "pending": "#fbe3c0", "gone": "#e4e7eb", "mark": "#fff3b0", "good": "#116329", "bad": "#b3261e",
+    "a": "#d5e4f7", "b": "#f9ddd2", "c": "#d4edd9", "d": "#eadcf8", "e": "#fbe9b7", "f": "#d3eef0", "g": "#f6d7e6",
+}  # fmt: skip
+DARK = {
+    "paper": "#14171c", "ink": "#e8ebf0", "faint": "#a3adb9", "line": "#4a5361", "panel": "#20252d",
+    "start": "#a3adb9", "lso": "#c8a6ff", "hw": "#ffab57", "leo": "#79b8ff",
+    "committed": "#1f4a2e", "pending": "#5c421a", "gone": "#2c323b", "mark": "#5a4d0c", "good": "#6fdd8b", "bad": "#ff8a80",
+    "a": "#24456b", "b": "#6b3a28", "c": "#275235", "d": "#4b3570", "e": "#5f4d14", "f": "#1f5257", "g": "#642f4a",
+}  # fmt: skip
+
+_RULES = """
+.mk-t{font:13px/1.35 'Liberation Sans',Arial,Helvetica,sans-serif;fill:var(--mk-ink)}
+.mk-s{font-size:11.5px;fill:var(--mk-faint)} .mk-b{font-weight:700} .mk-m{font-family:'Liberation Mono','DejaVu Sans Mono',Menlo,Consolas,monospace}
+.mk-h{font-size:14.5px;font-weight:700}
+"""
+_HTML_RULES = """
+.mk{color:var(--mk-ink);background:var(--mk-paper);font:13px/1.45 'Liberation Sans',Arial,Helvetica,sans-serif;max-width:900px;padding:8px 10px;box-sizing:border-box}
+.mk svg{display:block;max-width:100%;height:auto}
+.mk pre,.mk code{font:12.5px/1.45 'Liberation Mono','DejaVu Sans Mono',Menlo,Consolas,monospace;color:inherit;background:none}
+.mk pre{margin:0;padding:6px 0;background:var(--mk-panel);border-radius:4px;overflow-x:auto;white-space:pre}
+.mk .mk-now{background:var(--mk-mark);display:inline-block;min-width:100%}
+.mk table{border-collapse:collapse;margin:4px 0;font-size:12.5px;color:inherit} .mk td,.mk th{padding:2px 10px 2px 0;text-align:left;border:0;background:none}
+.mk a{color:var(--mk-leo)} .mk-faint{color:var(--mk-faint)} .mk-good{color:var(--mk-good);font-weight:700} .mk-bad{color:var(--mk-bad);font-weight:700}
+.mk-box{border-left:4px solid var(--mk-line);padding:6px 12px;background:var(--mk-panel);border-radius:0 4px 4px 0}
+"""
+
+
+def _variables(palette: dict[str, str]) -> str:
+    return ";".join(f"--mk-{role}:{colour}" for role, colour in palette.items())
+
+
+PAGE_STYLE = (
+    f"<style>:root{{{_variables(LIGHT)}}}"
+    f"@media (prefers-color-scheme:dark){{body:not([data-jp-theme-light]){{{_variables(DARK)}}}}}"
+    f"[data-jp-theme-light='false']{{{_variables(DARK)}}}{_RULES}{_HTML_RULES}</style>"
+)
+"""The style of a live page: JupyterLab says in `data-jp-theme-light` which theme it shows."""
+
+_IMAGE_STYLE = f"<style>:root{{{_variables(LIGHT)}}}@media (prefers-color-scheme:dark){{:root{{{_variables(DARK)}}}}}{_RULES}</style>"
+
+
+def page(html: str) -> str:
+    """One lab piece as it stands in a live page: `html` in its frame, with the style it needs."""
+    return f'{PAGE_STYLE}<div class="mk">{html}</div>'
+
+
+def static_page(html: str) -> str:
+    """The same for a page without kernel or style: each `<svg>` in `html` becomes an image that carries its own style."""
+    return re.sub(r"<svg\b.*?</svg>", lambda match: as_image(match.group()), html, flags=re.DOTALL)
+
+
+def as_image(svg: str) -> str:
+    """An `<img>` of `svg` that needs nothing around it; the picture's `<title>` becomes the text for those who can't see it."""
+    title = re.search(r"<title>(.*?)</title>", svg, flags=re.DOTALL)
+    width = re.search(r'width="(\d+)"', svg).group(1)
+    whole = svg.replace(">", f">{_IMAGE_STYLE}", 1)
+    data = base64.b64encode(whole.encode()).decode()
+    return f'<img width="{width}" alt="{title.group(1) if title else ""}" src="data:image/svg+xml;base64,{data}">'
+
+
+def svg(width: float, height: float, body: str, title: str) -> str:
+    """A picture on the page's paper; `title` is its text equivalent."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}" role="img">'
+        f"<title>{escape(title)}</title>"
+        f'<rect width="100%" height="100%" fill="var(--mk-paper)"/>{body}</svg>'
+    )
+
+
+def text(x: float, y: float, words: object, *, kind: str = "", anchor: str = "start", fill: str = "") -> str:
+    """Words with their base line at (x, y); `kind` is any of s(mall) b(old) m(ono) h(eading)."""
+    classes = " ".join(["mk-t", *(f"mk-{letter}" for letter in kind)])
+    style = f' style="fill:var(--mk-{fill})"' if fill else ""
+    return f'<text class="{classes}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{style}>{escape(str(words))}</text>'
+
+
+def rect(
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    fill: str,
+    *,
+    stroke: str = "line",
+    dash: str = "",
+    weight: float = 1,
+) -> str:
+    """A box; `fill` and `stroke` are roles, or "none"."""
+    colours = f'fill="{_colour(fill)}" stroke="{_colour(stroke)}" stroke-width="{weight:g}"'
+    dashes = f' stroke-dasharray="{dash}"' if dash else ""
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{height:.1f}" {colours}{dashes}/>'
+
+
+def line(x1: float, y1: float, x2: float, y2: float, stroke: str = "line", *, weight: float = 1, dash: str = "") -> str:
+    """A straight line; `stroke` is a role."""
+    dashes = f' stroke-dasharray="{dash}"' if dash else ""
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{_colour(stroke)}" stroke-width="{weight:g}"{dashes}/>'
+
+
+def polygon(points: list[tuple[float, float]], fill: str) -> str:
+    """A filled shape; `fill` is a role."""
+    return f'<polygon points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}" fill="{_colour(fill)}"/>'
+
+
+def hatch(x: float, y: float, width: float, height: float, stroke: str, step: float = 7) -> str:
+    """Slanted lines over a box, so that its colour is not the only signal."""
+    lines, start = [], -height
+    while start < width:
+        x1, x2 = max(start, 0), min(start + height, width)
+        lines.append(line(x + x1, y + height - (x1 - start), x + x2, y + height - (x2 - start), stroke, weight=0.8))
+        start += step
+    return "".join(lines)
+
+
+def shorten(words: str, length: int) -> str:
+    """`words`, cut to `length` characters with an ellipsis."""
+    return words if len(words) <= length else words[: length - 1] + "…"
+
+
+def _colour(role: str) -> str:
+    return "none" if role == "none" else f"var(--mk-{role})"

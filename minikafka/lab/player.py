@@ -1,0 +1,92 @@
+"""The shell around every lab piece that has frames: a slider, two buttons, and the picture of the chosen frame."""
+
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any
+
+import ipywidgets as widgets
+
+from minikafka.lab import look
+
+
+class Player:
+    """Shows one of `frames` at a time; `render(frame)` gives its HTML or SVG, `str(frame)` its text.
+
+    - All frames are drawn before the first is shown. The slider only chooses one, and does so in the browser: it moves
+      as well in an exported page that has no kernel. Arrow keys move it when it has the focus.
+    - Where nothing can run, the notebook shows `static_html()`: every frame as a picture, all but the last folded away.
+    - An error in a callback stands in the widget, and in `errors`.
+    """
+
+    def __init__(self, frames: Sequence[Any], render: Callable[[Any], str], *, title: str, start: int = 0):
+        if not frames:
+            raise ValueError(f"{title}: no frame was recorded")
+        self.title = title
+        self.frames = tuple(frames)
+        self.errors: list[Exception] = []
+        self._pictures = [render(frame) for frame in self.frames]
+        last = len(self.frames) - 1
+        self.slider = widgets.IntSlider(
+            value=start,
+            min=0,
+            max=last,
+            description="frame",
+            continuous_update=True,
+            layout=widgets.Layout(width="420px"),
+        )
+        self.previous = widgets.Button(
+            description="◀ back", tooltip="one frame back", layout=widgets.Layout(width="90px")
+        )
+        self.next = widgets.Button(description="next ▶", tooltip="one frame on", layout=widgets.Layout(width="90px"))
+        self._alarm = widgets.HTML("")
+        stack = widgets.Stack([widgets.HTML(look.page(self._headed(i))) for i in range(last + 1)], selected_index=start)
+        widgets.jslink((self.slider, "value"), (stack, "selected_index"))
+        self.previous.on_click(lambda _: self._guarded(lambda: self.show(self.slider.value - 1)))
+        self.next.on_click(lambda _: self._guarded(lambda: self.show(self.slider.value + 1)))
+        controls = widgets.HBox([self.previous, self.slider, self.next])
+        self.widget = widgets.VBox([controls, stack, self._alarm] if last else [stack, self._alarm])
+
+    @property
+    def frame(self) -> Any:
+        """The frame that the slider points at."""
+        return self.frames[self.slider.value]
+
+    def show(self, index: int) -> None:
+        """Move to frame `index`; one beyond either end stays at that end."""
+        self.slider.value = min(max(index, 0), len(self.frames) - 1)
+
+    def static_html(self) -> str:
+        """All frames for a page without a kernel."""
+        last = len(self.frames) - 1
+        parts = []
+        for i in range(last + 1):
+            picture = look.static_page(self._pictures[i])
+            summary = f"{escape(self.title)}, frame {i + 1} of {last + 1}: {escape(_first_line(self.frames[i]))}"
+            parts.append(f"<details{' open' if i == last else ''}><summary>{summary}</summary>{picture}</details>")
+        return "".join(parts)
+
+    def __str__(self) -> str:
+        return "\n".join([self.title, *(f"{i}. {frame}" for i, frame in enumerate(self.frames, 1))])
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, Any]:
+        live = self.widget._repr_mimebundle_() or {}
+        return {**live, "text/html": self.static_html(), "text/plain": str(self)}
+
+    def _headed(self, index: int) -> str:
+        count = f'<span class="mk-faint">frame {index + 1} of {len(self.frames)}</span>'
+        return f"<div><b>{escape(self.title)}</b> &nbsp; {count}</div>{self._pictures[index]}"
+
+    def _guarded(self, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except Exception as error:  # a callback has no caller: ipywidgets would drop the error without a word
+            self.errors.append(error)
+            self._alarm.value = look.page(
+                f'<span class="mk-bad">{escape(type(error).__name__)}: {escape(str(error))}</span>'
+            )
+
+
+def _first_line(frame: Any) -> str:
+    return str(frame).split("\n", 1)[0]
