@@ -4,6 +4,7 @@ import atexit
 import os
 import re
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
 from minikafka.common import errors
@@ -74,6 +75,23 @@ class KafkaJvm:
         process.wait()
         self.gateway.shutdown()
         process.stdin.close()
+
+    @cached_property
+    def executor(self):
+        """A thread pool of Java's that makes true `ScheduledFuture`s; cancelled ones are forgotten at once."""
+        executor = self.jvm.java.util.concurrent.ScheduledThreadPoolExecutor(0)
+        executor.setRemoveOnCancelPolicy(True)
+        return executor
+
+    @cached_property
+    def broker_topic_stats(self):
+        """Metrics that every log of Kafka's counts into."""
+        return self.jvm.org.apache.kafka.storage.log.metrics.BrokerTopicStats(False)
+
+    @cached_property
+    def no_caching(self):
+        """A `RequestLocal` without buffers to use again."""
+        return self.jvm.org.apache.kafka.server.common.RequestLocal.noCaching()
 
     def file(self, path: Path):
         """A `java.io.File`."""

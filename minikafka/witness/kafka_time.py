@@ -1,0 +1,86 @@
+"""The clock and the scheduler that real Kafka is given: minikafka's own, called back from the JVM."""
+
+
+class KafkaTime:
+    """`org.apache.kafka.common.utils.Time` on a minikafka clock (`ManualTime`, say)."""
+
+    def __init__(self, time):
+        self._time = time
+
+    def milliseconds(self):
+        return self._time.milliseconds()
+
+    def hiResClockMs(self):  # noqa: N802 (Java's name)
+        return self._time.hi_res_clock_ms()
+
+    def nanoseconds(self):
+        return self._time.hi_res_clock_ms() * 1_000_000
+
+    def sleep(self, ms):
+        self._time.sleep(ms)
+
+    def toString(self):  # noqa: N802
+        return "KafkaTime"
+
+    class Java:
+        implements = ["org.apache.kafka.common.utils.Time"]
+
+
+class KafkaScheduler:
+    """`org.apache.kafka.server.util.Scheduler` on a minikafka scheduler (`ManualScheduler`, say).
+
+    Kafka keeps what `schedule` returns and cancels it when a log is closed, so each task is given a true
+    `ScheduledFuture`: one that a thread pool of Java's would run in the far future, and whose cancellation is looked up
+    before the task is run here.
+    """
+
+    _NEVER_MS = 1 << 50
+
+    def __init__(self, kafka, scheduler):
+        self._kafka = kafka
+        self._scheduler = scheduler
+        self._tasks = []
+
+    def startup(self):
+        """Nothing to start."""
+
+    def shutdown(self):
+        """Nothing to shut down: the scheduler belongs to who made it."""
+
+    def scheduleOnce(self, name, task, delay_ms=0):  # noqa: N802
+        return self.schedule(name, task, delay_ms, -1)
+
+    def schedule(self, name, task, delay_ms, period_ms):
+        milliseconds = self._kafka.jvm.java.util.concurrent.TimeUnit.MILLISECONDS
+        future = self._kafka.executor.schedule(self._kafka.jvm.java.lang.Thread(), self._NEVER_MS, milliseconds)
+
+        def run():
+            from minikafka.witness.kafka_jvm import kafka_errors
+
+            if future.isCancelled():
+                scheduled.cancel()
+                return
+            if period_ms < 0:
+                future.cancel(False)
+            with kafka_errors():
+                task.run()
+
+        scheduled = self._scheduler.schedule(name, run, delay_ms, period_ms)
+        self._tasks.append((future, scheduled))
+        return future
+
+    def resizeThreadPool(self, new_size):  # noqa: N802
+        """There is no thread pool."""
+
+    def toString(self):  # noqa: N802
+        return "KafkaScheduler"
+
+    def take_back_cancelled(self) -> None:
+        """Take the tasks that Kafka cancelled out of minikafka's scheduler too, so that `pending` leaves them out."""
+        for future, scheduled in self._tasks:
+            if future.isCancelled():
+                scheduled.cancel()
+        self._tasks.clear()
+
+    class Java:
+        implements = ["org.apache.kafka.server.util.Scheduler"]
