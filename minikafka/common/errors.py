@@ -31,6 +31,18 @@ class IndexOutOfBoundsException(IndexError):
     """A field was read beyond the end of its buffer. Kafka: `java.lang.IndexOutOfBoundsException`."""
 
 
+class BufferUnderflowException(RuntimeError):
+    """A buffer ends before the field that is read from it. Kafka: `java.nio.BufferUnderflowException`."""
+
+
+class UnsupportedOperationException(RuntimeError):
+    """The object lacks the operation. Kafka: `java.lang.UnsupportedOperationException`."""
+
+
+class BufferOverflowException(RuntimeError):
+    """A buffer or mapping has no room for what is put into it. Kafka: `java.nio.BufferOverflowException`."""
+
+
 class IOException(OSError):
     """A file could not be read, or holds something malformed. Kafka: `java.io.IOException`."""
 

@@ -59,14 +59,15 @@ def open_file(path: Path, *, create: bool = True, truncate: bool = False) -> int
     return fd
 
 
-def create_file_if_missing(path: Path) -> None:
-    """Make an empty file unless there is a file of that name. Kafka: `Files.createFile`, `File.createNewFile`."""
+def create_file_if_missing(path: Path) -> bool:
+    """Make an empty file; False if there is a file of that name. Kafka: `Files.createFile`, `File.createNewFile`."""
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
     except FileExistsError:
-        return
+        return False
     if _observer is not None:
         _observer("create", Path(path))
+    return True
 
 
 def create_directories(path: Path) -> None:

@@ -1,0 +1,234 @@
+"""What the two memory-mapped indexes of a segment have in common."""
+
+import logging
+import mmap
+import os
+import sys
+from pathlib import Path
+from struct import Struct
+
+from minikafka.common import file_ops
+from minikafka.common.errors import (
+    BufferOverflowException,
+    IllegalArgumentException,
+    IndexOffsetOverflowException,
+    KafkaStorageException,
+)
+
+logger = logging.getLogger(__name__)
+
+_MAX_INT = 2**31 - 1
+_WARM_BYTES = 8192
+# A mapping needs no descriptor of its own; until Python 3.13 it cannot be told so.
+_MAP_OPTIONS = {"trackfd": False} if sys.version_info >= (3, 13) else {}
+
+
+class AbstractIndex:
+    """A file of fixed-size entries in ascending order, mapped into memory, searched by halving.
+
+    Invariants:
+
+    - A new file has its full length, `max_index_size` rounded down to whole entries, all zeros; it is cut to
+      `entries * ENTRY_SIZE` when the segment stops growing (`trim_to_valid_size`).
+    - The number of entries is nowhere on disk. Opening counts every whole slot of the file, so that an index that was
+      not trimmed (after a crash) looks full of zeros until it is rebuilt.
+    - Entries are only added at the end and only removed from the end.
+    - An entry's offset is stored relative to `base_offset`, in 0 … 2147483647.
+
+    Simpler than Kafka: no locks. Changes happen under the log's lock; a reader takes the mapping and the number of
+    entries once, and a mapping that was replaced or closed lives until its last reader is done with it. What a removed
+    entry's reader may see of it is no worse than in Kafka.
+
+    After `close` or `close_handler` the contents can't be reached: KafkaStorageException (in Kafka a
+    NullPointerException, which the log's own check comes before).
+
+    Kafka: `AbstractIndex`.
+    """
+
+    ENTRY_SIZE = 0
+
+    def __init__(self, file: Path, base_offset: int, max_index_size: int, writable: bool = True):
+        self.file = file
+        self.base_offset = base_offset
+        self.max_index_size = max_index_size
+        newly_created = file_ops.create_file_if_missing(file)
+        fd = os.open(file, (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC)
+        try:
+            if newly_created:
+                if max_index_size < self.ENTRY_SIZE:
+                    raise IllegalArgumentException(f"Invalid max index size: {max_index_size}")
+                file_ops.preallocate(fd, self._round_down(max_index_size))
+            self.length = os.fstat(fd).st_size
+            self._mmap = _map(fd, self.length, writable)
+        finally:
+            os.close(fd)
+        self.max_entries = self.length // self.ENTRY_SIZE
+        self.entries = 0 if newly_created else self.max_entries
+
+    @property
+    def is_full(self) -> bool:
+        """True when no slot is left. Kafka: `AbstractIndex.isFull`."""
+        return self.entries >= self.max_entries
+
+    @property
+    def size_in_bytes(self) -> int:
+        """Bytes that hold entries. Kafka: `AbstractIndex.sizeInBytes`."""
+        return self.entries * self.ENTRY_SIZE
+
+    def update_parent_dir(self, parent_dir: Path) -> None:
+        """Follow a renamed log directory. Kafka: `AbstractIndex.updateParentDir`."""
+        self.file = parent_dir / self.file.name
+
+    def resize(self, new_size: int) -> bool:
+        """Give file and mapping `new_size` bytes, rounded down to whole entries; False if they have them already.
+
+        Raises IllegalArgumentException, with the file cut already, when the entries do not fit any more.
+        Kafka: `AbstractIndex.resize`.
+        """
+        rounded_new_size = self._round_down(new_size)
+        if self.length == rounded_new_size:
+            return False
+        self._mapping()
+        fd = file_ops.open_file(self.file)
+        try:
+            file_ops.truncate(fd, rounded_new_size)
+            self.length = rounded_new_size
+            self._mmap = _map(fd, rounded_new_size, True)
+        finally:
+            os.close(fd)
+        self.max_entries = rounded_new_size // self.ENTRY_SIZE
+        if self.size_in_bytes > rounded_new_size:
+            raise IllegalArgumentException(f"newPosition > limit: ({self.size_in_bytes} > {rounded_new_size})")
+        return True
+
+    def rename_to(self, file: Path) -> None:
+        """Rename the index file. Raises OSError; `self.file` is `file` then too. Kafka: `AbstractIndex.renameTo`."""
+        try:
+            file_ops.atomic_move_with_fallback(self.file, file, need_flush_parent_dir=False)
+        finally:
+            self.file = file
+
+    def flush(self) -> None:
+        """Force the entries down to the device. Kafka: `AbstractIndex.flush`."""
+        mapping = self._mapping()
+        if len(mapping):
+            file_ops.flush_mapped(mapping, self.file)
+
+    def delete_if_exists(self) -> bool:
+        """Close the mapping and delete the file; False if there was none. Kafka: `AbstractIndex.deleteIfExists`."""
+        self.close_handler()
+        return file_ops.delete_if_exists(self.file)
+
+    def trim_to_valid_size(self) -> None:
+        """Cut the file behind the last entry. Kafka: `AbstractIndex.trimToValidSize`."""
+        if self._mmap is not None:
+            self.resize(self.size_in_bytes)
+
+    def close(self) -> None:
+        """Trim the file, then close the mapping. Kafka: `AbstractIndex.close`."""
+        self.trim_to_valid_size()
+        self.close_handler()
+
+    def close_handler(self) -> None:
+        """Close the mapping and leave the file as it is. Kafka: `AbstractIndex.closeHandler`."""
+        self._mmap = None
+
+    def reset(self) -> None:
+        """Remove all entries and give the file its full size. Kafka: `AbstractIndex.reset`."""
+        self.truncate()
+        self.resize(self.max_index_size)
+
+    def truncate(self) -> None:
+        """Remove all entries; the file's size stays. Kafka: `AbstractIndex.truncate`."""
+        self._truncate_to_entries(0)
+
+    def relative_offset(self, offset: int) -> int:
+        """`offset - base_offset`; raises IndexOffsetOverflowException outside 0 … 2147483647.
+
+        Kafka: `AbstractIndex.relativeOffset`.
+        """
+        relative = offset - self.base_offset
+        if not 0 <= relative <= _MAX_INT:
+            raise IndexOffsetOverflowException(f"Integer overflow for offset: {offset} ({self.file.absolute()})")
+        return relative
+
+    def can_append_offset(self, offset: int) -> bool:
+        """True when `offset` fits an entry of this index. Kafka: `AbstractIndex.canAppendOffset`."""
+        return 0 <= offset - self.base_offset <= _MAX_INT
+
+    def _truncate_to_entries(self, entries: int) -> None:
+        raise NotImplementedError
+
+    def _append_entry(self, data: bytes) -> None:
+        """Write `data` into the next slot and count it."""
+        mapping = self._mapping()
+        position = self.entries * self.ENTRY_SIZE
+        if position + self.ENTRY_SIZE > len(mapping):
+            raise BufferOverflowException(f"{self.file.absolute()} has no room for an entry at byte {position}")
+        file_ops.write_mapped(mapping, position, data, self.file)
+        self.entries += 1
+
+    def _mapping(self):
+        mapping = self._mmap
+        if mapping is None:
+            raise KafkaStorageException(f"The memory mapped buffer of index {self.file.absolute()} is closed")
+        return mapping
+
+    def _round_down(self, size: int) -> int:
+        return size // self.ENTRY_SIZE * self.ENTRY_SIZE
+
+    def _largest_lower_bound_slot_for(self, column: Struct, column_start: int, target: int) -> int:
+        """The slot of the largest entry whose column is ≤ `target`; -1 if there is none.
+
+        The column is read with `column` at byte `column_start` of an entry. Kafka: `largestLowerBoundSlotFor`.
+        """
+        mapping, entries = self._mapping(), self.entries
+        if entries == 0:
+            return -1
+        slot, _ = self._search(mapping, entries, column.unpack_from, column_start, target)
+        return slot
+
+    def _smallest_upper_bound_slot_for(self, column: Struct, column_start: int, target: int) -> int:
+        """The slot of the smallest entry whose column is ≥ `target`; -1 if there is none.
+
+        Kafka: `smallestUpperBoundSlotFor`.
+        """
+        mapping, entries = self._mapping(), self.entries
+        if entries == 0:
+            return -1
+        slot, exact = self._search(mapping, entries, column.unpack_from, column_start, target)
+        if exact:
+            return slot
+        return -1 if slot == entries - 1 else slot + 1
+
+    def _search(self, mapping, entries: int, unpack_from, column_start: int, target: int) -> tuple[int, bool]:
+        """The largest slot whose column is ≤ `target` (-1: none), and whether halving met an equal one.
+
+        Looks into the last 8 KiB first, where nearly all searches end: those pages are warm. On a sorted index that
+        changes no result. On a damaged one it does, so it is kept. Kafka: `AbstractIndex.indexSlotRangeFor`.
+        """
+        size = self.ENTRY_SIZE
+        first_hot_entry = max(0, entries - 1 - _WARM_BYTES // size)
+        if unpack_from(mapping, first_hot_entry * size + column_start)[0] < target:
+            low, high = first_hot_entry, entries - 1
+        elif unpack_from(mapping, column_start)[0] > target:
+            return -1, False
+        else:
+            low, high = 0, first_hot_entry
+        while low < high:
+            middle = (low + high + 1) >> 1
+            found = unpack_from(mapping, middle * size + column_start)[0]
+            if found > target:
+                high = middle - 1
+            elif found < target:
+                low = middle
+            else:
+                return middle, True
+        return low, False
+
+
+def _map(fd: int, length: int, writable: bool):
+    """Map `length` bytes of the file; nothing can be mapped of an empty one."""
+    if length == 0:
+        return b""
+    return mmap.mmap(fd, length, access=mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ, **_MAP_OPTIONS)

@@ -1,0 +1,627 @@
+"""One segment of a log: a file of batches and the indexes that lead into it."""
+
+import logging
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from minikafka.common import file_ops
+from minikafka.common.errors import (
+    CorruptRecordException,
+    IllegalArgumentException,
+    InvalidRecordException,
+    IOException,
+    LogSegmentOffsetOverflowException,
+)
+from minikafka.log import log_file_utils
+from minikafka.log.append_origin import AppendOrigin
+from minikafka.log.completed_txn import CompletedTxn
+from minikafka.log.fetch_data_info import FetchDataInfo
+from minikafka.log.lazy_index import LazyIndex
+from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, replace_suffix
+from minikafka.log.log_offset_metadata import LogOffsetMetadata
+from minikafka.log.offset_index import OffsetIndex, OffsetPosition
+from minikafka.log.time_index import UNKNOWN, TimeIndex, TimestampOffset
+from minikafka.log.transaction_index import AbortedTxn, TransactionIndex, TxnIndexSearchResult
+from minikafka.record.file_records import FileRecords
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.record_batch import MAGIC_VALUE_V2
+
+logger = logging.getLogger(__name__)
+
+_MAX_INT = 2**31 - 1
+_MAX_LONG = 2**63 - 1
+_COPY_BUFFER_SIZE = 1024 * 1024
+_FUTURE_DIR_PATTERN = re.compile(r"(\S+)-(\S+)\.(\S+)-future")
+
+
+class RollParams(NamedTuple):
+    """What decides whether an append needs a new segment: limits, the append's own measures, the clock.
+
+    Times in ms, sizes in bytes; `max_offset_in_messages` is the append's last offset (inclusive). Kafka: `RollParams`.
+    """
+
+    max_segment_ms: int
+    max_segment_bytes: int
+    max_timestamp_in_messages: int
+    max_offset_in_messages: int
+    messages_size: int
+    now: int
+
+
+class LogSegment:
+    """The batches from `base_offset` up to the next segment's base, and three indexes of them.
+
+    Invariants:
+
+    - All offsets lie in `base_offset` … `base_offset` + 2147483647, so that the indexes can hold them in 32 bits.
+    - Batches only go to the end; `truncate_to` and `recover` cut whole batches off the end.
+    - `.index` and `.timeindex` get an entry for a batch when more than `index_interval_bytes` were appended since the
+      last entry (counted in memory only: from 0 after opening). Everything in them can be rebuilt from the `.log`.
+    - The largest timestamp so far and its offset are kept in memory, read from the time index at first need.
+
+    On disk: `<base offset>.log`, `.index`, `.timeindex`, and `.txnindex` once a transaction was aborted in it. Both
+    indexes are made by their first use and have their full size while the segment grows.
+
+    Not safe against concurrent changes, which the log's lock prevents; `read`, `translate_offset` and the other lookups
+    may run beside one.
+
+    Kafka: `LogSegment`.
+    """
+
+    __slots__ = (
+        "log",
+        "txn_index",
+        "base_offset",
+        "index_interval_bytes",
+        "roll_jitter_ms",
+        "_lazy_offset_index",
+        "_lazy_time_index",
+        "_time",
+        "_created",
+        "_rolling_based_timestamp",
+        "_max_timestamp_and_offset_so_far",
+        "_bytes_since_last_index_entry",
+    )
+
+    def __init__(
+        self,
+        log: FileRecords,
+        lazy_offset_index: LazyIndex[OffsetIndex],
+        lazy_time_index: LazyIndex[TimeIndex],
+        txn_index: TransactionIndex,
+        base_offset: int,
+        index_interval_bytes: int,
+        roll_jitter_ms: int,
+        time,
+    ):
+        self.log = log
+        self.txn_index = txn_index
+        self.base_offset = base_offset
+        self.index_interval_bytes = index_interval_bytes
+        self.roll_jitter_ms = roll_jitter_ms
+        self._lazy_offset_index = lazy_offset_index
+        self._lazy_time_index = lazy_time_index
+        self._time = time
+        self._created = time.milliseconds()
+        self._rolling_based_timestamp = None
+        self._max_timestamp_and_offset_so_far = UNKNOWN
+        self._bytes_since_last_index_entry = 0
+
+    @staticmethod
+    def open(
+        directory: Path,
+        base_offset: int,
+        config,
+        time,
+        file_already_exists: bool = False,
+        init_file_size: int = 0,
+        preallocate: bool = False,
+        file_suffix: str = "",
+    ) -> "LogSegment":
+        """Open the segment's files in `directory`, or make its `.log`. Raises OSError. Kafka: `LogSegment.open`."""
+        offset_index_file = log_file_utils.offset_index_file(directory, base_offset, file_suffix)
+        time_index_file = log_file_utils.time_index_file(directory, base_offset, file_suffix)
+        return LogSegment(
+            FileRecords.open(
+                log_file_utils.log_file(directory, base_offset, file_suffix),
+                file_already_exists=file_already_exists,
+                init_file_size=init_file_size,
+                preallocate=preallocate,
+            ),
+            LazyIndex(OffsetIndex, offset_index_file, base_offset, config.max_index_size),
+            LazyIndex(TimeIndex, time_index_file, base_offset, config.max_index_size),
+            TransactionIndex(
+                base_offset, log_file_utils.transaction_index_file(directory, base_offset, file_suffix)
+            ),
+            base_offset,
+            config.index_interval,
+            config.random_segment_jitter(),
+            time,
+        )
+
+    @staticmethod
+    def delete_files_if_exist(directory: Path, base_offset: int, file_suffix: str = "") -> None:
+        """Delete the files that a segment of this base would have. Kafka: the static `LogSegment.deleteIfExists`."""
+        file_ops.delete_if_exists(log_file_utils.offset_index_file(directory, base_offset, file_suffix))
+        file_ops.delete_if_exists(log_file_utils.time_index_file(directory, base_offset, file_suffix))
+        file_ops.delete_if_exists(log_file_utils.transaction_index_file(directory, base_offset, file_suffix))
+        file_ops.delete_if_exists(log_file_utils.log_file(directory, base_offset, file_suffix))
+
+    @property
+    def offset_index(self) -> OffsetIndex:
+        """The offset index, opened or made now if it was not. Kafka: `LogSegment.offsetIndex`."""
+        return self._lazy_offset_index.get()
+
+    @property
+    def offset_index_file(self) -> Path:
+        """Where the offset index is, there or not. Kafka: `LogSegment.offsetIndexFile`."""
+        return self._lazy_offset_index.file
+
+    @property
+    def time_index(self) -> TimeIndex:
+        """The time index, opened or made now if it was not. Kafka: `LogSegment.timeIndex`."""
+        return self._lazy_time_index.get()
+
+    @property
+    def time_index_file(self) -> Path:
+        """Where the time index is, there or not. Kafka: `LogSegment.timeIndexFile`."""
+        return self._lazy_time_index.file
+
+    @property
+    def size(self) -> int:
+        """Bytes of batches. Kafka: `LogSegment.size`."""
+        return self.log.size_in_bytes
+
+    @property
+    def max_timestamp_so_far(self) -> int:
+        """The largest timestamp (ms), -1 if there is none. Kafka: `LogSegment.maxTimestampSoFar`."""
+        return self.read_max_timestamp_and_offset_so_far().timestamp
+
+    @property
+    def largest_record_timestamp(self) -> int | None:
+        """The largest timestamp (ms), None without one. Kafka: `LogSegment.largestRecordTimestamp`."""
+        timestamp = self.max_timestamp_so_far
+        return timestamp if timestamp >= 0 else None
+
+    @property
+    def largest_timestamp(self) -> int:
+        """The largest timestamp (ms), or else when the file was last changed. Kafka: `LogSegment.largestTimestamp`."""
+        timestamp = self.max_timestamp_so_far
+        return timestamp if timestamp >= 0 else self.last_modified
+
+    @property
+    def last_modified(self) -> int:
+        """When the `.log` file was last changed (ms since 1970), 0 if it is gone. Kafka: `LogSegment.lastModified`."""
+        try:
+            return os.stat(self.log.file).st_mtime_ns // 1_000_000
+        except OSError:
+            return 0
+
+    def set_last_modified(self, ms: int) -> None:
+        """Date the `.log` and both index files. Raises FileNotFoundError. Kafka: `LogSegment.setLastModified`."""
+        for file in (self.log.file, self.offset_index_file, self.time_index_file):
+            os.utime(file, ns=(os.stat(file).st_atime_ns, ms * 1_000_000))
+
+    @property
+    def deleted(self) -> bool:
+        """True when none of the segment's files is there. Kafka: `LogSegment.deleted`."""
+        files = (self.log.file, self.offset_index_file, self.time_index_file, self.txn_index.file)
+        return not any(file.exists() for file in files)
+
+    def should_roll(self, roll_params: RollParams) -> bool:
+        """True when an append needs a new segment: size, age, a full index, or an offset beyond 32 bits.
+
+        Kafka: `LogSegment.shouldRoll`.
+        """
+        waited_ms = self.time_waited_for_roll(roll_params.now, roll_params.max_timestamp_in_messages)
+        reached_roll_ms = waited_ms > roll_params.max_segment_ms - self.roll_jitter_ms
+        size = self.log.size_in_bytes
+        offset_index = self._lazy_offset_index.get()
+        return (
+            size > roll_params.max_segment_bytes - roll_params.messages_size
+            or (size > 0 and reached_roll_ms)
+            or offset_index.is_full
+            or self._lazy_time_index.get().is_full
+            or not offset_index.can_append_offset(roll_params.max_offset_in_messages)
+        )
+
+    def resize_indexes(self, size: int) -> None:
+        """Give both indexes `size` bytes, rounded down to whole entries. Kafka: `LogSegment.resizeIndexes`."""
+        self.offset_index.resize(size)
+        self.time_index.resize(size)
+
+    def sanity_check(self, time_index_file_newly_created: bool) -> None:
+        """Refuse a segment without offset index or with a bad transaction index; a new time index is emptied.
+
+        The entries of offset and time index are not looked at. Raises FileNotFoundError and CorruptIndexException.
+        Kafka: `LogSegment.sanityCheck`.
+        """
+        if not self.offset_index_file.exists():
+            raise FileNotFoundError(f"Offset index file {self.offset_index_file.absolute()} does not exist")
+        if time_index_file_newly_created:
+            self.time_index.resize(0)
+        self.txn_index.sanity_check()
+
+    def read_max_timestamp_and_offset_so_far(self) -> TimestampOffset:
+        """The largest timestamp and the last offset of its batch; at first, the time index's last entry.
+
+        Kafka: `LogSegment.readMaxTimestampAndOffsetSoFar`.
+        """
+        if self._max_timestamp_and_offset_so_far is UNKNOWN:
+            self._max_timestamp_and_offset_so_far = self.time_index.last_entry
+        return self._max_timestamp_and_offset_so_far
+
+    def append(self, largest_offset: int, records: MemoryRecords) -> None:
+        """Append the batches of `records`, whose last offset is `largest_offset`, with index entries where due.
+
+        Raises LogSegmentOffsetOverflowException when that offset does not fit the indexes, OSError from the disk.
+        Kafka: `LogSegment.append`.
+        """
+        if records.size_in_bytes <= 0:
+            return
+        # 1. the last offset must fit 32 bits relative to the base
+        self._ensure_offset_in_range(largest_offset)
+        # 2. write the bytes
+        physical_position = self.log.size_in_bytes
+        self.log.append(records)
+        for batch in records.batches():
+            batch_max_timestamp = batch.max_timestamp
+            # 3. keep the largest timestamp, and the last offset of its batch
+            if batch_max_timestamp > self.read_max_timestamp_and_offset_so_far()[0]:
+                self._max_timestamp_and_offset_so_far = TimestampOffset(batch_max_timestamp, batch.last_offset)
+            # 4. index this batch if enough bytes came before it
+            if self._bytes_since_last_index_entry > self.index_interval_bytes:
+                self.offset_index.append(batch.last_offset, physical_position)
+                self.time_index.maybe_append(*self.read_max_timestamp_and_offset_so_far())
+                self._bytes_since_last_index_entry = 0
+            # 5. count its bytes
+            size_in_bytes = batch.size_in_bytes
+            physical_position += size_in_bytes
+            self._bytes_since_last_index_entry += size_in_bytes
+
+    def append_from_file(self, records: FileRecords, start: int) -> int:
+        """Append the batches of a file from byte `start` on, up to its end or an offset that does not fit.
+
+        Returns the bytes appended. Kafka: `LogSegment.appendFromFile`.
+        """
+        position = start
+        while position < start + records.size_in_bytes:
+            bytes_appended = self._append_chunk_from_file(records, position)
+            if bytes_appended == 0:
+                break
+            position += bytes_appended
+        return position - start
+
+    def update_txn_index(self, completed_txn: CompletedTxn, last_stable_offset: int) -> None:
+        """Add an aborted transaction to the index; a committed one leaves no trace. Kafka: `updateTxnIndex`."""
+        if completed_txn.is_aborted:
+            self.txn_index.append(AbortedTxn.of(completed_txn, last_stable_offset))
+
+    def translate_offset(self, offset: int, starting_file_position: int = 0):
+        """The LogOffsetPosition of the first batch whose last offset is ≥ `offset`, None beyond the last batch.
+
+        The search begins at the indexed position, or at `starting_file_position` if that is known to be a later
+        batch's begin before the target. Kafka: `LogSegment.translateOffset`.
+        """
+        mapping = self._lazy_offset_index.get().lookup(offset)
+        return self.log.search_for_offset_from_position(offset, max(mapping.position, starting_file_position))
+
+    def read(
+        self,
+        start_offset: int,
+        max_size: int,
+        max_position: int | None = _MAX_INT,
+        min_one_message: bool = False,
+    ) -> FetchDataInfo | None:
+        """The batches from the one with `start_offset` on, at most `max_size` bytes and ending before `max_position`.
+
+        None when the segment has no offset ≥ `start_offset`. No records when `max_position` is None (nothing may be
+        read), or when `max_size` is 0, unless `min_one_message` asks for the whole first batch at any size.
+        Raises IllegalArgumentException for a negative `max_size`. Kafka: `LogSegment.read`.
+        """
+        if max_size < 0:
+            raise IllegalArgumentException(f"Invalid max size {max_size} for log read from segment {self.log}")
+        start = self.translate_offset(start_offset)
+        if start is None:
+            return None
+        offset, position, first_batch_size = start
+        offset_metadata = LogOffsetMetadata(offset, self.base_offset, position)
+        adjusted_max_size = max(max_size, first_batch_size) if min_one_message else max_size
+        if adjusted_max_size == 0 or max_position is None:
+            return FetchDataInfo(offset_metadata, MemoryRecords.EMPTY)
+        fetch_size = min(max_position - position, adjusted_max_size)
+        records = self.log.slice(position, fetch_size)
+        return FetchDataInfo(offset_metadata, records, adjusted_max_size < first_batch_size)
+
+    def fetch_upper_bound_offset(self, start_offset_position: OffsetPosition, fetch_size: int) -> int | None:
+        """An offset surely beyond a read of `fetch_size` bytes, None if the index ends before.
+
+        Kafka: `LogSegment.fetchUpperBoundOffset`.
+        """
+        upper_bound = self.offset_index.fetch_upper_bound_offset(start_offset_position, fetch_size)
+        return None if upper_bound is None else upper_bound.offset
+
+    def recover(self, producer_state_manager, leader_epoch_cache) -> int:
+        """Rebuild the indexes from the `.log`, and cut it at the first batch that is damaged.
+
+        The producers' state must be the one at the base offset; it and the epochs take in each good batch.
+        Returns the bytes cut off. Raises LogSegmentOffsetOverflowException when an offset does not fit the indexes.
+        Kafka: `LogSegment.recover`.
+        """
+        # 1. empty the indexes
+        self.offset_index.reset()
+        self.time_index.reset()
+        self.txn_index.reset()
+        valid_bytes = 0
+        last_index_entry = 0
+        self._max_timestamp_and_offset_so_far = UNKNOWN
+        try:
+            for batch in self.log.batches():
+                # 2. the batch must be whole, its CRC right, its offsets in range
+                batch.ensure_valid()
+                self._ensure_offset_in_range(batch.last_offset)
+                # 3. keep the largest timestamp
+                if batch.max_timestamp > self.max_timestamp_so_far:
+                    self._max_timestamp_and_offset_so_far = TimestampOffset(batch.max_timestamp, batch.last_offset)
+                # 4. index it if enough bytes came before it
+                if valid_bytes - last_index_entry > self.index_interval_bytes:
+                    self.offset_index.append(batch.last_offset, valid_bytes)
+                    self.time_index.maybe_append(*self.read_max_timestamp_and_offset_so_far())
+                    last_index_entry = valid_bytes
+                valid_bytes += batch.size_in_bytes
+                # 5. leader epoch and producer state
+                if batch.magic >= MAGIC_VALUE_V2:
+                    self._update_leader_epoch(leader_epoch_cache, batch)
+                    self._update_producer_state(producer_state_manager, batch)
+        except (CorruptRecordException, InvalidRecordException) as error:
+            logger.warning(
+                "Found invalid messages in log segment %s at byte offset %d: %s",
+                self.log.file.absolute(),
+                valid_bytes,
+                error,
+            )
+        # 6. cut the file there, and the indexes behind their last entry
+        truncated = self.log.size_in_bytes - valid_bytes
+        self.log.truncate_to(valid_bytes)
+        self.offset_index.trim_to_valid_size()
+        self.time_index.maybe_append(*self.read_max_timestamp_and_offset_so_far(), skip_full_check=True)
+        self.time_index.trim_to_valid_size()
+        return truncated
+
+    def has_overflow(self) -> bool:
+        """True when the last offset does not fit the indexes. Kafka: `LogSegment.hasOverflow`."""
+        next_offset = self.read_next_offset()
+        return next_offset > self.base_offset and not self.offset_index.can_append_offset(next_offset - 1)
+
+    def collect_aborted_txns(self, fetch_offset: int, upper_bound_offset: int) -> TxnIndexSearchResult:
+        """As `TransactionIndex.collect_aborted_txns`. Kafka: `LogSegment.collectAbortedTxns`."""
+        return self.txn_index.collect_aborted_txns(fetch_offset, upper_bound_offset)
+
+    def truncate_to(self, offset: int) -> int:
+        """Cut off the batch with `offset` and all after it, also their index entries, and return the bytes cut.
+
+        The indexes get their full size again: the segment becomes the active one. Kafka: `LogSegment.truncateTo`.
+        """
+        # 1. find the place while the index still leads there
+        mapping = self.translate_offset(offset)
+        offset_index, time_index = self.offset_index, self.time_index
+        # 2. cut the indexes, then make them as long as a growing segment needs them
+        offset_index.truncate_to(offset)
+        time_index.truncate_to(offset)
+        self.txn_index.truncate_to(offset)
+        offset_index.resize(offset_index.max_index_size)
+        time_index.resize(time_index.max_index_size)
+        # 3. cut the file
+        bytes_truncated = 0 if mapping is None else self.log.truncate_to(mapping.position)
+        # 4. forget what was known of the batches that are gone
+        if self.log.size_in_bytes == 0:
+            self._created = self._time.milliseconds()
+            self._rolling_based_timestamp = None
+        self._bytes_since_last_index_entry = 0
+        if self.max_timestamp_so_far >= 0:
+            self._max_timestamp_and_offset_so_far = self._read_largest_timestamp()
+        return bytes_truncated
+
+    def read_next_offset(self) -> int:
+        """The offset that the next batch would get: reads from the last index entry to the end.
+
+        Kafka: `LogSegment.readNextOffset`.
+        """
+        fetch_data = self.read(self.offset_index.last_offset, self.log.size_in_bytes)
+        if fetch_data is None:
+            return self.base_offset
+        last_batch = None
+        for last_batch in fetch_data.records.batches():
+            pass
+        return self.base_offset if last_batch is None else last_batch.next_offset
+
+    def flush(self) -> None:
+        """Force the `.log` and the indexes down to the device. Raises OSError. Kafka: `LogSegment.flush`."""
+        self.log.flush()
+        self.offset_index.flush()
+        self.time_index.flush()
+        self.txn_index.flush()
+
+    def update_parent_dir(self, directory: Path) -> None:
+        """Follow a renamed log directory. Kafka: `LogSegment.updateParentDir`."""
+        self.log.update_parent_dir(directory)
+        self._lazy_offset_index.update_parent_dir(directory)
+        self._lazy_time_index.update_parent_dir(directory)
+        self.txn_index.update_parent_dir(directory)
+
+    def change_file_suffixes(self, old_suffix: str, new_suffix: str) -> None:
+        """Rename all files, `.log` first. Raises IllegalArgumentException when a name does not end with `old_suffix`,
+        OSError when a rename fails. Kafka: `LogSegment.changeFileSuffixes`.
+        """
+        self.log.rename_to(replace_suffix(self.log.file, old_suffix, new_suffix))
+        self._lazy_offset_index.rename_to(replace_suffix(self.offset_index_file, old_suffix, new_suffix))
+        self._lazy_time_index.rename_to(replace_suffix(self.time_index_file, old_suffix, new_suffix))
+        self.txn_index.rename_to(replace_suffix(self.txn_index.file, old_suffix, new_suffix))
+
+    def has_suffix(self, suffix: str) -> bool:
+        """True when the names of all files end with `suffix`. Kafka: `LogSegment.hasSuffix`."""
+        files = (self.log.file, self.offset_index_file, self.time_index_file, self.txn_index.file)
+        return all(file.name.endswith(suffix) for file in files)
+
+    def on_become_inactive_segment(self) -> None:
+        """Finish a segment that another one follows: last time entry, indexes and `.log` cut to what they hold.
+
+        Kafka: `LogSegment.onBecomeInactiveSegment`.
+        """
+        self.time_index.maybe_append(*self.read_max_timestamp_and_offset_so_far(), skip_full_check=True)
+        self.offset_index.trim_to_valid_size()
+        self.time_index.trim_to_valid_size()
+        self.log.trim()
+
+    def time_waited_for_roll(self, now: int, message_timestamp: int) -> int:
+        """Ms from the first batch's timestamp to `message_timestamp`; without one, from this object's making to `now`.
+
+        Kafka: `LogSegment.timeWaitedForRoll`.
+        """
+        self._load_first_batch_timestamp()
+        timestamp = self._rolling_based_timestamp
+        if timestamp is not None and timestamp >= 0:
+            return message_timestamp - timestamp
+        return now - self._created
+
+    def get_first_batch_timestamp(self) -> int:
+        """The largest timestamp of the first batch, 2⁶³-1 without one. Kafka: `LogSegment.getFirstBatchTimestamp`."""
+        self._load_first_batch_timestamp()
+        timestamp = self._rolling_based_timestamp
+        return timestamp if timestamp is not None and timestamp >= 0 else _MAX_LONG
+
+    def find_offset_by_timestamp(self, timestamp_ms: int, starting_offset: int):
+        """The first record with a timestamp ≥ `timestamp_ms` and an offset ≥ `starting_offset`, None without one.
+
+        Returns a TimestampAndOffset. Kafka: `LogSegment.findOffsetByTimestamp`.
+        """
+        timestamp_offset = self.time_index.lookup(timestamp_ms)
+        position = self.offset_index.lookup(max(timestamp_offset.offset, starting_offset)).position
+        return self.log.search_for_timestamp(timestamp_ms, position, starting_offset)
+
+    def close(self) -> None:
+        """Add the last time entry if the largest timestamp is known, trim the indexes, close all files.
+
+        All are closed even if one fails; raises the first OSError. Kafka: `LogSegment.close`.
+        """
+        if self._max_timestamp_and_offset_so_far is not UNKNOWN:
+            try:
+                self.time_index.maybe_append(*self._max_timestamp_and_offset_so_far, skip_full_check=True)
+            except Exception:
+                logger.warning("Failed to add the last time index entry of %s", self, exc_info=True)
+        first_error = None
+        for part in (self._lazy_offset_index, self._lazy_time_index, self.log, self.txn_index):
+            try:
+                part.close()
+            except OSError as error:
+                first_error = first_error or error
+        if first_error is not None:
+            raise first_error
+
+    def close_handlers(self) -> None:
+        """Close all files and write nothing: the disk may have failed. Kafka: `LogSegment.closeHandlers`."""
+        closers = (
+            self._lazy_offset_index.close_handler,
+            self._lazy_time_index.close_handler,
+            self.log.close_handlers,
+            self.txn_index.close,
+        )
+        for close in closers:
+            try:
+                close()
+            except Exception:
+                logger.warning("Failed to close a file of %s", self, exc_info=True)
+
+    def delete_if_exists(self) -> None:
+        """Delete all files, `.log` first; each is tried, then the first error is raised as IOException.
+
+        Kafka: `LogSegment.deleteIfExists`.
+        """
+        first_error = None
+        for delete, file_type, file in (
+            (self.log.delete_if_exists, "log", self.log.file),
+            (self._lazy_offset_index.delete_if_exists, "offset index", self.offset_index_file),
+            (self._lazy_time_index.delete_if_exists, "time index", self.time_index_file),
+            (self.txn_index.delete_if_exists, "transaction index", self.txn_index.file),
+        ):
+            try:
+                if delete():
+                    logger.info("Deleted %s %s.", file_type, file.absolute())
+                else:
+                    _delete_where_future_replica_went(file)
+            except OSError as error:
+                first_error = first_error or IOException(f"Delete of {file_type} {file.absolute()} failed: {error}")
+        if first_error is not None:
+            raise first_error
+
+    def __str__(self) -> str:
+        return (
+            f"LogSegment(baseOffset={self.base_offset}, size={self.size}, lastModifiedTime={self.last_modified},"
+            f" largestRecordTimestamp={self._max_timestamp_and_offset_so_far.timestamp})"
+        )
+
+    __repr__ = __str__
+
+    def _ensure_offset_in_range(self, offset: int) -> None:
+        if not self._lazy_offset_index.get().can_append_offset(offset):
+            raise LogSegmentOffsetOverflowException(self, offset)
+
+    def _append_chunk_from_file(self, records: FileRecords, position: int) -> int:
+        """Append up to 1 MiB of batches that fit, or one larger batch, and return the bytes."""
+        bytes_to_append = 0
+        max_offset = None
+        for batch in records.batches_from(position):
+            size = batch.size_in_bytes
+            if not self.offset_index.can_append_offset(batch.last_offset) or (
+                bytes_to_append > 0 and bytes_to_append + size >= _COPY_BUFFER_SIZE
+            ):
+                break
+            max_offset = batch.last_offset
+            bytes_to_append += size
+        if bytes_to_append > 0:
+            chunk = MemoryRecords.readable_records(records.read(position, bytes_to_append))
+            self.append(max_offset, chunk)
+        return bytes_to_append
+
+    @staticmethod
+    def _update_leader_epoch(leader_epoch_cache, batch) -> None:
+        epoch = batch.partition_leader_epoch
+        if epoch >= 0:
+            latest_epoch = leader_epoch_cache.latest_epoch
+            if latest_epoch is None or epoch > latest_epoch:
+                leader_epoch_cache.assign(epoch, batch.base_offset)
+
+    def _update_producer_state(self, producer_state_manager, batch) -> None:
+        if batch.has_producer_id:
+            append_info = producer_state_manager.prepare_update(batch.producer_id, AppendOrigin.REPLICATION)
+            completed_txn = append_info.append(batch, None)
+            producer_state_manager.update(append_info)
+            if completed_txn is not None:
+                last_stable_offset = producer_state_manager.last_stable_offset(completed_txn)
+                self.update_txn_index(completed_txn, last_stable_offset)
+                producer_state_manager.complete_txn(completed_txn)
+        producer_state_manager.update_map_end_offset(batch.last_offset + 1)
+
+    def _read_largest_timestamp(self) -> TimestampOffset:
+        """The time index's last entry, or a larger timestamp in the batches that it does not cover."""
+        last_entry = self.time_index.last_entry
+        position = self.offset_index.lookup(last_entry.offset).position
+        after_last_entry = self.log.largest_timestamp_after(position)
+        if after_last_entry.timestamp > last_entry.timestamp:
+            return TimestampOffset(after_last_entry.timestamp, after_last_entry.offset)
+        return last_entry
+
+    def _load_first_batch_timestamp(self) -> None:
+        if self._rolling_based_timestamp is None:
+            for batch in self.log.batches():
+                self._rolling_based_timestamp = batch.max_timestamp
+                break
+
+
+def _delete_where_future_replica_went(file: Path) -> None:
+    """Delete a `.deleted` file whose `-future` directory has meanwhile become the partition's own directory."""
+    match = _FUTURE_DIR_PATTERN.fullmatch(str(file.parent))
+    if match is not None and file.name.endswith(DELETED_FILE_SUFFIX):
+        file_ops.delete_if_exists(Path(f"{match[1]}-{match[2]}", file.name))
