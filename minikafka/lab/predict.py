@@ -1,0 +1,80 @@
+"""Predictions: the reader's answer is kept first, then the run is shown, then a wrong belief is called by its name."""
+
+from collections.abc import Callable, Mapping
+from html import escape
+from typing import Any
+
+from minikafka.lab import look
+
+
+class _Unanswered:
+    """The blank that a reader replaces: `___`."""
+
+    _instance = None
+
+    def __new__(cls):
+        cls._instance = cls._instance or super().__new__(cls)
+        return cls._instance
+
+    def __repr__(self) -> str:
+        return "___"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+___ = _Unanswered()
+
+NOT_YET = "Not answered yet: replace ___ by your prediction and run this cell again."
+ANSWERS: dict[str, Any] = {}
+"""What the reader predicted so far, by question."""
+
+
+class Prediction:
+    """A question, what the reader answered, and what the run gave; `state` is "unanswered", "right" or "wrong"."""
+
+    def __init__(self, question: str, answer: Any, actual: Any, belief: str, state: str):
+        self.question, self.answer, self.actual, self.belief, self.state = question, answer, actual, belief, state
+
+    def __str__(self) -> str:
+        if self.state == "unanswered":
+            return f"{self.question}\n{NOT_YET}"
+        if self.state == "right":
+            return f"{self.question}\nYou said {self.answer!r}, and so it is."
+        why = f" {self.belief}" if self.belief else ""
+        return f"{self.question}\nYou said {self.answer!r}; the run gives {self.actual!r}.{why}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        lines = str(self).split("\n")
+        kind = {"unanswered": "mk-faint", "right": "mk-good", "wrong": "mk-bad"}[self.state]
+        sign = {"unanswered": "…", "right": "✓", "wrong": "✗"}[self.state]
+        body = f'<b>Predict.</b> {escape(lines[0])}<br><span class="{kind}">{sign} {escape(" ".join(lines[1:]))}</span>'
+        return look.page(f'<div class="mk-box">{body}</div>')
+
+
+def predict(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping[Any, str] | None = None) -> Prediction:
+    """Keep `answer`, then call `run` and compare.
+
+    While `answer` is `___`, nothing is run and a fixed text is shown. `beliefs` maps wrong answers to what one would have
+    to believe to give them. Raises nothing for a wrong answer; an exception of `run` counts as its name.
+    """
+    if answer is ___:
+        return Prediction(question, answer, None, "", "unanswered")
+    ANSWERS[question] = answer
+    try:
+        actual = run()
+    except Exception as error:  # many questions ask which exception comes
+        actual = type(error).__name__
+    said = answer.__name__ if isinstance(answer, type) else answer
+    if _same(said, actual):
+        return Prediction(question, said, actual, "", "right")
+    belief = next((words for wrong, words in (beliefs or {}).items() if _same(said, wrong)), "")
+    return Prediction(question, said, actual, belief, "wrong")
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return list(one) == list(other)
+    return type(one) is type(other) and one == other
