@@ -24,6 +24,11 @@ _HOMES = {
     "agree": "agreement",
     "Agreement": "agreement",
     "Drawer": "draw",
+    "KafkaJvm": "kafka_jvm",
+    "KafkaUnavailableError": "kafka_jvm",
+    "KafkaLog": "kafka_log",
+    "kafka_log": "kafka_log",
+    "directory_diff": "directory_diff",
 }
 
 __all__ = list(_HOMES)

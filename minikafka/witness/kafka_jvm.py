@@ -1,6 +1,7 @@
 """A JVM with Apache Kafka's classes, driven from Python: the ground on which the third witness stands."""
 
 import atexit
+import functools
 import os
 import re
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 from minikafka.common import errors
 
 _JAVA_OPTIONS = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dfile.encoding=UTF-8"]
+_FILE_RECORDS = re.compile(r"FileRecords\(size=(?P<size>\d+), file=(?P<file>.*), start=(?P<start>\d+), end=\d+\)")
 _PACKAGE_OF_CLASS = re.compile(r"\b(?:[a-z]\w*\.)+(?=[A-Z])")
 
 
@@ -36,6 +38,7 @@ class KafkaJvm:
         self.gateway = gateway
         self.jvm = gateway.jvm
         self._owned = False
+        self._classes = {}
         _start_callbacks(gateway)
 
     @classmethod
@@ -76,6 +79,23 @@ class KafkaJvm:
         self.gateway.shutdown()
         process.stdin.close()
 
+    def find_class(self, name: str):
+        """Java's class of this full name (`$` before a nested one). Looked up once: `jvm.a.b.C` asks Java for each dot."""
+        if name not in self._classes:
+            self._classes[name] = functools.reduce(getattr, name.split("."), self.jvm)
+        return self._classes[name]
+
+    def log_class(self, name: str):
+        """A class of `org.apache.kafka.storage.internals.log`."""
+        return self.find_class(f"org.apache.kafka.storage.internals.log.{name}")
+
+    def constant(self, class_name: str, name: str):
+        """A static field or enum constant, looked up once."""
+        key = f"{class_name}#{name}"
+        if key not in self._classes:
+            self._classes[key] = getattr(self.find_class(class_name), name)
+        return self._classes[key]
+
     @cached_property
     def executor(self):
         """A thread pool of Java's that makes true `ScheduledFuture`s; cancelled ones are forgotten at once."""
@@ -95,45 +115,37 @@ class KafkaJvm:
 
     def file(self, path: Path):
         """A `java.io.File`."""
-        return self.jvm.java.io.File(str(path))
+        return self.find_class("java.io.File")(str(path))
 
     def properties(self, settings) -> object:
         """A `java.util.HashMap` of texts from a mapping of settings; true and false as Kafka writes them."""
-        properties = self.jvm.java.util.HashMap()
+        properties = self.find_class("java.util.HashMap")()
         for name, value in settings.items():
             properties.put(name, str(value).lower() if isinstance(value, bool) else str(value))
         return properties
 
     def optional(self, value) -> object:
         """A `java.util.Optional` of an object; empty for None."""
-        optional = self.jvm.java.util.Optional
+        optional = self.find_class("java.util.Optional")
         return optional.empty() if value is None else optional.of(value)
 
     def optional_long(self, number: int | None) -> object:
         """An `Optional<Long>`: py4j would make small numbers Integers."""
-        stream = self.jvm.java.util.stream.LongStream
-        return stream.empty().boxed().findFirst() if number is None else stream.of(number).boxed().findFirst()
+        stream = self.find_class("java.util.stream.LongStream")
+        return self.optional(None) if number is None else stream.of(number).boxed().findFirst()
 
     def records(self, data: bytes):
         """Kafka's `MemoryRecords` on a copy of `data`."""
-        buffer = self.jvm.java.nio.ByteBuffer.wrap(bytearray(data))
-        return self.jvm.org.apache.kafka.common.record.internal.MemoryRecords.readableRecords(buffer)
+        buffer = self.find_class("java.nio.ByteBuffer").wrap(bytearray(data))
+        return self.find_class("org.apache.kafka.common.record.internal.MemoryRecords").readableRecords(buffer)
 
     def bytes_of(self, records) -> bytes:
-        """The bytes of Kafka's `Records`, of a file or in memory."""
-        size = records.sizeInBytes()
-        if size == 0:
-            return b""
-        buffer = self.jvm.java.nio.ByteBuffer.allocate(size)
-        if records.getClass().getSimpleName() == "FileRecords":
-            records.readInto(buffer, 0)
-        else:
-            buffer.put(records.buffer())
-        return bytes(buffer.array())
-
-    def enum(self, class_name: str, constant: str):
-        """A constant of an enum of `org.apache.kafka.storage.internals.log`."""
-        return getattr(getattr(self.jvm.org.apache.kafka.storage.internals.log, class_name), constant)
+        """The bytes of Kafka's `Records`, of a file (read from there: py4j is slow with many bytes) or in memory."""
+        if in_file := _FILE_RECORDS.fullmatch(records.toString()):
+            with open(in_file["file"], "rb") as file:
+                file.seek(int(in_file["start"]))
+                return file.read(int(in_file["size"]))
+        return bytes(records.buffer().array()) if records.sizeInBytes() else b""
 
 
 def kafka_jars() -> list[str]:

@@ -17,6 +17,7 @@ from minikafka.record.memory_records import MemoryRecords
 from minikafka.witness.kafka_jvm import KafkaJvm, kafka_errors
 from minikafka.witness.kafka_time import KafkaScheduler, KafkaTime
 
+_INTERNALS = "org.apache.kafka.storage.internals.log"
 _MAX_TRANSACTION_TIMEOUT_MS = 900_000
 _PRODUCER_ID_EXPIRATION_MS = 86_400_000
 _PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS = 600_000
@@ -112,7 +113,6 @@ class KafkaLog:
         self._scheduler = scheduler
         self._producers = unified_log.producerStateManager()
         self._epochs = unified_log.leaderEpochCache()
-        self._internals = kafka.jvm.org.apache.kafka.storage.internals.log
 
     @classmethod
     @_speaks_python
@@ -133,22 +133,22 @@ class KafkaLog:
 
         `config` are topic settings; `scheduler` and `time` are minikafka's. Kafka: `UnifiedLog.create`.
         """
-        jvm, internals = kafka.jvm, kafka.jvm.org.apache.kafka.storage.internals.log
         tasks = KafkaScheduler(kafka, scheduler)
-        unified_log = internals.UnifiedLog.create(
+        uuid = kafka.find_class("org.apache.kafka.common.Uuid")
+        unified_log = kafka.log_class("UnifiedLog").create(
             kafka.file(dir),
-            internals.LogConfig(kafka.properties(config)),
+            kafka.log_class("LogConfig")(kafka.properties(config)),
             log_start_offset,
             recovery_point,
             tasks,
             kafka.broker_topic_stats,
             KafkaTime(time),
             _MAX_TRANSACTION_TIMEOUT_MS,
-            internals.ProducerStateManagerConfig(_PRODUCER_ID_EXPIRATION_MS, False),
+            kafka.log_class("ProducerStateManagerConfig")(_PRODUCER_ID_EXPIRATION_MS, False),
             _PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS,
-            internals.LogDirFailureChannel(10),
+            kafka.log_class("LogDirFailureChannel")(10),
             last_shutdown_clean,
-            kafka.optional(topic_id and jvm.org.apache.kafka.common.Uuid.fromString(topic_id)),
+            kafka.optional(topic_id and uuid.fromString(topic_id)),
         )
         return cls(kafka, unified_log, tasks)
 
@@ -170,9 +170,9 @@ class KafkaLog:
         info = self.unified_log.appendAsLeader(
             self._records(records),
             leader_epoch,
-            self.kafka.enum("AppendOrigin", origin.name),
+            self.kafka.constant(f"{_INTERNALS}.AppendOrigin", origin.name),
             self.kafka.no_caching,
-            self._internals.VerificationGuard.SENTINEL if verification_guard is None else verification_guard,
+            verification_guard or self.kafka.constant(f"{_INTERNALS}.VerificationGuard", "SENTINEL"),
             transaction_version,
         )
         return _append_info(info.toString())
@@ -187,7 +187,7 @@ class KafkaLog:
         self, start_offset: int, max_length: int, isolation: FetchIsolation, min_one_message: bool = True
     ) -> FetchDataInfo:
         """Read at most `max_length` bytes from `start_offset` on; the records are copied out. Kafka: `UnifiedLog.read`."""
-        fetch_isolation = getattr(self.kafka.jvm.org.apache.kafka.server.storage.log.FetchIsolation, isolation.name)
+        fetch_isolation = self.kafka.constant("org.apache.kafka.server.storage.log.FetchIsolation", isolation.name)
         data = self.unified_log.read(start_offset, max_length, fetch_isolation, min_one_message)
         field = functools.partial(_field, data)
         aborted = field("abortedTransactions").orElse(None)
@@ -282,11 +282,11 @@ class KafkaLog:
     def maybe_increment_log_start_offset(self, new_log_start_offset: int, reason) -> bool:
         """`reason` is minikafka's `LogStartOffsetIncrementReason`. Kafka: `UnifiedLog.maybeIncrementLogStartOffset`."""
         constant = "".join(map(str.capitalize, reason.name.split("_")))
-        java_reason = self.kafka.enum("LogStartOffsetIncrementReason", constant)
+        java_reason = self.kafka.constant(f"{_INTERNALS}.LogStartOffsetIncrementReason", constant)
         return self.unified_log.maybeIncrementLogStartOffset(new_log_start_offset, java_reason)
 
     def _java_metadata(self, metadata: LogOffsetMetadata):
-        return self._internals.LogOffsetMetadata(*metadata)
+        return self.kafka.log_class("LogOffsetMetadata")(*metadata)
 
     # Segments
 

@@ -51,8 +51,9 @@ class KafkaScheduler:
         return self.schedule(name, task, delay_ms, -1)
 
     def schedule(self, name, task, delay_ms, period_ms):
-        milliseconds = self._kafka.jvm.java.util.concurrent.TimeUnit.MILLISECONDS
-        future = self._kafka.executor.schedule(self._kafka.jvm.java.lang.Thread(), self._NEVER_MS, milliseconds)
+        nothing = self._kafka.find_class("java.lang.Thread")()
+        milliseconds = self._kafka.constant("java.util.concurrent.TimeUnit", "MILLISECONDS")
+        future = self._kafka.executor.schedule(nothing, self._NEVER_MS, milliseconds)
 
         def run():
             from minikafka.witness.kafka_jvm import kafka_errors

@@ -1,0 +1,190 @@
+"""Compares two log directories file by file and byte by byte, and says what the first differing byte of a file means."""
+
+import fnmatch
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+NOT_DETERMINED = {
+    ".lock": "held by a broker, says nothing about the log",
+    "meta.properties": "names the cluster and the directory by ids drawn at random",
+    "bootstrap.checkpoint": "metadata of the cluster, with the time of its making",
+}
+"""Files that do not follow from a workload, and why. In a partition's directory there is none, given clock and topic id."""
+
+_BATCH_FIELDS = (
+    (0, 8, "base offset"),
+    (8, 4, "length"),
+    (12, 4, "partition leader epoch"),
+    (16, 1, "magic"),
+    (17, 4, "CRC"),
+    (21, 2, "attributes"),
+    (23, 4, "last offset delta"),
+    (27, 8, "base timestamp"),
+    (35, 8, "max timestamp"),
+    (43, 8, "producer id"),
+    (51, 2, "producer epoch"),
+    (53, 4, "base sequence"),
+    (57, 4, "number of records"),
+)
+_ENTRY_FIELDS = {
+    "index": (0, ((0, 4, "relative offset"), (4, 4, "position"))),
+    "timeindex": (0, ((0, 8, "timestamp"), (8, 4, "relative offset"))),
+    "txnindex": (
+        0,
+        ((0, 2, "version"), (2, 8, "producer id"), (10, 8, "first offset"), (18, 8, "last offset"), (26, 8, "last stable offset")),
+    ),
+    "snapshot": (
+        10,
+        (
+            (0, 8, "producer id"),
+            (8, 2, "producer epoch"),
+            (10, 4, "last sequence"),
+            (14, 8, "last offset"),
+            (22, 4, "offset delta"),
+            (26, 8, "timestamp"),
+            (34, 4, "coordinator epoch"),
+            (38, 8, "first offset of the open transaction"),
+        ),
+    ),
+}
+_SNAPSHOT_HEADER = ((0, 2, "version"), (2, 4, "CRC"), (6, 4, "number of producers"))
+
+
+@dataclass(frozen=True)
+class FileDifference:
+    """One file that differs: `position` of the first differing byte, None where one side has no such file.
+
+    `meaning` says what is at that byte and what each side has there.
+    """
+
+    file: str
+    position: int | None
+    meaning: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.meaning}" if self.position is None else f"{self.file} at byte {self.position}: {self.meaning}"
+
+
+@dataclass(frozen=True)
+class DirectoryDiff:
+    """What `directory_diff` found. `files` and `bytes` were compared; `excluded` maps a file left out to the reason."""
+
+    names: tuple[str, str]
+    files: int
+    bytes: int
+    differences: tuple[FileDifference, ...] = ()
+    excluded: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def equal(self) -> bool:
+        """True when no compared byte and no name differs."""
+        return not self.differences
+
+    def require(self) -> "DirectoryDiff":
+        """Return self when the directories are equal. Raises AssertionError with all differences otherwise."""
+        if self.differences:
+            raise AssertionError(str(self))
+        return self
+
+    def __str__(self) -> str:
+        lines = [f"{self.names[0]} and {self.names[1]}: {self.files} files, {self.bytes} bytes compared"]
+        lines += [f"  ✗ {difference}" for difference in self.differences] or ["  ✓ every byte is equal"]
+        lines += [f"  – {name} left out: {reason}" for name, reason in self.excluded.items()]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def directory_diff(
+    a: Path, b: Path, names: tuple[str, str] = ("minikafka", "Apache Kafka"), excluded: Mapping[str, str] = NOT_DETERMINED
+) -> DirectoryDiff:
+    """Compare the directories `a` and `b` with all that lies below: names with their suffixes, sizes, contents.
+
+    `excluded` maps patterns of file names (`*` as in a shell) to the reason why they are left out. Modification times are
+    not compared.
+    """
+    left, right = _files(Path(a)), _files(Path(b))
+    left_out, differences, compared, size = {}, [], 0, 0
+    for name in sorted(left.keys() | right.keys()):
+        if reason := _reason(name, excluded):
+            left_out[name] = reason
+        elif name not in left or name not in right:
+            has, lacks = names if name in left else names[::-1]
+            differences.append(FileDifference(name, None, f"{has} has it ({(left.get(name) or right[name]).stat().st_size} bytes), {lacks} has not"))
+        else:
+            one, other = left[name].read_bytes(), right[name].read_bytes()
+            compared, size = compared + 1, size + len(one)
+            if one != other:
+                differences.append(_difference(name, one, other, names))
+    return DirectoryDiff(tuple(names), compared, size, tuple(differences), left_out)
+
+
+def _files(directory: Path) -> dict[str, Path]:
+    return {path.relative_to(directory).as_posix(): path for path in directory.rglob("*") if path.is_file()}
+
+
+def _reason(name: str, excluded: Mapping[str, str]) -> str | None:
+    matching = (why for pattern, why in excluded.items() if fnmatch.fnmatch(name, pattern) or fnmatch.fnmatch(Path(name).name, pattern))
+    return next(matching, None)
+
+
+def _difference(name: str, one: bytes, other: bytes, names: tuple[str, str]) -> FileDifference:
+    shorter = min(len(one), len(other))
+    position = _first_difference(one, other, shorter)
+    if position == shorter:
+        sizes = " and ".join(f"{n} has {len(data)} bytes" for n, data in zip(names, (one, other)))
+        rest = max(one, other, key=len)[shorter:]
+        kind = "zeros" if not any(rest) else _place(name, max(one, other, key=len), position)[0]
+        return FileDifference(name, position, f"{sizes}; then {kind}")
+    place, start, length = _place(name, one, position)
+    values = (int.from_bytes(data[start : start + length], "big", signed=True) for data in (one, other))
+    return FileDifference(name, position, f"{place} ({', '.join(f'{n}: {value}' for n, value in zip(names, values))})")
+
+
+def _first_difference(one: bytes, other: bytes, end: int) -> int:
+    step = 1 << 16
+    for start in range(0, end, step):
+        if one[start : start + step] != other[start : start + step]:
+            return next((i for i in range(start, min(start + step, end)) if one[i] != other[i]), end)
+    return end
+
+
+def _place(name: str, data: bytes, position: int) -> tuple[str, int, int]:
+    """What lies at `position`: words for it, and start and length of the number that the byte belongs to."""
+    suffix = next((part for part in reversed(name.split(".")) if part in (*_ENTRY_FIELDS, "log")), "")
+    if suffix == "log":
+        return _place_in_log(data, position)
+    if suffix == "snapshot" and position < 10:
+        return _field_at(_SNAPSHOT_HEADER, 0, position, "of the snapshot")
+    if suffix:
+        header, entry_fields = _ENTRY_FIELDS[suffix]
+        size = entry_fields[-1][0] + entry_fields[-1][1]
+        number = (position - header) // size
+        return _field_at(entry_fields, header + number * size, position, f"of entry {number}")
+    line = data.count(b"\n", 0, position)
+    return f"line {line + 1}", position, 1
+
+
+def _place_in_log(data: bytes, position: int) -> tuple[str, int, int]:
+    start = number = 0
+    while start + 12 <= len(data):
+        base_offset = int.from_bytes(data[start : start + 8], "big", signed=True)
+        length = int.from_bytes(data[start + 8 : start + 12], "big", signed=True)
+        if length < 14 or position < start + 12 + length:
+            break
+        start, number = start + 12 + length, number + 1
+    else:
+        return f"after batch {number}", position, 1
+    if position - start < 61:
+        return _field_at(_BATCH_FIELDS, start, position, f"of batch {number} (base offset {base_offset}, at byte {start})")
+    return f"records of batch {number} (base offset {base_offset}, at byte {start})", position, 1
+
+
+def _field_at(fields, start: int, position: int, of: str) -> tuple[str, int, int]:
+    offset, length, name = next(f for f in fields if f[0] <= position - start < f[0] + f[1])
+    return f"{name} {of}", start + offset, length
