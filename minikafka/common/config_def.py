@@ -1,0 +1,199 @@
+"""Settings by name: their types, defaults and limits, parsed from text as Kafka parses them."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from enum import Enum
+from typing import NamedTuple
+
+from minikafka.common.errors import ConfigException, NumberFormatException
+from minikafka.common.java_numbers import parse_double, parse_int, parse_long
+
+_COMMA_WITH_WHITESPACE = re.compile(r"\s*,\s*", re.ASCII)
+_BLANKS = "".join(map(chr, range(33)))
+
+Validator = Callable[[str, object], None]
+
+
+class Type(Enum):
+    """What a setting's value is. Kafka: `ConfigDef.Type`."""
+
+    BOOLEAN = "BOOLEAN"
+    STRING = "STRING"
+    INT = "INT"
+    LONG = "LONG"
+    DOUBLE = "DOUBLE"
+    LIST = "LIST"
+
+
+class ConfigKey(NamedTuple):
+    """A setting; `internal` ones are left out of documentation. Kafka: `ConfigDef.ConfigKey`."""
+
+    name: str
+    type: Type
+    default: object
+    validator: Validator | None = None
+    internal: bool = False
+
+
+class ConfigDef:
+    """The settings that something has, in the order in which they are checked. Kafka: `ConfigDef`."""
+
+    def __init__(self, keys: Iterable[ConfigKey]):
+        self.config_keys = {key.name: key for key in keys}
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all settings. Kafka: `ConfigDef.names`."""
+        return list(self.config_keys)
+
+    def parse(self, props: Mapping[str, object]) -> dict[str, object]:
+        """The value of every setting: from `props` (text, or the value itself), else its default.
+
+        Names that are not defined are ignored. Raises ConfigException for the first value that cannot be parsed or is
+        not valid. Kafka: `ConfigDef.parse`.
+        """
+        return {key.name: self._parse_value(key, props) for key in self.config_keys.values()}
+
+    @staticmethod
+    def _parse_value(key: ConfigKey, props: Mapping[str, object]) -> object:
+        value = parse_type(key.name, props[key.name], key.type) if key.name in props else key.default
+        if isinstance(key.validator, ValidList) and value is not None:
+            value = list(dict.fromkeys(value))
+        if key.validator is not None:
+            key.validator(key.name, value)
+        return value
+
+
+def parse_type(name: str, value: object, config_type: Type) -> object:
+    """`value` as `config_type`: text is parsed, a value of the right Python type is kept, None stays None.
+
+    Raises ConfigException. Kafka: `ConfigDef.parseType`.
+    """
+    if value is None:
+        return None
+    try:
+        if isinstance(value, str):
+            return _parse_text(name, value, config_type)
+        return _check_value(name, value, config_type)
+    except NumberFormatException:
+        raise invalid_value(name, value, f"Not a number of type {config_type.name}") from None
+
+
+def _parse_text(name: str, text: str, config_type: Type) -> object:
+    trimmed = text.strip(_BLANKS)
+    match config_type:
+        case Type.BOOLEAN:
+            if trimmed.lower() not in ("true", "false"):
+                raise invalid_value(name, text, "Expected value to be either true or false")
+            return trimmed.lower() == "true"
+        case Type.INT:
+            return parse_int(trimmed)
+        case Type.LONG:
+            return parse_long(trimmed)
+        case Type.DOUBLE:
+            return parse_double(trimmed)
+        case Type.LIST:
+            return _COMMA_WITH_WHITESPACE.split(trimmed) if trimmed else []
+        case _:
+            return trimmed
+
+
+def _check_value(name: str, value: object, config_type: Type) -> object:
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    kind = type(value).__name__
+    match config_type:
+        case Type.BOOLEAN:
+            if isinstance(value, bool):
+                return value
+            raise invalid_value(name, value, "Expected value to be either true or false")
+        case Type.INT:
+            if is_integer and -(2**31) <= value < 2**31:
+                return value
+            raise invalid_value(name, value, f"Expected value to be a 32-bit integer, but it was a {kind}")
+        case Type.LONG:
+            if is_integer and -(2**63) <= value < 2**63:
+                return value
+            raise invalid_value(name, value, f"Expected value to be a 64-bit integer (long), but it was a {kind}")
+        case Type.DOUBLE:
+            if is_integer or isinstance(value, float):
+                return float(value)
+            raise invalid_value(name, value, f"Expected value to be a double, but it was a {kind}")
+        case Type.LIST:
+            if isinstance(value, list | tuple):
+                return list(value)
+            raise invalid_value(name, value, "Expected a comma separated list.")
+        case _:
+            raise invalid_value(name, value, f"Expected value to be a string, but it was a {kind}")
+
+
+class Range:
+    """Accepts numbers from `smallest` to `largest`, both inclusive. Kafka: `ConfigDef.Range`."""
+
+    def __init__(self, smallest: int, largest: int | None = None):
+        self._smallest = smallest
+        self._largest = largest
+
+    def __call__(self, name: str, value: object) -> None:
+        if value is None:
+            raise invalid_value(name, None, "Value must be non-null")
+        if value < self._smallest:
+            raise invalid_value(name, value, f"Value must be at least {self._smallest}")
+        if self._largest is not None and value > self._largest:
+            raise invalid_value(name, value, f"Value must be no more than {self._largest}")
+
+
+class ValidString:
+    """Accepts one of some strings. Kafka: `ConfigDef.ValidString`."""
+
+    def __init__(self, *valid_strings: str):
+        self._valid_strings = valid_strings
+
+    def __call__(self, name: str, value: object) -> None:
+        if value not in self._valid_strings:
+            raise invalid_value(name, value, f"String must be one of: {', '.join(self._valid_strings)}")
+
+
+class ValidList:
+    """Accepts a list, also an empty one, of some strings; repeated ones count once. Kafka: `ConfigDef.ValidList`."""
+
+    def __init__(self, *valid_strings: str):
+        self._valid_string = ValidString(*valid_strings)
+
+    def __call__(self, name: str, value: object) -> None:
+        if value is None:
+            raise ConfigException(f"Configuration '{name}' values must not be null.")
+        for element in value:
+            if element == "":
+                raise ConfigException(f"Configuration '{name}' values must not be empty.")
+            self._valid_string(name, element)
+
+
+def invalid_value(name: str, value: object, message: str) -> ConfigException:
+    """The exception for a refused value, worded as Kafka's. Kafka: `ConfigException(String, Object, String)`."""
+    return ConfigException(f"Invalid value {_to_string(value)} for configuration {name}: {message}")
+
+
+def _to_string(value: object) -> str:
+    """`value` as Java prints it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_to_string, value))}]"
+    if isinstance(value, float):
+        return _double_to_string(value)
+    return str(value)
+
+
+def _double_to_string(value: float) -> str:
+    """A double in Java's form: `1.5`, `1.0E7`, `Infinity`. Java: `Double.toString`."""
+    if value != value or value in (float("inf"), float("-inf")):
+        return repr(value).replace("inf", "Infinity").replace("nan", "NaN")
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value)
+    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    text = "".join(map(str, digits))
+    mantissa = f"{text[0]}.{text[1:].rstrip('0') or '0'}"
+    return f"{'-' if sign else ''}{mantissa}E{len(text) - 1 + exponent}"

@@ -1,0 +1,234 @@
+"""A topic's settings."""
+
+import random
+import re
+from collections.abc import Iterable, Mapping
+
+from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type, ValidList, ValidString, invalid_value
+from minikafka.common.errors import InvalidConfigurationException
+from minikafka.log.broker_compression_type import BrokerCompressionType
+from minikafka.record.compression import Compression, CompressionType
+from minikafka.record.timestamp_type import TimestampType
+
+_MAX_LONG = 2**63 - 1
+_WEEK_MS = 7 * 24 * 60 * 60 * 1000
+_DAY_MS = 24 * 60 * 60 * 1000
+_HOUR_MS = 60 * 60 * 1000
+_FOLLOW_RETENTION = -2
+_REPLICA = re.compile(r"([0-9]+:[0-9]+)?")
+
+INTERNAL_SEGMENT_BYTES_CONFIG = "internal.segment.bytes"
+
+
+def _gzip_level(name: str, level: object) -> None:
+    if level is None:
+        raise invalid_value(name, None, "Value must be non-null")
+    if level > 9 or (level < 1 and level != -1):
+        raise invalid_value(name, level, "Value must be between 1 and 9 or equal to -1")
+
+
+def _throttled_replicas(name: str, replicas: object) -> None:
+    """Accepts `*`, or a list of `partition:broker`. Kafka: `ThrottledReplicaListValidator`."""
+    if replicas is None:
+        raise invalid_value(name, None, f"{name} must be a List")
+    proposed = [str(replica).strip() for replica in replicas]
+    if not all(map(_REPLICA.fullmatch, proposed)) and "".join(proposed) != "*":
+        raise invalid_value(
+            name,
+            replicas,
+            f"{name} must be the literal '*' or a list of replicas in the following format:"
+            " [partitionId]:[brokerId],[partitionId]:[brokerId],...",
+        )
+
+
+CONFIG = ConfigDef(
+    [
+        ConfigKey("segment.bytes", Type.INT, 1024 * 1024 * 1024, Range(1024 * 1024)),
+        ConfigKey("segment.ms", Type.LONG, _WEEK_MS, Range(1)),
+        ConfigKey("segment.jitter.ms", Type.LONG, 0, Range(0)),
+        ConfigKey("segment.index.bytes", Type.INT, 10 * 1024 * 1024, Range(4)),
+        ConfigKey("flush.messages", Type.LONG, _MAX_LONG, Range(1)),
+        ConfigKey("flush.ms", Type.LONG, _MAX_LONG, Range(0)),
+        ConfigKey("retention.bytes", Type.LONG, -1),
+        ConfigKey("retention.ms", Type.LONG, _WEEK_MS, Range(-1)),
+        ConfigKey("max.message.bytes", Type.INT, 1024 * 1024 + 12, Range(0)),
+        ConfigKey("index.interval.bytes", Type.INT, 4096, Range(0)),
+        ConfigKey("delete.retention.ms", Type.LONG, _DAY_MS, Range(0)),
+        ConfigKey("min.compaction.lag.ms", Type.LONG, 0, Range(0)),
+        ConfigKey("max.compaction.lag.ms", Type.LONG, _MAX_LONG, Range(1)),
+        ConfigKey("file.delete.delay.ms", Type.LONG, 60000, Range(0)),
+        ConfigKey("min.cleanable.dirty.ratio", Type.DOUBLE, 0.5, Range(0, 1)),
+        ConfigKey("cleanup.policy", Type.LIST, ["delete"], ValidList("compact", "delete")),
+        ConfigKey("unclean.leader.election.enable", Type.BOOLEAN, False),
+        ConfigKey("min.insync.replicas", Type.INT, 1, Range(1)),
+        ConfigKey("compression.type", Type.STRING, "producer", ValidString(*BrokerCompressionType.names())),
+        ConfigKey("compression.gzip.level", Type.INT, -1, _gzip_level),
+        ConfigKey("compression.lz4.level", Type.INT, 9, Range(1, 17)),
+        ConfigKey("compression.zstd.level", Type.INT, 3, Range(-131072, 22)),
+        ConfigKey("preallocate", Type.BOOLEAN, False),
+        ConfigKey("message.timestamp.type", Type.STRING, "CreateTime", ValidString("CreateTime", "LogAppendTime")),
+        ConfigKey("message.timestamp.before.max.ms", Type.LONG, _MAX_LONG, Range(0)),
+        ConfigKey("message.timestamp.after.max.ms", Type.LONG, _HOUR_MS, Range(0)),
+        ConfigKey("leader.replication.throttled.replicas", Type.LIST, [], _throttled_replicas),
+        ConfigKey("follower.replication.throttled.replicas", Type.LIST, [], _throttled_replicas),
+        ConfigKey("remote.storage.enable", Type.BOOLEAN, False),
+        ConfigKey("local.retention.ms", Type.LONG, _FOLLOW_RETENTION, Range(-2)),
+        ConfigKey("local.retention.bytes", Type.LONG, _FOLLOW_RETENTION, Range(-2)),
+        ConfigKey("remote.log.copy.disable", Type.BOOLEAN, False),
+        ConfigKey("remote.log.delete.on.disable", Type.BOOLEAN, False),
+        ConfigKey(INTERNAL_SEGMENT_BYTES_CONFIG, Type.INT, None, internal=True),
+    ]
+)
+
+
+class LogConfig:
+    """A topic's settings, parsed and checked once; never changed afterwards (a log is given a new one).
+
+    `overrides` maps Kafka's names to text or values; what is missing has Kafka's default, names that are not Kafka's
+    are ignored (`validate` refuses them). Attributes have the names of Kafka's fields: sizes in bytes, times in ms,
+    -1 in the two retention limits for none. `compression` is None for `compression.type=producer`.
+
+    Simpler than Kafka: settings of remote storage are accepted and checked, but nothing follows them.
+
+    Raises ConfigException. Kafka: `LogConfig`.
+    """
+
+    def __init__(self, overrides: Mapping[str, object] | None = None, overridden_configs: Iterable[str] = ()):
+        self.props = dict(overrides or {})
+        self.overridden_configs = frozenset(overridden_configs)
+        for name, value in self.props.items():
+            if not isinstance(name, str):
+                raise invalid_value(name, value, "Key must be a string.")
+        values = self._values = CONFIG.parse(self.props)
+        for name, value in values.items():
+            if value is None and name != INTERNAL_SEGMENT_BYTES_CONFIG:
+                raise invalid_value(name, None, "Value must be non-null")
+
+        internal_segment_size = values[INTERNAL_SEGMENT_BYTES_CONFIG]
+        self.segment_size = values["segment.bytes"] if internal_segment_size is None else internal_segment_size
+        self.segment_ms = values["segment.ms"]
+        self.segment_jitter_ms = values["segment.jitter.ms"]
+        self.max_index_size = values["segment.index.bytes"]
+        self.flush_interval = values["flush.messages"]
+        self.flush_ms = values["flush.ms"]
+        self.retention_size = values["retention.bytes"]
+        self.retention_ms = values["retention.ms"]
+        self.max_message_size = values["max.message.bytes"]
+        self.index_interval = values["index.interval.bytes"]
+        self.file_delete_delay_ms = values["file.delete.delay.ms"]
+        self.delete_retention_ms = values["delete.retention.ms"]
+        self.compaction_lag_ms = values["min.compaction.lag.ms"]
+        self.max_compaction_lag_ms = values["max.compaction.lag.ms"]
+        self.min_cleanable_ratio = values["min.cleanable.dirty.ratio"]
+        self.compact = "compact" in values["cleanup.policy"]
+        self.delete = "delete" in values["cleanup.policy"]
+        self.unclean_leader_election_enable = values["unclean.leader.election.enable"]
+        self.min_in_sync_replicas = values["min.insync.replicas"]
+        self.compression_type = BrokerCompressionType.for_name(values["compression.type"])
+        self.compression = self._get_compression()
+        self.preallocate = values["preallocate"]
+        self.message_timestamp_type = TimestampType.for_name(values["message.timestamp.type"])
+        self.message_timestamp_before_max_ms = values["message.timestamp.before.max.ms"]
+        self.message_timestamp_after_max_ms = values["message.timestamp.after.max.ms"]
+        self.leader_replication_throttled_replicas = tuple(values["leader.replication.throttled.replicas"])
+        self.follower_replication_throttled_replicas = tuple(values["follower.replication.throttled.replicas"])
+
+    @property
+    def max_segment_ms(self) -> int:
+        """The age at which a segment is rolled: a compacted topic must not hold records back longer than
+        `max.compaction.lag.ms`. Kafka: `LogConfig.maxSegmentMs`.
+        """
+        if self.compact and self.max_compaction_lag_ms > 0:
+            return min(self.max_compaction_lag_ms, self.segment_ms)
+        return self.segment_ms
+
+    @property
+    def init_file_size(self) -> int:
+        """The length of a new `.log` file: a whole segment if it is preallocated. Kafka: `LogConfig.initFileSize`."""
+        return self.segment_size if self.preallocate else 0
+
+    @property
+    def local_retention_ms(self) -> int:
+        """`local.retention.ms`, where -2 follows `retention.ms`. Kafka: `LogConfig.localRetentionMs`."""
+        value = self._values["local.retention.ms"]
+        return self.retention_ms if value == _FOLLOW_RETENTION else value
+
+    @property
+    def local_retention_bytes(self) -> int:
+        """`local.retention.bytes`, where -2 follows `retention.bytes`. Kafka: `LogConfig.localRetentionBytes`."""
+        value = self._values["local.retention.bytes"]
+        return self.retention_size if value == _FOLLOW_RETENTION else value
+
+    @property
+    def values(self) -> dict[str, object]:
+        """All settings by Kafka's names, parsed, defaults included. Kafka: `AbstractConfig.values`."""
+        return dict(self._values)
+
+    def random_segment_jitter(self) -> int:
+        """Ms by which a new segment is rolled early, drawn below `segment.jitter.ms` so that topics made together do
+        not roll together. Kafka: `LogConfig.randomSegmentJitter`.
+        """
+        if self.segment_jitter_ms == 0:
+            return 0
+        return random.getrandbits(31) % min(self.segment_jitter_ms, self.segment_ms)
+
+    @staticmethod
+    def from_props(defaults: Mapping[str, object], overrides: Mapping[str, object]) -> "LogConfig":
+        """The settings of a topic with `overrides` on a broker with `defaults`. Kafka: `LogConfig.fromProps`."""
+        return LogConfig({**defaults, **overrides}, overrides.keys())
+
+    @staticmethod
+    def config_names() -> list[str]:
+        """All names, sorted. Kafka: `LogConfig.configNames`."""
+        return sorted(CONFIG.names)
+
+    @staticmethod
+    def non_internal_config_names() -> list[str]:
+        """The documented names, sorted. Kafka: `LogConfig.nonInternalConfigNames`."""
+        return sorted(key.name for key in CONFIG.config_keys.values() if not key.internal)
+
+    @staticmethod
+    def validate_names(props: Mapping[str, object]) -> None:
+        """Raises InvalidConfigurationException for a name that is not Kafka's. Kafka: `LogConfig.validateNames`."""
+        for name in props:
+            if name not in CONFIG.config_keys:
+                raise InvalidConfigurationException(f"Unknown topic config name: {name}")
+
+    @staticmethod
+    def validate_values(values: Mapping[str, object]) -> None:
+        """Raises InvalidConfigurationException for parsed values that contradict each other.
+
+        Kafka: `LogConfig.validateValues`.
+        """
+        smallest, largest = values["min.compaction.lag.ms"], values["max.compaction.lag.ms"]
+        if smallest > largest:
+            raise InvalidConfigurationException(
+                f"conflict topic config setting min.compaction.lag.ms ({smallest}) > max.compaction.lag.ms ({largest})"
+            )
+
+    @staticmethod
+    def validate(props: Mapping[str, object]) -> None:
+        """Refuse what a topic cannot be created with: unknown names, bad values, contradictions.
+
+        Raises InvalidConfigurationException and ConfigException. Kafka: `LogConfig.validate`.
+        """
+        LogConfig.validate_names(props)
+        LogConfig.validate_values(CONFIG.parse(props))
+
+    def __repr__(self) -> str:
+        return f"LogConfig({self.props})"
+
+    def _get_compression(self) -> Compression | None:
+        match self.compression_type:
+            case BrokerCompressionType.GZIP:
+                return Compression(CompressionType.GZIP, self._values["compression.gzip.level"])
+            case BrokerCompressionType.LZ4:
+                return Compression(CompressionType.LZ4, self._values["compression.lz4.level"])
+            case BrokerCompressionType.ZSTD:
+                return Compression(CompressionType.ZSTD, self._values["compression.zstd.level"])
+            case BrokerCompressionType.SNAPPY:
+                return Compression(CompressionType.SNAPPY)
+            case BrokerCompressionType.UNCOMPRESSED:
+                return Compression(CompressionType.NONE)
+            case BrokerCompressionType.PRODUCER:
+                return None
