@@ -1,0 +1,146 @@
+"""Where the witnesses agree, and the first place where they do not."""
+
+import html
+from dataclasses import dataclass
+
+from minikafka.witness.observation import BLANK, Observations, show
+
+IGNORED = ("message",)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The witnesses differ: after operation number `operation`, in `quantity`; `values` maps each witness to its value."""
+
+    operation: int
+    text: str
+    quantity: str
+    values: dict[str, object]
+
+    def __str__(self) -> str:
+        said = "; ".join(f"{witness} says {show(value) or 'nothing'}" for witness, value in self.values.items())
+        return f"after operation {self.operation} ({self.text}), {self.quantity}: {said}"
+
+
+@dataclass(frozen=True)
+class Line:
+    """What came of comparing one quantity: `cells` compared values, `witnesses` who said anything, `difference` or None."""
+
+    quantity: str
+    cells: int
+    witnesses: tuple[str, ...]
+    difference: Difference | None
+
+    @property
+    def agreed(self) -> bool:
+        """True when at least one value was compared and none differs."""
+        return self.cells > 0 and self.difference is None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The comparison of two or more witnesses of one workload, one line for each quantity of which two of them speak.
+
+    `bool(agreement)`: all lines agree. Blanks are never compared, so they never count as agreement.
+    """
+
+    witnesses: tuple[str, ...]
+    operations: int
+    lines: tuple[Line, ...]
+
+    @property
+    def agreed(self) -> list[str]:
+        """The quantities on which all who speak of them agree."""
+        return [line.quantity for line in self.lines if line.agreed]
+
+    @property
+    def cells(self) -> int:
+        """How many pairs of values were compared."""
+        return sum(line.cells for line in self.lines)
+
+    @property
+    def first_difference(self) -> Difference | None:
+        """The difference at the earliest operation; among several there, in the order of the quantities; None for none."""
+        return min((line.difference for line in self.lines if line.difference), key=lambda d: d.operation, default=None)
+
+    def __bool__(self) -> bool:
+        return self.first_difference is None
+
+    def summary(self) -> dict:
+        """The outcome for machines: counts, the agreed quantities, and the first difference as text (None for none)."""
+        first = self.first_difference
+        return {
+            "witnesses": list(self.witnesses),
+            "operations": self.operations,
+            "quantities": len(self.agreed),
+            "agreed": self.agreed,
+            "cells": self.cells,
+            "first_difference": None if first is None else str(first),
+        }
+
+    def check(self) -> "Agreement":
+        """Return self when the witnesses agree. Raises AssertionError with the first difference otherwise."""
+        if not self:
+            raise AssertionError(str(self.first_difference))
+        return self
+
+    def __str__(self) -> str:
+        width = max(len(line.quantity) for line in self.lines)
+        lines = [f"{' · '.join(self.witnesses)}: {self.operations} operations, {self.cells} values compared"]
+        for line in self.lines:
+            sign = "agree " if line.agreed else "DIFFER"
+            lines.append(f"  {sign} {line.quantity:{width}}  {line.cells:4} values  {' · '.join(line.witnesses)}")
+        lines.append(f"First difference: {self.first_difference}" if self.first_difference else "No difference.")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in self.witnesses)
+        rows = []
+        for line in self.lines:
+            spoke = "".join(f"<td>{'✓' if name in line.witnesses else '—'}</td>" for name in self.witnesses)
+            verdict = "agree" if line.agreed else "<b>differ</b>"
+            rows.append(f"<tr><td>{line.quantity.replace('_', ' ')}</td>{spoke}<td>{line.cells}</td><td>{verdict}</td></tr>")
+        first = self.first_difference
+        last = f"<p><b>First difference</b> {html.escape(str(first))}</p>" if first else "<p>No difference.</p>"
+        caption = f"{self.operations} operations, {self.cells} values compared"
+        return (
+            f'<table class="agreement"><caption>{caption}</caption>'
+            f"<tr><th>quantity</th>{head}<th>values</th><th></th></tr>{''.join(rows)}</table>{last}"
+        )
+
+
+def agree(*witnesses: Observations | None, ignore=IGNORED) -> Agreement:
+    """Compare the tables of two or three witnesses of the same workload, quantity by quantity, operation by operation.
+
+    None stands for a witness that is absent. `ignore`: quantities left out; by default the messages of exceptions, which
+    name files and objects. Raises ValueError when there are fewer than two witnesses, when they saw different workloads, or when
+    nothing could be compared: comparing nothing proves nothing.
+    """
+    present = [witness for witness in witnesses if witness is not None]
+    if len(present) < 2:
+        raise ValueError("agree() compares at least two witnesses")
+    names = tuple(witness.witness for witness in present)
+    if len(set(names)) < len(names):
+        raise ValueError(f"two witnesses have one name: {', '.join(names)}")
+    if any(witness.workload != present[0].workload for witness in present):
+        raise ValueError("the witnesses saw different workloads")
+    quantities = dict.fromkeys(name for witness in present for name in witness.quantities if name not in ignore)
+    lines = tuple(line for line in (_compare(present, name) for name in quantities) if line.cells)
+    if not lines:
+        raise ValueError("nothing was compared: no two witnesses speak of the same quantity after the same operation")
+    return Agreement(names, len(present[0].workload), lines)
+
+
+def _compare(witnesses, quantity: str) -> Line:
+    cells, spoke, difference = 0, {}, None
+    for i, operation in enumerate(witnesses[0].workload):
+        said = {w.witness: w.value(i, quantity) for w in witnesses if w.value(i, quantity) is not BLANK}
+        if len(said) < 2:
+            continue
+        cells += len(said) - 1
+        spoke.update(dict.fromkeys(said))
+        if difference is None and any(value != next(iter(said.values())) for value in said.values()):
+            difference = Difference(i, str(operation), quantity, said)
+    return Line(quantity, cells, tuple(name for name in (w.witness for w in witnesses) if name in spoke), difference)

@@ -1,0 +1,48 @@
+"""The Spark witness: what a workload must lead to, by queries over its DataFrames alone.
+
+Nothing of `minikafka.log` is imported here or in the queries: an expected result that reads the code under test proves nothing.
+Each query says which operations it admits; a workload with any other leaves the query's quantities blank, and a blank
+never counts as agreement. Where the answer depends on something that the query does not follow, it answers null: blank too.
+"""
+
+from minikafka.witness.fold import log_fold
+from minikafka.witness.observation import Observations
+from minikafka.witness.queries import SQL_QUERIES, Query
+from minikafka.witness.views import create_views
+from minikafka.witness.workload import Workload
+
+QUERIES: tuple[Query, ...] = (*SQL_QUERIES, log_fold)
+
+
+def spark_expected(workload: Workload, spark=None, only=None) -> Observations:
+    """What Spark expects after each operation of `workload`.
+
+    `spark`: the session (None: `minikafka.spark.session()`); `only`: names of the queries to ask (None: all). The result's
+    `notes` say of each query that was left out why; when two queries speak of one cell, the first in QUERIES is taken.
+    """
+    if spark is None:
+        from minikafka.spark import session
+
+        spark = session()
+    rows = [{} for _ in workload]
+    notes = {}
+    views_made = False
+    for query in QUERIES:
+        if only is not None and query.name not in only:
+            continue
+        if reason := query.refuses(workload):
+            notes[query.name] = reason
+            continue
+        if not views_made:
+            create_views(workload, spark)
+            views_made = True
+        for row in query.ask(spark).collect():
+            for quantity in query.quantities:
+                if row[quantity] is not None:
+                    rows[row["op"]].setdefault(quantity, _value(row[quantity]))
+    return Observations("spark", workload, tuple(rows), notes)
+
+
+def _value(value):
+    """Spark's rows and arrays as tuples, as the other witnesses write them."""
+    return tuple(_value(item) for item in value) if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,165 @@
+"""A workload as Spark DataFrames: the operations, the batches and the records. Spark's queries see these and nothing else.
+
+Sizes and timestamps follow from the workload alone; offsets stand as the workload writes them (an anchor such as `leo` and
+a distance), because where they fall is for the query to say.
+"""
+
+from minikafka.witness.operations import AppendAsFollower, AppendAsLeader
+from minikafka.witness.workload import Workload
+
+OPERATIONS = """
+    op BIGINT COMMENT 'number of the operation, from 0',
+    kind STRING COMMENT 'its name',
+    now BIGINT COMMENT 'the clock when it is done, in ms; for a tick: after it',
+    ms BIGINT COMMENT 'tick: ms that pass',
+    replica BIGINT COMMENT 'fetch: the follower',
+    replicas ARRAY<BIGINT> COMMENT 'isr: the in-sync followers from here on',
+    anchor STRING COMMENT 'where the offset (or timestamp) counts from: leo, hw, …; empty for a plain number',
+    distance BIGINT COMMENT 'the offset (or timestamp), or its distance from the anchor',
+    upper_anchor STRING COMMENT 'count: the upper bound; truncate_fully_and_start_at: the log start offset',
+    upper_distance BIGINT COMMENT 'as distance',
+    read_committed BOOLEAN COMMENT 'consume: without the records of aborted and open transactions',
+    leader_epoch BIGINT COMMENT 'appends: the epoch of the leader',
+    batches BIGINT COMMENT 'appends: how many batches',
+    bytes BIGINT COMMENT 'appends: bytes of all batches together',
+    records BIGINT COMMENT 'appends: records of all batches together',
+    max_timestamp BIGINT COMMENT 'appends: the largest timestamp in ms',
+    text STRING COMMENT 'the line of the workload'
+"""
+
+BATCHES = """
+    op BIGINT COMMENT 'number of the operation that appends it',
+    batch BIGINT COMMENT 'its place in the append, from 0',
+    records BIGINT COMMENT 'how many records',
+    bytes BIGINT COMMENT 'its size in bytes',
+    max_timestamp BIGINT COMMENT 'the largest timestamp in ms',
+    anchor STRING COMMENT 'where its first offset counts from (null: assigned, or where the batch before ends)',
+    distance BIGINT COMMENT 'its first offset, or the distance from the anchor',
+    thinned BOOLEAN COMMENT 'the header names another last offset than the count implies',
+    leader_epoch BIGINT COMMENT 'partition leader epoch in the header',
+    producer_id BIGINT, producer_epoch BIGINT, base_sequence BIGINT,
+    transactional BOOLEAN,
+    marker STRING COMMENT 'commit or abort for a control batch, else empty',
+    codec STRING,
+    damage STRING COMMENT 'how it was damaged, else empty',
+    log_append_time BOOLEAN COMMENT 'it claims log append time'
+"""
+
+RECORDS = """
+    op BIGINT COMMENT 'number of the operation that appends it',
+    batch BIGINT COMMENT 'its batch in the append, from 0',
+    record BIGINT COMMENT 'its place in the batch, from 0',
+    timestamp BIGINT COMMENT 'in ms',
+    key STRING COMMENT 'null: no key',
+    value_bytes BIGINT COMMENT 'size of the value; null: null value',
+    producer_id BIGINT,
+    transactional BOOLEAN,
+    marker STRING COMMENT 'commit or abort for a control record, else empty'
+"""
+
+
+def operations_frame(workload: Workload, spark=None):
+    """One row an operation, columns as in OPERATIONS."""
+    return local_frame(_session(spark), _operation_rows(workload), OPERATIONS)
+
+
+def batches_frame(workload: Workload, spark=None):
+    """One row a batch, columns as in BATCHES."""
+    return local_frame(_session(spark), _batch_rows(workload), BATCHES)
+
+
+def records_frame(workload: Workload, spark=None):
+    """One row a record, columns as in RECORDS."""
+    return local_frame(_session(spark), _record_rows(workload), RECORDS)
+
+
+def local_frame(spark, rows, schema: str):
+    """A DataFrame of these rows that lives in the driver: by Arrow, because rows that go through Python workers are slow."""
+    import pyarrow
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StructType
+
+    schema = StructType.fromDDL(schema)
+    columns = list(zip(*rows)) or [()] * len(schema)
+    arrow = to_arrow_schema(schema)
+    arrays = [pyarrow.array(column, field.type) for column, field in zip(columns, arrow)]
+    return spark.createDataFrame(pyarrow.Table.from_arrays(arrays, schema=arrow), schema)
+
+
+def _session(spark):
+    if spark is not None:
+        return spark
+    from minikafka.spark import session
+
+    return session()
+
+
+def _operation_rows(workload: Workload) -> list[tuple]:
+    rows = []
+    for i, (op, now) in enumerate(zip(workload, workload.clock())):
+        ms = getattr(op, "ms", None)
+        at = getattr(op, "offset", getattr(op, "lower", getattr(op, "timestamp", None)))
+        upper = getattr(op, "upper", getattr(op, "log_start_offset", None))
+        batches = getattr(op, "batches", None)
+        replicas = getattr(op, "replicas", None)
+        rows.append(
+            (
+                i,
+                op.kind,
+                now + (ms or 0),
+                ms,
+                getattr(op, "replica", None),
+                None if replicas is None else list(replicas),
+                *(at or (None, None)),
+                *(upper or (None, None)),
+                getattr(op, "read_committed", None),
+                getattr(op, "leader_epoch", None),
+                None if batches is None else len(batches),
+                None if batches is None else sum(batch.size_in_bytes(now) for batch in batches),
+                None if batches is None else sum(batch.count for batch in batches),
+                None if batches is None else max((batch.max_timestamp(now) for batch in batches), default=-1),
+                str(op),
+            )
+        )
+    return rows
+
+
+def _appended(workload: Workload):
+    """(operation's number, batch's number, batch, clock in ms) of every batch."""
+    for i, (op, now) in enumerate(zip(workload, workload.clock())):
+        if isinstance(op, (AppendAsLeader, AppendAsFollower)):
+            yield from ((i, n, batch, now) for n, batch in enumerate(op.batches))
+
+
+def _batch_rows(workload: Workload) -> list[tuple]:
+    return [
+        (
+            i,
+            n,
+            b.count,
+            b.size_in_bytes(now),
+            b.max_timestamp(now),
+            *(b.offset or (None, None)),
+            b.last is not None,
+            b.leader_epoch,
+            b.pid,
+            b.epoch,
+            b.seq,
+            b.txn or b.control,
+            b.marker,
+            b.codec,
+            b.damage,
+            b.log_append_time,
+        )
+        for i, n, b, now in _appended(workload)
+    ]
+
+
+def _record_rows(workload: Workload) -> list[tuple]:
+    rows = []
+    for i, n, batch, now in _appended(workload):
+        for r, (timestamp, size) in enumerate(zip(batch.timestamps(now), batch.value_sizes)):
+            key = batch.key(r)
+            key = None if key is None else key.decode()
+            rows.append((i, n, r, timestamp, key, size, batch.pid, batch.txn or batch.control, batch.marker))
+    return rows

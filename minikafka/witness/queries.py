@@ -1,0 +1,212 @@
+"""The Spark witness's queries in SQL: rules that can be said of sets."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from minikafka.witness.workload import Workload
+
+PASSIVE = frozenset(
+    "tick flush read fetch_offset_by_timestamp count consume checkpoint take_producer_snapshot end_offset_for_epoch".split()
+)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A declarative query that speaks of `quantities`, one row an operation (column `op`).
+
+    `admits`: the kinds of operations whose effects it knows. `condition(workload)`: None, or why it is left out all the
+    same. `sql`: the text; `frame(spark)`: instead of a text, what makes the DataFrame.
+    """
+
+    name: str
+    quantities: tuple[str, ...]
+    admits: frozenset[str]
+    rule: str
+    sql: str = ""
+    condition: Callable[[Workload], str | None] = lambda workload: None
+    frame: Callable | None = None
+
+    def refuses(self, workload: Workload) -> str | None:
+        """Why the query says nothing of this workload; None when it does."""
+        for i, operation in enumerate(workload):
+            if operation.kind not in self.admits:
+                return f"does not admit operation {i}, {operation.kind}"
+        return self.condition(workload)
+
+    def ask(self, spark):
+        """The answer as a DataFrame; the views of the workload must be there."""
+        return self.frame(spark) if self.frame else spark.sql(self.sql)
+
+    def __str__(self) -> str:
+        return f"-- {self.name}: {self.rule}\n-- admits {', '.join(sorted(self.admits))}\n{self.sql.strip()}"
+
+
+def plain(workload: Workload) -> str | None:
+    """Why this is more than plain records appended by clients: producers, markers, a codec set for the topic."""
+    if workload.config.get("compression.type", "producer") != "producer":
+        return "compression.type changes sizes"
+    for i, append in workload.appends:
+        if getattr(append, "origin", "client") != "client":
+            return f"operation {i} is not from a client"
+        if any(batch.pid != -1 or batch.marker for batch in append.batches):
+            return f"operation {i} has a producer id"
+    return None
+
+
+def settled(workload: Workload) -> str | None:
+    """As `plain`; and offsets that anchor on nothing but the log end and the high watermark, rolls at the log end."""
+    for i, operation in enumerate(workload):
+        places = [getattr(operation, name, None) for name in ("offset", "lower", "upper")]
+        if operation.kind in ("roll", "fetch", "count") and any(p and p.anchor not in ("", "leo", "hw") for p in places):
+            return f"operation {i} anchors on a place that is not followed"
+        if operation.kind == "roll" and str(operation.offset) != "leo":
+            return f"operation {i} rolls elsewhere than at the log end"
+    return plain(workload)
+
+
+def orderly_transactions(workload: Workload) -> str | None:
+    """Why producers do not behave: a sequence out of order, a new epoch, a marker not from the coordinator."""
+    next_sequence, open_ = {}, set()
+    for i, append in workload.appends:
+        for batch in append.batches:
+            if batch.pid == -1:
+                continue
+            if batch.epoch != 0 or len(append.batches) != 1:
+                return f"operation {i}: only epoch 0 is followed, one batch an append"
+            if batch.marker:
+                if append.origin != "coordinator" or append.transaction_version != 0 or batch.coordinator_epoch:
+                    return f"operation {i}: only markers from the coordinator's epoch 0 are followed"
+                open_.discard(batch.pid)
+            elif append.origin != "client" or batch.seq != next_sequence.get(batch.pid, 0) or batch.damage:
+                return f"operation {i} is out of order"
+            elif batch.pid in open_ and not batch.txn:
+                return f"operation {i} leaves its transaction"
+            else:
+                next_sequence[batch.pid] = batch.seq + batch.count
+                open_ |= {batch.pid} if batch.txn else set()
+        if any(batch.marker and batch.pid == -1 for batch in append.batches):
+            return f"operation {i}: a marker without a producer"
+    return "compression.type changes sizes" if workload.config.get("compression.type", "producer") != "producer" else None
+
+
+_WATERMARKS = """
+fetches AS (  -- a follower's fetch that the leader answers; inside a batch it counts as the batch's base offset
+    SELECT f.op, f.replica, max(b.leo_before) AS fetched
+    FROM (SELECT o.op, o.replica, o.distance + IF(o.anchor = 'leo', e.leo, 0) AS offset, e.leo
+          FROM operations o JOIN ends e USING (op) WHERE o.kind = 'fetch') f
+    JOIN (SELECT op, leo_before FROM ends) b ON b.leo_before <= f.offset AND b.op <= f.op
+    WHERE f.offset BETWEEN 0 AND f.leo
+    GROUP BY f.op, f.replica),
+isr AS (  -- who is in sync when a fetch or a change of the set may raise the high watermark
+    SELECT o.op, i.replica
+    FROM operations o
+    JOIN (SELECT op, lead(op, 1, 9223372036854775807) OVER (ORDER BY op) AS until, replicas
+          FROM (SELECT -1L AS op, isr AS replicas FROM settings
+                UNION ALL SELECT op, replicas FROM operations WHERE kind = 'isr')) s
+      ON o.op >= s.op AND o.op < s.until
+    LATERAL VIEW explode(s.replicas) i AS replica
+    WHERE o.kind = 'isr' OR o.op IN (SELECT op FROM fetches)),
+known AS (  -- the last fetched offset of each in-sync follower
+    SELECT i.op, i.replica, max_by(f.fetched, f.op) AS fetched
+    FROM isr i LEFT JOIN fetches f ON f.replica = i.replica AND f.op <= i.op
+    GROUP BY i.op, i.replica),
+candidates AS (  -- the smallest log end offset of the in-sync replicas, the leader's among them
+    SELECT e.op, CASE WHEN count(k.replica) = count(k.fetched) THEN least(e.leo, coalesce(min(k.fetched), e.leo)) END AS offset
+    FROM ends e LEFT JOIN known k USING (op)
+    WHERE e.op IN (SELECT op FROM fetches UNION SELECT op FROM operations WHERE kind = 'isr')
+    GROUP BY e.op, e.leo),
+watermarks AS (  -- it only grows
+    SELECT e.op, greatest(0, coalesce(max(c.offset) OVER (ORDER BY e.op), 0)) AS hw
+    FROM ends e LEFT JOIN candidates c USING (op))"""
+
+_LEADER = PASSIVE | {"append_as_leader", "roll", "fetch", "isr"}
+
+log_end_offset = Query(
+    "log end offset",
+    ("log_end_offset",),
+    _LEADER | {"update_high_watermark", "maybe_update_high_watermark", "maybe_increment_high_watermark", "delete_old_segments"}
+    | {"maybe_increment_log_start_offset"},
+    "the running sum of the records accepted",
+    """SELECT o.op, coalesce(sum(a.records) OVER (ORDER BY o.op), 0) AS log_end_offset
+FROM operations o LEFT JOIN appends a USING (op)""",
+    settled,
+)
+
+high_watermark = Query(
+    "high watermark",
+    ("high_watermark",),
+    _LEADER,
+    "the smallest offset that the in-sync replicas have fetched up to; it never falls",
+    f"WITH{_WATERMARKS}\nSELECT op, hw AS high_watermark FROM watermarks",
+    settled,
+)
+
+counts = Query(
+    "counts between offsets",
+    ("result",),
+    _LEADER,
+    "how many records have an offset in [lower, upper)",
+    f"""WITH{_WATERMARKS},
+bounds AS (
+    SELECT o.op, e.leo,
+           o.distance + CASE o.anchor WHEN 'leo' THEN e.leo WHEN 'hw' THEN w.hw ELSE 0 END AS lower,
+           o.upper_distance + CASE o.upper_anchor WHEN 'leo' THEN e.leo WHEN 'hw' THEN w.hw ELSE 0 END AS upper
+    FROM operations o JOIN ends e USING (op) JOIN watermarks w USING (op) WHERE o.kind = 'count'),
+offsets AS (
+    SELECT r.op, e.leo_before + r.record AS offset FROM records r JOIN appends USING (op) JOIN ends e USING (op))
+SELECT b.op, concat(count(o.offset), ' records') AS result
+FROM bounds b LEFT JOIN offsets o ON o.op < b.op AND o.offset >= b.lower AND o.offset < b.upper
+WHERE b.lower BETWEEN 0 AND b.leo
+GROUP BY b.op""",
+    settled,
+)
+
+committed = Query(
+    "read committed",
+    ("result", "last_stable_offset"),
+    PASSIVE | {"append_as_leader", "roll", "maybe_increment_high_watermark"},
+    "a record is visible when its producer's next marker says commit, below the first record whose fate is open",
+    """WITH
+offsets AS (
+    SELECT r.op, e.leo_before + r.record AS offset, r.producer_id, r.transactional, r.marker
+    FROM records r JOIN appends USING (op) JOIN ends e USING (op)),
+raised AS (  -- the high watermark, raised to the log end now and then
+    SELECT e.op, coalesce(max(CASE WHEN o.kind = 'maybe_increment_high_watermark' THEN e.leo END) OVER (ORDER BY e.op), 0) AS hw
+    FROM ends e JOIN operations o USING (op)),
+fates AS (  -- each record as seen after each operation: the first marker of its producer from it on, if below the watermark
+    SELECT c.op, c.hw, s.offset, s.marker, s.transactional,
+           first_value(nullif(s.marker, '')) IGNORE NULLS OVER (
+               PARTITION BY c.op, s.producer_id ORDER BY s.offset ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS fate
+    FROM raised c JOIN offsets s ON s.op <= c.op AND s.offset < c.hw),
+stable AS (
+    SELECT c.op, least(c.hw, coalesce(min(f.offset), c.hw)) AS lso
+    FROM raised c LEFT JOIN fates f ON f.op = c.op AND f.transactional AND f.fate IS NULL
+    GROUP BY c.op, c.hw),
+visible AS (
+    SELECT f.op, f.offset, f.offset - row_number() OVER (PARTITION BY f.op ORDER BY f.offset) AS run
+    FROM fates f JOIN operations o ON o.op = f.op AND o.kind = 'consume' AND o.anchor = 'start' AND o.distance = 0
+    JOIN stable s ON s.op = f.op
+    WHERE f.marker = '' AND (NOT o.read_committed OR f.offset < s.lso AND (NOT f.transactional OR f.fate = 'commit'))),
+ranges AS (
+    SELECT op, run, IF(min(offset) = max(offset), cast(min(offset) AS STRING), concat(min(offset), '..', max(offset))) AS part
+    FROM visible GROUP BY op, run)
+SELECT o.op, s.lso AS last_stable_offset,
+       CASE WHEN o.kind = 'consume' AND o.anchor = 'start' AND o.distance = 0
+            THEN coalesce(nullif(concat_ws(' ', transform(sort_array(collect_list(struct(r.run, r.part))), p -> p.part)), ''), 'none')
+       END AS result
+FROM operations o JOIN stable s USING (op) LEFT JOIN ranges r USING (op)
+-- once an append of a producer is refused, what follows from it is another story
+WHERE NOT EXISTS (SELECT 1 FROM batches b LEFT ANTI JOIN appends a USING (op) WHERE b.producer_id <> -1)
+GROUP BY o.op, o.kind, o.anchor, o.distance, s.lso""",
+    lambda workload: _raised_to_the_end(workload) or orderly_transactions(workload),
+)
+
+
+def _raised_to_the_end(workload: Workload) -> str | None:
+    for i, operation in enumerate(workload):
+        if operation.kind in ("maybe_increment_high_watermark", "roll") and str(operation.offset) != "leo":
+            return f"operation {i} does not name the log end"
+    return None
+
+
+SQL_QUERIES = (log_end_offset, high_watermark, counts, committed)
