@@ -20,9 +20,9 @@ _COLOURS = {  # what a source may write, and the role that it stands for
     "a": "#0e0e0e", "b": "#0f0f0f", "c": "#101010", "d": "#111111", "e": "#121212", "f": "#131313", "g": "#141414",
 }  # fmt: skip
 _DEFAULTS = """
-  graph [bgcolor="transparent" fontname="Liberation Sans" fontsize=12 fontcolor="ink" color="line" pad=0.15 nodesep=0.35 ranksep=0.45]
-  node [shape=box style="filled,rounded" fontname="Liberation Sans" fontsize=12 fontcolor="ink" color="line" fillcolor="panel" margin="0.14,0.08"]
-  edge [fontname="Liberation Sans" fontsize=11 fontcolor="faint" color="faint" arrowsize=0.7]
+  graph [bgcolor="transparent" fontname="Liberation Sans" fontsize=10 fontcolor="ink" color="line" pad=0.15 nodesep=0.35 ranksep=0.45]
+  node [shape=box style="filled,rounded" fontname="Liberation Sans" fontsize=10 fontcolor="ink" color="line" fillcolor="panel" margin="0.14,0.08"]
+  edge [fontname="Liberation Sans" fontsize=9 fontcolor="faint" color="faint" arrowsize=0.7]
 """
 
 
@@ -62,12 +62,7 @@ def draw(source: str) -> str:
     words = source.split("\n", 1)[0].removeprefix("//").strip()
     plain = source.replace("{", "{" + _DEFAULTS, 1)
     for role, colour in _COLOURS.items():
-        plain = re.sub(
-            rf'((?:color|bgcolor|fillcolor|fontcolor|pencolor)="?){role}\b',
-            rf"\g<1>{colour}",
-            plain,
-            flags=re.IGNORECASE,
-        )
+        plain = re.sub(rf'(color=)"?{role}\b"?', rf'\g<1>"{colour}"', plain)
     drawn = graphviz.Source(plain, engine="dot").pipe("svg", encoding="utf-8", quiet=True)
     return _themed(drawn, words)
 
