@@ -12,12 +12,13 @@ from minikafka.witness.queries import PASSIVE, Query, plain
 from minikafka.witness.workload import Workload
 
 SEGMENT = (
-    "struct<base:bigint, size:bigint, created:bigint, first_timestamp:bigint, max_timestamp:bigint, since_entry:bigint,"
-    " entries:array<struct<offset:bigint,position:bigint>>, times:bigint, last_time:bigint>"
+    "struct<base:bigint, size:bigint, created:bigint, since_entry:bigint,"
+    " batches:array<struct<base:bigint,last:bigint,bytes:bigint,timestamp:bigint>>,"
+    " entries:array<struct<offset:bigint,position:bigint>>, times:array<struct<timestamp:bigint,offset:bigint>>>"
 )
 STATE = (
     f"struct<known:boolean, leo:bigint, hw:bigint, start:bigint, fetched:map<bigint,bigint>, isr:array<bigint>,"
-    f" boundaries:array<bigint>, segments:array<{SEGMENT}>, result:string>"
+    f" segments:array<{SEGMENT}>, result:string>"
 )
 HISTORY = (
     "array<struct<op:bigint, log_start_offset:bigint, high_watermark:bigint, log_end_offset:bigint,"
@@ -56,63 +57,65 @@ def all_but_active(s: Column) -> Column:
 
 def new_segment(base: Column, now: Column) -> Column:
     """An empty segment, created now."""
-    none = long(-1)
+    empty = {name: F.array() for name in ("batches", "entries", "times")}
+    return struct(base=base, size=long(0), created=now, since_entry=long(0), **empty).cast(SEGMENT)
+
+
+def newest(segment: Column) -> Column:
+    """The largest timestamp and the last offset of the first batch that has it, as a time index entry; (−1, base) for none."""
+    largest = F.array_max(F.transform(segment.batches, lambda b: struct(timestamp=b.timestamp, offset=-b.last)))
     return struct(
-        base=base,
-        size=long(0),
-        created=now,
-        first_timestamp=none,
-        max_timestamp=none,
-        since_entry=long(0),
-        entries=F.array().cast("array<struct<offset:bigint,position:bigint>>"),
-        times=long(0),
-        last_time=none,
-    )
+        timestamp=F.coalesce(largest.timestamp, long(-1)), offset=F.coalesce(-largest.offset, segment.base)
+    )  # fmt: skip
+
+
+def timed(segment: Column) -> Column:
+    """The segment with a time index entry for its newest batch, if that is newer than the last entry."""
+    last = F.coalesce(F.get(segment.times, F.size(segment.times) - 1).timestamp, long(-1))
+    entry = newest(segment)
+    times = F.when(entry.timestamp > last, F.concat(segment.times, F.array(entry))).otherwise(segment.times)
+    return changed(segment, times=times)
 
 
 def rolled(s: Column, now: Column) -> Column:
     """A new segment at the log end; an empty active segment is replaced by it."""
-    kept = F.when(active(s).size == 0, all_but_active(s)).otherwise(s.segments)
-    return changed(s, segments=F.concat(kept, F.array(new_segment(s.leo, now))))
+    closed = F.when(active(s).size > 0, F.array(timed(active(s)))).otherwise(F.array().cast(f"array<{SEGMENT}>"))
+    return changed(s, segments=F.concat(all_but_active(s), closed, F.array(new_segment(s.leo, now))))
 
 
 def must_roll(segment: Column, o: Column, settings: Column) -> Column:
     """The incoming batch does not fit, the segment has waited long enough, or an index is full."""
-    waited = F.when(segment.first_timestamp >= 0, o.max_timestamp - segment.first_timestamp).otherwise(o.now - segment.created)
+    first = F.get(segment.batches, F.lit(0)).timestamp
+    waited = F.when(first >= 0, o.max_timestamp - first).otherwise(o.now - segment.created)
     return (
         (segment.size > settings.segment_bytes - o.bytes)
         | ((segment.size > 0) & (waited > settings.segment_ms))
         | (F.size(segment.entries) >= settings.max_index_entries)
-        | (segment.times >= settings.max_time_index_entries - 1)
+        | (F.size(segment.times) >= settings.max_time_index_entries - 1)
     )
 
 
 def appended(s: Column, o: Column, settings: Column) -> Column:
-    """The batch at the end of the active segment; its index entry is made before its own size counts."""
+    """The batch at the end of the active segment; index entries are made before its own size counts."""
 
-    def grown(segment):
-        indexed = segment.since_entry > settings.index_interval_bytes
-        max_timestamp = F.greatest(segment.max_timestamp, o.max_timestamp)
-        timed = indexed & (max_timestamp > segment.last_time)
-        entry = struct(offset=s.leo + o.records - 1, position=segment.size)
-        return changed(
-            segment,
-            first_timestamp=F.when(segment.size == 0, o.max_timestamp).otherwise(segment.first_timestamp),
-            max_timestamp=max_timestamp,
-            since_entry=F.when(indexed, o.bytes).otherwise(segment.since_entry + o.bytes),
-            entries=F.when(indexed, F.concat(segment.entries, F.array(entry))).otherwise(segment.entries),
-            times=segment.times + timed.cast("bigint"),
-            last_time=F.when(timed, max_timestamp).otherwise(segment.last_time),
-            size=segment.size + o.bytes,
+    def grown(segment, last):
+        batch = struct(base=s.leo, last=last, bytes=o.bytes, timestamp=o.max_timestamp)
+        longer = changed(segment, batches=F.concat(segment.batches, F.array(batch)))
+        indexed = changed(
+            timed(longer),
+            entries=F.concat(segment.entries, F.array(struct(offset=last, position=segment.size))),
+            since_entry=long(0),
+        )
+        due = segment.since_entry > settings.index_interval_bytes
+        return let(
+            F.when(due, indexed).otherwise(longer),
+            lambda grown: changed(grown, size=grown.size + o.bytes, since_entry=grown.since_entry + o.bytes),
         )
 
     def at_the_end(s):
-        return changed(
-            s,
-            segments=F.concat(all_but_active(s), F.array(let(active(s), grown))),
-            leo=s.leo + o.records,
-            boundaries=F.concat(s.boundaries, F.array(s.leo + o.records)),
-        )
+        last = s.leo + o.records - 1
+        segments = F.concat(all_but_active(s), F.array(let(active(s), lambda segment: grown(segment, last))))
+        return changed(s, segments=segments, leo=s.leo + o.records)
 
     return let(F.when(must_roll(active(s), o, settings), rolled(s, o.now)).otherwise(s), at_the_end)
 
@@ -126,9 +129,15 @@ def place(s: Column, anchor: Column, distance: Column) -> Column:
     return distance + base
 
 
+def batch_base(s: Column, offset: Column) -> Column:
+    """Where a read at `offset` begins: the base offset of the first batch that ends at or after it, else the log end."""
+    batches = F.flatten(F.transform(s.segments, lambda segment: segment.batches))
+    return F.coalesce(F.array_min(F.transform(F.filter(batches, lambda b: b.last >= offset), lambda b: b.base)), s.leo)
+
+
 def watermarked(s: Column, offset: Column) -> Column:
     """The high watermark set; inside a batch a later read would move it, so nothing is known from there on."""
-    return changed(s, hw=offset, known=s.known & F.array_contains(s.boundaries, offset))
+    return changed(s, hw=offset, known=s.known & (batch_base(s, offset) == offset))
 
 
 def clamped(s: Column, offset: Column) -> Column:
@@ -144,10 +153,10 @@ def isr_raised(s: Column) -> Column:
 
 def fetched(s: Column, o: Column, offset: Column) -> Column:
     """A fetch inside a batch counts as one of the batch's base offset; one outside of the log is refused."""
-    base = F.array_max(F.filter(s.boundaries, lambda boundary: boundary <= offset))
     others = F.map_filter(s.fetched, lambda replica, _: replica != o.replica)
-    noted = changed(s, fetched=F.map_concat(others, F.create_map(o.replica, base)))
-    return F.when((offset >= s.start) & (offset <= s.leo), let(noted, isr_raised)).otherwise(s)
+    noted = changed(s, fetched=F.map_concat(others, F.create_map(o.replica, batch_base(s, offset))))
+    served = (offset >= s.start) & (offset >= s.segments[0].base) & (offset <= s.leo)
+    return F.when(served, let(noted, isr_raised)).otherwise(s)
 
 
 def log_start_raised(s: Column, offset: Column) -> Column:
@@ -195,7 +204,7 @@ def retained(s: Column, o: Column, settings: Column) -> Column:
         return F.when(settings.deletes & (settings.retention_bytes >= 0) & (excess >= 0), deletable(s, fits)).otherwise(0)
 
     def too_old(s):
-        old = lambda _, segment: o.now - segment.max_timestamp > settings.retention_ms  # noqa: E731
+        old = lambda _, segment: o.now - newest(segment).timestamp > settings.retention_ms  # noqa: E731
         return F.when(settings.deletes & (settings.retention_ms >= 0), deletable(s, old)).otherwise(0)
 
     def after(rule, then):
@@ -203,27 +212,62 @@ def retained(s: Column, o: Column, settings: Column) -> Column:
             rule(s), lambda n: let(without_oldest(s, n, o.now), lambda left: then(left, deleted + n))
         )
 
-    ageless = F.exists(s.segments, lambda segment: (segment.size > 0) & (segment.max_timestamp < 0))
+    ageless = F.exists(s.segments, lambda segment: (segment.size > 0) & (newest(segment).timestamp < 0))
     done = lambda s, deleted: changed(s, result=F.concat(deleted.cast("string"), F.lit(" deleted")))  # noqa: E731
     walk = after(below_start, after(too_large, after(too_old, done)))
     return changed(walk(s, F.lit(0)), known=s.known & ~(ageless & settings.deletes & (settings.retention_ms >= 0)))
 
 
-def reopened(s: Column, now: Column) -> Column:
-    """Closed and loaded again: the bytes since the last index entry are forgotten, the high watermark begins at the start."""
+def restarted(s: Column, offset: Column, start: Column, now: Column) -> Column:
+    """Everything dropped, one empty segment at `offset`. A log start above it is not followed."""
+    fresh = changed(s, segments=F.array(new_segment(offset, now)), leo=offset, hw=offset, start=start)
+    return changed(fresh, known=s.known & (offset >= 0) & (start >= 0) & (start <= offset))
 
-    def loaded(segment):
-        timed = segment.max_timestamp > segment.last_time
+
+def truncated(s: Column, offset: Column, now: Column) -> Column:
+    """Segments that begin above `offset` go; in the one before, the batch that contains it goes whole. The log ends there."""
+
+    def cut(segment):
+        batches = F.filter(segment.batches, lambda b: b.last < offset)
+        size = F.aggregate(batches, long(0), lambda sum_, b: sum_ + b.bytes)
         return changed(
             segment,
-            created=now,
+            batches=batches,
+            size=size,
+            created=F.when(size == 0, now).otherwise(segment.created),
             since_entry=long(0),
-            times=segment.times + timed.cast("bigint"),
-            last_time=F.when(timed, segment.max_timestamp).otherwise(segment.last_time),
+            entries=F.filter(segment.entries, lambda entry: entry.offset < offset),
+            times=F.filter(segment.times, lambda entry: entry.offset < offset),
         )
 
+    left = changed(s, segments=F.filter(s.segments, lambda segment: segment.base <= offset))
+    cut_off = let(left, lambda s: changed(s, segments=F.concat(all_but_active(s), F.array(let(active(s), cut)))))
+    lowered = changed(cut_off, leo=offset, start=F.least(s.start, offset))
+    partly = let(lowered, lambda s: watermarked(s, F.least(s.hw, offset)))
+    return F.when(offset < s.segments[0].base, restarted(s, offset, offset, now)).otherwise(partly)
+
+
+def truncated_to(s: Column, offset: Column, now: Column) -> Column:
+    """A target at or above the log end changes nothing, a negative one is refused."""
+    inside = (offset >= 0) & (offset < s.leo)
+    answer = F.when(offset >= s.leo, F.lit("no")).when(inside, F.lit("yes"))
+    return changed(F.when(inside, truncated(s, offset, now)).otherwise(s), result=answer)
+
+
+def reopened(s: Column, now: Column) -> Column:
+    """Closed and loaded again: the bytes since the last index entry are forgotten, the high watermark begins at the start,
+    and the log ends where its last batch does.
+    """
+
+    def loaded(segment):
+        return changed(timed(segment), created=now, since_entry=long(0))
+
+    last_batch = F.get(active(s).batches, F.size(active(s).batches) - 1)
+    leo = F.coalesce(last_batch.last + 1, active(s).base)
+    start = F.greatest(s.start, s.segments[0].base)
     segments = F.concat(all_but_active(s), F.array(let(active(s), loaded)))
-    return let(changed(s, segments=segments), lambda s: watermarked(s, s.start))
+    known = s.known & (leo >= start)
+    return let(changed(s, segments=segments, leo=leo, start=start, known=known), lambda s: watermarked(s, s.start))
 
 
 def step(s: Column, o: Column, settings: Column) -> Column:
@@ -247,6 +291,10 @@ def _step(s: Column, o: Column, offset: Column, settings: Column) -> Column:
             log_start_raised(s, offset),
             result=F.when(offset > s.hw, refused).when(offset > s.start, F.lit("yes")).otherwise(F.lit("no")),
         ),
+        "truncate_to": truncated_to(s, offset, o.now),
+        "truncate_fully_and_start_at": restarted(
+            s, offset, F.coalesce(place(s, o.upper_anchor, o.upper_distance), offset), o.now
+        ),
         "reopen": reopened(s, o.now),
     }
     result = s
@@ -261,7 +309,7 @@ def fold(spark):
     appends = spark.table("appends")
     rows = operations.join(appends.select("op", F.col("max_timestamp").alias("appended_timestamp")), "op", "left").select(
         F.struct(
-            "op", "kind", "now", "replica", "replicas", "anchor", "distance", "bytes", "records",
+            "op", "kind", "now", "replica", "replicas", "anchor", "distance", "upper_anchor", "upper_distance", "bytes", "records",
             F.col("appended_timestamp").alias("max_timestamp"), F.col("appended_timestamp").isNotNull().alias("accepted"),
         ).alias("o")
     )  # fmt: skip
@@ -275,7 +323,6 @@ def fold(spark):
         start=long(0),
         fetched=F.create_map().cast("map<bigint,bigint>"),
         isr=settings.isr,
-        boundaries=F.array(long(0)),
         segments=F.array(new_segment(long(0), settings.start_ms)),
         result=F.lit(None).cast("string"),
     )
@@ -324,8 +371,8 @@ log_fold = Query(
     ("segments", "index_entries", "log_start_offset", "high_watermark", "log_end_offset", "result"),
     PASSIVE
     | {"append_as_leader", "roll", "delete_old_segments", "fetch", "isr", "update_high_watermark", "maybe_update_high_watermark"}
-    | {"maybe_increment_high_watermark", "maybe_increment_log_start_offset", "reopen"},
-    "rolling, the sparse index and the three retention rules, folded over the operations",
+    | {"maybe_increment_high_watermark", "maybe_increment_log_start_offset", "reopen", "truncate_to", "truncate_fully_and_start_at"},
+    "rolling, the sparse index, the three retention rules and truncation, folded over the operations",
     condition=_foldable,
     frame=fold,
 )
