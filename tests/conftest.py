@@ -19,7 +19,7 @@ def pytest_addoption(parser):
 
 @pytest.fixture(scope="session")
 def kafka():
-    """A JVM with Apache Kafka's classes. Its absence fails the tests in CI and skips them, with the reason, elsewhere."""
+    """A JVM with Apache Kafka's classes. Without one tests fail in CI; elsewhere they are skipped, with the reason."""
     try:
         jvm = KafkaJvm.start()
     except KafkaUnavailableError as unavailable:

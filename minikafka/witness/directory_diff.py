@@ -1,4 +1,4 @@
-"""Compares two log directories file by file and byte by byte, and says what the first differing byte of a file means."""
+"""Compares two log directories file by file and byte by byte, and says what the first differing byte means."""
 
 import fnmatch
 import html
@@ -11,7 +11,7 @@ NOT_DETERMINED = {
     "meta.properties": "names the cluster and the directory by ids drawn at random",
     "bootstrap.checkpoint": "metadata of the cluster, with the time of its making",
 }
-"""Files that do not follow from a workload, and why. In a partition's directory there is none, given clock and topic id."""
+"""Files that do not follow from a workload, and why. Given clock and topic id, a partition's directory has none."""
 
 _BATCH_FIELDS = (
     (0, 8, "base offset"),
@@ -33,7 +33,13 @@ _ENTRY_FIELDS = {
     "timeindex": (0, ((0, 8, "timestamp"), (8, 4, "relative offset"))),
     "txnindex": (
         0,
-        ((0, 2, "version"), (2, 8, "producer id"), (10, 8, "first offset"), (18, 8, "last offset"), (26, 8, "last stable offset")),
+        (
+            (0, 2, "version"),
+            (2, 8, "producer id"),
+            (10, 8, "first offset"),
+            (18, 8, "last offset"),
+            (26, 8, "last stable offset"),
+        ),
     ),
     "snapshot": (
         10,
@@ -64,7 +70,11 @@ class FileDifference:
     meaning: str
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.meaning}" if self.position is None else f"{self.file} at byte {self.position}: {self.meaning}"
+        return (
+            f"{self.file}: {self.meaning}"
+            if self.position is None
+            else f"{self.file} at byte {self.position}: {self.meaning}"
+        )
 
 
 @dataclass(frozen=True)
@@ -101,12 +111,15 @@ class DirectoryDiff:
 
 
 def directory_diff(
-    a: Path, b: Path, names: tuple[str, str] = ("minikafka", "Apache Kafka"), excluded: Mapping[str, str] = NOT_DETERMINED
+    a: Path,
+    b: Path,
+    names: tuple[str, str] = ("minikafka", "Apache Kafka"),
+    excluded: Mapping[str, str] = NOT_DETERMINED,
 ) -> DirectoryDiff:
     """Compare the directories `a` and `b` with all that lies below: names with their suffixes, sizes, contents.
 
-    `excluded` maps patterns of file names (`*` as in a shell) to the reason why they are left out. Modification times are
-    not compared.
+    `excluded` maps patterns of file names (`*` as in a shell) to the reason why they are left out. Modification
+    times are not compared.
     """
     left, right = _files(Path(a)), _files(Path(b))
     left_out, differences, compared, size = {}, [], 0, 0
@@ -115,7 +128,13 @@ def directory_diff(
             left_out[name] = reason
         elif name not in left or name not in right:
             has, lacks = names if name in left else names[::-1]
-            differences.append(FileDifference(name, None, f"{has} has it ({(left.get(name) or right[name]).stat().st_size} bytes), {lacks} has not"))
+            differences.append(
+                FileDifference(
+                    name,
+                    None,
+                    f"{has} has it ({(left.get(name) or right[name]).stat().st_size} bytes), {lacks} has not",
+                )
+            )
         else:
             one, other = left[name].read_bytes(), right[name].read_bytes()
             compared, size = compared + 1, size + len(one)
@@ -129,7 +148,11 @@ def _files(directory: Path) -> dict[str, Path]:
 
 
 def _reason(name: str, excluded: Mapping[str, str]) -> str | None:
-    matching = (why for pattern, why in excluded.items() if fnmatch.fnmatch(name, pattern) or fnmatch.fnmatch(Path(name).name, pattern))
+    matching = (
+        why
+        for pattern, why in excluded.items()
+        if fnmatch.fnmatch(name, pattern) or fnmatch.fnmatch(Path(name).name, pattern)
+    )
     return next(matching, None)
 
 
@@ -181,7 +204,9 @@ def _place_in_log(data: bytes, position: int) -> tuple[str, int, int]:
     else:
         return f"after batch {number}", position, 1
     if position - start < 61:
-        return _field_at(_BATCH_FIELDS, start, position, f"of batch {number} (base offset {base_offset}, at byte {start})")
+        return _field_at(
+            _BATCH_FIELDS, start, position, f"of batch {number} (base offset {base_offset}, at byte {start})"
+        )
     return f"records of batch {number} (base offset {base_offset}, at byte {start})", position, 1
 
 

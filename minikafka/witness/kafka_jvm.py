@@ -11,7 +11,7 @@ from pathlib import Path
 from minikafka.common import errors
 
 _JAVA_OPTIONS = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dfile.encoding=UTF-8"]
-_FILE_RECORDS = re.compile(r"FileRecords\(size=(?P<size>\d+), file=(?P<file>.*), start=(?P<start>\d+), end=\d+\)")
+_FILE_RECORDS = re.compile(r"FileRecords\(size=(\d+), file=(.*), start=(\d+), end=\d+\)")
 _PACKAGE_OF_CLASS = re.compile(r"\b(?:[a-z]\w*\.)+(?=[A-Z])")
 
 
@@ -20,7 +20,7 @@ class KafkaUnavailableError(Exception):
 
 
 class JavaException(Exception):
-    """An exception of Java's that `minikafka.common.errors` has no class for. Subclasses are made with its simple name."""
+    """An exception of Java's without a class in `minikafka.common.errors`; subclasses bear its simple name."""
 
 
 class KafkaJvm:
@@ -61,8 +61,12 @@ class KafkaJvm:
             return_proc=True,
         )
         parameters = GatewayParameters(port=port, auth_token=secret, auto_convert=True)
-        callbacks = CallbackServerParameters(eager_load=False)  # py4j's own main class sends no token when it calls back
-        kafka = cls(JavaGateway(gateway_parameters=parameters, callback_server_parameters=callbacks, java_process=process))
+        callbacks = CallbackServerParameters(
+            eager_load=False
+        )  # py4j's own main class sends no token when it calls back
+        kafka = cls(
+            JavaGateway(gateway_parameters=parameters, callback_server_parameters=callbacks, java_process=process)
+        )
         kafka._owned = True
         atexit.register(kafka.close)
         return kafka
@@ -80,7 +84,7 @@ class KafkaJvm:
         process.stdin.close()
 
     def find_class(self, name: str):
-        """Java's class of this full name (`$` before a nested one). Looked up once: `jvm.a.b.C` asks Java for each dot."""
+        """Java's class of this full name. Looked up once: `jvm.a.b.C` asks Java for each dot."""
         if name not in self._classes:
             self._classes[name] = functools.reduce(getattr, name.split("."), self.jvm)
         return self._classes[name]
@@ -142,9 +146,10 @@ class KafkaJvm:
     def bytes_of(self, records) -> bytes:
         """The bytes of Kafka's `Records`, of a file (read from there: py4j is slow with many bytes) or in memory."""
         if in_file := _FILE_RECORDS.fullmatch(records.toString()):
-            with open(in_file["file"], "rb") as file:
-                file.seek(int(in_file["start"]))
-                return file.read(int(in_file["size"]))
+            size, path, start = in_file.groups()
+            with open(path, "rb") as file:
+                file.seek(int(start))
+                return file.read(int(size))
         return bytes(records.buffer().array()) if records.sizeInBytes() else b""
 
 
@@ -200,7 +205,9 @@ def to_python(throwable) -> Exception:
     error.args = (_PACKAGE_OF_CLASS.sub("", message or ""),)
     error.java_class = full_name
     if name == "UnexpectedAppendOffsetException":
-        error.first_offset, error.last_offset = (throwable.getClass().getField(f).get(throwable) for f in ("firstOffset", "lastOffset"))
+        error.first_offset, error.last_offset = (
+            throwable.getClass().getField(f).get(throwable) for f in ("firstOffset", "lastOffset")
+        )
     elif name == "RecordValidationException":
         error.invalid_exception = to_python(throwable.invalidException())
         error.record_errors = [str(record_error) for record_error in throwable.recordErrors()]

@@ -26,13 +26,15 @@ _OFFSETS = re.compile(rf"highWatermark={_INT}, lastStableOffset={_INT}, logStart
 _SEGMENT = re.compile(rf"LogSegment\(baseOffset={_INT}, size={_INT}")
 _EPOCH = re.compile(rf"epoch=-?{_INT}, startOffset={_INT}")
 _PRODUCER = re.compile(
-    rf"ProducerStateEntry\(producerId={_INT}, producerEpoch={_INT}, currentTxnFirstOffset=Optional(?:Long)?\S*?(?:\[{_INT}\]|empty), "
+    rf"ProducerStateEntry\(producerId={_INT}, producerEpoch={_INT}, "
+    rf"currentTxnFirstOffset=Optional(?:Long)?\S*?(?:\[{_INT}\]|empty), "
     rf"coordinatorEpoch={_INT}, lastTimestamp={_INT}, batchMetadata=\[(.*?)\]\)"
 )
 _BATCH = re.compile(rf"lastSeq={_INT}, firstOffset={_INT}, lastOffset={_INT}")
 _APPEND_INFO = re.compile(
-    rf"firstOffset={_INT}, lastOffset={_INT}, lastLeaderEpoch=\D*?{_INT}?[^\d-]*, maxTimestamp={_INT}, logAppendTime={_INT}, "
-    rf"logStartOffset={_INT}, .*sourceCompression=(\w+), validBytes={_INT}, lastOffsetOfFirstBatch={_INT}, .*leaderHwChange=(\w+)"
+    rf"firstOffset={_INT}, lastOffset={_INT}, lastLeaderEpoch=Optional(?:Int)?(?:\[{_INT}\]|.empty), "
+    rf"maxTimestamp={_INT}, logAppendTime={_INT}, logStartOffset={_INT}, .*sourceCompression=(\w+), "
+    rf"validBytes={_INT}, lastOffsetOfFirstBatch={_INT}, .*leaderHwChange=(\w+)"
 )
 
 
@@ -186,7 +188,7 @@ class KafkaLog:
     def read(
         self, start_offset: int, max_length: int, isolation: FetchIsolation, min_one_message: bool = True
     ) -> FetchDataInfo:
-        """Read at most `max_length` bytes from `start_offset` on; the records are copied out. Kafka: `UnifiedLog.read`."""
+        """Read at most `max_length` bytes from `start_offset` on, copied. Kafka: `UnifiedLog.read`."""
         fetch_isolation = self.kafka.constant("org.apache.kafka.server.storage.log.FetchIsolation", isolation.name)
         data = self.unified_log.read(start_offset, max_length, fetch_isolation, min_one_message)
         field = functools.partial(_field, data)

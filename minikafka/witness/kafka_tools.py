@@ -41,6 +41,12 @@ def dump_log_segments(*arguments: str) -> ToolRun:
 
 def tool_command(main_class: str, *arguments: str, java_options: Sequence[str] = ()) -> list[str]:
     """The command that runs `main_class` in a small JVM."""
-    options = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8"]
+    options = [
+        "-Xmx256m",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-Dfile.encoding=UTF-8",
+        "-Dstdout.encoding=UTF-8",
+    ]
     classpath = os.pathsep.join(map(str, kafka_jars()))
     return [java_path(), *options, *java_options, "-cp", classpath, main_class, *map(str, arguments)]

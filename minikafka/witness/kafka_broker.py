@@ -1,0 +1,214 @@
+"""A real Kafka broker on this machine: one node, its own controller, reachable from here alone."""
+
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from minikafka.common.uuid import random_uuid
+from minikafka.witness.kafka_jvm import KafkaJvm
+from minikafka.witness.kafka_tools import STORAGE_TOOL, run_tool, tool_command
+
+_START_TIMEOUT_S = 60
+_STOP_TIMEOUT_S = 30
+_SETTINGS = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.listener.names": "CONTROLLER",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "auto.create.topics.enable": "false",
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+}
+
+
+class BrokerError(Exception):
+    """The broker could not be formatted or did not come up; the message ends with what it printed last."""
+
+
+class KafkaBroker:
+    """Kafka 4.3.0 on one log.dir, listening on a free port of 127.0.0.1. A context manager: up inside, ended after.
+
+    - `home` holds `log.dir` (Kafka's `log.dirs`), `server.properties` and what the broker printed (`broker.out`). A
+      directory that has been formatted before is used as it stands.
+    - `stop` ends it as an operator would (clean shutdown); `kill` as a power cut would.
+    """
+
+    def __init__(self, home: Path, settings: Mapping[str, str] | None = None):
+        self.home = Path(home)
+        self.log_dir = self.home / "log.dir"
+        self.port = 0
+        self._settings = dict(settings or {})
+        self._process = None
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients connect."""
+        return f"127.0.0.1:{self.port}"
+
+    def __enter__(self) -> "KafkaBroker":
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def start(self) -> None:
+        """Format the log.dir if it is new, and start. Returns when clients can connect. Raises BrokerError."""
+        self.log_dir.mkdir(parents=True, exist_ok=True)
+        self.port, controller_port = _free_ports(2)
+        properties = self.home / "server.properties"
+        properties.write_text("".join(f"{k}={v}\n" for k, v in self._properties(controller_port).items()))
+        if not (self.log_dir / "meta.properties").exists():
+            formatted = run_tool(STORAGE_TOOL, "format", "-t", random_uuid(), "-c", str(properties))
+            if formatted.exit_code:
+                raise BrokerError(f"Kafka's storage tool refused to format {self.log_dir}: {formatted.stderr[-2000:]}")
+        with open(self.home / "broker.out", "wb") as output:
+            self._process = subprocess.Popen(
+                tool_command("kafka.Kafka", str(properties)),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._await_port()
+
+    def stop(self) -> None:
+        """Shut down cleanly: logs flushed and closed, checkpoints and the clean-shutdown marker written."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it at once, as it stands (kill -9)."""
+        self._end(signal.SIGKILL)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is None:
+            return
+        self._process.send_signal(how)
+        try:
+            self._process.wait(_STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+            raise BrokerError(f"the broker did not end in {_STOP_TIMEOUT_S} s: {self._last_words()}") from None
+        finally:
+            self._process = None
+
+    def _properties(self, controller_port: int) -> dict[str, str]:
+        listeners = f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{controller_port}"
+        own = {
+            "listeners": listeners,
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+            "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+            "log.dirs": str(self.log_dir.resolve()),
+        }
+        return {**_SETTINGS, **own, **self._settings}
+
+    def _await_port(self) -> None:
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while time.monotonic() < deadline:
+            if self._process.poll() is not None:
+                raise BrokerError(f"the broker ended with exit code {self._process.returncode}: {self._last_words()}")
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        self.kill()
+        raise BrokerError(f"the broker was not up after {_START_TIMEOUT_S} s: {self._last_words()}")
+
+    def _last_words(self) -> str:
+        return (self.home / "broker.out").read_text(errors="replace")[-2000:]
+
+
+class KafkaClients:
+    """Kafka's own Java clients, in the JVM `kafka`, connected to a broker."""
+
+    def __init__(self, kafka: KafkaJvm, bootstrap_servers: str):
+        self.kafka = kafka
+        self._servers = {"bootstrap.servers": bootstrap_servers}
+
+    def create_topic(self, name: str, config: Mapping[str, str] | None = None) -> None:
+        """Make a topic of one partition and wait until it has a leader."""
+        admin_class = self.kafka.find_class("org.apache.kafka.clients.admin.Admin")
+        topic_class = self.kafka.find_class("org.apache.kafka.clients.admin.NewTopic")
+        partitions = self.kafka.optional(1)
+        topic = topic_class(name, partitions, self.kafka.optional(None)).configs(self.kafka.properties(config or {}))
+        admin = admin_class.create(self.kafka.properties(self._servers))
+        try:
+            admin.createTopics([topic]).all().get()
+        finally:
+            admin.close()
+
+    def producer(self, **settings):
+        """Kafka's `KafkaProducer` of bytes; `linger_ms=5` stands for linger.ms=5. Close it after use."""
+        serializer = "org.apache.kafka.common.serialization.ByteArraySerializer"
+        properties = {
+            **self._servers,
+            "key.serializer": serializer,
+            "value.serializer": serializer,
+            "linger.ms": 1000,
+            **{name.replace("_", "."): value for name, value in settings.items()},
+        }
+        return self.kafka.find_class("org.apache.kafka.clients.producer.KafkaProducer")(
+            self.kafka.properties(properties)
+        )
+
+    def send(self, producer, topic: str, records) -> None:
+        """Send (timestamp in ms, key, value, headers) records as one batch and wait until it is acknowledged."""
+        record_class = self.kafka.find_class("org.apache.kafka.clients.producer.ProducerRecord")
+        header_class = self.kafka.find_class("org.apache.kafka.common.header.internals.RecordHeader")
+        long_class = self.kafka.find_class("java.lang.Long")
+        for timestamp, key, value, headers in records:
+            java_headers = [header_class(name, _bytes(content)) for name, content in headers]
+            when = long_class.valueOf(str(timestamp))
+            producer.send(record_class(topic, 0, when, _bytes(key), _bytes(value), java_headers))
+        producer.flush()
+
+    def consume(self, topic: str, isolation: str = "read_uncommitted") -> list[tuple]:
+        """All records of the topic from its beginning on: (offset, timestamp in ms, key, value) each."""
+        deserializer = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+        properties = {
+            **self._servers,
+            "key.deserializer": deserializer,
+            "value.deserializer": deserializer,
+            "isolation.level": isolation,
+            "enable.auto.commit": False,
+        }
+        partition = self.kafka.find_class("org.apache.kafka.common.TopicPartition")(topic, 0)
+        consumer = self.kafka.find_class("org.apache.kafka.clients.consumer.KafkaConsumer")(
+            self.kafka.properties(properties)
+        )
+        poll_time = self.kafka.find_class("java.time.Duration").ofMillis(200)
+        try:
+            consumer.assign([partition])
+            consumer.seekToBeginning([partition])
+            end = consumer.endOffsets([partition]).get(partition)
+            records = []
+            while consumer.position(partition) < end:
+                records += [
+                    (r.offset(), r.timestamp(), r.key(), r.value()) for r in consumer.poll(poll_time).records(partition)
+                ]
+            return records
+        finally:
+            consumer.close()
+
+
+def _bytes(value):
+    return None if value is None else bytearray(value)
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
