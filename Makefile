@@ -1,0 +1,65 @@
+# Each command sets up what it needs in .venv first; a second call sets up nothing again.
+PYTHON ?= python3
+BIN := .venv/bin
+NOTEBOOKS ?=
+MINUTES ?= 10
+INPUTS ?= 1000000
+# Tests run in two processes; a file's tests, and a notebook's cells, stay together.
+PYTEST := $(BIN)/python -m pytest
+
+help:
+	@echo "make lab        open the lessons in JupyterLab, on a working copy in my-lessons/"
+	@echo "make fresh NOTEBOOK=name   lay that lesson anew; the edited one is kept beside it"
+	@echo "make test       every test"
+	@echo "make lessons    run every lesson without a browser, one line each"
+	@echo "make diagrams   draw the diagrams from their sources"
+	@echo "make bench      measure against the JVM and other clients, side by side"
+	@echo "make fuzz       draw workloads for MINUTES=10 and compare with real Kafka"
+	@echo "make fuzz-bytes damaged bytes into every reader, INPUTS=1000000"
+	@echo "make lock       renew the locked dependencies"
+
+lab: ready-lab
+	@$(BIN)/python -m minikafka.lab.desk open
+
+fresh: ready-lab
+	@$(BIN)/python -m minikafka.lab.desk fresh "$(NOTEBOOK)"
+
+test: ready-dev
+	@sh requirements/chromium.sh
+	@$(BIN)/python -m minikafka doctor || true
+	$(BIN)/ruff check --quiet .
+	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-sanitize-with tests/nbval.cfg tests notebooks
+
+lessons: ready-lab
+	@$(BIN)/python -m minikafka.lab.run_lessons $(NOTEBOOKS)
+
+diagrams: ready-lab
+	@$(BIN)/python -m minikafka.lab.picture
+
+bench: ready-dev
+	@for bench in benchmarks/*_bench.py; do echo "== $$bench"; $(BIN)/python "$$bench" || exit 1; done
+
+fuzz: ready-dev
+	@$(PYTEST) -q tests/witness --operations $$(($(MINUTES) * 1000))
+
+fuzz-bytes: ready-fuzz
+	@$(BIN)/python tests/fuzz/fuzz_readers.py -runs=$(INPUTS)
+
+LOCK := $(BIN)/pip-compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe \
+	--no-header --no-annotate
+lock: ready-dev
+	$(LOCK) --upgrade --build-deps-for editable --extra lab --extra dev -o requirements/dev.txt pyproject.toml
+	$(LOCK) --build-deps-for editable --extra lab -c requirements/dev.txt -o requirements/lab.txt pyproject.toml
+	$(LOCK) --extra fuzz -c requirements/dev.txt -o requirements/fuzz.txt pyproject.toml
+	$(LOCK) -c requirements/dev.txt -o requirements/core.txt pyproject.toml
+
+ready-lab:
+	@$(PYTHON) requirements/install.py lab
+
+ready-dev:
+	@$(PYTHON) requirements/install.py dev
+
+ready-fuzz:
+	@$(PYTHON) requirements/install.py dev fuzz
+
+.PHONY: help lab fresh test lessons diagrams bench fuzz fuzz-bytes lock ready-lab ready-dev ready-fuzz

@@ -1,0 +1,36 @@
+"""The command `minikafka`: each subcommand lives in its own module, which is imported only when it runs."""
+
+from importlib import import_module
+
+import click
+
+from minikafka import __version__
+
+# name: (where its click command is, the line that `minikafka --help` shows)
+COMMANDS = {
+    "doctor": ("minikafka.doctor:doctor", "Print what this machine has, and what to do about what is missing."),
+    "fetch": ("minikafka.spark.fetch:fetch", "Download Kafka's jars into the cache, for work without a network."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported by name when they are asked for, so that `minikafka` starts at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        return getattr(import_module(module), attribute)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="minikafka")
+def main() -> None:
+    """Apache Kafka's storage layer as readable Python, byte for byte."""
