@@ -1,0 +1,1332 @@
+"""One partition's log: what producers append to, consumers and followers read from, and retention cuts short."""
+
+import logging
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from minikafka.checkpoint.leader_epoch_checkpoint_file import LeaderEpochCheckpointFile
+from minikafka.checkpoint.partition_metadata_file import PartitionMetadataFile
+from minikafka.common import file_ops
+from minikafka.common.errors import (
+    IllegalArgumentException,
+    InconsistentTopicIdException,
+    InvalidProducerEpochException,
+    OffsetOutOfRangeException,
+    RecordBatchTooLargeException,
+    RecordTooLargeException,
+    UnexpectedAppendOffsetException,
+)
+from minikafka.common.offset_and_epoch import OffsetAndEpoch
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.append_analysis import (
+    analyze_and_validate_producer_state,
+    analyze_and_validate_records,
+    has_ongoing_transaction,
+    trim_invalid_bytes,
+    verification_guard,
+)
+from minikafka.log.append_origin import AppendOrigin
+from minikafka.log.broker_compression_type import BrokerCompressionType
+from minikafka.log.fetch_data_info import FetchDataInfo
+from minikafka.log.fetch_isolation import FetchIsolation
+from minikafka.log.leader_epoch_file_cache import UNDEFINED_EPOCH_OFFSET, LeaderEpochFileCache
+from minikafka.log.local_log import LocalLog, SegmentDeletionReason
+from minikafka.log.log_append_info import LogAppendInfo
+from minikafka.log.log_config import LogConfig
+from minikafka.log.log_dir_failure_channel import LogDirFailureChannel
+from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.log.log_loader import LogLoader
+from minikafka.log.log_offset_metadata import LogOffsetMetadata
+from minikafka.log.log_offset_snapshot import LogOffsetSnapshot
+from minikafka.log.log_offsets_listener import NO_OP_OFFSETS_LISTENER, LogOffsetsListener
+from minikafka.log.log_segment import LogSegment, RollParams
+from minikafka.log.log_segments import LogSegments
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
+from minikafka.log.log_validator import LogValidator
+from minikafka.log.maybe_handle_io_exception import maybe_handle_io_exception
+from minikafka.log.producer_state_loading import (
+    delete_producer_snapshots,
+    in_kafkas_order,
+    rebuild_producer_state,
+)
+from minikafka.log.producer_state_manager import ProducerStateManager
+from minikafka.log.producer_state_manager_config import ProducerStateManagerConfig
+from minikafka.log.retention import (
+    DeletionCondition,
+    log_start_offset_breached,
+    retention_ms_breached,
+    retention_size_breached,
+)
+from minikafka.log.segment_files import replace_segments, split_overflowed_segment
+from minikafka.log.transaction_index import AbortedTxn
+from minikafka.log.verification_guard import VerificationGuard
+from minikafka.record.file_records import TimestampAndOffset
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.record_batch import MAGIC_VALUE_V2, NO_TIMESTAMP
+from minikafka.record.timestamp_type import TimestampType
+
+logger = logging.getLogger(__name__)
+
+UNKNOWN_OFFSET = -1
+TV_UNKNOWN = -1
+_MAX_INT = 2**31 - 1
+
+# What `fetch_offset_by_timestamp` may be asked for besides a time. Kafka: `ListOffsetsRequest`.
+LATEST_TIMESTAMP = -1
+EARLIEST_TIMESTAMP = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL_TIMESTAMP = -4
+LATEST_TIERED_TIMESTAMP = -5
+EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
+
+
+class LastRecord(NamedTuple):
+    """The last data offset (None without one) and the epoch of a producer. Kafka: `LastRecord`."""
+
+    last_data_offset: int | None
+    producer_epoch: int
+
+
+class Log:
+    """One partition's log. Kafka calls it `UnifiedLog` since 3.1; before, it was `Log`.
+
+    Four offsets say what the log holds and who may see it (upper bounds are exclusive):
+
+    - `log_start_offset`: the first offset that may be read. Grows by retention and DeleteRecords.
+    - `last_stable_offset` (LSO): below it every transaction is decided; readers of committed data see up to here.
+    - `high_watermark` (HW): below it every in-sync replica has the records; consumers see up to here.
+    - `log_end_offset` (LEO): the next offset to be written; followers see up to here.
+
+    Invariants:
+
+    1. 0 <= log start <= LSO <= HW <= LEO. (A log start inside a batch bends it: what is looked up is a batch's base
+       offset, so that HW and LSO may fall back to the base of the batch in which the log start lies.)
+    2. Everything below `recovery_point` is on the device; recovery point <= LEO.
+    3. Offsets in the log grow. They may have gaps: compaction and aborted appends leave some.
+    4. At most one thread changes the log: all changes hold the lock. Reads hold none; they see the offsets that stood
+       when they began.
+    5. What happens in an append happens in a fixed order, see `_append`: an append refused late (a sequence out of
+       order, say) may leave a new leader epoch and a new segment behind, never a record.
+
+    Simpler than Kafka: no remote (tiered) segments, no metrics; scheduler and clock are given in, so that a run can be
+    repeated to the byte.
+
+    On disk, in the directory `topic-partition`: for each segment, by its base offset, `.log`, `.index`, `.timeindex`
+    and maybe `.txnindex` (`LogSegment`); `.snapshot` files (`ProducerStateManager`); `leader-epoch-checkpoint`
+    (`LeaderEpochFileCache`); `partition.metadata` (`PartitionMetadataFile`).
+
+    Kafka: `UnifiedLog`.
+    """
+
+    @classmethod
+    def create(
+        cls,
+        directory: Path,
+        config: LogConfig,
+        log_start_offset: int = 0,
+        recovery_point: int = 0,
+        scheduler=None,
+        time=None,
+        *,
+        max_transaction_timeout_ms: int = 900_000,
+        producer_state_manager_config: ProducerStateManagerConfig | None = None,
+        producer_id_expiration_check_interval_ms: int = 600_000,
+        log_dir_failure_channel: LogDirFailureChannel | None = None,
+        last_shutdown_clean: bool = True,
+        topic_id: str | None = None,
+        num_remaining_segments: dict[str, int] | None = None,
+        log_offsets_listener: LogOffsetsListener = NO_OP_OFFSETS_LISTENER,
+    ) -> "Log":
+        """Open the log in `directory` (made if missing), whose name is `topic-partition`; recover it if need be.
+
+        - `log_start_offset`, `recovery_point`: from the checkpoint files, 0 if there are none.
+        - `last_shutdown_clean`: the marker of a clean shutdown was found; the files are then trusted as they are.
+        - `topic_id`: 22 characters; kept in the directory, and compared with the one that is there.
+        - Times in ms; `scheduler` does work in the background (flushing, deleting files, expiring producers).
+
+        Raises what a damaged directory makes Kafka raise (`LogLoader`), InconsistentTopicIdException, OSError.
+        Kafka: `UnifiedLog.create`.
+        """
+        # 1. The directory.
+        directory = Path(directory)
+        file_ops.create_directories(directory)
+        topic_partition = parse_topic_partition_name(directory)
+        log_dir_failure_channel = log_dir_failure_channel or LogDirFailureChannel(1)
+
+        # 2. Empty segments, leader epochs as the file has them, producers of which nothing is known but snapshot files.
+        segments = LogSegments(topic_partition)
+        leader_epoch_cache = create_leader_epoch_cache(
+            directory, topic_partition, log_dir_failure_channel, None, scheduler
+        )
+        producer_state_manager = ProducerStateManager(
+            topic_partition,
+            directory,
+            max_transaction_timeout_ms,
+            producer_state_manager_config or ProducerStateManagerConfig(86_400_000, False),
+            time,
+        )
+
+        # 3. Load: fill the three.
+        offsets = LogLoader(
+            directory,
+            topic_partition,
+            config,
+            scheduler,
+            time,
+            log_dir_failure_channel,
+            last_shutdown_clean,
+            segments,
+            log_start_offset,
+            recovery_point,
+            leader_epoch_cache,
+            producer_state_manager,
+            num_remaining_segments,
+        ).load()
+
+        # 4. The sequence of segments, then the log around it.
+        local_log = LocalLog(
+            directory,
+            config,
+            segments,
+            offsets.recovery_point,
+            offsets.next_offset_metadata,
+            scheduler,
+            time,
+            topic_partition,
+            log_dir_failure_channel,
+        )
+        return cls(
+            offsets.log_start_offset,
+            local_log,
+            producer_id_expiration_check_interval_ms,
+            leader_epoch_cache,
+            producer_state_manager,
+            topic_id,
+            log_offsets_listener,
+        )
+
+    def __init__(
+        self,
+        log_start_offset: int,
+        local_log: LocalLog,
+        producer_id_expiration_check_interval_ms: int,
+        leader_epoch_cache: LeaderEpochFileCache,
+        producer_state_manager: ProducerStateManager,
+        topic_id: str | None = None,
+        log_offsets_listener: LogOffsetsListener = NO_OP_OFFSETS_LISTENER,
+    ):
+        self._lock = threading.RLock()
+        self._local_log = local_log
+        self.log_start_offset = log_start_offset
+        self.local_log_start_offset = log_start_offset
+        self.leader_epoch_cache = leader_epoch_cache
+        self.producer_state_manager = producer_state_manager
+        self.topic_id = topic_id
+        self.log_offsets_listener = log_offsets_listener
+        self.partition_metadata_file: PartitionMetadataFile | None = None
+        self._high_watermark_metadata = LogOffsetMetadata(log_start_offset)
+        self._first_unstable_offset_metadata: LogOffsetMetadata | None = None
+        self._log_ident = f"[UnifiedLog partition={self.topic_partition}, dir={self.parent_dir}] "
+        self.producer_expire_check = self.scheduler.schedule(
+            "PeriodicProducerExpirationCheck",
+            lambda: self.remove_expired_producers(self.time.milliseconds()),
+            producer_id_expiration_check_interval_ms,
+            producer_id_expiration_check_interval_ms,
+        )
+        self._initialize_partition_metadata()
+        self._update_log_start_offset(log_start_offset)
+        self._maybe_increment_first_unstable_offset()
+        self._initialize_topic_id()
+        log_offsets_listener.on_high_watermark_updated(self.high_watermark)
+
+    # What the log is
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """Whose log this is. Kafka: `UnifiedLog.topicPartition`."""
+        return self._local_log.topic_partition
+
+    @property
+    def dir(self) -> Path:
+        """The partition's directory; it may be renamed. Kafka: `UnifiedLog.dir`."""
+        return self._local_log.dir
+
+    @property
+    def parent_dir(self) -> str:
+        """The log directory (`log.dirs`) in which it lies. Kafka: `UnifiedLog.parentDir`."""
+        return self._local_log.parent_dir
+
+    @property
+    def name(self) -> str:
+        """The directory's name. Kafka: `UnifiedLog.name`."""
+        return self._local_log.name
+
+    @property
+    def is_future(self) -> bool:
+        """True while this log is being built to replace another one. Kafka: `UnifiedLog.isFuture`."""
+        return self._local_log.is_future
+
+    @property
+    def config(self) -> LogConfig:
+        """The settings in force. Kafka: `UnifiedLog.config`."""
+        return self._local_log.config
+
+    @property
+    def time(self):
+        """The clock."""
+        return self._local_log.time
+
+    @property
+    def scheduler(self):
+        """Who does work in the background."""
+        return self._local_log.scheduler
+
+    @property
+    def log_dir_failure_channel(self) -> LogDirFailureChannel:
+        """Where a failing disk is reported. Kafka: `UnifiedLog.logDirFailureChannel`."""
+        return self._local_log.log_dir_failure_channel
+
+    def update_config(self, new_config: LogConfig) -> LogConfig:
+        """Put other settings in force; returns the old ones. Kafka: `UnifiedLog.updateConfig`."""
+        old_config, self._local_log.config = self._local_log.config, new_config
+        return old_config
+
+    # Offsets
+
+    @property
+    def log_end_offset(self) -> int:
+        """The offset that the next record will get. Kafka: `UnifiedLog.logEndOffset`."""
+        return self._local_log.log_end_offset_metadata.message_offset
+
+    @property
+    def log_end_offset_metadata(self) -> LogOffsetMetadata:
+        """The same with its place. Kafka: `UnifiedLog.logEndOffsetMetadata`."""
+        return self._local_log.log_end_offset_metadata
+
+    @property
+    def recovery_point(self) -> int:
+        """The first offset that may not be on the device yet. Kafka: `UnifiedLog.recoveryPoint`."""
+        return self._local_log.recovery_point
+
+    @property
+    def last_flush_time(self) -> int:
+        """When the recovery point was last raised (ms). Kafka: `UnifiedLog.lastFlushTime`."""
+        return self._local_log.last_flush_time
+
+    @property
+    def is_empty(self) -> bool:
+        """True when the log start is the log end. Kafka: `UnifiedLog.isEmpty`."""
+        return self.log_start_offset == self.log_end_offset
+
+    @property
+    def high_watermark(self) -> int:
+        """Below it every in-sync replica has the records. Kafka: `UnifiedLog.highWatermark`."""
+        return self._high_watermark_metadata.message_offset
+
+    def update_high_watermark(self, high_watermark: "int | LogOffsetMetadata") -> int:
+        """Set the high watermark, up or down, to the nearest offset in [log start, log end]; returns that.
+
+        For a leader that begins and for truncation. Kafka: `UnifiedLog.updateHighWatermark`.
+        """
+        # 1. A bare number is an offset whose place is not known yet.
+        if isinstance(high_watermark, int):
+            high_watermark = LogOffsetMetadata(high_watermark)
+        end_offset_metadata = self._local_log.log_end_offset_metadata
+        # 2. Below the log start there is nothing to be high about.
+        if high_watermark.message_offset < self.log_start_offset:
+            new_high_watermark = LogOffsetMetadata(self.log_start_offset)
+        # 3. At the log end the place is known.
+        elif high_watermark.message_offset >= end_offset_metadata.message_offset:
+            new_high_watermark = end_offset_metadata
+        else:
+            new_high_watermark = high_watermark
+        # 4. Set it.
+        self._update_high_watermark_metadata(new_high_watermark)
+        return new_high_watermark.message_offset
+
+    def maybe_increment_high_watermark(self, new_high_watermark: LogOffsetMetadata) -> LogOffsetMetadata | None:
+        """Raise the high watermark; returns the old one, or None when the new one is no step forward.
+
+        For a leader, after a follower's fetch. Raises IllegalArgumentException above the log end.
+        Kafka: `UnifiedLog.maybeIncrementHighWatermark`.
+        """
+        # 1. A leader cannot have replicated what it does not have.
+        if new_high_watermark.message_offset > self.log_end_offset:
+            raise IllegalArgumentException(
+                f"High watermark {new_high_watermark} update exceeds current log end offset "
+                f"{self._local_log.log_end_offset_metadata}"
+            )
+        with self._lock:
+            # 2. The old one, with its place.
+            old = self._fetch_high_watermark_metadata()
+            # 3. Forward is: a higher offset, or the same one on a newer segment, as after a roll.
+            if old.message_offset < new_high_watermark.message_offset or (
+                old.message_offset == new_high_watermark.message_offset and old.on_older_segment(new_high_watermark)
+            ):
+                self._update_high_watermark_metadata(new_high_watermark)
+                return old
+            return None
+
+    def maybe_update_high_watermark(self, high_watermark: int) -> int | None:
+        """Set the high watermark to the nearest offset in [log start, log end]; returns it if that is a change.
+
+        For a follower, which learns it from its leader. Kafka: `UnifiedLog.maybeUpdateHighWatermark`.
+        """
+        with self._lock:
+            old = self._high_watermark_metadata.message_offset
+            new = self.update_high_watermark(LogOffsetMetadata(high_watermark))
+            return None if new == old else new
+
+    def _fetch_high_watermark_metadata(self) -> LogOffsetMetadata:
+        """The high watermark with its place, which is looked up and kept if it was a bare number.
+
+        Kafka: `UnifiedLog.fetchHighWatermarkMetadata`.
+        """
+        self._local_log.check_if_memory_mapped_buffer_closed()
+        metadata = self._high_watermark_metadata
+        if not metadata.message_offset_only:
+            return metadata
+        with self._lock:
+            metadata = self.maybe_convert_to_offset_metadata(self.high_watermark)
+            self._update_high_watermark_metadata(metadata)
+            return metadata
+
+    def _update_high_watermark_metadata(self, new_high_watermark: LogOffsetMetadata) -> None:
+        """The setter that all ways lead to. Raises IllegalArgumentException for a negative offset.
+
+        Kafka: `UnifiedLog.updateHighWatermarkMetadata`.
+        """
+        # 1. No offset is negative.
+        if new_high_watermark.message_offset < 0:
+            raise IllegalArgumentException("High watermark offset should be non-negative")
+        with self._lock:
+            if new_high_watermark.message_offset < self._high_watermark_metadata.message_offset:
+                logger.warning(
+                    "%sNon-monotonic update of high watermark from %s to %s",
+                    self._log_ident,
+                    self._high_watermark_metadata,
+                    new_high_watermark,
+                )
+            # 2. Readers see it from here on.
+            self._high_watermark_metadata = new_high_watermark
+            # 3. Transactions whose markers are replicated now need not be remembered.
+            self.producer_state_manager.on_high_watermark_updated(new_high_watermark.message_offset)
+            # 4. Tell who listens.
+            self.log_offsets_listener.on_high_watermark_updated(new_high_watermark.message_offset)
+            # 5. The last stable offset may move with it.
+            self._maybe_increment_first_unstable_offset()
+
+    def _update_high_watermark_with_log_end_offset(self) -> None:
+        """At or above the log end, the high watermark is the log end: a roll changes that one's place, a truncation
+        its offset. Kafka: `UnifiedLog.updateHighWatermarkWithLogEndOffset`.
+        """
+        end_offset_metadata = self._local_log.log_end_offset_metadata
+        if self._high_watermark_metadata.message_offset >= end_offset_metadata.message_offset:
+            self._update_high_watermark_metadata(end_offset_metadata)
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the first transaction begins that is open, or whose marker is not replicated yet; None without one.
+
+        Kafka: `UnifiedLog.firstUnstableOffset`.
+        """
+        metadata = self._first_unstable_offset_metadata
+        return None if metadata is None else metadata.message_offset
+
+    @property
+    def last_stable_offset(self) -> int:
+        """min(first unstable offset, high watermark): below it every transaction is decided.
+
+        Kafka: `UnifiedLog.lastStableOffset`.
+        """
+        first_unstable = self._first_unstable_offset_metadata
+        high_watermark = self._high_watermark_metadata.message_offset
+        if first_unstable is not None and first_unstable.message_offset < high_watermark:
+            return first_unstable.message_offset
+        return high_watermark
+
+    @property
+    def last_stable_offset_lag(self) -> int:
+        """Offsets that wait for a transaction's decision only. Kafka: `UnifiedLog.lastStableOffsetLag`."""
+        return self.high_watermark - self.last_stable_offset
+
+    def _fetch_last_stable_offset_metadata(self) -> LogOffsetMetadata:
+        """The last stable offset with its place, looked up and kept if need be.
+
+        Kafka: `UnifiedLog.fetchLastStableOffsetMetadata`.
+        """
+        self._local_log.check_if_memory_mapped_buffer_closed()
+        high_watermark_metadata = self._fetch_high_watermark_metadata()
+        first_unstable = self._first_unstable_offset_metadata
+        if first_unstable is None or first_unstable.message_offset >= high_watermark_metadata.message_offset:
+            return high_watermark_metadata
+        if not first_unstable.message_offset_only:
+            return first_unstable
+        with self._lock:
+            metadata = self.maybe_convert_to_offset_metadata(first_unstable.message_offset)
+            self._first_unstable_offset_metadata = metadata
+            return metadata
+
+    def _maybe_increment_first_unstable_offset(self) -> None:
+        """Ask the producer state again where the first undecided transaction begins, and find the place.
+
+        Below the log start it counts as the log start, looked up: which gives the base offset of the batch there.
+        Kafka: `UnifiedLog.maybeIncrementFirstUnstableOffset`.
+        """
+        with self._lock:
+            self._local_log.check_if_memory_mapped_buffer_closed()
+            updated = self.producer_state_manager.first_unstable_offset
+            if updated is not None and (updated.message_offset_only or updated.message_offset < self.log_start_offset):
+                offset = max(updated.message_offset, self.log_start_offset)
+                updated = self.maybe_convert_to_offset_metadata(offset)
+            self._first_unstable_offset_metadata = updated
+
+    def fetch_offset_snapshot(self) -> LogOffsetSnapshot:
+        """The four offsets as they stand together, places included. Kafka: `UnifiedLog.fetchOffsetSnapshot`."""
+        last_stable = self._fetch_last_stable_offset_metadata()
+        high_watermark = self._fetch_high_watermark_metadata()
+        return LogOffsetSnapshot(
+            self.log_start_offset, self._local_log.log_end_offset_metadata, high_watermark, last_stable
+        )
+
+    def maybe_convert_to_offset_metadata(self, offset: int) -> LogOffsetMetadata:
+        """`offset` with its place (then it is the base offset of its batch), or bare if it is not in the log.
+
+        Kafka: `UnifiedLog.maybeConvertToOffsetMetadata`.
+        """
+        try:
+            return self._local_log.convert_to_offset_metadata_or_throw(offset)
+        except OffsetOutOfRangeException:
+            return LogOffsetMetadata(offset)
+
+    def maybe_increment_log_start_offset(
+        self, new_log_start_offset: int, reason: LogStartOffsetIncrementReason
+    ) -> bool:
+        """Raise the log start offset; False when it is that high already.
+
+        Nothing is deleted here: retention deletes the segments that lie below as a whole. Raises
+        OffsetOutOfRangeException above the high watermark, KafkaStorageException.
+        Kafka: `UnifiedLog.maybeIncrementLogStartOffset`.
+        """
+        message = f"Exception while increasing log start offset for {self.topic_partition} to {new_log_start_offset}"
+        with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"), self._lock:
+            # 1. What is not replicated everywhere must not go.
+            if new_log_start_offset > self.high_watermark:
+                raise OffsetOutOfRangeException(
+                    f"Cannot increment the log start offset to {new_log_start_offset} of partition "
+                    f"{self.topic_partition} since it is larger than the high watermark {self.high_watermark}"
+                )
+            self._local_log.check_if_memory_mapped_buffer_closed()
+            if new_log_start_offset <= self.log_start_offset:
+                return False
+            # 2. The offset itself; high watermark and recovery point are not left below.
+            self._update_log_start_offset(new_log_start_offset)
+            logger.info(
+                "%sIncremented log start offset to %s due to %s", self._log_ident, new_log_start_offset, reason
+            )
+            # 3. Epochs that end below it go.
+            self.leader_epoch_cache.truncate_from_start_async_flush(self.log_start_offset)
+            # 4. Replicated transactions below it go.
+            self.producer_state_manager.on_log_start_offset_incremented(new_log_start_offset)
+            # 5. The last stable offset is not left below.
+            self._maybe_increment_first_unstable_offset()
+            return True
+
+    def _update_log_start_offset(self, offset: int) -> None:
+        self.log_start_offset = offset
+        if self.high_watermark < offset:
+            self.update_high_watermark(offset)
+        if self._local_log.recovery_point < offset:
+            self._local_log.recovery_point = offset
+
+    # Leader epochs
+
+    def assign_epoch_start_offset(self, leader_epoch: int, start_offset: int) -> None:
+        """Note that `leader_epoch` begins at `start_offset`. Kafka: `UnifiedLog.assignEpochStartOffset`."""
+        self.leader_epoch_cache.assign(leader_epoch, start_offset)
+
+    @property
+    def latest_epoch(self) -> int | None:
+        """The newest leader epoch. Kafka: `UnifiedLog.latestEpoch`."""
+        return self.leader_epoch_cache.latest_epoch
+
+    def end_offset_for_epoch(self, leader_epoch: int) -> OffsetAndEpoch | None:
+        """The newest epoch up to `leader_epoch` that this log knows, and where it ends (exclusive); None if unknown.
+
+        Kafka: `UnifiedLog.endOffsetForEpoch`.
+        """
+        found_epoch, found_offset = self.leader_epoch_cache.end_offset_for(leader_epoch, self.log_end_offset)
+        return None if found_offset == UNDEFINED_EPOCH_OFFSET else OffsetAndEpoch(found_offset, found_epoch)
+
+    # Appending
+
+    def append_as_leader(
+        self,
+        records: MemoryRecords,
+        leader_epoch: int,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        verification_guard: VerificationGuard = VerificationGuard.SENTINEL,
+        transaction_version: int = TV_UNKNOWN,
+    ) -> LogAppendInfo:
+        """Append `records`, giving them the next offsets and `leader_epoch`; their bytes may be changed in place.
+
+        `verification_guard` shows that the coordinator knows the transaction; `transaction_version` (0, 1 or 2) must
+        be given for end markers. Raises what `_append` raises. Kafka: `UnifiedLog.appendAsLeader`.
+        """
+        validate_and_assign_offsets = origin is not AppendOrigin.RAFT_LEADER
+        return self._append(
+            records, origin, validate_and_assign_offsets, leader_epoch, verification_guard, False, transaction_version
+        )
+
+    def append_as_follower(self, records: MemoryRecords, leader_epoch: int) -> LogAppendInfo:
+        """Append what was fetched from the leader, offsets and epochs as they are; `leader_epoch` is the one in which
+        it was asked for. Raises what `_append` raises. Kafka: `UnifiedLog.appendAsFollower`.
+        """
+        return self._append(
+            records, AppendOrigin.REPLICATION, False, leader_epoch, VerificationGuard.SENTINEL, True, TV_UNKNOWN
+        )
+
+    def _append(
+        self,
+        records: MemoryRecords,
+        origin: AppendOrigin,
+        validate_and_assign_offsets: bool,
+        leader_epoch: int,
+        verification_guard: VerificationGuard,
+        ignore_record_size: bool,
+        transaction_version: int,
+    ) -> LogAppendInfo:
+        """Append to the active segment, after rolling it if it is full.
+
+        Leaders validate and assign offsets; followers keep those that they are given. Raises, in this order:
+        InvalidRecordException, OffsetsOutOfOrderException, RecordTooLargeException, CorruptRecordException (bad
+        batches); what LogValidator raises (bad records); UnexpectedAppendOffsetException (a follower that has these
+        offsets already); RecordBatchTooLargeException; what rolling raises; what checking producers raises;
+        KafkaStorageException (the disk failed, or the log is closed). Kafka: `UnifiedLog.append`.
+        """
+        # 1. The topic id must be on disk before the first record is.
+        self._maybe_flush_metadata_file()
+
+        # 2. Check each batch by itself, and sum up what will be needed.
+        config = self.config
+        append_info = analyze_and_validate_records(
+            records,
+            self.topic_partition,
+            origin,
+            leader_epoch,
+            None if ignore_record_size else config.max_message_size,
+            not validate_and_assign_offsets,
+            self.log_start_offset,
+        )
+
+        # 3. Nothing valid is nothing to do; bytes after the last whole batch are cut off.
+        if append_info.valid_bytes <= 0:
+            return append_info
+        valid_records = trim_invalid_bytes(records, append_info.valid_bytes)
+
+        # 4. From here on one append at a time, and none to a closed log.
+        with self._lock, self._maybe_handle_io_exception(self._error_while_appending):
+            local_log = self._local_log
+            local_log.check_if_memory_mapped_buffer_closed()
+            if validate_and_assign_offsets:
+                # 5. Leader: check each record; give them offsets from the log end on, the epoch, maybe timestamps.
+                append_info.first_offset = local_log.log_end_offset_metadata.message_offset
+                validation = LogValidator(
+                    valid_records,
+                    self.topic_partition,
+                    self.time,
+                    append_info.source_compression,
+                    BrokerCompressionType.target_compression(config.compression, append_info.source_compression),
+                    config.compact,
+                    config.message_timestamp_type,
+                    config.message_timestamp_before_max_ms,
+                    config.message_timestamp_after_max_ms,
+                    leader_epoch,
+                    origin,
+                ).validate_messages_and_assign_offsets(append_info.first_offset)
+                valid_records = validation.validated_records
+                append_info.max_timestamp = validation.max_timestamp_ms
+                append_info.last_offset = validation.next_offset - 1
+                if config.message_timestamp_type is TimestampType.LOG_APPEND_TIME:
+                    append_info.log_append_time = validation.log_append_time_ms
+
+                # 5b. Compressed anew, a batch may have become too large.
+                if validation.message_size_maybe_changed and not ignore_record_size:
+                    self._check_batch_sizes(valid_records, config.max_message_size)
+            # 5. Follower: the offsets are the leader's; they must carry on where this log ends, gaps allowed.
+            elif append_info.first_or_last_offset_of_first_batch < local_log.log_end_offset:
+                raise self._unexpected_append_offset(records, append_info)
+
+            # 6. Note a new leader epoch. (Before magic 2 batches had none, which makes all that are known useless.)
+            batches = list(valid_records.batches())
+            for batch in batches:
+                if batch.magic >= MAGIC_VALUE_V2:
+                    self.leader_epoch_cache.assign(batch.partition_leader_epoch, batch.base_offset)
+                elif self.leader_epoch_cache.non_empty:
+                    logger.warning(
+                        "%sClearing leader epoch cache after unexpected append with message format v%s",
+                        self._log_ident,
+                        batch.magic,
+                    )
+                    self.leader_epoch_cache.clear_and_flush()
+
+            # 7. What is larger than a segment fits into none.
+            size = valid_records.size_in_bytes
+            if size > config.segment_size:
+                raise RecordBatchTooLargeException(
+                    f"Message batch size is {size} bytes in append to partition {self.topic_partition}, which exceeds "
+                    f"the maximum configured segment size of {config.segment_size}."
+                )
+
+            # 8. Begin a new segment if this one is full or old.
+            segment = self._maybe_roll(size, append_info)
+
+            # 9. Check producers: epochs, sequences, transactions. A duplicate is answered as the first time.
+            place = LogOffsetMetadata(
+                append_info.first_or_last_offset_of_first_batch, segment.base_offset, segment.size
+            )
+            analysis = analyze_and_validate_producer_state(
+                self.producer_state_manager, batches, place, origin, verification_guard, transaction_version
+            )
+            if analysis.maybe_duplicate is not None:
+                append_info.first_offset = analysis.maybe_duplicate.first_offset
+                append_info.last_offset = analysis.maybe_duplicate.last_offset
+                append_info.log_append_time = analysis.maybe_duplicate.timestamp
+                append_info.log_start_offset = self.log_start_offset
+                return append_info
+
+            # 10. Write. The log end moves at once: should a later step fail, offsets still grow.
+            local_log.append(append_info.last_offset, valid_records)
+
+            # 11. A high watermark at (or above) the old log end gets its place right.
+            self._update_high_watermark_with_log_end_offset()
+
+            # 12. Producers get their new states; aborted transactions go into the transaction index.
+            for producer_append_info in in_kafkas_order(analysis.updated_producers):
+                self.producer_state_manager.update(producer_append_info)
+            for completed_txn in analysis.completed_txns:
+                last_stable_offset = self.producer_state_manager.last_stable_offset(completed_txn)
+                segment.update_txn_index(completed_txn, last_stable_offset)
+                self.producer_state_manager.complete_txn(completed_txn)
+
+            # 13. Producer state is that of the new log end; the last stable offset follows.
+            self.producer_state_manager.update_map_end_offset(append_info.last_offset + 1)
+            self._maybe_increment_first_unstable_offset()
+
+            # 14. Flush if so many messages are to be lost at most.
+            if local_log.unflushed_messages >= config.flush_interval:
+                self.flush(False)
+
+            # 15. Done.
+            return append_info
+
+    def _check_batch_sizes(self, records: MemoryRecords, max_message_size: int) -> None:
+        for batch in records.batches():
+            if batch.size_in_bytes > max_message_size:
+                raise RecordTooLargeException(
+                    f"Message batch size is {batch.size_in_bytes} bytes in append topartition {self.topic_partition} "
+                    f"which exceeds the maximum configured size of {max_message_size}."
+                )
+
+    def _unexpected_append_offset(
+        self, records: MemoryRecords, append_info: LogAppendInfo
+    ) -> UnexpectedAppendOffsetException:
+        """What a follower is told that has these offsets already. An empty log may still be saved by the caller: the
+        leader's log start may lie inside a batch, which is then fetched from its begin.
+        """
+        if append_info.first_offset != UNKNOWN_OFFSET:
+            first_offset, first_or_last = append_info.first_offset, "First offset"
+        else:
+            first_offset = next(iter(records.batches())).base_offset
+            first_or_last = "Last offset of the first batch"
+        offsets: list[str] = []
+        for record in records.records():
+            offsets.append(str(record.offset))
+            if len(offsets) == 10:
+                break
+        return UnexpectedAppendOffsetException(
+            f"Unexpected offset in append to {self.topic_partition}. {first_or_last} "
+            f"{append_info.first_or_last_offset_of_first_batch} is less than the next offset {self.log_end_offset}. "
+            f"First 10 offsets in append: {', '.join(offsets)}, last offset in append: {append_info.last_offset}. "
+            f"Log start offset = {self.log_start_offset}",
+            first_offset,
+            append_info.last_offset,
+        )
+
+    def _error_while_appending(self) -> str:
+        return f"Error while appending records to {self.topic_partition} in dir {self.dir.parent}"
+
+    # Rolling
+
+    def _maybe_roll(self, messages_size: int, append_info: LogAppendInfo) -> LogSegment:
+        """The active segment, after beginning a new one if `messages_size` bytes more are too much for it, its time is
+        up, an index is full or the offsets would not fit. Kafka: `UnifiedLog.maybeRoll`.
+        """
+        segment = self._local_log.segments.active_segment
+        config = self.config
+        # 1. Ask the segment.
+        if not segment.should_roll(
+            RollParams(
+                config.max_segment_ms,
+                config.segment_size,
+                append_info.max_timestamp,
+                append_info.last_offset,
+                messages_size,
+                self.time.milliseconds(),
+            )
+        ):
+            return segment
+        # 2. The new one begins at the first offset to come. Where only the last one is known (a follower, magic 0 or
+        #    1), as far below it as a segment can reach: two offsets may lie further apart than one segment spans.
+        if append_info.first_offset == UNKNOWN_OFFSET:
+            return self.roll(append_info.last_offset - _MAX_INT)
+        return self.roll(append_info.first_offset)
+
+    def roll(self, expected_next_offset: int | None = None) -> LogSegment:
+        """Begin a new active segment at max(`expected_next_offset`, log end offset) and return it.
+
+        Raises KafkaException when there is one already, KafkaStorageException. Kafka: `UnifiedLog.roll`.
+        """
+        with self._lock:
+            # 1. Close the old segment's indexes, open the new segment.
+            new_segment = self._local_log.roll(expected_next_offset or 0)
+            # 2. Keep the producers' state as it is where the segment begins: recovery can start from there. Not
+            #    flushed under the lock, that would hold up the next append.
+            self.producer_state_manager.update_map_end_offset(new_segment.base_offset)
+            snapshot = self.producer_state_manager.take_snapshot(sync=False)
+            # 3. The place of the log end is another one.
+            self._update_high_watermark_with_log_end_offset()
+
+            # 4. Later, in the background: everything below the new segment reaches the device.
+            def flush_log() -> None:
+                if snapshot is not None:
+                    self._flush_producer_state_snapshot(snapshot)
+                self.flush_upto_offset_exclusive(new_segment.base_offset)
+
+            self.scheduler.schedule_once("flush-log", flush_log)
+            return new_segment
+
+    def _flush_producer_state_snapshot(self, snapshot: Path) -> None:
+        message = f"Error while deleting producer state snapshot {snapshot} for {self.topic_partition}"
+        with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"):
+            file_ops.flush_file_if_exists(snapshot)
+
+    # Flushing
+
+    def flush(self, force_flush_active_segment: bool) -> None:
+        """Force everything up to the log end down to the device and raise the recovery point to it.
+
+        An active segment that is empty is left out unless `force_flush_active_segment` (a clean shutdown).
+        Raises KafkaStorageException. Kafka: `UnifiedLog.flush`.
+        """
+        self._flush(self.log_end_offset, force_flush_active_segment)
+
+    def flush_upto_offset_exclusive(self, offset: int) -> None:
+        """Force everything below `offset` down to the device and raise the recovery point to it.
+
+        Raises KafkaStorageException. Kafka: `UnifiedLog.flushUptoOffsetExclusive`.
+        """
+        self._flush(offset, False)
+
+    def _flush(self, offset: int, including_offset: bool) -> None:
+        def message() -> str:
+            return (
+                f"Error while flushing log for {self.topic_partition} in dir {self.dir.parent} with offset {offset} "
+                f"({'inclusive' if including_offset else 'exclusive'}) and recovery point {offset}"
+            )
+
+        with self._maybe_handle_io_exception(message):
+            flush_offset = offset + 1 if including_offset else offset
+            if flush_offset > self._local_log.recovery_point:
+                # 1. The device may take its time: appends go on meanwhile.
+                self._local_log.flush(flush_offset)
+                # 2. Then it is known to be safe.
+                with self._lock:
+                    self._local_log.mark_flushed(offset)
+
+    # Reading
+
+    def read(
+        self, start_offset: int, max_length: int, isolation: FetchIsolation, min_one_message: bool
+    ) -> FetchDataInfo:
+        """Read whole batches, from the one that holds `start_offset` on, up to what `isolation` lets its reader see.
+
+        At most `max_length` bytes, unless `min_one_message` asks for the first batch however large it is. Records
+        below `start_offset` may come with their batch. Raises OffsetOutOfRangeException below the log start and above
+        the log end, KafkaStorageException. Kafka: `UnifiedLog.read`.
+        """
+        # 1. Below the log start everything is deleted.
+        if start_offset < self.log_start_offset:
+            raise OffsetOutOfRangeException(
+                f"Received request for offset {start_offset} for partition {self.topic_partition}, "
+                f"but we only have log segments starting from offset: {self.log_start_offset}."
+            )
+        # 2. How far this reader may see (exclusive).
+        if isolation is FetchIsolation.LOG_END:
+            max_offset_metadata = self._local_log.log_end_offset_metadata
+        elif isolation is FetchIsolation.HIGH_WATERMARK:
+            max_offset_metadata = self._fetch_high_watermark_metadata()
+        else:
+            max_offset_metadata = self._fetch_last_stable_offset_metadata()
+        # 3. Read from the segments.
+        include_aborted_txns = isolation is FetchIsolation.TXN_COMMITTED
+        return self._local_log.read(
+            start_offset, max_length, min_one_message, max_offset_metadata, include_aborted_txns
+        )
+
+    def collect_aborted_transactions(self, start_offset: int, upper_bound_offset: int) -> list[AbortedTxn]:
+        """Aborted transactions from the segment that holds `start_offset` on that begin below `upper_bound_offset`.
+
+        Kafka: `UnifiedLog.collectAbortedTransactions`.
+        """
+        return self._local_log.collect_aborted_transactions(self.log_start_offset, start_offset, upper_bound_offset)
+
+    def fetch_offset_by_timestamp(self, target_timestamp: int) -> TimestampAndOffset | None:
+        """The first record with a timestamp >= `target_timestamp` (ms), from the first segment that has one; or None.
+
+        Negative values ask for marked offsets: -1 log end, -2 and -4 log start, -3 the record with the largest
+        timestamp, -5 and -6 are of remote storage (offset -1 here). Those but -3 come without a timestamp.
+        Raises KafkaStorageException. Kafka: `UnifiedLog.fetchOffsetByTimestamp`.
+        """
+        message = f"Error while fetching offset by timestamp for {self.topic_partition}"
+        with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"):
+            if target_timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
+                earliest = self.leader_epoch_cache.earliest_entry
+                is_known = earliest is not None and earliest.start_offset <= self.log_start_offset
+                return TimestampAndOffset(NO_TIMESTAMP, self.log_start_offset, earliest.epoch if is_known else None)
+            if target_timestamp == LATEST_TIMESTAMP:
+                return TimestampAndOffset(NO_TIMESTAMP, self.log_end_offset, self.latest_epoch)
+            if target_timestamp in (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP):
+                return TimestampAndOffset(NO_TIMESTAMP, -1, -1)
+            if target_timestamp == MAX_TIMESTAMP:
+                return self._fetch_offset_of_max_timestamp()
+            return self._search_offset_in_local_log(target_timestamp)
+
+    def _fetch_offset_of_max_timestamp(self) -> TimestampAndOffset | None:
+        # 1. The first of the segments that have the largest timestamp.
+        segment = max(self.log_segments, key=lambda candidate: candidate.max_timestamp_so_far)
+        # 2. The last offset of its batch leads, by the index, to a place at or before that batch.
+        timestamp, offset = segment.read_max_timestamp_and_offset_so_far()
+        position = segment.offset_index.lookup(offset).position
+        # 3. The batch, and the first record in it.
+        for batch in segment.log.batches_from(position):
+            if batch.max_timestamp == timestamp:
+                offset_of_max_timestamp = batch.offset_of_max_timestamp()
+                if offset_of_max_timestamp is None:
+                    return None
+                epoch = batch.partition_leader_epoch
+                return TimestampAndOffset(timestamp, offset_of_max_timestamp, epoch if epoch >= 0 else None)
+        return None
+
+    def _search_offset_in_local_log(self, target_timestamp: int) -> TimestampAndOffset | None:
+        for segment in self.log_segments:
+            if segment.largest_timestamp >= target_timestamp:
+                return segment.find_offset_by_timestamp(target_timestamp, self.log_start_offset)
+        return None
+
+    # Segments
+
+    @property
+    def number_of_segments(self) -> int:
+        """How many segments there are. Kafka: `UnifiedLog.numberOfSegments`."""
+        return self._local_log.segments.number_of_segments
+
+    @property
+    def active_segment(self) -> LogSegment:
+        """The segment that is appended to. Kafka: `UnifiedLog.activeSegment`."""
+        return self._local_log.segments.active_segment
+
+    @property
+    def log_segments(self) -> list[LogSegment]:
+        """All segments, oldest first. Kafka: `UnifiedLog.logSegments`."""
+        with self._lock:
+            return list(self._local_log.segments.values())
+
+    def log_segments_between(self, from_offset: int, to_offset: int) -> list[LogSegment]:
+        """The segments from the one that holds `from_offset` on, up to `to_offset` (exclusive).
+
+        Kafka: `UnifiedLog.logSegments(long, long)`.
+        """
+        with self._lock:
+            return list(self._local_log.segments.values(from_offset, to_offset))
+
+    def non_active_log_segments_from(self, from_offset: int) -> list[LogSegment]:
+        """The same without the active one. Kafka: `UnifiedLog.nonActiveLogSegmentsFrom`."""
+        with self._lock:
+            return list(self._local_log.segments.non_active_log_segments_from(from_offset))
+
+    @property
+    def size(self) -> int:
+        """Bytes in all `.log` files. Kafka: `UnifiedLog.size`."""
+        return sum(segment.size for segment in self.log_segments)
+
+    # Retention
+
+    def delete_old_segments(self) -> int:
+        """Let go of the oldest segments by the rules of `cleanup.policy`; returns how many.
+
+        Files are deleted `file.delete.delay.ms` later. Raises KafkaStorageException.
+        Kafka: `UnifiedLog.deleteOldSegments`.
+        """
+        # 1. What lies below the log start, under any policy.
+        rule = log_start_offset_breached(self.log_start_offset, self._log_ident)
+        deleted = self._delete_old_segments_matching(rule.should_delete, rule.reason)
+        if not self.config.delete:
+            return deleted
+        # 2. The oldest ones while the rest is still large enough.
+        rule = retention_size_breached(self.size, self.config.retention_size, self._log_ident)
+        if rule is not None:
+            deleted += self._delete_old_segments_matching(rule.should_delete, rule.reason)
+        # 3. Those that are too old.
+        rule = retention_ms_breached(self.time.milliseconds(), self.config.retention_ms, self._log_ident)
+        if rule is not None:
+            deleted += self._delete_old_segments_matching(rule.should_delete, rule.reason)
+        return deleted
+
+    def deletable_segments(self, should_delete: DeletionCondition) -> list[LogSegment]:
+        """The oldest segments up to the first that `should_delete` does not want gone or that must not go.
+
+        Whatever is not below the high watermark stays (else the log start could pass it), and an empty last segment
+        stays. Kafka: `UnifiedLog.deletableSegments`.
+        """
+        deletable = []
+        segments = self._local_log.segments.values()
+        for segment, next_segment in zip(segments, [*segments[1:], None], strict=True):
+            upper_bound_offset = self.log_end_offset if next_segment is None else next_segment.base_offset
+            # 1. Not below the high watermark.
+            if self.high_watermark < upper_bound_offset:
+                break
+            # 2. The rule says no.
+            if not should_delete(segment, next_segment):
+                break
+            # 3. Empty and last: there would be nothing gained.
+            if next_segment is None and segment.size == 0:
+                break
+            deletable.append(segment)
+        return deletable
+
+    def _delete_old_segments_matching(self, should_delete: DeletionCondition, reason: SegmentDeletionReason) -> int:
+        with self._lock:
+            deletable = self.deletable_segments(should_delete)
+            return self._delete_segments(deletable, reason) if deletable else 0
+
+    def _delete_segments(self, deletable: list[LogSegment], reason: SegmentDeletionReason) -> int:
+        """Take the log's oldest segments away; returns how many. Kafka: `UnifiedLog.deleteSegments`."""
+        message = f"Error while deleting segments for {self.topic_partition}"
+        with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"):
+            number_of_segments = len(deletable)
+            # 1. There must always be a segment: where all would go, begin a new one first.
+            if self.number_of_segments == number_of_segments:
+                new_segment = self.roll()
+                if deletable[-1].base_offset == new_segment.base_offset:
+                    logger.warning(
+                        "%sEmpty active segment at %s was deleted and recreated",
+                        self._log_ident,
+                        new_segment.base_offset,
+                    )
+                    deletable = deletable[:-1]
+            self._local_log.check_if_memory_mapped_buffer_closed()
+            if deletable:
+                # 2. The log starts at the first segment that stays.
+                first_to_stay = self._local_log.segments.higher_segment(deletable[-1].base_offset)
+                self.maybe_increment_log_start_offset(
+                    first_to_stay.base_offset, LogStartOffsetIncrementReason.SEGMENT_DELETION
+                )
+                # 3. Out of the log, files renamed, deleted later.
+                self._local_log.remove_and_delete_segments(deletable, True, reason)
+            # 4. Their snapshots likewise.
+            self._delete_producer_snapshots(deletable)
+            return number_of_segments
+
+    def _delete_producer_snapshots(self, segments: list[LogSegment], async_delete: bool = True) -> None:
+        delete_producer_snapshots(self._local_log, self.producer_state_manager, segments, async_delete)
+
+    # Truncation
+
+    def truncate_to(self, target_offset: int) -> bool:
+        """Cut off every batch that holds `target_offset` or higher offsets; False when the log ends at or below it.
+
+        For a follower whose log has parted from its leader's. Raises IllegalArgumentException for a negative offset,
+        KafkaStorageException. Kafka: `UnifiedLog.truncateTo`.
+        """
+        message = f"Error while truncating log to offset {target_offset} for {self.topic_partition}"
+        with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"):
+            if target_offset < 0:
+                raise IllegalArgumentException(
+                    f"Cannot truncate partition {self.topic_partition} to a negative offset ({target_offset})."
+                )
+            if target_offset < self.high_watermark:
+                logger.warning(
+                    "%sTruncating %s to offset %s below high watermark %s",
+                    self._log_ident,
+                    self.topic_partition,
+                    target_offset,
+                    self.high_watermark,
+                )
+            # 1. Nothing to cut but an epoch that was noted and never written to.
+            if target_offset >= self.log_end_offset:
+                with self._lock:
+                    self.leader_epoch_cache.truncate_from_end_async_flush(self.log_end_offset)
+                return False
+            logger.info("%sTruncating to offset %s", self._log_ident, target_offset)
+            with self._lock:
+                self._local_log.check_if_memory_mapped_buffer_closed()
+                # 2. Below all segments: begin anew there.
+                if self._local_log.segments.first_segment_base_offset > target_offset:
+                    self.truncate_fully_and_start_at(target_offset)
+                    return True
+                # 3. Whole segments go, the one that holds the offset is cut.
+                deleted_segments = self._local_log.truncate_to(target_offset)
+                # 4. Snapshots of what went, and epochs that began there.
+                self._delete_producer_snapshots(deleted_segments)
+                self.leader_epoch_cache.truncate_from_end_async_flush(target_offset)
+                # 5. The log start is not left above the end.
+                self.log_start_offset = min(target_offset, self.log_start_offset)
+                # 6. Producers as they were at that offset.
+                self._rebuild_producer_state(target_offset)
+                # 7. The high watermark is not left above the end.
+                if self.high_watermark >= self.log_end_offset:
+                    self.update_high_watermark(self._local_log.log_end_offset_metadata)
+                return True
+
+    def truncate_fully_and_start_at(self, new_offset: int, log_start_offset: int | None = None) -> None:
+        """Delete everything and begin with an empty segment at `new_offset`, which is also the log start unless
+        `log_start_offset` is given. Raises KafkaStorageException. Kafka: `UnifiedLog.truncateFullyAndStartAt`.
+        """
+        message = f"Error while truncating the entire log for {self.topic_partition}"
+        with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"), self._lock:
+            # 1. Segments.
+            self._local_log.truncate_fully_and_start_at(new_offset)
+            # 2. Epochs.
+            self.leader_epoch_cache.clear_and_flush()
+            # 3. Producers and their snapshots.
+            self.producer_state_manager.truncate_fully_and_start_at(new_offset)
+            # 4. The offsets.
+            self.log_start_offset = new_offset if log_start_offset is None else log_start_offset
+            self._rebuild_producer_state(new_offset)
+            self.update_high_watermark(self._local_log.log_end_offset_metadata)
+
+    # Producers
+
+    def load_producer_state(self, last_offset: int) -> None:
+        """Bring producers to the state before `last_offset`; everything counts as replicated.
+
+        Kafka: `UnifiedLog.loadProducerState`.
+        """
+        with self._lock:
+            self._rebuild_producer_state(last_offset)
+            self._maybe_increment_first_unstable_offset()
+            self.update_high_watermark(self._local_log.log_end_offset_metadata)
+
+    def _rebuild_producer_state(self, last_offset: int) -> None:
+        with self._lock:
+            self._local_log.check_if_memory_mapped_buffer_closed()
+            rebuild_producer_state(
+                self.producer_state_manager,
+                self._local_log.segments,
+                self.log_start_offset,
+                last_offset,
+                self.time,
+                False,
+                self._log_ident,
+            )
+
+    def remove_expired_producers(self, current_time_ms: int) -> None:
+        """Forget producers idle for too long. Kafka: `UnifiedLog.removeExpiredProducers`."""
+        with self._lock:
+            self.producer_state_manager.remove_expired_producers(current_time_ms)
+
+    def take_producer_snapshot(self) -> None:
+        """Write a snapshot at the log end, if none is there. Kafka: `UnifiedLog.takeProducerSnapshot`."""
+        with self._lock:
+            self._local_log.check_if_memory_mapped_buffer_closed()
+            self.producer_state_manager.take_snapshot()
+
+    def has_late_transaction(self, current_time_ms: int) -> bool:
+        """True when a transaction is open for longer than any may be. Kafka: `UnifiedLog.hasLateTransaction`."""
+        return self.producer_state_manager.has_late_transaction(current_time_ms)
+
+    @property
+    def last_records_of_active_producers(self) -> dict[int, LastRecord]:
+        """By producer id; compaction must keep these. Kafka: `UnifiedLog.lastRecordsOfActiveProducers`."""
+        with self._lock:
+            return {
+                producer_id: LastRecord(
+                    entry.last_data_offset if entry.last_data_offset >= 0 else None, entry.producer_epoch
+                )
+                for producer_id, entry in self.producer_state_manager.active_producers.items()
+            }
+
+    def maybe_start_transaction_verification(
+        self, producer_id: int, sequence: int, epoch: int, supports_epoch_bump: bool
+    ) -> VerificationGuard:
+        """The guard to append the transaction's first batch with; the sentinel when the transaction is open already.
+
+        Raises InvalidProducerEpochException for an epoch older than the known one.
+        Kafka: `UnifiedLog.maybeStartTransactionVerification`.
+        """
+        with self._lock:
+            entry = self.producer_state_manager.last_entry(producer_id)
+            if entry is not None and epoch < entry.producer_epoch:
+                raise InvalidProducerEpochException(
+                    f"Epoch of producer {producer_id} is {epoch}, which is smaller than the last seen epoch "
+                    f"{entry.producer_epoch}"
+                )
+            if self.has_ongoing_transaction(producer_id, epoch):
+                return VerificationGuard.SENTINEL
+            return self.producer_state_manager.maybe_create_verification_state_entry(
+                producer_id, sequence, epoch, supports_epoch_bump
+            ).verification_guard
+
+    def verification_guard(self, producer_id: int) -> VerificationGuard:
+        """The guard that waits for the producer's first batch, or the sentinel. Kafka: `UnifiedLog.verificationGuard`."""
+        with self._lock:
+            return verification_guard(self.producer_state_manager, producer_id)
+
+    def has_ongoing_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """True when the producer has a transaction open under this epoch. Kafka: `UnifiedLog.hasOngoingTransaction`."""
+        with self._lock:
+            return has_ongoing_transaction(self.producer_state_manager, producer_id, producer_epoch)
+
+    # Replacing segments
+
+    def replace_segments(self, new_segments: list[LogSegment], old_segments: list[LogSegment]) -> None:
+        """Put compacted segments (their files are `.cleaned`) in the place of others. Raises OSError.
+
+        Kafka: `UnifiedLog.replaceSegments`.
+        """
+        with self._lock:
+            self._local_log.check_if_memory_mapped_buffer_closed()
+            deleted = replace_segments(self._local_log, self._local_log.segments, new_segments, old_segments)
+            self._delete_producer_snapshots(deleted)
+
+    def split_overflowed_segment(self, segment: LogSegment) -> list[LogSegment]:
+        """Replace a segment whose offsets overflow by several; returns these. Raises OSError.
+
+        Kafka: `UnifiedLog.splitOverflowedSegment`.
+        """
+        with self._lock:
+            result = split_overflowed_segment(self._local_log, self._local_log.segments, segment)
+            self._delete_producer_snapshots(result.deleted_segments)
+            return result.new_segments
+
+    # Topic id
+
+    def _initialize_partition_metadata(self) -> None:
+        file = PartitionMetadataFile.new_file(self.dir)
+        self.partition_metadata_file = PartitionMetadataFile(file, self.log_dir_failure_channel)
+
+    def _initialize_topic_id(self) -> None:
+        """Take the topic id from the directory, or leave there the one that was given.
+
+        Raises InconsistentTopicIdException when both are there and differ. Kafka: `UnifiedLog.initializeTopicId`.
+        """
+        if self.partition_metadata_file.exists():
+            file_topic_id = self.partition_metadata_file.read().topic_id
+            if self.topic_id is not None and self.topic_id != file_topic_id:
+                raise InconsistentTopicIdException(
+                    f"Tried to assign topic ID Optional[{self.topic_id}] to log for topic partition "
+                    f"{self.topic_partition},but log already contained topic ID {file_topic_id}"
+                )
+            self.topic_id = file_topic_id
+        else:
+            if self.topic_id is not None:
+                self.partition_metadata_file.record(self.topic_id)
+            self.scheduler.schedule_once("flush-metadata-file", self._maybe_flush_metadata_file)
+
+    def _maybe_flush_metadata_file(self) -> None:
+        if self.partition_metadata_file is not None:
+            self.partition_metadata_file.maybe_flush()
+
+    # Closing, renaming, deleting
+
+    def close(self) -> None:
+        """Close all files, cut to what they hold; a snapshot of the producers is left for the next load.
+
+        Nothing is flushed here. Raises KafkaStorageException. Kafka: `UnifiedLog.close`.
+        """
+        with self._lock:
+            self.log_offsets_listener = NO_OP_OFFSETS_LISTENER
+            self._maybe_flush_metadata_file()
+            self._local_log.check_if_memory_mapped_buffer_closed()
+            self.producer_expire_check.cancel()
+            message = f"Error while renaming dir for {self.topic_partition}"
+            with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"):
+                self.producer_state_manager.take_snapshot()
+            self._local_log.close()
+
+    def close_handlers(self) -> None:
+        """Let go of all files without writing: the directory is offline. Kafka: `UnifiedLog.closeHandlers`."""
+        with self._lock:
+            self._local_log.close_handlers()
+
+    def rename_dir(self, name: str, should_reinitialize: bool) -> None:
+        """Give the directory another name. `should_reinitialize`: the log lives on; else it is about to be deleted.
+
+        Raises KafkaStorageException. Kafka: `UnifiedLog.renameDir`.
+        """
+        message = f"Error while renaming dir for {self.topic_partition}"
+        with self._lock, self._maybe_handle_io_exception(lambda: f"{message} in log dir {self.dir.parent}"):
+            self._maybe_flush_metadata_file()
+            if not self._local_log.rename_dir(name):
+                return
+            self.producer_state_manager.update_parent_dir(self.dir)
+            if should_reinitialize:
+                self.leader_epoch_cache = create_leader_epoch_cache(
+                    self.dir,
+                    self.topic_partition,
+                    self.log_dir_failure_channel,
+                    self.leader_epoch_cache,
+                    self.scheduler,
+                )
+                self._initialize_partition_metadata()
+            else:
+                self.leader_epoch_cache.clear()
+                self.partition_metadata_file = None
+
+    def delete(self) -> None:
+        """Delete the directory with all that is in it, at once. Raises KafkaStorageException.
+
+        Kafka: `UnifiedLog.delete`.
+        """
+        message = f"Error while deleting log for {self.topic_partition}"
+        with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"), self._lock:
+            self._local_log.check_if_memory_mapped_buffer_closed()
+            self.producer_expire_check.cancel()
+            self.leader_epoch_cache.clear()
+            deleted_segments = self._local_log.delete_all_segments()
+            self._delete_producer_snapshots(deleted_segments, async_delete=False)
+            self._local_log.delete_empty_dir()
+
+    def _maybe_handle_io_exception(self, message: Callable[[], str]) -> maybe_handle_io_exception:
+        return maybe_handle_io_exception(self.log_dir_failure_channel, self.parent_dir, message)
+
+    def __str__(self) -> str:
+        topic_id = "" if self.topic_id is None else f", topicId={self.topic_id}"
+        return (
+            f"Log(dir={self.dir}{topic_id}, topic={self.topic_partition.topic}, "
+            f"partition={self.topic_partition.partition}, highWatermark={self.high_watermark}, "
+            f"lastStableOffset={self.last_stable_offset}, logStartOffset={self.log_start_offset}, "
+            f"logEndOffset={self.log_end_offset})"
+        )
+
+
+def create_leader_epoch_cache(
+    directory: Path,
+    topic_partition: TopicPartition,
+    log_dir_failure_channel: LogDirFailureChannel,
+    current_cache: LeaderEpochFileCache | None,
+    scheduler,
+) -> LeaderEpochFileCache:
+    """The epochs of the file in `directory`, or those of `current_cache` with that file. Raises KafkaStorageException.
+
+    Kafka: `UnifiedLog.createLeaderEpochCache`.
+    """
+    checkpoint_file = LeaderEpochCheckpointFile(
+        LeaderEpochCheckpointFile.new_file(directory), log_dir_failure_channel
+    )
+    if current_cache is not None:
+        return current_cache.with_checkpoint(checkpoint_file)
+    return LeaderEpochFileCache(topic_partition, checkpoint_file, scheduler)

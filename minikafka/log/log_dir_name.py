@@ -1,0 +1,71 @@
+"""Names of partition directories: `topic-partition`, and what is appended while one is deleted or moved."""
+
+import re
+import uuid
+from pathlib import Path
+
+from minikafka.common.errors import KafkaException, NumberFormatException
+from minikafka.common.java_numbers import parse_int
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX
+
+_MAX_NAME_LENGTH = 255
+_SUFFIXES = (DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
+_WITH_UNIQUE_ID = re.compile(r"(\S+)-(\S+)\.(\S+)(-delete|-future|-stray)", re.ASCII)
+
+
+def log_dir_name(topic_partition: TopicPartition) -> str:
+    """`topic-partition`. Kafka: `LocalLog.logDirName`."""
+    return f"{topic_partition.topic}-{topic_partition.partition}"
+
+
+def log_delete_dir_name(topic_partition: TopicPartition) -> str:
+    """`topic-partition.<unique id>-delete`, the topic cut so that the name has at most 255 characters.
+
+    Kafka: `LocalLog.logDeleteDirName`.
+    """
+    return _dir_name_with_suffix_capped_length(topic_partition, DELETE_DIR_SUFFIX)
+
+
+def log_stray_dir_name(topic_partition: TopicPartition) -> str:
+    """`topic-partition.<unique id>-stray`, at most 255 characters. Kafka: `LocalLog.logStrayDirName`."""
+    return _dir_name_with_suffix_capped_length(topic_partition, STRAY_DIR_SUFFIX)
+
+
+def log_future_dir_name(topic_partition: TopicPartition) -> str:
+    """`topic-partition.<unique id>-future`. Kafka: `LocalLog.logFutureDirName`."""
+    return f"{log_dir_name(topic_partition)}.{uuid.uuid4().hex}{FUTURE_DIR_SUFFIX}"
+
+
+def parse_topic_partition_name(directory: Path) -> TopicPartition:
+    """The topic and partition that a partition directory's name tells.
+
+    Raises KafkaException when it is no such name. Kafka: `LocalLog.parseTopicPartitionName`.
+    """
+    name = directory.name
+    if "-" not in name:
+        raise _not_a_partition(directory)
+    if name.endswith(_SUFFIXES):
+        if not _WITH_UNIQUE_ID.fullmatch(name):
+            raise _not_a_partition(directory)
+        name = name.rpartition(".")[0]
+    topic, _, partition = name.rpartition("-")
+    if not topic or not partition:
+        raise _not_a_partition(directory)
+    try:
+        return TopicPartition(topic, parse_int(partition))
+    except NumberFormatException:
+        raise _not_a_partition(directory) from None
+
+
+def _dir_name_with_suffix_capped_length(topic_partition: TopicPartition, suffix: str) -> str:
+    full_suffix = f"-{topic_partition.partition}.{uuid.uuid4().hex}{suffix}"
+    return topic_partition.topic[: _MAX_NAME_LENGTH - len(full_suffix)] + full_suffix
+
+
+def _not_a_partition(directory: Path) -> KafkaException:
+    return KafkaException(
+        f"Found directory {directory.resolve()}, '{directory.name}' is not in the form of topic-partition or "
+        "topic-partition.uniqueId-delete (if marked for deletion).\n"
+        "Kafka's log directories (and children) should only contain Kafka topic data."
+    )

@@ -1,0 +1,35 @@
+"""The one place where a failing disk becomes Kafka's exception."""
+
+from collections.abc import Callable
+
+from minikafka.common.errors import KafkaStorageException
+from minikafka.log.log_dir_failure_channel import LogDirFailureChannel
+
+
+class maybe_handle_io_exception:
+    """`with maybe_handle_io_exception(channel, log_dir, message): …` takes `log_dir` offline on an OSError inside.
+
+    The error is reported to the channel once and leaves the block as KafkaStorageException with the text of
+    `message()`, which is only called then. In a directory that is offline already the block is not entered.
+
+    Kafka: `LocalLog.maybeHandleIOException`.
+    """
+
+    __slots__ = ("_channel", "_log_dir", "_message")
+
+    def __init__(self, channel: LogDirFailureChannel, log_dir: str, message: Callable[[], str]):
+        self._channel = channel
+        self._log_dir = log_dir
+        self._message = message
+
+    def __enter__(self) -> None:
+        if self._channel.has_offline_log_dir(self._log_dir):
+            raise KafkaStorageException(
+                f"The log dir {self._log_dir} is already offline due to a previous IO exception."
+            )
+
+    def __exit__(self, exception_type, exception, traceback) -> None:
+        if isinstance(exception, OSError):
+            message = self._message()
+            self._channel.maybe_add_offline_log_dir(self._log_dir, message, exception)
+            raise KafkaStorageException(message) from exception

@@ -1,0 +1,191 @@
+"""Files of segments taken away, split and replaced so that a crash at any moment leaves a log that can be loaded.
+
+A segment's files change their names in two ways:
+
+- *Deleting*: `N.log` → `N.log.deleted` (its indexes too), removed for good after `file.delete.delay.ms`, so that reads
+  that are under way can end.
+- *Replacing* (compaction, splitting): new segments are written as `N.log.cleaned`, then renamed `N.log.swap` from the
+  highest offset down, then the old ones are renamed `.deleted`, then the `.swap` suffix is taken off. As long as a
+  `.cleaned` file is there nothing has been replaced and the loader drops the new files; once all of them are `.swap`
+  the loader ends the work.
+
+Nothing here turns an OSError into KafkaStorageException: callers do, or the log is only being loaded.
+
+Kafka: the static methods of `LocalLog`.
+"""
+
+import logging
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from minikafka.common.errors import IllegalArgumentException, IllegalStateException
+from minikafka.common.file_ops import flush_dir
+from minikafka.common.scheduler import KafkaScheduler, ManualScheduler
+from minikafka.common.time import SystemTime
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.log_config import LogConfig
+from minikafka.log.log_dir_failure_channel import LogDirFailureChannel
+from minikafka.log.log_file_utils import CLEANED_FILE_SUFFIX, DELETED_FILE_SUFFIX, SWAP_FILE_SUFFIX, is_log_file
+from minikafka.log.log_segment import LogSegment
+from minikafka.log.log_segments import LogSegments
+from minikafka.log.maybe_handle_io_exception import maybe_handle_io_exception
+
+logger = logging.getLogger(__name__)
+
+
+class SegmentOwner(Protocol):
+    """What is needed to know of the log whose segments are changed: `LocalLog` is one, and `LogLoader` while it loads."""
+
+    dir: Path
+    topic_partition: TopicPartition
+    config: LogConfig
+    scheduler: KafkaScheduler | ManualScheduler
+    log_dir_failure_channel: LogDirFailureChannel
+    log_ident: str
+
+
+class SplitSegmentResult(NamedTuple):
+    """Segments that are gone and those that took their place. Kafka: `LocalLog.SplitSegmentResult`."""
+
+    deleted_segments: list[LogSegment]
+    new_segments: list[LogSegment]
+
+
+def delete_segment_files(owner: SegmentOwner, segments: Collection[LogSegment], async_delete: bool) -> None:
+    """Rename the files of `segments` to `.deleted` now and delete them: later if `async_delete`, else at once.
+
+    Raises OSError when a file cannot be renamed and is still there. Kafka: `LocalLog.deleteSegmentFiles`.
+    """
+    for segment in segments:
+        if not segment.has_suffix(DELETED_FILE_SUFFIX):
+            segment.change_file_suffixes("", DELETED_FILE_SUFFIX)
+    parent_dir = str(owner.dir.parent)
+
+    def delete_segments():
+        logger.info("%sDeleting segment files %s", owner.log_ident, ", ".join(map(str, segments)))
+        with maybe_handle_io_exception(
+            owner.log_dir_failure_channel,
+            parent_dir,
+            lambda: f"Error while deleting segments for {owner.topic_partition} in dir {parent_dir}",
+        ):
+            for segment in segments:
+                segment.delete_if_exists()
+
+    if async_delete:
+        owner.scheduler.schedule_once("delete-file", delete_segments, owner.config.file_delete_delay_ms)
+    else:
+        delete_segments()
+
+
+def create_new_cleaned_segment(directory: Path, config: LogConfig, base_offset: int) -> LogSegment:
+    """An empty segment whose files end in `.cleaned`; older ones of that name are deleted.
+
+    Kafka: `LocalLog.createNewCleanedSegment`.
+    """
+    LogSegment.delete_files_if_exist(directory, base_offset, CLEANED_FILE_SUFFIX)
+    return LogSegment.open(
+        directory,
+        base_offset,
+        config,
+        SystemTime(),
+        file_already_exists=False,
+        init_file_size=config.init_file_size,
+        preallocate=config.preallocate,
+        file_suffix=CLEANED_FILE_SUFFIX,
+    )
+
+
+def split_overflowed_segment(
+    owner: SegmentOwner, existing_segments: LogSegments, segment: LogSegment
+) -> SplitSegmentResult:
+    """Replace `segment`, whose offsets overflow, by segments that hold the same batches without overflow.
+
+    Raises IllegalArgumentException when it does not overflow, IllegalStateException when batches get lost (one that
+    begins below the segment's base offset fits no new segment either). Kafka: `LocalLog.splitOverflowedSegment`.
+    """
+    source = segment.log
+    if not is_log_file(source.file):
+        raise IllegalArgumentException(f"requirement failed: Cannot split file {source.file.absolute()}")
+    if not segment.has_overflow():
+        raise IllegalArgumentException(
+            "requirement failed: Split operation is only permitted for segments with overflow, and the problem path "
+            f"is {source.file.absolute()}"
+        )
+    logger.info("%sSplitting overflowed segment %s", owner.log_ident, segment)
+    new_segments: list[LogSegment] = []
+    try:
+        # 1. Copy the batches into new segments, beginning another one where offsets would overflow again.
+        position = 0
+        while position < source.size_in_bytes:
+            first_batch = next(iter(source.batches_from(position)))
+            new_segment = create_new_cleaned_segment(owner.dir, owner.config, first_batch.base_offset)
+            new_segments.append(new_segment)
+            bytes_appended = new_segment.append_from_file(source, position)
+            if bytes_appended == 0:
+                raise IllegalStateException(f"Failed to append records from position {position} in {segment}")
+            position += bytes_appended
+
+        # 2. Make them complete: indexes trimmed, on the device, as old as the segment they come from.
+        for new_segment in new_segments:
+            new_segment.on_become_inactive_segment()
+            new_segment.flush()
+            new_segment.set_last_modified(segment.last_modified)
+        total_size = sum(new_segment.log.size_in_bytes for new_segment in new_segments)
+        if total_size != source.size_in_bytes:
+            raise IllegalStateException(
+                f"Inconsistent segment sizes after split before: {source.size_in_bytes} after: {total_size}"
+            )
+
+        # 3. Put them in the place of the old one.
+        logger.info("%sReplacing overflowed segment %s with split segments %s", owner.log_ident, segment, new_segments)
+        deleted_segments = replace_segments(owner, existing_segments, new_segments, [segment])
+        return SplitSegmentResult(deleted_segments, new_segments)
+    except Exception:
+        for new_segment in new_segments:
+            new_segment.close()
+            new_segment.delete_if_exists()
+        raise
+
+
+def replace_segments(
+    owner: SegmentOwner,
+    existing_segments: LogSegments,
+    new_segments: Collection[LogSegment],
+    old_segments: Collection[LogSegment],
+) -> list[LogSegment]:
+    """Put `new_segments` (their files are `.cleaned`) in the place of `old_segments`, safe against a crash.
+
+    Returns the old segments whose base offset none of the new ones has. Kafka: `LocalLog.replaceSegments`.
+    """
+    new_segments = sorted(new_segments, key=_base_offset)
+    # Retention may have removed some of the old ones since the caller looked: their files are on their way out.
+    old_segments = sorted((s for s in old_segments if existing_segments.contains(s.base_offset)), key=_base_offset)
+
+    # 1. From the highest offset down, so that one `.cleaned` file left is the lowest: it undoes all.
+    for segment in reversed(new_segments):
+        segment.change_file_suffixes(CLEANED_FILE_SUFFIX, SWAP_FILE_SUFFIX)
+        existing_segments.add(segment)
+
+    # 2. The old segments go.
+    new_base_offsets = {segment.base_offset for segment in new_segments}
+    deleted_not_replaced = []
+    for segment in old_segments:
+        if segment.base_offset != new_segments[0].base_offset:
+            existing_segments.remove(segment.base_offset)
+        delete_segment_files(owner, [segment], async_delete=True)
+        if segment.base_offset not in new_base_offsets:
+            deleted_not_replaced.append(segment)
+
+    # 3. The new ones get their final names.
+    for segment in new_segments:
+        segment.change_file_suffixes(SWAP_FILE_SUFFIX, "")
+
+    # 4. The names reach the device.
+    flush_dir(owner.dir)
+    return deleted_not_replaced
+
+
+def _base_offset(segment: LogSegment) -> int:
+    return segment.base_offset
+
