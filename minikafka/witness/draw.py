@@ -8,7 +8,7 @@ import random
 from dataclasses import dataclass, field
 
 from minikafka.witness import operations as ops
-from minikafka.witness.batch import CODECS, Batch
+from minikafka.witness.batch import Batch
 from minikafka.witness.offsets import At
 from minikafka.witness.operations import ISOLATIONS, Operation
 from minikafka.witness.workload import START_MS, Workload
@@ -118,7 +118,7 @@ class Drawer:
         if self.random.random() < self.refused:
             return self._refused_append()
         batches = tuple(self._batch() for _ in range(self._batches_in_append()))
-        if self.transactions and self.random.random() < 0.3 and (marker := self._marker()):
+        if self._producers and self.transactions and self.random.random() < 0.3 and (marker := self._marker()):
             if self.follower:
                 return ops.AppendAsFollower((*batches[1:], marker), self._epoch)
             return ops.AppendAsLeader((marker,), self._epoch, "coordinator", self.random.choice([0, 0, 0, 1, 2, -1]))

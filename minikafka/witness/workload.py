@@ -52,7 +52,7 @@ class Workload:
             try:
                 word, _, rest = line.partition(" ")
                 if word in ("config", "start") or (word == "isr" and not operations):
-                    if word in header and word != "config":
+                    if {"start": "start_ms"}.get(word, word) in header and word != "config":
                         raise ValueError(f"{word} is there twice")
                     if operations:
                         raise ValueError(f"{word} stands before the operations")
