@@ -82,7 +82,8 @@ class AbstractIndex:
     def resize(self, new_size: int) -> bool:
         """Give file and mapping `new_size` bytes, rounded down to whole entries; False if they have them already.
 
-        Raises IllegalArgumentException, with the file cut already, when the entries do not fit any more.
+        Raises IllegalArgumentException, with the file cut already and the index closed, when the entries do not fit any
+        more: so a log does not open after `segment.index.bytes` was made smaller than the active segment's index.
         Kafka: `AbstractIndex.resize`.
         """
         rounded_new_size = self._round_down(new_size)
@@ -98,6 +99,7 @@ class AbstractIndex:
             os.close(fd)
         self.max_entries = rounded_new_size // self.ENTRY_SIZE
         if self.size_in_bytes > rounded_new_size:
+            self.close_handler()
             raise IllegalArgumentException(f"newPosition > limit: ({self.size_in_bytes} > {rounded_new_size})")
         return True
 

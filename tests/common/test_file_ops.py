@@ -1,0 +1,153 @@
+"""The seam through which everything on disk is changed."""
+
+import errno
+import os
+import random
+
+import pytest
+
+from minikafka.common import file_ops
+from minikafka.common.errors import IllegalArgumentException, NumberFormatException
+from minikafka.common.java_numbers import parse_double, parse_int, parse_long
+from minikafka.common.uuid import ONE_UUID, ZERO_UUID, random_uuid, uuid_from_string
+from minikafka.witness.kafka_jvm import kafka_errors
+
+
+@pytest.fixture
+def seen():
+    """What the observer was told, as (operation, file name)."""
+    effects = []
+    with file_ops.observe(lambda operation, path: effects.append((operation, path.name))):
+        yield effects
+    assert {operation for operation, _ in effects} <= set(file_ops.KINDS)
+
+
+def test_each_effect_is_seen_once_after_it_took_place(tmp_path, seen):
+    file = tmp_path / "a"
+    fd = file_ops.open_file(file)
+    file_ops.preallocate(fd, 10)
+    assert file_ops.write(fd, b"abc", 2) == 3
+    file_ops.truncate(fd, 4)
+    file_ops.fsync(fd)
+    os.close(fd)
+    os.close(file_ops.open_file(file, create=False))
+    assert file.read_bytes() == b"\0\0ab"
+    assert not file_ops.create_file_if_missing(file)
+    file_ops.rename(file, tmp_path / "b")
+    file_ops.atomic_move_with_fallback(tmp_path / "b", tmp_path / "c")
+    assert file_ops.delete_if_exists(tmp_path / "c") and not file_ops.delete_if_exists(tmp_path / "c")
+    file_ops.create_directories(tmp_path / "d" / "e")
+    file_ops.create_directories(tmp_path / "d" / "e")
+    assert file_ops.create_file_if_missing(tmp_path / "d" / "f")
+    file_ops.delete_directory(tmp_path / "d")
+    assert list(tmp_path.iterdir()) == []
+    assert seen == [
+        ("create", "a"),
+        ("preallocate", "a"),
+        ("write", "a"),
+        ("truncate", "a"),
+        ("fsync", "a"),
+        ("rename", "b"),
+        ("rename", "c"),
+        ("flush_dir", tmp_path.name),
+        ("delete", "c"),
+        ("create_directory", "d"),
+        ("create_directory", "e"),
+        ("create", "f"),
+        ("delete", "e"),
+        ("delete", "f"),
+        ("delete", "d"),
+    ] or sorted(seen[-3:]) == [("delete", "d"), ("delete", "e"), ("delete", "f")]
+
+
+def test_an_open_file_is_named_by_its_present_name(tmp_path, seen):
+    fd = file_ops.open_file(tmp_path / "a")
+    os.rename(tmp_path / "a", tmp_path / "b")
+    file_ops.write(fd, b"x", 0)
+    os.close(fd)
+    assert seen[-1] == ("write", "b")
+
+
+def test_an_observer_can_stop_the_world_and_is_gone_afterwards(tmp_path):
+    class Crash(BaseException):
+        pass
+
+    def crash(operation, path):
+        raise Crash
+
+    with pytest.raises(Crash), file_ops.observe(crash):
+        file_ops.replace_file(tmp_path / "a", b"x")
+    assert [p.name for p in tmp_path.iterdir()] == ["a.tmp"]
+    file_ops.replace_file(tmp_path / "a", b"y")
+    assert (tmp_path / "a").read_bytes() == b"y"
+
+
+def test_a_write_goes_on_until_all_is_written(tmp_path, monkeypatch):
+    real = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda fd, data, position: real(fd, bytes(data)[:3], position))
+    fd = file_ops.open_file(tmp_path / "a")
+    for data in (b"0123456789", memoryview(bytearray(b"abcdefg")), bytearray(b"hijk")):
+        size = os.fstat(fd).st_size
+        assert file_ops.write(fd, data, size) == len(data)
+    os.close(fd)
+    assert (tmp_path / "a").read_bytes() == b"0123456789abcdefghijk"
+
+
+def test_a_move_between_file_systems_copies(tmp_path, monkeypatch):
+    def replace(source, target):
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    (tmp_path / "a").write_bytes(b"x")
+    monkeypatch.setattr(os, "replace", replace)
+    file_ops.atomic_move_with_fallback(tmp_path / "a", tmp_path / "b")
+    assert (tmp_path / "b").read_bytes() == b"x" and not (tmp_path / "a").exists()
+
+
+def test_what_is_missing(tmp_path):
+    missing = tmp_path / "missing"
+    for call in (
+        lambda: file_ops.open_file(missing, create=False),
+        lambda: file_ops.open_file(missing / "a"),
+        lambda: file_ops.rename(missing, tmp_path / "b"),
+        lambda: file_ops.atomic_move_with_fallback(missing, tmp_path / "b"),
+        lambda: file_ops.flush_dir(missing),
+    ):
+        with pytest.raises(FileNotFoundError):
+            call()
+    file_ops.flush_dir_if_exists(missing)
+    file_ops.flush_file_if_exists(missing)
+    file_ops.delete_directory(missing)
+
+
+NUMBERS = ["0", "-0", "+5", "-5", "", " 1", "1 ", "1_0", "٣", "2147483647", "2147483648", "-2147483648", "--1", "0x1", "1e3"]
+NUMBERS += ["9223372036854775807", "-9223372036854775808", "9223372036854775808", "+", "-", "1.0", "1" * 5000, "²"]
+DOUBLES = ["1", " 1 ", "1.5e3", ".5", "5.", "1f", "1D", "NaN", "-Infinity", "inf", "nan", "1_0", "1e", "", " ", "1e999", "٣"]
+
+
+def test_numbers_are_read_as_java_reads_them(kafka):
+    def outcome(call, text):
+        try:
+            with kafka_errors():
+                return call(text)
+        except NumberFormatException:
+            return "refused"
+
+    for text in NUMBERS:
+        assert outcome(parse_int, text) == outcome(kafka.jvm.Integer.parseInt, text), text
+        assert outcome(parse_long, text) == outcome(kafka.jvm.Long.parseLong, text), text
+    for text in DOUBLES:
+        assert str(outcome(parse_double, text)) == str(outcome(kafka.jvm.Double.parseDouble, text)), text
+
+
+def test_uuids(kafka):
+    java = kafka.jvm.org.apache.kafka.common.Uuid
+    rng = random.Random(1)
+    for text in [ZERO_UUID, ONE_UUID, *(random_uuid() for _ in range(20))]:
+        assert uuid_from_string(text) == java.fromString(text).toString() == text
+        other = text[:-1] + rng.choice("ABCDEFG_-")
+        assert uuid_from_string(other) == java.fromString(other).toString()
+    for text in ("", "A", "A" * 23, "A" * 25, "A" * 21, "A" * 21 + "+"):
+        with pytest.raises(IllegalArgumentException):
+            uuid_from_string(text)
+        with pytest.raises(IllegalArgumentException), kafka_errors():
+            java.fromString(text)
