@@ -47,6 +47,10 @@ class IOException(OSError):
     """A file could not be read, or holds something malformed. Kafka: `java.io.IOException`."""
 
 
+class ClosedChannelException(IOException):
+    """The file is closed. Kafka: `java.nio.channels.ClosedChannelException`."""
+
+
 # org.apache.kafka.common
 
 

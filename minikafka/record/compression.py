@@ -1,0 +1,129 @@
+"""Codecs, in the framings in which Kafka stores them."""
+
+import enum
+import importlib
+from dataclasses import dataclass
+from typing import ClassVar
+
+from minikafka.common.errors import BufferUnderflowException, IllegalArgumentException, IOException, KafkaException
+
+
+class CompressionType(enum.Enum):
+    """A codec: its number in the attributes, its name in configs. Kafka: `CompressionType`."""
+
+    NONE = (0, "none")
+    GZIP = (1, "gzip")
+    SNAPPY = (2, "snappy")
+    LZ4 = (3, "lz4")
+    ZSTD = (4, "zstd")
+
+    def __init__(self, type_id: int, type_name: str):
+        self.id = type_id
+        self.type_name = type_name
+
+    @staticmethod
+    def for_id(type_id: int) -> "CompressionType":
+        """The codec with that number; IllegalArgumentException otherwise. Kafka: `CompressionType.forId`."""
+        if not 0 <= type_id < len(_BY_ID):
+            raise IllegalArgumentException(f"Unknown compression type id: {type_id}")
+        return _BY_ID[type_id]
+
+    @staticmethod
+    def for_name(name: str) -> "CompressionType":
+        """The codec with that name; IllegalArgumentException otherwise. Kafka: `CompressionType.forName`."""
+        for compression_type in _BY_ID:
+            if compression_type.type_name == name:
+                return compression_type
+        raise IllegalArgumentException(f"Unknown compression name: {name}")
+
+    def __str__(self) -> str:
+        return self.type_name
+
+
+_BY_ID = tuple(CompressionType)
+
+
+# Smallest, largest and default level of the codecs that have levels; gzip's default lies outside its range.
+_LEVELS = {CompressionType.GZIP: (1, 9, -1), CompressionType.LZ4: (1, 17, 9), CompressionType.ZSTD: (-131072, 22, 3)}
+
+
+@dataclass(frozen=True, slots=True)
+class Compression:
+    """A codec and its level; None is the codec's default. Kafka: `Compression`, `GzipCompression` …
+
+    Raises IllegalArgumentException for a level that the codec does not have.
+    """
+
+    type: CompressionType
+    level: int | None = None
+
+    NONE: ClassVar["Compression"]
+
+    def __post_init__(self):
+        if self.level is None or self.type not in _LEVELS:
+            return
+        smallest, largest, default = _LEVELS[self.type]
+        if not smallest <= self.level <= largest and self.level != default:
+            raise IllegalArgumentException(f"{self.type} doesn't support given compression level: {self.level}")
+
+    @staticmethod
+    def of(compression: "Compression | CompressionType | str") -> "Compression":
+        """The codec of that type or name with its default level. Kafka: `Compression.of`."""
+        if isinstance(compression, Compression):
+            return compression
+        if isinstance(compression, str):
+            compression = CompressionType.for_name(compression)
+        return Compression(compression)
+
+    def compress(self, data, magic: int) -> bytes:
+        """`data` as the stream that Kafka writes into a batch of that magic. Kafka: `Compression.wrapForOutput`."""
+        if self.type is CompressionType.NONE:
+            return bytes(data)
+        level = self.level if self.level is not None or self.type not in _LEVELS else _LEVELS[self.type][2]
+        return _codec(self.type).compress(data, level, magic)
+
+
+Compression.NONE = Compression(CompressionType.NONE)
+
+
+def default_level(compression_type: CompressionType) -> int:
+    """The level used when none is given; gzip, lz4 and zstd only. Kafka: `CompressionType.defaultLevel`."""
+    return _LEVELS[compression_type][2]
+
+
+def min_level(compression_type: CompressionType) -> int:
+    """The smallest level; gzip, lz4 and zstd only. Kafka: `CompressionType.minLevel`."""
+    return _LEVELS[compression_type][0]
+
+
+def max_level(compression_type: CompressionType) -> int:
+    """The largest level; gzip, lz4 and zstd only. Kafka: `CompressionType.maxLevel`."""
+    return _LEVELS[compression_type][1]
+
+
+def decompress(compression_type: CompressionType, data, magic: int) -> tuple[bytes, Exception | None]:
+    """The bytes of the stream `data`, and the exception that a reader meets after them (None for a sound stream).
+
+    A stream that cannot even be opened raises KafkaException. Memory stays proportional to what `data` really holds:
+    sizes that a damaged stream merely declares are not believed. Kafka: `Compression.wrapForInput`.
+    """
+    if compression_type is CompressionType.NONE:
+        return bytes(data), None
+    out = bytearray()
+    try:
+        chunks = _codec(compression_type).open_stream(data, magic)
+    except IOException as error:
+        raise KafkaException(str(error)) from error
+    try:
+        for chunk in chunks:
+            out += chunk
+    except IOException as error:
+        return out, KafkaException(f"Failed to decompress record stream: {error}")
+    except BufferUnderflowException as error:
+        return out, error
+    return out, None
+
+
+def _codec(compression_type: CompressionType):
+    """The codec's module, imported when it is first needed, as Kafka loads its classes."""
+    return importlib.import_module(f"minikafka.record.{compression_type}_compression")

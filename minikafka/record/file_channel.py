@@ -1,0 +1,80 @@
+"""An open file that is read and written at given positions."""
+
+import os
+
+from minikafka.common import file_ops
+from minikafka.common.errors import ClosedChannelException
+
+
+class FileChannel:
+    """A file descriptor that knows when it is closed, shared by a `FileRecords` and its slices.
+
+    Every method but `close` raises ClosedChannelException when it is closed. Kafka: `java.nio.channels.FileChannel`.
+    """
+
+    __slots__ = ("_fd",)
+
+    def __init__(self, fd: int):
+        self._fd = fd
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        if self._fd < 0:
+            raise ClosedChannelException("the file is closed")
+        return self._fd
+
+    @property
+    def is_open(self) -> bool:
+        """Kafka: `FileChannel.isOpen`."""
+        return self._fd >= 0
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file, preallocated ones included. Kafka: `FileChannel.size`."""
+        return os.fstat(self.fileno()).st_size
+
+    def read(self, position: int, size: int) -> bytes:
+        """The bytes from `position` on, at most `size`; fewer at the end of the file. Kafka: `Utils.readFully`."""
+        data = os.pread(self.fileno(), size, position)
+        while 0 < len(data) < size:
+            more = os.pread(self.fileno(), size - len(data), position + len(data))
+            if not more:
+                break
+            data += more
+        return data
+
+    def read_into(self, buffer, position: int) -> int:
+        """Fill `buffer` (writable) from `position` on; returns how many bytes the file had. Kafka: `Utils.readFully`."""
+        view = memoryview(buffer)
+        done = 0
+        while done < len(view):
+            count = os.preadv(self.fileno(), [view[done:]], position + done)
+            if count == 0:
+                break
+            done += count
+        return done
+
+    def write(self, data, position: int) -> int:
+        """Write all of `data` at `position`; returns its size. Kafka: `FileChannel.write`."""
+        return file_ops.write(self.fileno(), data, position)
+
+    def truncate(self, size: int) -> None:
+        """Cut the file to `size` bytes. Kafka: `FileChannel.truncate`."""
+        file_ops.truncate(self.fileno(), size)
+
+    def force(self) -> None:
+        """Force the file down to the device. Kafka: `FileChannel.force`."""
+        file_ops.fsync(self.fileno())
+
+    def transfer_to(self, destination, position: int, count: int) -> int:
+        """Let the system copy bytes to a socket or file; returns how many. Kafka: `FileChannel.transferTo`."""
+        return os.sendfile(destination.fileno(), self.fileno(), position, count)
+
+    def close(self) -> None:
+        """Close the file; a second time does nothing."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __del__(self):
+        self.close()

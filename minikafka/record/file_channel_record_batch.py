@@ -1,0 +1,301 @@
+"""Batches of a log file, of which no more is read than is asked for."""
+
+import struct
+from collections.abc import Iterator
+
+from minikafka.common.errors import CorruptRecordException, KafkaException
+from minikafka.record.compression import CompressionType
+from minikafka.record.legacy_record import RECORD_OVERHEAD_V0, header_size
+from minikafka.record.legacy_record_batch import LegacyRecordBatch
+from minikafka.record.record import Record
+from minikafka.record.record_batch import (
+    HEADER_SIZE_UP_TO_MAGIC,
+    LOG_OVERHEAD,
+    MAGIC_VALUE_V2,
+    RECORD_BATCH_OVERHEAD,
+    RecordBatch,
+)
+from minikafka.record.record_columns import RecordColumns
+from minikafka.record.timestamp_type import TimestampType
+
+_UP_TO_MAGIC = struct.Struct(">qiib")
+
+
+def file_batches(file_records, start: int, end: int) -> Iterator["FileChannelRecordBatch"]:
+    """The batches between bytes `start` and `end` (exclusive) of the file; an incomplete one ends the iteration.
+
+    Raises CorruptRecordException at a size below 14 or when the file ends before `end`, KafkaException when it cannot
+    be read. Kafka: `FileLogInputStream.nextBatch`, `RecordBatchIterator`.
+    """
+    position = start
+    channel = file_records.channel
+    while position < end - HEADER_SIZE_UP_TO_MAGIC:
+        # The first bytes tell size and magic; the rest of a header comes along at no cost.
+        try:
+            head = channel.read(position, RECORD_BATCH_OVERHEAD)
+        except OSError as error:
+            raise KafkaException(f"Failed to read the batch at position {position} of {file_records}: {error}") from error
+        if len(head) < HEADER_SIZE_UP_TO_MAGIC:
+            raise CorruptRecordException(
+                f"Unexpected EOF while attempting to read the next batch at position {position} of {file_records}"
+            )
+        offset, size, _, magic = _UP_TO_MAGIC.unpack_from(head)
+        if size < RECORD_OVERHEAD_V0:
+            raise CorruptRecordException(
+                f"Found record size {size} smaller than minimum record overhead ({RECORD_OVERHEAD_V0}) "
+                f"in file {file_records.file}."
+            )
+        if position > end - LOG_OVERHEAD - size:
+            return
+        kind = DefaultFileChannelRecordBatch if magic >= MAGIC_VALUE_V2 else LegacyFileChannelRecordBatch
+        yield kind(offset, magic, file_records, position, size, head)
+        position += LOG_OVERHEAD + size
+
+
+class FileChannelRecordBatch:
+    """A batch in a file: offset, magic, position and size are known, the header and the whole are read when needed.
+
+    What is read is kept. Reading raises KafkaException when the file ends before the batch does or cannot be read.
+
+    Kafka: `FileLogInputStream.FileChannelRecordBatch`.
+    """
+
+    __slots__ = ("_offset", "magic", "file_records", "position", "size_in_bytes", "_head", "_header", "_full")
+
+    def __init__(self, offset: int, magic: int, file_records, position: int, batch_size: int, head: bytes):
+        """`position` is that of the batch in the file, `batch_size` the bytes after the size field."""
+        self._offset = offset
+        self.magic = magic
+        self.file_records = file_records
+        self.position = position
+        self.size_in_bytes = LOG_OVERHEAD + batch_size
+        self._head = head
+        self._header = None
+        self._full = None
+
+    def load_full_batch(self) -> RecordBatch | LegacyRecordBatch:
+        """The batch in memory, writable. Kafka: `FileChannelRecordBatch.loadFullBatch`."""
+        if self._full is None:
+            self._full = self._to_memory_record_batch(self._read(self.size_in_bytes, "full record batch"))
+        return self._full
+
+    def load_batch_header(self) -> RecordBatch | LegacyRecordBatch:
+        """The batch, of which perhaps only the header is in memory. Kafka: `FileChannelRecordBatch.loadBatchHeader`."""
+        if self._full is not None:
+            return self._full
+        if self._header is None:
+            size = self._header_size()
+            head = self._head[:size] if len(self._head) >= size else self._read(size, "record batch header")
+            self._header = self._to_memory_record_batch(head)
+        return self._header
+
+    def _read(self, size: int, description: str) -> bytearray:
+        data = bytearray(size)
+        try:
+            count = self.file_records.channel.read_into(data, self.position)
+        except OSError as error:
+            raise KafkaException(
+                f"Failed to load record batch at position {self.position} from {self.file_records}"
+            ) from error
+        if count < size:
+            raise KafkaException(
+                f"Failed to read `{description}` at position {self.position} from {self.file_records}. "
+                f"Expected to read {size} bytes, but reached end of file after reading {count} bytes."
+            )
+        return data
+
+    @property
+    def next_offset(self) -> int:
+        """Kafka: `RecordBatch.nextOffset`."""
+        return self.last_offset + 1
+
+    @property
+    def compression_type(self) -> CompressionType:
+        """Kafka: `RecordBatch.compressionType`."""
+        return self.load_batch_header().compression_type
+
+    @property
+    def is_compressed(self) -> bool:
+        """Kafka: `RecordBatch.isCompressed`."""
+        return self.load_batch_header().is_compressed
+
+    @property
+    def timestamp_type(self) -> TimestampType:
+        """Kafka: `RecordBatch.timestampType`."""
+        return self.load_batch_header().timestamp_type
+
+    @property
+    def checksum(self) -> int:
+        """Kafka: `RecordBatch.checksum`."""
+        return self.load_batch_header().checksum
+
+    @property
+    def max_timestamp(self) -> int:
+        """Kafka: `RecordBatch.maxTimestamp`."""
+        return self.load_batch_header().max_timestamp
+
+    @property
+    def buffer(self) -> memoryview:
+        """The bytes of the batch."""
+        return self.load_full_batch().buffer
+
+    def is_valid(self) -> bool:
+        """Kafka: `RecordBatch.isValid`."""
+        return self.load_full_batch().is_valid()
+
+    def ensure_valid(self) -> None:
+        """Kafka: `RecordBatch.ensureValid`."""
+        self.load_full_batch().ensure_valid()
+
+    def __iter__(self) -> Iterator[Record]:
+        """Kafka: `RecordBatch.iterator`."""
+        return iter(self.load_full_batch())
+
+    def streaming_iterator(self) -> Iterator[Record]:
+        """Kafka: `RecordBatch.streamingIterator`."""
+        return self.load_full_batch().streaming_iterator()
+
+    def columns(self) -> RecordColumns:
+        """All records as columns. Kafka: `RecordBatch.iterator`."""
+        return self.load_full_batch().columns()
+
+    def write_to(self, buffer: bytearray) -> None:
+        """Append the batch to `buffer`. Kafka: `RecordBatch.writeTo`."""
+        buffer += self._read(self.size_in_bytes, "full record batch")
+
+    def __repr__(self) -> str:
+        return (
+            f"FileChannelRecordBatch(magic: {self.magic}, offset: {self._offset}, "
+            f"size: {self.size_in_bytes - LOG_OVERHEAD})"
+        )
+
+
+class DefaultFileChannelRecordBatch(FileChannelRecordBatch):
+    """A batch of magic 2 in a file. Kafka: `DefaultRecordBatch.DefaultFileChannelRecordBatch`."""
+
+    __slots__ = ()
+
+    def _to_memory_record_batch(self, data) -> RecordBatch:
+        return RecordBatch(data)
+
+    def _header_size(self) -> int:
+        return RECORD_BATCH_OVERHEAD
+
+    @property
+    def base_offset(self) -> int:
+        """Kafka: `RecordBatch.baseOffset`."""
+        return self._offset
+
+    @property
+    def last_offset(self) -> int:
+        """Kafka: `RecordBatch.lastOffset`."""
+        return self.load_batch_header().last_offset
+
+    @property
+    def partition_leader_epoch(self) -> int:
+        """Kafka: `RecordBatch.partitionLeaderEpoch`."""
+        return self.load_batch_header().partition_leader_epoch
+
+    @property
+    def attributes(self) -> int:
+        """Kafka: `DefaultRecordBatch.attributes`."""
+        return self.load_batch_header().attributes
+
+    @property
+    def base_timestamp(self) -> int:
+        """Kafka: `DefaultRecordBatch.baseTimestamp`."""
+        return self.load_batch_header().base_timestamp
+
+    @property
+    def producer_id(self) -> int:
+        """Kafka: `RecordBatch.producerId`."""
+        return self.load_batch_header().producer_id
+
+    @property
+    def has_producer_id(self) -> bool:
+        """Kafka: `RecordBatch.hasProducerId`."""
+        return self.load_batch_header().has_producer_id
+
+    @property
+    def producer_epoch(self) -> int:
+        """Kafka: `RecordBatch.producerEpoch`."""
+        return self.load_batch_header().producer_epoch
+
+    @property
+    def base_sequence(self) -> int:
+        """Kafka: `RecordBatch.baseSequence`."""
+        return self.load_batch_header().base_sequence
+
+    @property
+    def last_sequence(self) -> int:
+        """Kafka: `RecordBatch.lastSequence`."""
+        return self.load_batch_header().last_sequence
+
+    @property
+    def count(self) -> int:
+        """Kafka: `DefaultRecordBatch.count`."""
+        return self.load_batch_header().count
+
+    @property
+    def count_or_none(self) -> int | None:
+        """Kafka: `RecordBatch.countOrNull`."""
+        return self.load_batch_header().count_or_none
+
+    @property
+    def is_transactional(self) -> bool:
+        """Kafka: `RecordBatch.isTransactional`."""
+        return self.load_batch_header().is_transactional
+
+    @property
+    def is_control_batch(self) -> bool:
+        """Kafka: `RecordBatch.isControlBatch`."""
+        return self.load_batch_header().is_control_batch
+
+    @property
+    def has_delete_horizon(self) -> bool:
+        """Kafka: `DefaultRecordBatch.hasDeleteHorizonMs`."""
+        return self.load_batch_header().has_delete_horizon
+
+    @property
+    def delete_horizon_ms(self) -> int | None:
+        """Kafka: `RecordBatch.deleteHorizonMs`."""
+        return self.load_batch_header().delete_horizon_ms
+
+
+class LegacyFileChannelRecordBatch(FileChannelRecordBatch):
+    """A batch of magic 0 or 1 in a file. Kafka: `AbstractLegacyRecordBatch.LegacyFileChannelRecordBatch`."""
+
+    __slots__ = ()
+
+    producer_id = -1
+    producer_epoch = -1
+    base_sequence = -1
+    last_sequence = -1
+    partition_leader_epoch = -1
+    has_producer_id = False
+    is_transactional = False
+    is_control_batch = False
+    has_delete_horizon = False
+    delete_horizon_ms = None
+    count_or_none = None
+
+    def _to_memory_record_batch(self, data) -> LegacyRecordBatch:
+        return LegacyRecordBatch(data)
+
+    def _header_size(self) -> int:
+        return LOG_OVERHEAD + header_size(self.magic)
+
+    @property
+    def base_offset(self) -> int:
+        """Offset of the first message; the whole batch is read for it. Kafka: `RecordBatch.baseOffset`."""
+        return self.load_full_batch().base_offset
+
+    @property
+    def last_offset(self) -> int:
+        """Kafka: `RecordBatch.lastOffset`."""
+        return self._offset
+
+    @property
+    def attributes(self) -> int:
+        """Kafka: `LegacyRecord.attributes`."""
+        return self.load_batch_header().attributes

@@ -1,0 +1,256 @@
+"""The one kernel: it walks the records of a magic-2 batch, checks each as Kafka does, and writes them as columns.
+
+It is plain Python over integers and flat buffers, and numba compiles the very same functions (`compiled_kernel`), so
+nothing here may use what only one of the two knows: no exceptions, no objects, no integers beyond 64 bits. Errors are
+returned as a status; `record_columns` turns them into Kafka's exceptions.
+
+A record is: varint size of the body; body = attributes (int8), varlong timestamp delta, varint offset delta, varint key
+size (-1: null) and key, varint value size and value, varint number of headers, and for each header a key and a value in
+the same form, where the key must not be null.
+
+Kafka: `DefaultRecord.readFrom`, `readPartiallyFrom`; `DefaultRecordBatch.RecordIterator.next`.
+"""
+
+# How the records lie in the data; the same damage is told differently by each of Kafka's three readers.
+BUFFER = 0  # an uncompressed batch: record bodies are read from the batch itself
+STREAM = 1  # a decompressed stream: each record's body is cut out first
+PARTIAL = 2  # a decompressed stream whose keys and values are skipped: the declared body size is not looked at
+
+# What the walk found.
+OK = 0
+SIZE_MISSING = 1  # the data end within the size of a record
+SIZE_TOO_LONG = 2  # the size of a record has more than 5 bytes
+SIZE_NEGATIVE = 3
+BODY_BEYOND_END = 4  # details: declared size, bytes that remain
+MALFORMED = 5  # a field ends beyond the data, or its varint is too long
+DATA_END = 6  # PARTIAL only: a field ends beyond the data
+HEADER_COUNT_NEGATIVE = 7  # detail: the count
+HEADER_COUNT_TOO_LARGE = 8  # detail: the count
+HEADER_KEY_NEGATIVE = 9  # detail: the size
+BODY_SIZE_WRONG = 10  # details: declared size, bytes read
+BYTES_REMAIN = 11  # all records are read and bytes are left over
+
+# Where the results stand in `out`; the columns follow, each `capacity` long.
+STATUS = 0
+DETAIL = 1
+DETAIL_2 = 2
+CONSECUTIVE = 3  # 1 when the offset deltas are 0, 1, 2, …
+FIRST_NULL_KEY = 4  # index of the first record without a key, -1 when there is none
+MIN_TIMESTAMP = 5
+MAX_TIMESTAMP = 6
+INDEX_OF_MAX_TIMESTAMP = 7  # of the first record that has it
+SUMMARY_SIZE = 8
+COLUMNS = 10  # offset, timestamp, key start/end, value start/end, headers start/count, record start/end
+
+SMALLEST_RECORD = 7  # bytes: a size and the six fields of a record without key, value and headers
+
+_MAX_LONG = 9223372036854775807
+_MIN_LONG = -9223372036854775807 - 1
+_HALF_LONG = 4611686018427387904
+
+# Instead of a position, a read returns one of these.
+_UNDERFLOW = -1
+_TOO_LONG = -2
+
+
+def read_varint(data, position, end):
+    """The 32-bit zig-zag varint at `position` and the position after it, or a negative number in its place."""
+    raw = 0
+    for shift in range(0, 35, 7):
+        if position >= end:
+            return 0, _UNDERFLOW
+        byte = data[position] & 0xFF
+        position += 1
+        if byte < 0x80:
+            # Java keeps 32 bits: of a fifth byte only the low four count.
+            raw |= (byte & 0x0F if shift == 28 else byte) << shift
+            return (raw >> 1) ^ -(raw & 1), position
+        raw |= (byte & 0x7F) << shift
+    return 0, _TOO_LONG
+
+
+def read_varlong(data, position, end):
+    """The 64-bit zig-zag varint at `position` and the position after it, or a negative number in its place."""
+    if position >= end:
+        return 0, _UNDERFLOW
+    byte = data[position] & 0xFF
+    position += 1
+    sign = byte & 1
+    half = (byte & 0x7F) >> 1  # the number without its sign bit fits 63 bits
+    shift = 6
+    while byte >= 0x80:
+        if position >= end:
+            return 0, _UNDERFLOW
+        byte = data[position] & 0xFF
+        position += 1
+        half |= (byte & (1 if shift == 62 else 0x7F)) << shift
+        if shift == 62 and byte >= 0x80:
+            return 0, _TOO_LONG
+        shift += 7
+    return half ^ -sign, position
+
+
+def wrapping_add(a, b):
+    """a + b as 64-bit integers add in Java: beyond the largest comes the smallest."""
+    if b > 0 and a > _MAX_LONG - b:
+        return _MIN_LONG + (a - (_MAX_LONG - b) - 1)
+    if b < 0 and a < _MIN_LONG - b:
+        return _MAX_LONG - ((_MIN_LONG - b) - a - 1)
+    return a + b
+
+
+def skip_headers(data, position, end, count):
+    """The position after `count` headers, or (a negative status, the offending size)."""
+    for _ in range(count):
+        size, position = read_varint(data, position, end)
+        if position < 0:
+            return position, 0
+        if size < 0:
+            return -HEADER_KEY_NEGATIVE, size
+        if size > end - position:
+            return _UNDERFLOW, 0
+        position += size
+        size, position = read_varint(data, position, end)
+        if position < 0:
+            return position, 0
+        if size > 0:
+            if size > end - position:
+                return _UNDERFLOW, 0
+            position += size
+    return position, 0
+
+
+def decode(data, position, end, count, base_offset, base_timestamp, append_time, has_append_time, mode, out, capacity):
+    """Walk `count` records from `position` on and return how many are sound; out[STATUS] tells what ended the walk.
+
+    `data` holds bytes 0 … 255 and nothing outside position … end is looked at. Every record gets `append_time` as its
+    timestamp when `has_append_time` is 1. The summary goes to the first places of `out`; when `capacity` > 0, which
+    then must be at least the number of records that fit, the columns follow it.
+    """
+    consecutive = 1
+    first_null_key = -1
+    min_timestamp = _MAX_LONG
+    max_timestamp = _MIN_LONG
+    index_of_max = -1
+    status = OK
+    detail = 0
+    detail_2 = 0
+    base_is_small = -_HALF_LONG < base_timestamp < _HALF_LONG
+    index = 0
+    while index < count:
+        record_start = position
+
+        # The size, and the end of what the body's fields may use.
+        size, position = read_varint(data, position, end)
+        if position < 0:
+            status = SIZE_MISSING if position == _UNDERFLOW else SIZE_TOO_LONG
+            break
+        limit = end
+        if mode != PARTIAL:
+            if size > end - position:
+                status, detail, detail_2 = BODY_BEYOND_END, size, end - position
+                break
+            if mode == STREAM:
+                if size < 0:
+                    status = SIZE_NEGATIVE
+                    break
+                limit = position + size
+        body_start = position
+
+        # Attributes (not used), timestamp and offset.
+        delta, position = read_varlong(data, position + 1, limit)
+        if position < 0:
+            status = DATA_END if mode == PARTIAL and position == _UNDERFLOW else MALFORMED
+            break
+        if has_append_time:
+            timestamp = append_time
+        elif base_is_small and -_HALF_LONG < delta < _HALF_LONG:
+            timestamp = base_timestamp + delta
+        else:
+            timestamp = wrapping_add(base_timestamp, delta)
+        offset_delta, position = read_varint(data, position, limit)
+        if position < 0:
+            status = DATA_END if mode == PARTIAL and position == _UNDERFLOW else MALFORMED
+            break
+
+        # Key and value: -1 as their end stands for null.
+        key_size, position = read_varint(data, position, limit)
+        if position < 0 or key_size > limit - position:
+            status = DATA_END if mode == PARTIAL and position != _TOO_LONG else MALFORMED
+            break
+        key_start = position
+        key_end = -1
+        if key_size >= 0:
+            position += key_size
+            key_end = position
+        value_size, position = read_varint(data, position, limit)
+        if position < 0 or value_size > limit - position:
+            status = DATA_END if mode == PARTIAL and position != _TOO_LONG else MALFORMED
+            break
+        value_start = position
+        value_end = -1
+        if value_size >= 0:
+            position += value_size
+            value_end = position
+
+        # Headers.
+        header_count, position = read_varint(data, position, limit)
+        if position < 0:
+            status = DATA_END if mode == PARTIAL and position == _UNDERFLOW else MALFORMED
+            break
+        headers_start = position
+        if header_count != 0:
+            if header_count < 0:
+                status, detail = HEADER_COUNT_NEGATIVE, header_count
+                break
+            if mode != PARTIAL and header_count > limit - position:
+                status, detail = HEADER_COUNT_TOO_LARGE, header_count
+                break
+            position, detail = skip_headers(data, position, limit, header_count)
+            if position < 0:
+                if position == -HEADER_KEY_NEGATIVE:
+                    status = HEADER_KEY_NEGATIVE
+                else:
+                    status = DATA_END if mode == PARTIAL and position == _UNDERFLOW else MALFORMED
+                break
+
+        # The body must be used up, and by the last record the data too.
+        if mode != PARTIAL and position - body_start != size:
+            status, detail, detail_2 = BODY_SIZE_WRONG, size, position - body_start
+            break
+        if index == count - 1 and position != end:
+            status = BYTES_REMAIN
+            break
+
+        if offset_delta != index:
+            consecutive = 0
+        if key_end < 0 and first_null_key < 0:
+            first_null_key = index
+        if timestamp < min_timestamp:
+            min_timestamp = timestamp
+        if timestamp > max_timestamp:
+            max_timestamp = timestamp
+            index_of_max = index
+        if capacity > 0:
+            at = SUMMARY_SIZE + index
+            out[at] = wrapping_add(base_offset, offset_delta)
+            out[at + capacity] = timestamp
+            out[at + 2 * capacity] = key_start
+            out[at + 3 * capacity] = key_end
+            out[at + 4 * capacity] = value_start
+            out[at + 5 * capacity] = value_end
+            out[at + 6 * capacity] = headers_start
+            out[at + 7 * capacity] = header_count
+            out[at + 8 * capacity] = record_start
+            out[at + 9 * capacity] = position
+        index += 1
+
+    out[STATUS] = status
+    out[DETAIL] = detail
+    out[DETAIL_2] = detail_2
+    out[CONSECUTIVE] = consecutive
+    out[FIRST_NULL_KEY] = first_null_key
+    out[MIN_TIMESTAMP] = min_timestamp
+    out[MAX_TIMESTAMP] = max_timestamp
+    out[INDEX_OF_MAX_TIMESTAMP] = index_of_max
+    return index

@@ -1,0 +1,334 @@
+"""Batches of the old formats, magic 0 and 1: one message, or a compressed message that wraps others."""
+
+import struct
+from array import array
+from collections.abc import Iterator
+
+from minikafka.common.errors import (
+    CorruptRecordException,
+    InvalidRecordException,
+    UnsupportedOperationException,
+)
+from minikafka.record import kernel
+from minikafka.record.compression import CompressionType, decompress
+from minikafka.record.legacy_record import (
+    ATTRIBUTES_OFFSET,
+    RECORD_OVERHEAD_V0,
+    TIMESTAMP_OFFSET,
+    LegacyRecord,
+    compute_attributes,
+)
+from minikafka.record.record_columns import RecordColumns
+from minikafka.record.timestamp_type import TimestampType
+
+_LOG_OVERHEAD = 12
+_OFFSET_AND_SIZE = struct.Struct(">qi")
+_LONG = struct.Struct(">q")
+_UNSIGNED_INT = struct.Struct(">I")
+
+
+class BasicLegacyRecordBatch:
+    """A message with its offset, which is a batch and a record at once, as in Kafka.
+
+    - Every message that is not compressed counts as a batch of one.
+    - A compressed message has no key; its value holds messages, which must not be compressed again. Its offset is that
+      of the last of them. Inner offsets are absolute in magic 0; in magic 1 they count from the first.
+    - There are no producer ids, transactions, leader epochs, headers or control batches.
+
+    Kafka: `AbstractLegacyRecordBatch`, `BasicLegacyRecordBatch`.
+    """
+
+    __slots__ = ("_offset", "outer_record")
+
+    producer_id = -1
+    producer_epoch = -1
+    base_sequence = -1
+    last_sequence = -1
+    sequence = -1
+    partition_leader_epoch = -1
+    has_producer_id = False
+    is_transactional = False
+    is_control_batch = False
+    has_delete_horizon = False
+    delete_horizon_ms = None
+    count_or_none = None
+    headers = ()
+
+    def __init__(self, offset: int, record: LegacyRecord):
+        self._offset = offset
+        self.outer_record = record
+
+    # As a record
+
+    @property
+    def offset(self) -> int:
+        """Of a wrapper, the offset of its last message. Kafka: `Record.offset`."""
+        return self._offset
+
+    @property
+    def timestamp(self) -> int:
+        """In ms; -1 for magic 0. Kafka: `Record.timestamp`."""
+        return self.outer_record.timestamp
+
+    @property
+    def key(self) -> bytes | None:
+        """Kafka: `Record.key`."""
+        return self.outer_record.key
+
+    @property
+    def value(self) -> bytes | None:
+        """Kafka: `Record.value`."""
+        return self.outer_record.value
+
+    @property
+    def key_size(self) -> int:
+        """Kafka: `Record.keySize`."""
+        return self.outer_record.key_size
+
+    @property
+    def value_size(self) -> int:
+        """Kafka: `Record.valueSize`."""
+        return self.outer_record.value_size
+
+    @property
+    def has_key(self) -> bool:
+        """Kafka: `Record.hasKey`."""
+        return self.outer_record.key_size >= 0
+
+    @property
+    def has_value(self) -> bool:
+        """Kafka: `Record.hasValue`."""
+        return self.outer_record.value_size >= 0
+
+    def has_magic(self, magic: int) -> bool:
+        """Kafka: `Record.hasMagic`."""
+        return magic == self.outer_record.magic
+
+    # As a batch
+
+    @property
+    def magic(self) -> int:
+        """0 or 1. Kafka: `RecordBatch.magic`."""
+        return self.outer_record.magic
+
+    @property
+    def base_offset(self) -> int:
+        """Offset of the first message; a wrapper is decompressed for it. Kafka: `RecordBatch.baseOffset`."""
+        return next(iter(self)).offset
+
+    @property
+    def last_offset(self) -> int:
+        """Kafka: `RecordBatch.lastOffset`."""
+        return self.offset
+
+    @property
+    def next_offset(self) -> int:
+        """Kafka: `RecordBatch.nextOffset`."""
+        return self.offset + 1
+
+    @property
+    def size_in_bytes(self) -> int:
+        """Bytes of offset, size and message. Kafka: `RecordBatch.sizeInBytes`."""
+        return _LOG_OVERHEAD + self.outer_record.size_in_bytes
+
+    @property
+    def checksum(self) -> int:
+        """The CRC-32 as stored. Kafka: `RecordBatch.checksum`."""
+        return self.outer_record.checksum
+
+    @property
+    def attributes(self) -> int:
+        """The attribute byte. Kafka: `LegacyRecord.attributes`."""
+        return self.outer_record.attributes
+
+    @property
+    def max_timestamp(self) -> int:
+        """The message's timestamp in ms. Kafka: `RecordBatch.maxTimestamp`."""
+        return self.outer_record.timestamp
+
+    @property
+    def timestamp_type(self) -> TimestampType:
+        """Kafka: `RecordBatch.timestampType`."""
+        return self.outer_record.timestamp_type
+
+    @property
+    def compression_type(self) -> CompressionType:
+        """Kafka: `RecordBatch.compressionType`."""
+        return self.outer_record.compression_type
+
+    @property
+    def is_compressed(self) -> bool:
+        """Kafka: `RecordBatch.isCompressed`."""
+        return self.outer_record.compression_type is not CompressionType.NONE
+
+    def is_valid(self) -> bool:
+        """Kafka: `RecordBatch.isValid`."""
+        return self.outer_record.is_valid()
+
+    def ensure_valid(self) -> None:
+        """Raises CorruptRecordException. Kafka: `RecordBatch.ensureValid`."""
+        self.outer_record.ensure_valid()
+
+    def __iter__(self) -> Iterator["BasicLegacyRecordBatch"]:
+        """The messages with their absolute offsets: itself, or those it wraps.
+
+        Raises InvalidRecordException for a wrapper without messages or value, with zstd, or whose offset does not fit;
+        CorruptRecordException for an inner size below 14; KafkaException for a damaged stream.
+        Kafka: `AbstractLegacyRecordBatch.iterator`, `DeepRecordsIterator`.
+        """
+        if not self.is_compressed:
+            return iter((self,))
+        _, entries = self._inner_entries()
+        return self._absolute(entries)
+
+    def streaming_iterator(self) -> Iterator["BasicLegacyRecordBatch"]:
+        """As iteration. Kafka: `RecordBatch.streamingIterator`."""
+        return iter(self)
+
+    def columns(self) -> RecordColumns:
+        """All messages as columns; raises what iteration raises, also what it raises late."""
+        data, entries = self._inner_entries() if self.is_compressed else (self.outer_record.buffer, [(0, self)])
+        starts = [start for start, _ in entries]
+        records = list(self._absolute(entries)) if self.is_compressed else [self]
+        rows = [_row(start, record) for start, record in zip(starts, records, strict=True)]
+        out = array("q", bytes(8 * kernel.SUMMARY_SIZE))
+        for column in zip(*rows, strict=True):
+            out.extend(column)
+        return RecordColumns(data, len(rows), -1, None, memoryview(out), len(rows))
+
+    def _inner_entries(self) -> tuple[bytes, list]:
+        """The decompressed value and its messages as (position of the message in it, message with relative offset)."""
+        record = self.outer_record
+        magic = record.magic
+        if magic not in (0, 1):
+            raise InvalidRecordException(f"Invalid wrapper magic found in legacy deep record iterator {magic}")
+        if record.compression_type is CompressionType.ZSTD:
+            raise InvalidRecordException(f"Invalid wrapper compressionType found in legacy deep record iterator {magic}")
+        start, end = record.value_range
+        if end < 0:
+            raise InvalidRecordException(f"Found invalid compressed record set with null value (magic = {magic})")
+        data, pending_error = decompress(record.compression_type, record.buffer[start:end], magic)
+        entries = _read_entries(data, record)
+        # A broken stream shows where its data end; an entry cut short there is not seen.
+        if pending_error is not None:
+            raise pending_error
+        if not entries:
+            raise InvalidRecordException("Found invalid compressed record set with no inner records")
+        return data, entries
+
+    def _absolute(self, entries) -> Iterator["BasicLegacyRecordBatch"]:
+        base_offset = self._absolute_base_offset(entries) if self.magic == 1 else None
+        return _with_absolute_offsets(entries, base_offset)
+
+    def _absolute_base_offset(self, entries) -> int:
+        # Some versions of librdkafka left the wrapper's offset at 0.
+        if self.offset == 0:
+            return 0
+        last_inner_offset = entries[-1][1].offset
+        if self.offset < last_inner_offset:
+            raise InvalidRecordException(
+                "Found invalid wrapper offset in compressed v1 message set, "
+                f"wrapper offset '{self.offset}' is less than the last inner message "
+                f"offset '{last_inner_offset}' and it is not zero."
+            )
+        return self.offset - last_inner_offset
+
+    def __repr__(self) -> str:
+        return f"LegacyRecordBatch(offset={self.offset}, {self.outer_record})"
+
+
+class LegacyRecordBatch(BasicLegacyRecordBatch):
+    """A view on offset, size and message, whose offset and timestamp can be set in place.
+
+    Kafka: `ByteBufferLegacyRecordBatch`.
+    """
+
+    __slots__ = ("buffer",)
+
+    def __init__(self, buffer):
+        self.buffer = memoryview(buffer)
+        self.outer_record = LegacyRecord(self.buffer[_LOG_OVERHEAD:])
+
+    @property
+    def offset(self) -> int:
+        return _LONG.unpack_from(self.buffer, 0)[0]
+
+    def set_last_offset(self, offset: int) -> None:
+        """Kafka: `MutableRecordBatch.setLastOffset`."""
+        _LONG.pack_into(self.buffer, 0, offset)
+
+    def set_max_timestamp(self, timestamp_type: TimestampType, timestamp: int) -> None:
+        """Set both (ms), and the CRC if one of them changed; not in magic 0. Kafka: `MutableRecordBatch.setMaxTimestamp`."""
+        record = self.outer_record
+        if record.magic == 0:
+            raise UnsupportedOperationException("Cannot set timestamp for a record with magic = 0")
+        if record.timestamp_type is timestamp_type and record.timestamp == timestamp:
+            return
+        attributes = compute_attributes(record.magic, record.compression_type, timestamp_type)
+        self.buffer[_LOG_OVERHEAD + ATTRIBUTES_OFFSET] = attributes
+        _LONG.pack_into(self.buffer, _LOG_OVERHEAD + TIMESTAMP_OFFSET, timestamp)
+        _UNSIGNED_INT.pack_into(self.buffer, _LOG_OVERHEAD, record.compute_checksum())
+
+    def set_partition_leader_epoch(self, epoch: int) -> None:
+        """Raises UnsupportedOperationException. Kafka: `MutableRecordBatch.setPartitionLeaderEpoch`."""
+        raise UnsupportedOperationException("Magic versions prior to 2 do not support partition leader epoch")
+
+    def write_to(self, buffer: bytearray) -> None:
+        """Append the batch to `buffer`. Kafka: `RecordBatch.writeTo`."""
+        buffer += self.buffer
+
+    def __eq__(self, other) -> bool:
+        return self.buffer == other.buffer if type(other) is LegacyRecordBatch else NotImplemented
+
+    __hash__ = None
+
+
+def _read_entries(data: bytes, wrapper: LegacyRecord) -> list[tuple[int, BasicLegacyRecordBatch]]:
+    """The messages in a wrapper's decompressed value; an incomplete one ends the list. Kafka: `DataLogInputStream`."""
+    entries = []
+    view = memoryview(data)
+    timestamp = wrapper.timestamp
+    position = 0
+    while position + _LOG_OVERHEAD <= len(view):
+        offset, size = _OFFSET_AND_SIZE.unpack_from(view, position)
+        if size < RECORD_OVERHEAD_V0:
+            raise CorruptRecordException(
+                f"Record size is less than the minimum record overhead ({RECORD_OVERHEAD_V0})"
+            )
+        position += _LOG_OVERHEAD
+        if size > len(view) - position:
+            break
+        record = LegacyRecord(view[position : position + size])
+        if record.magic == 1:
+            record = LegacyRecord(record.buffer, timestamp, wrapper.timestamp_type)
+        entries.append((position, BasicLegacyRecordBatch(offset, record)))
+        position += size
+    return entries
+
+
+def _with_absolute_offsets(entries, base_offset: int | None) -> Iterator[BasicLegacyRecordBatch]:
+    for _, entry in entries:
+        if base_offset is not None:
+            entry = BasicLegacyRecordBatch(base_offset + entry.offset, entry.outer_record)
+        if entry.is_compressed:
+            raise InvalidRecordException("Inner messages must not be compressed")
+        yield entry
+
+
+def _row(start: int, entry: BasicLegacyRecordBatch) -> tuple[int, ...]:
+    """One record of `RecordColumns`; `start` is where the message begins in the data."""
+    record = entry.outer_record
+    key_start, key_end = record.key_range
+    value_start, value_end = record.value_range
+    return (
+        entry.offset,
+        record.timestamp,
+        start + key_start,
+        start + key_end if key_end >= 0 else -1,
+        start + value_start,
+        start + value_end if value_end >= 0 else -1,
+        start + record.size_in_bytes,
+        0,
+        start,
+        start + record.size_in_bytes,
+    )

@@ -1,0 +1,230 @@
+"""Record batches in memory."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from minikafka.common.errors import IllegalArgumentException
+from minikafka.record.compression import Compression, CompressionType
+from minikafka.record.control_record import EndTransactionMarker
+from minikafka.record.legacy_record_batch import LegacyRecordBatch
+from minikafka.record.log_input_stream import batches, next_batch_size
+from minikafka.record.memory_records_builder import MemoryRecordsBuilder
+from minikafka.record.record import Record, SimpleRecord
+from minikafka.record.record_batch import (
+    CURRENT_MAGIC_VALUE,
+    HEADER_SIZE_UP_TO_MAGIC,
+    NO_PARTITION_LEADER_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    RecordBatch,
+)
+from minikafka.record.timestamp_type import TimestampType
+
+
+class MemoryRecords:
+    """A sequence of batches in one piece of memory, which may end with an incomplete batch.
+
+    - `buffer` is writable: a broker sets offsets and epochs in place. Read-only bytes (`bytes`, a read-only map) are
+      therefore copied; to read such without a copy there is `log_input_stream.batches`.
+    - Nothing is looked at before it is asked for.
+
+    Kafka: `MemoryRecords`.
+    """
+
+    __slots__ = ("buffer", "_valid_bytes")
+
+    EMPTY: ClassVar["MemoryRecords"]
+
+    def __init__(self, buffer):
+        view = memoryview(buffer)
+        self.buffer = memoryview(bytearray(view)) if view.readonly else view
+        self._valid_bytes = None
+
+    @staticmethod
+    def readable_records(buffer) -> "MemoryRecords":
+        """The batches in `buffer` (bytes-like). Kafka: `MemoryRecords.readableRecords`."""
+        return MemoryRecords(buffer)
+
+    @property
+    def size_in_bytes(self) -> int:
+        """Bytes, those of an incomplete last batch included. Kafka: `MemoryRecords.sizeInBytes`."""
+        return len(self.buffer)
+
+    def valid_bytes(self) -> int:
+        """Bytes of the complete batches; raises as `batches` does. Kafka: `MemoryRecords.validBytes`."""
+        if self._valid_bytes is None:
+            self._valid_bytes = sum(batch.size_in_bytes for batch in self.batches())
+        return self._valid_bytes
+
+    def batches(self) -> Iterator[RecordBatch | LegacyRecordBatch]:
+        """The complete batches. Raises CorruptRecordException at an impossible size or magic.
+
+        Kafka: `MemoryRecords.batches`.
+        """
+        return batches(self.buffer)
+
+    def records(self) -> Iterator[Record]:
+        """The records of all batches; raises what the batches' iteration raises. Kafka: `AbstractRecords.records`."""
+        for batch in self.batches():
+            yield from batch
+
+    def first_batch(self) -> RecordBatch | LegacyRecordBatch | None:
+        """The first batch, None when there is no complete one. Kafka: `AbstractRecords.firstBatch`."""
+        return next(self.batches(), None)
+
+    def last_batch(self) -> RecordBatch | LegacyRecordBatch | None:
+        """The last complete batch, None when there is none. Kafka: `AbstractRecords.lastBatch`."""
+        last = None
+        for last in self.batches():
+            pass
+        return last
+
+    def first_batch_size(self) -> int | None:
+        """The declared size of the first batch, None below 17 bytes. Kafka: `MemoryRecords.firstBatchSize`."""
+        return None if len(self.buffer) < HEADER_SIZE_UP_TO_MAGIC else next_batch_size(self.buffer)
+
+    def has_matching_magic(self, magic: int) -> bool:
+        """True when every batch has that magic. Kafka: `AbstractRecords.hasMatchingMagic`."""
+        return all(batch.magic == magic for batch in self.batches())
+
+    def slice(self, position: int, size: int) -> "MemoryRecords":
+        """A view on at most `size` bytes from byte `position` on. Kafka: `MemoryRecords.slice`.
+
+        Raises IllegalArgumentException for negative arguments or a position beyond the end.
+        """
+        if position < 0:
+            raise IllegalArgumentException(f"Invalid position: {position} in read from {self}")
+        if position > len(self.buffer):
+            raise IllegalArgumentException(f"Slice from position {position} exceeds end position of {self}")
+        if size < 0:
+            raise IllegalArgumentException(f"Invalid size: {size} in read from {self}")
+        return MemoryRecords(self.buffer[position : position + size])
+
+    def write_to(self, destination, position: int, length: int) -> int:
+        """Write `length` bytes from byte `position` on to a binary file or socket-like `destination`.
+
+        Returns how many were written. Kafka: `MemoryRecords.writeTo`.
+        """
+        if position + length > len(self.buffer):
+            raise IllegalArgumentException(
+                "position+length should not be greater than buffer.limit(), "
+                f"position: {position}, length: {length}, buffer.limit(): {len(self.buffer)}"
+            )
+        data = self.buffer[position : position + length]
+        return destination.send(data) if hasattr(destination, "send") else destination.write(data)
+
+    def __eq__(self, other) -> bool:
+        return self.buffer == other.buffer if isinstance(other, MemoryRecords) else NotImplemented
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        return f"MemoryRecords(size={self.size_in_bytes})"
+
+    # Making records
+
+    @staticmethod
+    def with_records(
+        compression: Compression | CompressionType,
+        *records: SimpleRecord,
+        magic: int = CURRENT_MAGIC_VALUE,
+        initial_offset: int = 0,
+        timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+        log_append_time: int = NO_TIMESTAMP,
+        producer_id: int = NO_PRODUCER_ID,
+        producer_epoch: int = NO_PRODUCER_EPOCH,
+        base_sequence: int = NO_SEQUENCE,
+        partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
+        is_transactional: bool = False,
+    ) -> "MemoryRecords":
+        """One batch of `records` with consecutive offsets from `initial_offset` on; EMPTY without records.
+
+        Unlike Kafka's, the log append time (ms) is given and not the clock's. Kafka: `MemoryRecords.withRecords`.
+        """
+        builder = MemoryRecordsBuilder(
+            compression,
+            magic,
+            timestamp_type,
+            initial_offset,
+            log_append_time,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            is_transactional,
+            False,
+            partition_leader_epoch,
+        )
+        for record in records:
+            builder.append(*record)
+        return builder.build() if records else MemoryRecords.EMPTY
+
+    @staticmethod
+    def with_idempotent_records(
+        compression: Compression | CompressionType,
+        producer_id: int,
+        producer_epoch: int,
+        base_sequence: int,
+        *records: SimpleRecord,
+        initial_offset: int = 0,
+        partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
+    ) -> "MemoryRecords":
+        """One batch of an idempotent producer. Kafka: `MemoryRecords.withIdempotentRecords`."""
+        return MemoryRecords.with_records(
+            compression,
+            *records,
+            initial_offset=initial_offset,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
+            partition_leader_epoch=partition_leader_epoch,
+        )
+
+    @staticmethod
+    def with_transactional_records(
+        compression: Compression | CompressionType,
+        producer_id: int,
+        producer_epoch: int,
+        base_sequence: int,
+        *records: SimpleRecord,
+        initial_offset: int = 0,
+        partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
+    ) -> "MemoryRecords":
+        """One batch of a transaction. Kafka: `MemoryRecords.withTransactionalRecords`."""
+        return MemoryRecords.with_records(
+            compression,
+            *records,
+            initial_offset=initial_offset,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
+            partition_leader_epoch=partition_leader_epoch,
+            is_transactional=True,
+        )
+
+    @staticmethod
+    def with_end_transaction_marker(
+        timestamp: int,
+        producer_id: int,
+        producer_epoch: int,
+        marker: EndTransactionMarker,
+        initial_offset: int = 0,
+        partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
+    ) -> "MemoryRecords":
+        """The control batch (78 bytes) that ends a transaction. Kafka: `MemoryRecords.withEndTransactionMarker`."""
+        builder = MemoryRecordsBuilder(
+            Compression.NONE,
+            base_offset=initial_offset,
+            log_append_time=timestamp,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            is_transactional=True,
+            is_control_batch=True,
+            partition_leader_epoch=partition_leader_epoch,
+        )
+        builder.append_end_txn_marker(timestamp, marker)
+        return builder.build()
+
+
+MemoryRecords.EMPTY = MemoryRecords(bytearray())

@@ -1,0 +1,478 @@
+"""A batch of records as it lies in memory and on disk, magic 2."""
+
+import struct
+from collections.abc import Iterator
+
+from crc32c import crc32c
+
+from minikafka.common.errors import (
+    CorruptRecordException,
+    IllegalArgumentException,
+    IndexOutOfBoundsException,
+    InvalidRecordException,
+)
+from minikafka.record import kernel
+from minikafka.record.compression import CompressionType, decompress
+from minikafka.record.record import Record
+from minikafka.record.record_columns import RecordColumns, RecordsSummary, decode_columns, summarize
+from minikafka.record.timestamp_type import TimestampType
+
+MAGIC_VALUE_V0 = 0
+MAGIC_VALUE_V1 = 1
+MAGIC_VALUE_V2 = 2
+CURRENT_MAGIC_VALUE = MAGIC_VALUE_V2
+
+NO_TIMESTAMP = -1
+NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
+NO_SEQUENCE = -1
+NO_PARTITION_LEADER_EPOCH = -1
+
+LOG_OVERHEAD = 12  # bytes of offset and size, which open a batch of any magic
+HEADER_SIZE_UP_TO_MAGIC = 17
+MAGIC_OFFSET = 16
+RECORD_BATCH_OVERHEAD = 61
+
+COMPRESSION_CODEC_MASK = 0x07
+TIMESTAMP_TYPE_MASK = 0x08
+TRANSACTIONAL_FLAG_MASK = 0x10
+CONTROL_FLAG_MASK = 0x20
+DELETE_HORIZON_FLAG_MASK = 0x40
+
+# Every field of the header, in order; the comments number them as `RecordBatch._header` does.
+HEADER = struct.Struct(
+    ">q"  # 0 base offset
+    "i"  # 1 length of what follows
+    "i"  # 2 partition leader epoch
+    "b"  # 3 magic
+    "I"  # 4 CRC
+    "h"  # 5 attributes
+    "i"  # 6 last offset delta
+    "q"  # 7 base timestamp, or delete horizon
+    "q"  # 8 max timestamp
+    "q"  # 9 producer id
+    "h"  # 10 producer epoch
+    "i"  # 11 base sequence
+    "i"  # 12 number of records
+)
+CRC_OFFSET = 17
+ATTRIBUTES_OFFSET = 21
+_MAX_TIMESTAMP_OFFSET = 35
+
+_LONG = struct.Struct(">q")
+_INT = struct.Struct(">i")
+_UNSIGNED_INT = struct.Struct(">I")
+_SHORT = struct.Struct(">h")
+
+_MAX_INT = 2**31 - 1
+
+
+class RecordBatch:
+    """A view on the bytes of one batch: a header of 61 bytes, then the records, compressed as one stream or not.
+
+    - `buffer` holds exactly the batch; what the setters change is seen by everybody who shares the bytes.
+    - Base offset, length and leader epoch lie before the CRC's range: a broker sets them without a new CRC.
+    - Last offset (and last sequence) are those the batch was made with, also when compaction removed records.
+    - With LogAppendTime each record reports the batch's max timestamp; with a delete horizon (attribute bit 6) the base
+      timestamp is that horizon.
+
+    The header is unpacked at once, at the first look, and kept until a setter of *this* object changes it. Simpler than
+    Kafka: no buffer suppliers and no closing of iterators, since a compressed batch is decompressed as a whole.
+
+    Fields beyond the end of a batch that is too short raise IndexOutOfBoundsException; `ensure_valid` tells first.
+
+    Kafka: `DefaultRecordBatch`.
+    """
+
+    __slots__ = ("_buffer", "_header")
+
+    def __init__(self, buffer):
+        """A view on `buffer` (bytes-like), which holds the batch and nothing else."""
+        self._buffer = buffer if type(buffer) is memoryview else memoryview(buffer)
+        self._header = None
+
+    def _load(self):
+        if len(self._buffer) >= RECORD_BATCH_OVERHEAD:
+            self._header = HEADER.unpack_from(self._buffer)
+            return self._header
+        return _ShortHeader(self._buffer)
+
+    @property
+    def buffer(self) -> memoryview:
+        """The bytes of the batch."""
+        return self._buffer
+
+    @property
+    def base_offset(self) -> int:
+        """The first offset, also when that record was compacted away. Kafka: `RecordBatch.baseOffset`."""
+        return (self._header or self._load())[0]
+
+    @property
+    def last_offset(self) -> int:
+        """The last offset, inclusive. Kafka: `RecordBatch.lastOffset`."""
+        header = self._header or self._load()
+        return _to_long(header[0] + header[6])
+
+    @property
+    def next_offset(self) -> int:
+        """The last offset + 1. Kafka: `RecordBatch.nextOffset`."""
+        return _to_long(self.last_offset + 1)
+
+    @property
+    def last_offset_delta(self) -> int:
+        """Last offset - base offset. Kafka: `DefaultRecordBatch.lastOffsetDelta`."""
+        return (self._header or self._load())[6]
+
+    @property
+    def size_in_bytes(self) -> int:
+        """Bytes of the batch as it declares them, header included. Kafka: `RecordBatch.sizeInBytes`."""
+        return LOG_OVERHEAD + (self._header or self._load())[1]
+
+    @property
+    def partition_leader_epoch(self) -> int:
+        """Epoch of the leader that appended the batch, -1 when unknown. Kafka: `RecordBatch.partitionLeaderEpoch`."""
+        return (self._header or self._load())[2]
+
+    @property
+    def magic(self) -> int:
+        """The version of the format: 2. Kafka: `RecordBatch.magic`."""
+        return (self._header or self._load())[3]
+
+    @property
+    def checksum(self) -> int:
+        """The CRC-32C as stored, unsigned. Kafka: `RecordBatch.checksum`."""
+        return (self._header or self._load())[4]
+
+    @property
+    def attributes(self) -> int:
+        """The attribute bits 0 … 7; the high byte is not used. Kafka: `DefaultRecordBatch.attributes`."""
+        return (self._header or self._load())[5] & 0xFF
+
+    @property
+    def base_timestamp(self) -> int:
+        """What timestamp deltas count from, in ms. Kafka: `DefaultRecordBatch.baseTimestamp`."""
+        return (self._header or self._load())[7]
+
+    @property
+    def max_timestamp(self) -> int:
+        """The largest timestamp, or the log append time, in ms; -1: none. Kafka: `RecordBatch.maxTimestamp`."""
+        return (self._header or self._load())[8]
+
+    @property
+    def timestamp_type(self) -> TimestampType:
+        """CREATE_TIME or LOG_APPEND_TIME. Kafka: `RecordBatch.timestampType`."""
+        log_append_time = (self._header or self._load())[5] & TIMESTAMP_TYPE_MASK
+        return TimestampType.LOG_APPEND_TIME if log_append_time else TimestampType.CREATE_TIME
+
+    @property
+    def producer_id(self) -> int:
+        """-1 when the producer is neither idempotent nor transactional. Kafka: `RecordBatch.producerId`."""
+        return (self._header or self._load())[9]
+
+    @property
+    def has_producer_id(self) -> bool:
+        """Kafka: `RecordBatch.hasProducerId`."""
+        return (self._header or self._load())[9] > NO_PRODUCER_ID
+
+    @property
+    def producer_epoch(self) -> int:
+        """-1 without a producer id. Kafka: `RecordBatch.producerEpoch`."""
+        return (self._header or self._load())[10]
+
+    @property
+    def base_sequence(self) -> int:
+        """Sequence number of the first record, -1: none. Kafka: `RecordBatch.baseSequence`."""
+        return (self._header or self._load())[11]
+
+    @property
+    def last_sequence(self) -> int:
+        """Sequence number of the last record, -1: none; 0 follows 2147483647. Kafka: `RecordBatch.lastSequence`."""
+        header = self._header or self._load()
+        if header[11] == NO_SEQUENCE:
+            return NO_SEQUENCE
+        return increment_sequence(header[11], header[6])
+
+    @property
+    def count(self) -> int:
+        """The number of records, as declared. Kafka: `DefaultRecordBatch.count`."""
+        return (self._header or self._load())[12]
+
+    @property
+    def count_or_none(self) -> int | None:
+        """The number of records; None where the format has no such field. Kafka: `RecordBatch.countOrNull`."""
+        return (self._header or self._load())[12]
+
+    @property
+    def is_transactional(self) -> bool:
+        """Kafka: `RecordBatch.isTransactional`."""
+        return (self._header or self._load())[5] & TRANSACTIONAL_FLAG_MASK > 0
+
+    @property
+    def is_control_batch(self) -> bool:
+        """Kafka: `RecordBatch.isControlBatch`."""
+        return (self._header or self._load())[5] & CONTROL_FLAG_MASK > 0
+
+    @property
+    def has_delete_horizon(self) -> bool:
+        """True when the base timestamp is a delete horizon. Kafka: `DefaultRecordBatch.hasDeleteHorizonMs`."""
+        return (self._header or self._load())[5] & DELETE_HORIZON_FLAG_MASK > 0
+
+    @property
+    def delete_horizon_ms(self) -> int | None:
+        """When tombstones and markers of the batch may go, in ms. Kafka: `RecordBatch.deleteHorizonMs`."""
+        return self.base_timestamp if self.has_delete_horizon else None
+
+    @property
+    def compression_type(self) -> CompressionType:
+        """The codec; IllegalArgumentException for an unknown one. Kafka: `RecordBatch.compressionType`."""
+        return CompressionType.for_id((self._header or self._load())[5] & COMPRESSION_CODEC_MASK)
+
+    @property
+    def is_compressed(self) -> bool:
+        """IllegalArgumentException for an unknown codec. Kafka: `RecordBatch.isCompressed`."""
+        codec = (self._header or self._load())[5] & COMPRESSION_CODEC_MASK
+        return codec != 0 and CompressionType.for_id(codec) is not CompressionType.NONE
+
+    # Validity
+
+    def compute_checksum(self) -> int:
+        """The CRC-32C of everything from the attributes on. Kafka: `DefaultRecordBatch.computeChecksum`."""
+        return crc32c(self._buffer[ATTRIBUTES_OFFSET:])
+
+    def is_valid(self) -> bool:
+        """True when the size and the CRC are right. Kafka: `RecordBatch.isValid`."""
+        return self.size_in_bytes >= RECORD_BATCH_OVERHEAD and self.checksum == self.compute_checksum()
+
+    def ensure_valid(self) -> None:
+        """Raise CorruptRecordException unless size and CRC are right. Kafka: `RecordBatch.ensureValid`."""
+        if self.size_in_bytes < RECORD_BATCH_OVERHEAD:
+            raise CorruptRecordException(
+                f"Record batch is corrupt (the size {self.size_in_bytes} "
+                f"is smaller than the minimum allowed overhead {RECORD_BATCH_OVERHEAD})"
+            )
+        computed = self.compute_checksum()
+        if self.checksum != computed:
+            raise CorruptRecordException(
+                f"Record is corrupt (stored crc = {self.checksum}, computed crc = {computed})"
+            )
+
+    # What a broker changes in place
+
+    def set_last_offset(self, offset: int) -> None:
+        """Move the batch so that it ends at `offset`, inclusive. Kafka: `MutableRecordBatch.setLastOffset`."""
+        _LONG.pack_into(self._buffer, 0, _to_long(offset - self.last_offset_delta))
+        self._header = None
+
+    def set_partition_leader_epoch(self, epoch: int) -> None:
+        """Kafka: `MutableRecordBatch.setPartitionLeaderEpoch`."""
+        _INT.pack_into(self._buffer, LOG_OVERHEAD, epoch)
+        self._header = None
+
+    def set_max_timestamp(self, timestamp_type: TimestampType, max_timestamp: int) -> None:
+        """Set both (ms), and the CRC if one of them changed. Kafka: `MutableRecordBatch.setMaxTimestamp`."""
+        if self.timestamp_type is timestamp_type and self.max_timestamp == max_timestamp:
+            return
+        attributes = compute_attributes(
+            self.compression_type,
+            timestamp_type,
+            self.is_transactional,
+            self.is_control_batch,
+            self.has_delete_horizon,
+        )
+        _SHORT.pack_into(self._buffer, ATTRIBUTES_OFFSET, attributes)
+        _LONG.pack_into(self._buffer, _MAX_TIMESTAMP_OFFSET, max_timestamp)
+        _UNSIGNED_INT.pack_into(self._buffer, CRC_OFFSET, self.compute_checksum())
+        self._header = None
+
+    # Records
+
+    def __iter__(self) -> Iterator[Record]:
+        """The records. Of a damaged batch, those before the damage if it is not compressed, then the exception.
+
+        Raises InvalidRecordException for malformed records, a wrong count or bytes left over, KafkaException for a
+        damaged compressed stream, IllegalArgumentException for an unknown codec or a record size of more than 5 bytes.
+        Kafka: `DefaultRecordBatch.iterator`.
+        """
+        if self.count == 0:
+            return iter(())
+        columns = self._decode()
+        if columns.error is not None and self.is_compressed:
+            raise columns.error
+        return columns.records(self.base_offset)
+
+    def streaming_iterator(self) -> Iterator[Record]:
+        """As iteration, but a damaged compressed batch too gives the records before the damage.
+
+        Kafka: `RecordBatch.streamingIterator`.
+        """
+        return self._decode().records(self.base_offset)
+
+    def columns(self) -> RecordColumns:
+        """All records, decoded and checked; raises what iteration raises. Kafka: `DefaultRecordBatch.iterator`."""
+        columns = self._decode()
+        if columns.error is not None:
+            raise columns.error
+        return columns
+
+    def summary(self, skip_key_value: bool = False) -> RecordsSummary:
+        """Check all records and return what a validator asks of them, without an object for each.
+
+        With `skip_key_value` a compressed batch is read as `skipKeyValueIterator` reads it, which does not look at the
+        declared sizes of records. Raises what iteration raises.
+        Kafka: `DefaultRecordBatch.skipKeyValueIterator`, `streamingIterator`.
+        """
+        data, start, mode, pending_error = self._payload(skip_key_value)
+        return summarize(
+            data, start, self._checked_count(), self.base_timestamp, self._append_time(), mode, pending_error
+        )
+
+    def _decode(self) -> RecordColumns:
+        data, start, mode, pending_error = self._payload(False)
+        header = self._header or self._load()
+        return decode_columns(
+            data, start, self._checked_count(), header[0], header[7], self._append_time(), header[11], mode, pending_error
+        )
+
+    def _payload(self, skip_key_value: bool):
+        """The bytes of the records, where they start, how to read them, and the stream's error if it has one."""
+        if not self.is_compressed:
+            return self._buffer, RECORD_BATCH_OVERHEAD, kernel.BUFFER, None
+        if self.count == 0:
+            return b"", 0, kernel.STREAM, None
+        data, pending_error = decompress(self.compression_type, self._buffer[RECORD_BATCH_OVERHEAD:], MAGIC_VALUE_V2)
+        return data, 0, kernel.PARTIAL if skip_key_value else kernel.STREAM, pending_error
+
+    def _checked_count(self) -> int:
+        count = self.count
+        if count < 0:
+            raise InvalidRecordException(f"Found invalid record count {count} in magic v{self.magic} batch")
+        return count
+
+    def _append_time(self) -> int | None:
+        return self.max_timestamp if self.attributes & TIMESTAMP_TYPE_MASK else None
+
+    # The rest
+
+    def write_to(self, buffer: bytearray) -> None:
+        """Append the batch to `buffer`. Kafka: `RecordBatch.writeTo`."""
+        buffer += self._buffer
+
+    def __eq__(self, other) -> bool:
+        return self._buffer == other._buffer if type(other) is RecordBatch else NotImplemented
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        return (
+            f"RecordBatch(magic={self.magic}, offsets=[{self.base_offset}, {self.last_offset}], "
+            f"sequence=[{self.base_sequence}, {self.last_sequence}], partitionLeaderEpoch={self.partition_leader_epoch}, "
+            f"isTransactional={str(self.is_transactional).lower()}, isControlBatch={str(self.is_control_batch).lower()}, "
+            f"compression={self.compression_type}, timestampType={self.timestamp_type}, crc={self.checksum})"
+        )
+
+
+class _ShortHeader:
+    """The fields of a batch too short for a header; those beyond its end raise, as reading them does in Java."""
+
+    _ENDS = (8, 12, 16, 17, 21, 23, 27, 35, 43, 51, 53, 57, 61)
+
+    def __init__(self, buffer: memoryview):
+        self._size = len(buffer)
+        self._fields = HEADER.unpack(bytes(buffer).ljust(RECORD_BATCH_OVERHEAD, b"\0"))
+
+    def __getitem__(self, field: int) -> int:
+        if self._ENDS[field] > self._size:
+            raise IndexOutOfBoundsException(f"a batch of {self._size} bytes ends before byte {self._ENDS[field]}")
+        return self._fields[field]
+
+
+def write_header(
+    buffer,
+    position: int,
+    *,
+    base_offset: int,
+    last_offset_delta: int,
+    size_in_bytes: int,
+    magic: int,
+    compression_type: CompressionType,
+    timestamp_type: TimestampType,
+    base_timestamp: int,
+    max_timestamp: int,
+    producer_id: int,
+    producer_epoch: int,
+    base_sequence: int,
+    is_transactional: bool,
+    is_control_batch: bool,
+    is_delete_horizon_set: bool,
+    partition_leader_epoch: int,
+    num_records: int,
+) -> None:
+    """Write a batch's header, CRC included, at `position`; the records already follow it.
+
+    Raises IllegalArgumentException for a magic below 2 or a negative base timestamp other than -1.
+    Kafka: `DefaultRecordBatch.writeHeader`.
+    """
+    if magic < CURRENT_MAGIC_VALUE:
+        raise IllegalArgumentException(f"Invalid magic value {magic}")
+    if base_timestamp < 0 and base_timestamp != NO_TIMESTAMP:
+        raise IllegalArgumentException(f"Invalid message timestamp {base_timestamp}")
+    attributes = compute_attributes(
+        compression_type, timestamp_type, is_transactional, is_control_batch, is_delete_horizon_set
+    )
+    HEADER.pack_into(
+        buffer, position, base_offset, size_in_bytes - LOG_OVERHEAD, partition_leader_epoch, magic, 0, attributes,
+        last_offset_delta, base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, num_records,
+    )  # fmt: skip
+    with memoryview(buffer) as view:
+        crc = crc32c(view[position + ATTRIBUTES_OFFSET : position + size_in_bytes])
+    _UNSIGNED_INT.pack_into(buffer, position + CRC_OFFSET, crc)
+
+
+def compute_attributes(
+    compression_type: CompressionType,
+    timestamp_type: TimestampType,
+    is_transactional: bool,
+    is_control: bool,
+    is_delete_horizon_set: bool,
+) -> int:
+    """The attribute bits; IllegalArgumentException for NO_TIMESTAMP_TYPE. Kafka: `DefaultRecordBatch.computeAttributes`."""
+    if timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:
+        raise IllegalArgumentException(
+            "Timestamp type must be provided to compute attributes for message format v2 and above"
+        )
+    attributes = compression_type.id
+    if timestamp_type is TimestampType.LOG_APPEND_TIME:
+        attributes |= TIMESTAMP_TYPE_MASK
+    if is_transactional:
+        attributes |= TRANSACTIONAL_FLAG_MASK
+    if is_control:
+        attributes |= CONTROL_FLAG_MASK
+    if is_delete_horizon_set:
+        attributes |= DELETE_HORIZON_FLAG_MASK
+    return attributes
+
+
+def increment_sequence(sequence: int, increment: int) -> int:
+    """`sequence` + `increment`, where 0 follows 2147483647. Kafka: `DefaultRecordBatch.incrementSequence`."""
+    if sequence > _to_int(_MAX_INT - increment):
+        return _to_int(increment - (_MAX_INT - sequence) - 1)
+    return _to_int(sequence + increment)
+
+
+def decrement_sequence(sequence: int, decrement: int) -> int:
+    """`sequence` - `decrement`, where 2147483647 precedes 0. Kafka: `DefaultRecordBatch.decrementSequence`."""
+    if sequence < decrement:
+        return _to_int(_MAX_INT - (decrement - sequence) + 1)
+    return sequence - decrement
+
+
+def _to_int(number: int) -> int:
+    """The low 32 bits, signed, as Java's int keeps them."""
+    return ((number + 2**31) & 0xFFFFFFFF) - 2**31
+
+
+def _to_long(number: int) -> int:
+    """The low 64 bits, signed, as Java's long keeps them."""
+    if -(2**63) <= number < 2**63:
+        return number
+    return ((number + 2**63) & 0xFFFFFFFFFFFFFFFF) - 2**63

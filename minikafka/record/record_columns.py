@@ -1,0 +1,233 @@
+"""A batch's records as columns of integers: offsets, timestamps, and ranges of the bytes they lie in."""
+
+import struct
+import threading
+from array import array
+from collections.abc import Iterator
+
+from minikafka.common.errors import IllegalArgumentException, InvalidRecordException
+from minikafka.common.java_utf8 import decode_utf8
+from minikafka.record import kernel
+from minikafka.record.record import Header, Record
+
+MAX_INT = 2**31 - 1
+
+# Importing numba and loading the cached machine code takes as long as the plain kernel needs for so many records.
+RECORDS_BEFORE_COMPILING = 200_000
+
+_plain_records = 0
+_compiled_decode = None
+_compiling = threading.Lock()
+_numpy = None
+
+
+def use_compiled_kernel() -> bool:
+    """Switch to the compiled kernel now; False where numba cannot be imported (then never again tried)."""
+    global _plain_records, _compiled_decode, _numpy
+    with _compiling:
+        if _compiled_decode is None:
+            _plain_records = -(2**62)
+            try:
+                import numpy
+
+                from minikafka.record import compiled_kernel
+            except ImportError:
+                return False
+            _numpy = numpy
+            _compiled_decode = compiled_kernel.decode
+    return True
+
+
+def kernel_in_use() -> str:
+    """The name of the kernel that the next batch meets: "plain" or "compiled"."""
+    return "plain" if _compiled_decode is None else "compiled"
+
+
+class RecordColumns:
+    """The records of one batch, one integer a record in each column, positions within `data`.
+
+    - `offsets`, `timestamps`: absolute offsets; ms, -1 for none.
+    - `key_start`, `key_end`, `value_start`, `value_end`: end exclusive, -1 as the end of a null key or value.
+    - `headers_start`, `headers_count`: where the first header begins, and how many there are.
+    - `record_start`, `record_end`: the whole record, its size prefix included.
+
+    Columns are `memoryview`s of int64 made by the plain kernel, numpy arrays made by the compiled one; both offer
+    indexing, iteration, `len` and `tolist()`. `data` is the batch itself, or its decompressed records.
+    `error` is the exception that iteration meets after the last of these records, None for a sound batch.
+    """
+
+    __slots__ = (
+        "data", "count", "base_sequence", "error",
+        "offsets", "timestamps", "key_start", "key_end", "value_start", "value_end",
+        "headers_start", "headers_count", "record_start", "record_end",
+    )  # fmt: skip
+
+    def __init__(self, data, count: int, base_sequence: int, error, out, capacity: int):
+        self.data = data
+        self.count = count
+        self.base_sequence = base_sequence
+        self.error = error
+        at = kernel.SUMMARY_SIZE
+        columns = [out[at + c * capacity : at + c * capacity + count] for c in range(kernel.COLUMNS)]
+        self.offsets, self.timestamps, self.key_start, self.key_end, self.value_start, self.value_end = columns[:6]
+        self.headers_start, self.headers_count, self.record_start, self.record_end = columns[6:]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def key(self, index: int) -> bytes | None:
+        """The key of record `index`, None when it is null."""
+        end = self.key_end[index]
+        return None if end < 0 else bytes(self.data[self.key_start[index] : end])
+
+    def value(self, index: int) -> bytes | None:
+        """The value of record `index`, None when it is null."""
+        end = self.value_end[index]
+        return None if end < 0 else bytes(self.data[self.value_start[index] : end])
+
+    def headers(self, index: int) -> tuple[Header, ...]:
+        """The headers of record `index`. Kafka: `DefaultRecord.readHeaders`."""
+        count = int(self.headers_count[index])
+        return _read_headers(self.data, int(self.headers_start[index]), count) if count else ()
+
+    def sequence(self, index: int, base_offset: int) -> int:
+        """The sequence number of record `index`, -1 without a producer id."""
+        return _sequence(self.base_sequence, int(self.offsets[index]) - base_offset)
+
+    def records(self, base_offset: int) -> Iterator[Record]:
+        """The records one by one; raises `error`, if there is one, after the last sound record."""
+        data = self.data
+        columns = (self.offsets, self.timestamps, self.key_start, self.key_end, self.value_start, self.value_end)
+        columns += (self.headers_start, self.headers_count, self.record_start, self.record_end)
+        for offset, timestamp, key, key_end, value, value_end, headers, count, start, end in zip(
+            *(column.tolist() for column in columns), strict=True
+        ):
+            yield Record(
+                offset,
+                timestamp,
+                None if key_end < 0 else bytes(data[key:key_end]),
+                None if value_end < 0 else bytes(data[value:value_end]),
+                _read_headers(data, headers, count) if count else (),
+                -1 if self.base_sequence < 0 else _sequence(self.base_sequence, offset - base_offset),
+                end - start,
+            )
+        if self.error is not None:
+            raise self.error
+
+
+class RecordsSummary:
+    """What the validator asks of a batch's records, found without an object for each. See `RecordBatch.summary`.
+
+    `consecutive`: offset deltas are 0, 1, 2, …; `first_null_key`: index, -1 for none; `min_timestamp`,
+    `max_timestamp` (ms) and `index_of_max_timestamp`, the first record that has it. Without records the index is -1
+    and the timestamps have no meaning.
+    """
+
+    __slots__ = (
+        "count", "consecutive", "first_null_key", "min_timestamp", "max_timestamp", "index_of_max_timestamp",
+    )  # fmt: skip
+
+    def __init__(self, count: int, out):
+        self.count = count
+        _, _, _, consecutive, self.first_null_key, self.min_timestamp, self.max_timestamp, self.index_of_max_timestamp = out
+        self.consecutive = consecutive == 1
+
+
+_SUMMARY = struct.Struct(f"={kernel.SUMMARY_SIZE}q")
+
+
+def decode_columns(data, start, count, base_offset, base_timestamp, append_time, base_sequence, mode, pending_error):
+    """Decode `count` records of `data` from byte `start` on; `append_time` is None for CreateTime.
+
+    `pending_error` is what the decompressor met at the end of `data`, if anything. Never raises for bad bytes:
+    see `RecordColumns.error`.
+    """
+    # A record takes 7 bytes at least, so a false count cannot make us reserve more than the data are worth.
+    capacity = max(1, min(count, (len(data) - start) // kernel.SMALLEST_RECORD + 1))
+    good, out = _run(data, start, count, base_offset, base_timestamp, append_time, mode, capacity)
+    error = _exception(out, mode, pending_error)
+    return RecordColumns(data, good, base_sequence, error, out, capacity)
+
+
+def summarize(data, start, count, base_timestamp, append_time, mode, pending_error) -> RecordsSummary:
+    """Check `count` records as `decode_columns` does, and raise what it finds; returns a `RecordsSummary`."""
+    good, out = _run(data, start, count, 0, base_timestamp, append_time, mode, 0)
+    if out[0] or pending_error is not None:
+        raise _exception(out, mode, pending_error)
+    return RecordsSummary(good, out)
+
+
+def _run(data, start, count, base_offset, base_timestamp, append_time, mode, capacity):
+    """Call the kernel in use. Returns the number of sound records and the kernel's `out`."""
+    global _plain_records
+    has_append_time, append_time = (0, 0) if append_time is None else (1, append_time)
+    if _compiled_decode is None:
+        _plain_records += min(count, (len(data) - start) // kernel.SMALLEST_RECORD)
+        if _plain_records > RECORDS_BEFORE_COMPILING:
+            use_compiled_kernel()
+    size = kernel.SUMMARY_SIZE + kernel.COLUMNS * capacity
+    if _compiled_decode is None:
+        out = [0] * size
+        good = kernel.decode(
+            data, start, len(data), count, base_offset, base_timestamp,
+            append_time, has_append_time, mode, out, capacity,
+        )  # fmt: skip
+        return good, (memoryview(array("q", out)) if capacity else out)
+    out = _numpy.empty(size, dtype=_numpy.int64)
+    good = _compiled_decode(
+        _numpy.frombuffer(data, dtype=_numpy.uint8), start, len(data), count, base_offset, base_timestamp,
+        append_time, has_append_time, mode, out, capacity,
+    )  # fmt: skip
+    return good, (out if capacity else _SUMMARY.unpack(out))
+
+
+def _exception(out, mode: int, pending_error) -> Exception | None:
+    """The exception that Kafka's reader throws for the kernel's status; a broken stream shows where its data end."""
+    status = int(out[kernel.STATUS])
+    if pending_error is not None and status in _STREAM_ENDS:
+        return pending_error
+    if status == kernel.OK:
+        return None
+    if status == kernel.SIZE_TOO_LONG and mode == kernel.BUFFER:
+        return IllegalArgumentException("Varint is too long, the most significant bit in the 5th byte is set")
+    return InvalidRecordException(_MESSAGES[status].format(int(out[kernel.DETAIL]), int(out[kernel.DETAIL_2])))
+
+
+_STREAM_ENDS = {kernel.OK, kernel.SIZE_MISSING, kernel.BODY_BEYOND_END, kernel.DATA_END}
+
+_PREMATURE_EOF = "Incorrect declared batch size, premature EOF reached"
+_MESSAGES = {
+    kernel.SIZE_MISSING: _PREMATURE_EOF,
+    kernel.SIZE_TOO_LONG: _PREMATURE_EOF,
+    kernel.SIZE_NEGATIVE: _PREMATURE_EOF,
+    kernel.BODY_BEYOND_END: "Invalid record size: expected {} bytes in record payload, but only {} bytes remain.",
+    kernel.MALFORMED: "Found invalid record structure",
+    kernel.DATA_END: "Found invalid record structure",
+    kernel.HEADER_COUNT_NEGATIVE: "Found invalid number of record headers {}",
+    kernel.HEADER_COUNT_TOO_LARGE: "Found invalid number of record headers. {} is larger than the remaining size of the buffer",
+    kernel.HEADER_KEY_NEGATIVE: "Invalid negative header key size {}",
+    kernel.BODY_SIZE_WRONG: "Invalid record size: expected to read {} bytes in record payload, but instead read {}",
+    kernel.BYTES_REMAIN: "Incorrect declared batch size, records still remaining in file",
+}
+
+
+def _read_headers(data, position: int, count: int) -> tuple[Header, ...]:
+    end = len(data)
+    headers = []
+    for _ in range(count):
+        size, position = kernel.read_varint(data, position, end)
+        key = decode_utf8(bytes(data[position : position + size]))
+        position += size
+        size, position = kernel.read_varint(data, position, end)
+        value = None if size < 0 else bytes(data[position : position + size])
+        position += max(size, 0)
+        headers.append(Header(key, value))
+    return tuple(headers)
+
+
+def _sequence(base_sequence: int, offset_delta: int) -> int:
+    """Sequence numbers run from 2147483647 on to 0. Kafka: `DefaultRecordBatch.incrementSequence`."""
+    if base_sequence < 0:
+        return -1
+    sequence = base_sequence + offset_delta
+    return sequence - MAX_INT - 1 if sequence > MAX_INT else sequence
