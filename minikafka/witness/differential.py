@@ -1,0 +1,115 @@
+"""The same workload done by minikafka and by Apache Kafka: equal tables of observations, equal bytes on disk.
+
+`python -m minikafka.witness.differential --minutes 10` draws workloads without end and prints what differs, with the line
+that repeats it.
+"""
+
+import argparse
+import itertools
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from minikafka.witness.agreement import Agreement, agree
+from minikafka.witness.directory_diff import DirectoryDiff, directory_diff
+from minikafka.witness.kafka_jvm import KafkaJvm
+from minikafka.witness.kafka_log import kafka_log
+from minikafka.witness.runner import minikafka_log, run
+from minikafka.witness.workload import Workload
+
+PROFILES = {
+    "leader": {},
+    "leader with codecs": {"codecs": ("none", "gzip", "snappy", "lz4", "zstd")},
+    "follower": {"follower": True, "epochs": True},
+    "idempotent producers": {"producers": 3, "epochs": True},
+    "many producers": {"producers": 30},
+    "transactions": {"producers": 3, "transactions": True, "epochs": True},
+    "transactions of a follower": {"producers": 3, "transactions": True, "follower": True, "epochs": True},
+    "killed": {"producers": 3, "transactions": True, "epochs": True, "unclean": True, "weights": {"reopen": 8}},
+    "killed follower": {"producers": 3, "transactions": True, "follower": True, "epochs": True, "unclean": True},
+}
+"""Kinds of workloads, each with the knobs of `minikafka.witness.draw.Drawer` that draw it."""
+
+PARTITION = "topic-0"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came of one workload: `tables` compares the observations, `files` the two directories after it."""
+
+    workload: Workload
+    tables: Agreement
+    files: DirectoryDiff
+
+    @property
+    def same(self) -> bool:
+        """True when minikafka and Kafka cannot be told apart by this workload."""
+        return self.tables.agreed and self.files.equal
+
+    def __str__(self) -> str:
+        return f"{self.tables}\n{self.files}\n{self.workload}"
+
+
+def draw(profile: str, seed: int, size: int) -> Workload:
+    """The workload of `size` operations that this profile draws from this seed."""
+    return Workload.draw(seed, size, **PROFILES[profile])
+
+
+def compare(kafka: KafkaJvm, workload: Workload) -> Comparison:
+    """Do the workload twice, in two fresh directories, and compare all that can be seen."""
+    home = Path(tempfile.mkdtemp(prefix="differential-"))
+    try:
+        ours, theirs = home / "minikafka" / PARTITION, home / "kafka" / PARTITION
+        tables = agree(run(workload, minikafka_log, ours), run(workload, kafka_log(kafka), theirs))
+        return Comparison(workload, tables, directory_diff(ours, theirs))
+    finally:
+        shutil.rmtree(home)
+
+
+def smallest(kafka: KafkaJvm, workload: Workload) -> Comparison:
+    """The comparison of the smallest workload, found by leaving operations out, that still differs."""
+    return compare(kafka, workload.shrunk(lambda smaller: not compare(kafka, smaller).same))
+
+
+def workloads(first_seed: int, size: int) -> Iterator[tuple[str, int, Workload]]:
+    """Workloads without end, with profile and seed: each profile in turn, a new seed for each."""
+    for seed, profile in zip(itertools.count(first_seed), itertools.cycle(PROFILES)):
+        yield profile, seed, draw(profile, seed, size)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compare drawn workloads until the time is over; exit code 1 when any differed."""
+    parser = argparse.ArgumentParser(prog="python -m minikafka.witness.differential", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--seed", type=int, default=None, help="the first seed (default: from the clock)")
+    parser.add_argument("--size", type=int, default=60, help="operations in a workload")
+    parser.add_argument("--profile", choices=PROFILES, help="repeat one workload: this profile with --seed")
+    parser.add_argument("--differences", type=int, default=3, help="stop after so many")
+    options = parser.parse_args(arguments)
+    seed = int(time.time()) if options.seed is None else options.seed
+    drawn = workloads(seed, options.size)
+    if options.profile:
+        drawn = iter([(options.profile, seed, draw(options.profile, seed, options.size))])
+    kafka = KafkaJvm.start()
+    operations = differences = 0
+    deadline = time.monotonic() + options.minutes * 60
+    for profile, seed, workload in drawn:
+        if time.monotonic() > deadline or differences >= options.differences:
+            break
+        operations += len(workload)
+        if not compare(kafka, workload).same:
+            differences += 1
+            print(
+                f"\n--profile '{profile}' --seed {seed} --size {options.size}\n{smallest(kafka, workload)}", flush=True
+            )
+    print(f"{operations} operations, {differences} differences", flush=True)
+    kafka.close()
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

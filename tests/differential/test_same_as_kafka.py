@@ -1,0 +1,46 @@
+"""minikafka and Apache Kafka cannot be told apart: drawn workloads lead to equal observations and equal bytes.
+
+`pytest tests/differential --operations 100000` draws more, `--seed N` others. A failure shows the smallest workload
+found that still differs, and the line that repeats it.
+"""
+
+import hypothesis
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+
+from minikafka.witness.differential import PROFILES, compare, draw, smallest
+
+OPERATIONS_IN_MAKE_TEST = 5000
+SIZE = 60
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_same_observations_and_same_bytes(profile, kafka, request):
+    operations = request.config.getoption("--operations") or OPERATIONS_IN_MAKE_TEST
+    first_seed = request.config.getoption("--seed")
+    done = []
+
+    @settings(
+        max_examples=-(-operations // len(PROFILES) // SIZE),
+        derandomize=first_seed is None,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],  # the workload, not the seed, is what can be made smaller
+        suppress_health_check=list(HealthCheck),
+    )
+    @hypothesis.given(SEEDS)
+    def same(seed):
+        workload = draw(profile, seed, SIZE)
+        done.append(len(workload))
+        if not compare(kafka, workload).same:
+            pytest.fail(
+                f"python -m minikafka.witness.differential --profile '{profile}' --seed {seed} --size {SIZE}\n"
+                f"{smallest(kafka, workload)}",
+                pytrace=False,
+            )
+
+    (same if first_seed is None else hypothesis.seed(first_seed)(same))()
+    assert sum(done) >= operations / len(PROFILES)

@@ -1,0 +1,98 @@
+"""`directory_diff` sees every difference, names it, and is silent about equal directories."""
+
+from pathlib import Path
+
+import pytest
+
+from minikafka.witness.directory_diff import directory_diff
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "kafka-4.3.0" / "mixed-0"
+SEGMENT = "00000000000000000052"
+
+
+@pytest.fixture
+def copy(tmp_path):
+    target = tmp_path / GOLDEN.name
+    target.mkdir()
+    for path in GOLDEN.iterdir():
+        (target / path.name).write_bytes(path.read_bytes())
+    return target
+
+
+def only_difference(copy):
+    diff = directory_diff(GOLDEN, copy, ("kept", "changed"))
+    assert not diff.equal
+    with pytest.raises(AssertionError):
+        diff.require()
+    (difference,) = diff.differences
+    return difference
+
+
+def test_equal_directories_are_equal(copy):
+    diff = directory_diff(GOLDEN, copy).require()
+    assert diff.files == len(list(GOLDEN.iterdir()))
+    assert diff.bytes == sum(path.stat().st_size for path in GOLDEN.iterdir())
+
+
+@pytest.mark.parametrize(
+    "file, position, meaning",
+    [
+        (".log", 7, "base offset of batch 0 (base offset 52, at byte 0) (kept: 52, changed: 53)"),
+        (".log", 15, "partition leader epoch of batch 0"),
+        (".log", 20, "CRC of batch 0"),
+        (".log", 50, "producer id of batch 0"),
+        (".log", 62, "records of batch 0"),
+        (".index", 3, "relative offset of entry 0"),
+        (".index", 15, "position of entry 1"),
+        (".timeindex", 19, "timestamp of entry 1"),
+        (".txnindex", 33, "last stable offset of entry 0"),
+        (".snapshot", 3, "CRC of the snapshot"),
+        (".snapshot", 57, "producer id of entry 1"),
+    ],
+)
+def test_a_changed_byte_is_named(copy, file, position, meaning):
+    path = copy / (SEGMENT + file)
+    data = bytearray(path.read_bytes())
+    data[position] ^= 1
+    path.write_bytes(data)
+    difference = only_difference(copy)
+    assert (difference.file, difference.position) == (SEGMENT + file, position)
+    assert meaning in difference.meaning
+
+
+def test_the_second_batch_is_found(copy):
+    path = copy / (SEGMENT + ".log")
+    data = bytearray(path.read_bytes())
+    second = 12 + int.from_bytes(data[8:12], "big")
+    data[second + 23 + 3] += 1
+    path.write_bytes(data)
+    assert f"last offset delta of batch 1 (base offset 53, at byte {second})" in only_difference(copy).meaning
+
+
+def test_a_missing_file_and_another_suffix_are_two_differences(copy):
+    (copy / f"{SEGMENT}.log").rename(copy / f"{SEGMENT}.log.deleted")
+    said = [str(difference) for difference in directory_diff(GOLDEN, copy, ("kept", "changed")).differences]
+    assert len(said) == 2
+    assert said[0].startswith(f"{SEGMENT}.log: kept has it") and said[1].startswith(
+        f"{SEGMENT}.log.deleted: changed has it"
+    )
+
+
+def test_zeros_at_the_end_are_named(copy):
+    path = copy / f"{SEGMENT}.index"
+    path.write_bytes(path.read_bytes() + bytes(16))
+    difference = only_difference(copy)
+    assert difference.position == 24 and "then zeros" in difference.meaning and "40 bytes" in difference.meaning
+
+
+def test_a_line_of_a_checkpoint_is_named(copy):
+    (copy / "leader-epoch-checkpoint").write_text("0\n1\n0 1\n")
+    assert "line 3" in only_difference(copy).meaning
+
+
+def test_files_left_out_are_listed_with_the_reason(copy):
+    (copy / "meta.properties").write_text("node.id=2")
+    diff = directory_diff(GOLDEN, copy)
+    assert diff.equal and "drawn at random" in diff.excluded["meta.properties"]
+    assert "meta.properties left out" in str(diff)
+    assert not directory_diff(GOLDEN, copy, excluded={}).equal

@@ -1,0 +1,72 @@
+"""The JVM with Kafka's classes: it starts fast, is silent, calls back, and is gone afterwards."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from minikafka.common.errors import IllegalArgumentException
+from minikafka.witness.kafka_jvm import KafkaJvm, KafkaUnavailableError, kafka_errors, kafka_jars
+from minikafka.witness.kafka_tools import dump_log_segments
+
+USE_KAFKA = """
+from minikafka.witness.kafka_jvm import KafkaJvm
+kafka = KafkaJvm.start()
+
+class Task:
+    def run(self):
+        print("called back", flush=True)
+    class Java:
+        implements = ["java.lang.Runnable"]
+
+kafka.executor.submit(Task()).get()
+kafka.find_class("java.lang.System").err.println("chatter")
+print(kafka.gateway.java_process.pid)
+"""
+
+
+def test_python_ends_and_takes_the_jvm_along():
+    began = time.monotonic()
+    ended = subprocess.run([sys.executable, "-c", USE_KAFKA], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+    called_back, pid = ended.stdout.split("\n")[:2]
+    assert called_back == "called back" and ended.stderr == ""
+    assert time.monotonic() - began < 20
+    assert subprocess.run(["ps", "-p", pid], capture_output=True).returncode == 1
+
+
+def test_a_second_jvm_can_be_closed_while_the_first_lives(kafka):
+    second = KafkaJvm.start()
+    process = second.gateway.java_process
+    second.close()
+    second.close()
+    assert process.poll() is not None
+    assert kafka.find_class("java.lang.Integer").valueOf("7") == 7
+
+
+def test_an_exception_without_a_twin_keeps_its_name(kafka):
+    with pytest.raises(Exception) as raised, kafka_errors():
+        kafka.optional(None).get().anything()
+    assert type(raised.value).__name__ == "NoSuchElementException" and str(raised.value) == "No value present"
+    with pytest.raises(Exception) as raised, kafka_errors():
+        kafka.find_class("java.util.Currency").getInstance("-")
+    assert type(raised.value) is IllegalArgumentException
+    with pytest.raises(Exception) as raised, kafka_errors():
+        kafka.find_class("java.time.LocalDate").parse("-")
+    assert type(raised.value).__name__ == "DateTimeParseException"
+    assert raised.value.java_class == "java.time.format.DateTimeParseException"
+
+
+def test_absent_jars_are_said_clearly(monkeypatch, tmp_path):
+    monkeypatch.setenv("MINIKAFKA_KAFKA_JARS", str(tmp_path))
+    with pytest.raises(KafkaUnavailableError, match="holds no jar"):
+        kafka_jars()
+
+
+def test_kafkas_tool_runs_as_a_process(kafka, tmp_path):
+    log = tmp_path / f"{5:020}.log"
+    log.write_bytes(b"")
+    assert dump_log_segments("--files", str(log)) == (f"Dumping {log}\nLog starting offset: 5\n", "", 0)
+    failed = dump_log_segments("--files", str(tmp_path / "x.log"))
+    assert failed.exit_code == 1 and "NumberFormatException" in failed.stderr
