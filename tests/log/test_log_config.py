@@ -1,0 +1,185 @@
+"""A topic's settings, alone and beside Kafka's LogConfig: names, defaults, what is accepted and how it is parsed."""
+
+import pytest
+
+from minikafka.common.errors import ConfigException, InvalidConfigurationException
+from minikafka.log.log_config import CONFIG, LogConfig
+from minikafka.record.compression import CompressionType
+from minikafka.record.timestamp_type import TimestampType
+from minikafka.witness.kafka_jvm import kafka_errors
+
+
+def test_the_defaults_that_a_log_lives_by():
+    config = LogConfig()
+    assert (config.segment_size, config.segment_ms, config.segment_jitter_ms) == (2**30, 604_800_000, 0)
+    assert (config.max_index_size, config.index_interval) == (10_485_760, 4096)
+    assert (config.retention_size, config.retention_ms) == (-1, 604_800_000)
+    assert (config.flush_interval, config.flush_ms) == (2**63 - 1, 2**63 - 1)
+    assert (config.max_message_size, config.file_delete_delay_ms) == (1_048_588, 60_000)
+    assert (config.delete, config.compact, config.compression) == (True, False, None)
+    assert config.message_timestamp_type is TimestampType.CREATE_TIME
+    assert (config.message_timestamp_before_max_ms, config.message_timestamp_after_max_ms) == (2**63 - 1, 3_600_000)
+
+
+def test_internal_segment_bytes_goes_below_the_limit_of_segment_bytes():
+    with pytest.raises(ConfigException, match="Invalid value 1000 for configuration segment.bytes: Value must be at"):
+        LogConfig({"segment.bytes": 1000})
+    assert LogConfig({"segment.bytes": "1048576", "internal.segment.bytes": 1000}).segment_size == 1000
+
+
+def test_preallocated_files_begin_with_a_whole_segment():
+    assert LogConfig({"preallocate": True, "internal.segment.bytes": 5000}).init_file_size == 5000
+    assert LogConfig({"internal.segment.bytes": 5000}).init_file_size == 0
+
+
+def test_compaction_lag_bounds_the_age_of_a_segment_of_a_compacted_topic_only():
+    settings = {"max.compaction.lag.ms": 10, "segment.ms": 1000}
+    assert LogConfig(settings).max_segment_ms == 1000
+    assert LogConfig(settings | {"cleanup.policy": "compact,delete"}).max_segment_ms == 10
+
+
+def test_jitter_is_drawn_below_both_limits():
+    assert LogConfig().random_segment_jitter() == 0
+    config = LogConfig({"segment.jitter.ms": 100, "segment.ms": 7})
+    assert {config.random_segment_jitter() for _ in range(500)} == set(range(7))
+
+
+def test_compression_types_and_levels():
+    for name, compression_type in (("snappy", CompressionType.SNAPPY), ("uncompressed", CompressionType.NONE)):
+        assert LogConfig({"compression.type": name}).compression.type is compression_type
+    assert LogConfig({"compression.type": "gzip", "compression.gzip.level": 4}).compression.level == 4
+    assert LogConfig({"compression.type": "zstd", "compression.zstd.level": "-5"}).compression.level == -5
+
+
+def test_local_retention_follows_retention():
+    config = LogConfig({"retention.ms": 5, "retention.bytes": 6})
+    assert (config.local_retention_ms, config.local_retention_bytes) == (5, 6)
+    assert LogConfig({"local.retention.ms": -1}).local_retention_ms == -1
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"retention.bytes": None},
+        {"preallocate": None},
+        {"segment.ms": None},
+        {"segment.bytes": 2**31},
+        {"segment.bytes": 1.5e6},
+        {"segment.bytes": True},
+        {"retention.ms": 2**63},
+        {"preallocate": 1},
+        {"compression.type": 3},
+        {"cleanup.policy": 3},
+        {"cleanup.policy": ["delete", "x"]},
+        {"min.cleanable.dirty.ratio": True},
+        {5: "x"},
+    ],
+)
+def test_values_of_a_wrong_type_are_refused(settings):
+    with pytest.raises(ConfigException, match="^(Invalid value .* for configuration|Configuration 'cleanup)"):
+        LogConfig(settings)
+
+
+def test_values_may_be_given_as_python_has_them():
+    config = LogConfig({"cleanup.policy": ["compact"], "min.cleanable.dirty.ratio": 1, "preallocate": True})
+    assert (config.compact, config.min_cleanable_ratio, config.preallocate) == (True, 1.0, True)
+
+
+def test_overrides_win_over_the_brokers_defaults():
+    config = LogConfig.from_props({"retention.ms": 1, "segment.ms": 2}, {"retention.ms": "3"})
+    assert (config.retention_ms, config.segment_ms, config.overridden_configs) == (3, 2, {"retention.ms"})
+
+
+# Beside Kafka
+
+NUMBERS = ["0", "1", "-1", "-2", " 5 ", "+7", "x", "", " ", "1.0", "1e3", "2147483647", "2147483648", "9223372036854775807"]
+NUMBERS += ["9223372036854775808", "-3", "3", "4", "9", "10", "17", "18", "22", "23", "-131072", "-131073", "1048575", "1048576"]
+TEXTS = {
+    "BOOLEAN": ["true", "FALSE", " True ", "", "1", "yes", "truе"],
+    "DOUBLE": ["0", "1", "0.5", " .5 ", "-0.1", "1.1", "NaN", "1e-5", "5e-1f", "x", "", "1e7", "-1e-9", "12345678.5"],
+    "STRING": ["producer", "gzip", " zstd ", "GZIP", "none", "uncompressed", "", "CreateTime", "LogAppendTime", "logappendtime"],
+    "LIST": ["", " ", "delete", "compact,delete", "delete , compact", "delete,delete", "delete,", ",", "DELETE", "x", "delete,x", "*"]
+    + ["0:1", "0:1,2:3", "0:1, 2:3", "0:1,", "0:", "*,*", "*,", "a:1"],
+    "INT": NUMBERS,
+    "LONG": NUMBERS,
+}
+
+
+@pytest.mark.parametrize("key", CONFIG.config_keys.values(), ids=lambda key: key.name)
+def test_each_setting_is_parsed_and_refused_as_by_kafka(kafka, key):
+    for text in TEXTS[key.type.name]:
+        props = {key.name: text}
+        assert outcome(lambda props=props: our_values(props)) == outcome(lambda props=props: kafkas_values(kafka, props))
+
+
+def test_names_and_defaults_are_kafkas(kafka):
+    java = kafka.log_class("LogConfig")
+    assert LogConfig.config_names() == list(java.configNames())
+    assert LogConfig.non_internal_config_names() == list(java.nonInternalConfigNames())
+    assert our_values({}) == kafkas_values(kafka, {})
+    assert our_values({"no.such.setting": "x"}) == kafkas_values(kafka, {"no.such.setting": "x"})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"retention.ms": "5"},
+        {"no.such.setting": "5"},
+        {"min.compaction.lag.ms": "5", "max.compaction.lag.ms": "4"},
+        {"min.compaction.lag.ms": "5", "max.compaction.lag.ms": "5"},
+        {"segment.ms": "0", "segment.bytes": "0"},
+        {"compression.gzip.level": "0"},
+        {"internal.segment.bytes": "1"},
+    ],
+)
+def test_a_topics_settings_are_validated_as_by_kafka(kafka, settings):
+    java = kafka.log_class("LogConfig")
+    ours = outcome(lambda: LogConfig.validate(settings))
+    assert ours == outcome(lambda: java.validate(kafka.properties(settings)))
+
+
+def test_a_contradiction_is_an_invalid_configuration():
+    with pytest.raises(InvalidConfigurationException, match="conflict topic config setting"):
+        LogConfig.validate({"min.compaction.lag.ms": "5", "max.compaction.lag.ms": "4"})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"cleanup.policy": ""},
+        {"cleanup.policy": "compact", "max.compaction.lag.ms": "100", "segment.ms": "1000"},
+        {"preallocate": "true", "internal.segment.bytes": "4000"},
+        {"local.retention.ms": "-2", "retention.ms": "77", "local.retention.bytes": "9", "retention.bytes": "10"},
+    ],
+)
+def test_what_follows_from_the_settings(kafka, settings):
+    ours, theirs = LogConfig(settings), kafka.log_class("LogConfig")(kafka.properties(settings))
+    assert ours.max_segment_ms == theirs.maxSegmentMs()
+    assert (ours.segment_size, ours.init_file_size) == (theirs.segmentSize(), theirs.initFileSize())
+    assert ours.local_retention_ms == theirs.localRetentionMs()
+    assert ours.local_retention_bytes == theirs.localRetentionBytes()
+    field = theirs.getClass().getField
+    assert (ours.compact, ours.delete) == (field("compact").get(theirs), field("delete").get(theirs))
+
+
+def our_values(settings):
+    return {name: str(value) for name, value in LogConfig(settings).values.items()}
+
+
+def kafkas_values(kafka, settings):
+    values = kafka.log_class("LogConfig")(kafka.properties(settings)).values()
+    values = {entry.getKey(): entry.getValue() for entry in values.entrySet()}
+    return {
+        name: str(list(value)) if CONFIG.config_keys[name].type.name == "LIST" else str(value)
+        for name, value in values.items()
+    }
+
+
+def outcome(call):
+    try:
+        with kafka_errors():
+            return call()
+    except Exception as error:
+        return type(error).__name__, str(error)
