@@ -8,13 +8,18 @@ Kafka writes a producer snapshot in the order of its HashMap, so these bytes on 
 - There are 16 buckets at first. They double when more than three quarters as many keys are in the map, and when a
   ninth key meets eight others in its bucket while there are fewer than 64. They never become fewer again: not by
   removing keys, not by clearing the map. So the order depends on the largest size the map has ever had.
+- From 64 buckets on, a ninth key makes its bucket a tree, which is walked in another order: see `TreeBucket`. When the
+  buckets double, a tree is split in two, and a part of up to six keys is a list again.
 """
 
 from collections.abc import Iterator
 
+from minikafka.log.tree_bucket import TreeBucket, java_hash
+
 _INITIAL_CAPACITY = 16
 _FULL_BUCKET = 8
 _MIN_CAPACITY_FOR_TREES = 64
+_MAX_KEYS_OF_A_SPLIT_LIST = 6
 
 
 class JavaHashMap:
@@ -26,7 +31,7 @@ class JavaHashMap:
         self._values = {}
         self.get = self._values.get
         self._capacity = _INITIAL_CAPACITY
-        self._buckets: dict[int, list[int]] = {}
+        self._buckets: dict[int, list[int] | TreeBucket] = {}
 
     def __len__(self) -> int:
         return len(self._values)
@@ -38,16 +43,17 @@ class JavaHashMap:
         is_new = key not in self._values
         self._values[key] = value
         if is_new:
-            bucket = self._buckets.setdefault(self._bucket_of(key), [])
-            bucket.append(key)
-            if len(bucket) > _FULL_BUCKET and self._capacity < _MIN_CAPACITY_FOR_TREES:
-                self._double()
+            self._add_to_bucket(key)
             if len(self._values) * 4 > self._capacity * 3:
                 self._double()
 
     def __delitem__(self, key: int) -> None:
         del self._values[key]
-        self._buckets[self._bucket_of(key)].remove(key)
+        index = java_hash(key) & (self._capacity - 1)
+        bucket = self._buckets[index]
+        bucket.remove(key)
+        if not len(bucket):
+            del self._buckets[index]
 
     def clear(self) -> None:
         """Remove every key; the number of buckets stays."""
@@ -63,19 +69,27 @@ class JavaHashMap:
         """The keys and values in HashMap's order, in a list of their own."""
         return [(key, self._values[key]) for key in self]
 
-    def _bucket_of(self, key: int) -> int:
-        return _hash(key) & (self._capacity - 1)
+    def _add_to_bucket(self, key: int) -> None:
+        index = java_hash(key) & (self._capacity - 1)
+        bucket = self._buckets.setdefault(index, [])
+        bucket.append(key)
+        if len(bucket) > _FULL_BUCKET and type(bucket) is list:
+            if self._capacity < _MIN_CAPACITY_FOR_TREES:
+                self._double()
+            else:
+                self._buckets[index] = TreeBucket(bucket)
 
     def _double(self) -> None:
-        """Twice as many buckets; keys that stay together keep their order."""
+        """Twice as many buckets: each is split in two by one more bit of the hash, and both parts keep their order."""
+        old_buckets = self._buckets
+        self._buckets = {}
+        for index, bucket in old_buckets.items():
+            stay = [key for key in bucket if not java_hash(key) & self._capacity]
+            move = [key for key in bucket if java_hash(key) & self._capacity]
+            for new_index, part in ((index, stay), (index + self._capacity, move)):
+                if not part:
+                    continue
+                if type(bucket) is TreeBucket and len(part) > _MAX_KEYS_OF_A_SPLIT_LIST:
+                    part = bucket if len(part) == len(bucket) else TreeBucket(part)
+                self._buckets[new_index] = part
         self._capacity *= 2
-        keys = list(self)
-        self._buckets.clear()
-        for key in keys:
-            self._buckets.setdefault(self._bucket_of(key), []).append(key)
-
-
-def _hash(key: int) -> int:
-    """Java's `HashMap.hash(Long)`, as an unsigned 32-bit number."""
-    folded = (key ^ (key >> 32)) & 0xFFFF_FFFF
-    return folded ^ (folded >> 16)

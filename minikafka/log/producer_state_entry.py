@@ -3,10 +3,9 @@
 from collections import deque
 from typing import NamedTuple
 
-from minikafka.record.record_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP
+from minikafka.record.record_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, decrement_sequence
 
 NUM_BATCHES_TO_RETAIN = 5
-_MAX_SEQUENCE = 2**31 - 1
 
 
 class BatchMetadata(NamedTuple):
@@ -22,13 +21,8 @@ class BatchMetadata(NamedTuple):
 
     @property
     def first_seq(self) -> int:
-        """The sequence of the first record; sequences count on from 2147483647 to 0.
-
-        Kafka: `BatchMetadata.firstSeq`.
-        """
-        if self.last_seq < self.offset_delta:
-            return _MAX_SEQUENCE - (self.offset_delta - self.last_seq) + 1
-        return self.last_seq - self.offset_delta
+        """The sequence of the first record. Kafka: `BatchMetadata.firstSeq`."""
+        return decrement_sequence(self.last_seq, self.offset_delta)
 
     @property
     def first_offset(self) -> int:

@@ -174,6 +174,7 @@ def test_random_operations_leave_the_same_entries_and_files_as_in_kafka(kafka, t
         end = theirs.cache.endOffsetFor(asked, offset)
         assert ours.cache.end_offset_for(asked, offset) == (end.getKey(), end.getValue())
         start, stop = offset - rng.randrange(-2, 30), offset - rng.randrange(-2, 9)
-        assert ours.cache.epoch_entries_in_range(start, stop) == entries_of(theirs.cache.epochEntriesInRange(start, stop))
-        epoch_for_offset = theirs.cache.epochForOffset(start)
-        assert ours.cache.epoch_for_offset(start) == (epoch_for_offset.getAsInt() if epoch_for_offset.isPresent() else None)
+        in_range = entries_of(theirs.cache.epochEntriesInRange(start, stop))
+        assert ours.cache.epoch_entries_in_range(start, stop) == in_range
+        at = theirs.cache.epochForOffset(start)
+        assert ours.cache.epoch_for_offset(start) == (at.getAsInt() if at.isPresent() else None)

@@ -1,0 +1,331 @@
+"""The leader's look at incoming batches: refuses bad ones, gives the good ones offsets, epoch and timestamps."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from minikafka.common.errors import (
+    CorruptRecordException,
+    InvalidRecordException,
+    InvalidTimestampException,
+    RecordValidationException,
+    UnsupportedOperationException,
+)
+from minikafka.log.append_origin import AppendOrigin
+from minikafka.record.compression import Compression, CompressionType
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.memory_records_builder import MemoryRecordsBuilder
+from minikafka.record.record_batch import MAGIC_VALUE_V1, MAGIC_VALUE_V2, NO_TIMESTAMP
+from minikafka.record.timestamp_type import TimestampType
+
+_LONG_RANGE = 1 << 64
+_MIN_LONG = -(1 << 63)
+
+
+class RecordError(NamedTuple):
+    """Why the record at `batch_index` (0 = first of its batch) was refused. Kafka: `ProduceResponse.RecordError`."""
+
+    batch_index: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"RecordError(batchIndex={self.batch_index}, message='{self.message}')"
+
+
+class ValidationResult(NamedTuple):
+    """What the log goes on with.
+
+    - `log_append_time_ms`: the clock at validation (ms).
+    - `validated_records`: the given records, changed in place, or new ones.
+    - `max_timestamp_ms`: of the validated records, -1 without one.
+    - `message_size_maybe_changed`: True for new ones, whose sizes must be checked again.
+    - `next_offset`: the offset after the last record. (In Kafka: what the offset counter stands at.)
+
+    Kafka: `LogValidator.ValidationResult`.
+    """
+
+    log_append_time_ms: int
+    validated_records: MemoryRecords
+    max_timestamp_ms: int
+    message_size_maybe_changed: bool
+    next_offset: int
+
+
+class LogValidator:
+    """Validates the records of one append and assigns offsets, on the leader only.
+
+    What it does to the bytes:
+
+    - A batch whose codec is the target's, whose magic is 2 and whose offsets count 0, 1, 2 … is changed *in place*:
+      base offset, leader epoch, max timestamp and timestamp type; the CRC only if one of the last two changes. The
+      records stay as they are.
+    - A batch with another codec or an older magic is built anew, record by record, with the target codec. A control
+      batch that came uncompressed stays so.
+
+    A batch with no fault is checked by one pass over its bytes that yields a few numbers; only when these show that
+    some record must be refused does a second pass look at each record and say which.
+
+    Simpler than Kafka: the target magic is 2 (4.x knows no other), and no metrics are kept.
+    Kafka: `LogValidator`.
+    """
+
+    def __init__(
+        self,
+        records: MemoryRecords,
+        topic_partition,
+        time,
+        source_compression: CompressionType,
+        target_compression: Compression,
+        compacted_topic: bool,
+        timestamp_type: TimestampType,
+        timestamp_before_max_ms: int,
+        timestamp_after_max_ms: int,
+        partition_leader_epoch: int,
+        origin: AppendOrigin,
+    ):
+        """`timestamp_type` is the topic's; `timestamp_before_max_ms` and `timestamp_after_max_ms` say how far a
+        record's timestamp may lie before and after the clock."""
+        self._records = records
+        self._topic_partition = topic_partition
+        self._time = time
+        self._source_compression = source_compression
+        self._target_compression = target_compression
+        self._compacted_topic = compacted_topic
+        self._timestamp_type = timestamp_type
+        self._timestamp_before_max_ms = timestamp_before_max_ms
+        self._timestamp_after_max_ms = timestamp_after_max_ms
+        self._partition_leader_epoch = partition_leader_epoch
+        self._origin = origin
+
+    def validate_messages_and_assign_offsets(self, first_offset: int) -> ValidationResult:
+        """Check everything and give the records the offsets from `first_offset` on.
+
+        Raises `InvalidRecordException` (a batch is refused), `RecordValidationException` (records are refused; it
+        lists them), `CorruptRecordException` (the CRC of a record inside a compressed set of magic 0 or 1).
+        Kafka: `LogValidator.validateMessagesAndAssignOffsets`.
+        """
+        target = self._target_compression.type
+        batches = list(self._records.batches())
+        if self._source_compression is CompressionType.NONE and target is CompressionType.NONE:
+            for batch in batches:
+                if batch.magic != MAGIC_VALUE_V2:
+                    return self._convert_and_assign_offsets_non_compressed(batches, first_offset)
+            return self._assign_offsets_non_compressed(batches, first_offset)
+        return self._validate_messages_and_assign_offsets_compressed(batches, first_offset)
+
+    def _assign_offsets_non_compressed(self, batches: list, first_offset: int) -> ValidationResult:
+        """The hot path: one batch of magic 2, uncompressed before and after."""
+        now = self._time.milliseconds()
+        batch = self._first_batch_and_no_more(batches)
+        self._validate_batch(batch, batch)
+        summary = batch.summary()
+        if self._may_hold_refused_records(batch, summary, now):
+            self._refuse_records(batch, batch, now)
+        return self._assign_in_place(batch, summary, first_offset, now)
+
+    def _convert_and_assign_offsets_non_compressed(self, batches: list, first_offset: int) -> ValidationResult:
+        """Magic 0 or 1 to magic 2; each old batch holds one record."""
+        now = self._time.milliseconds()
+        first_batch = self._first_batch_and_no_more(batches)
+        return self._rebuild(first_batch, batches, first_offset, now)
+
+    def _validate_messages_and_assign_offsets_compressed(self, batches: list, first_offset: int) -> ValidationResult:
+        """Compressed before or after: in place if the codec stays, or for a control batch that came uncompressed."""
+        now = self._time.milliseconds()
+        batch = self._first_batch_and_no_more(batches)
+        is_plain_control_batch = self._source_compression is CompressionType.NONE and batch.is_control_batch
+        same_codec = self._source_compression is self._target_compression.type and batch.magic == MAGIC_VALUE_V2
+        if not (same_codec or is_plain_control_batch):
+            return self._rebuild(batch, batches, first_offset, now)
+
+        # Keys and values are skipped here, as in Kafka: a record damaged inside them, or whose size is not its own,
+        # gets through. So does an offset sequence with gaps, up to the point where Kafka wants to rebuild the batch
+        # from the records whose keys it has skipped.
+        self._validate_batch(batch, batch)
+        summary = batch.summary(skip_key_value=True)
+        if self._may_hold_refused_records(batch, summary, now):
+            self._refuse_records(batch, batch, now, "PartialDefaultRecord" if batch.is_compressed else "DefaultRecord")
+        if summary.count and not (summary.consecutive and batch.base_offset == 0):
+            if batch.is_compressed:
+                raise UnsupportedOperationException("key is skipped in PartialDefaultRecord")
+            return self._rebuild(batch, batches, first_offset, now)
+        return self._assign_in_place(batch, summary, first_offset, now)
+
+    def _assign_in_place(self, batch, summary, first_offset: int, now: int) -> ValidationResult:
+        """Write offset, epoch and max timestamp into the batch's header."""
+        next_offset = first_offset + summary.count
+        max_timestamp = max(summary.max_timestamp, NO_TIMESTAMP) if summary.count else NO_TIMESTAMP
+        if self._timestamp_type is TimestampType.LOG_APPEND_TIME:
+            max_timestamp = now
+        batch.set_last_offset(next_offset - 1)
+        batch.set_partition_leader_epoch(self._partition_leader_epoch)
+        batch.set_max_timestamp(self._timestamp_type, max_timestamp)
+        return ValidationResult(now, self._records, max_timestamp, False, next_offset)
+
+    def _rebuild(self, first_batch, batches: list, first_offset: int, now: int) -> ValidationResult:
+        """Check the records one by one and write them into one new batch with the target codec."""
+        records = []
+        for batch in batches:
+            self._validate_batch(first_batch, batch)
+            batch_records = list(batch)
+            self._refuse_records(batch, batch_records, now)
+            records += batch_records
+        builder = MemoryRecordsBuilder(
+            compression=self._target_compression,
+            timestamp_type=self._timestamp_type,
+            base_offset=first_offset,
+            log_append_time=now,
+            producer_id=first_batch.producer_id,
+            producer_epoch=first_batch.producer_epoch,
+            base_sequence=first_batch.base_sequence,
+            is_transactional=first_batch.is_transactional,
+            partition_leader_epoch=self._partition_leader_epoch,
+        )
+        for offset, record in enumerate(records, first_offset):
+            builder.append_with_offset(offset, record.timestamp, record.key, record.value, record.headers)
+        rebuilt = builder.build()
+        return ValidationResult(now, rebuilt, builder.max_timestamp, True, first_offset + len(records))
+
+    def _first_batch_and_no_more(self, batches: list):
+        """The first batch; raises `InvalidRecordException` when there is none, or one too many for its format."""
+        if not batches:
+            raise InvalidRecordException("Record batch has no batches at all")
+        if len(batches) > 1 and (
+            batches[0].magic >= MAGIC_VALUE_V2 or self._source_compression is not CompressionType.NONE
+        ):
+            raise InvalidRecordException("Compressed outer record has more than one batch")
+        return batches[0]
+
+    def _validate_batch(self, first_batch, batch) -> None:
+        """Refuse a batch by its header."""
+        if first_batch.magic != batch.magic:
+            raise InvalidRecordException(
+                f"Batch magic {batch.magic} is not the same as the first batch's magic byte {first_batch.magic} "
+                f"in topic partition {self._topic_partition}"
+            )
+        if self._origin is not AppendOrigin.CLIENT:
+            return
+        if batch.magic >= MAGIC_VALUE_V2:
+            base_offset, last_offset, count = batch.base_offset, batch.last_offset, batch.count
+            if last_offset < base_offset:
+                raise InvalidRecordException(
+                    f"Batch has an invalid offset range: [{base_offset}, {last_offset}] "
+                    f"in topic partition {self._topic_partition}"
+                )
+            if count <= 0:
+                raise InvalidRecordException(
+                    f"Invalid reported count for record batch: {count} in topic partition {self._topic_partition}"
+                )
+            if last_offset - base_offset + 1 != count:
+                raise InvalidRecordException(
+                    f"Inconsistent batch offset range [{base_offset}, {last_offset}] and count of records {count} "
+                    f"in topic partition {self._topic_partition}"
+                )
+        if batch.is_control_batch:
+            raise InvalidRecordException(
+                f"Clients are not allowed to write control records in topic partition {self._topic_partition}"
+            )
+        if batch.has_producer_id and batch.base_sequence < 0:
+            raise InvalidRecordException(
+                f"Invalid sequence number {batch.base_sequence} in record batch with producerId {batch.producer_id} "
+                f"in topic partition {self._topic_partition}"
+            )
+
+    def _may_hold_refused_records(self, batch, summary, now: int) -> bool:
+        """False when no record can be at fault, as the batch's extremes tell."""
+        if not summary.count:
+            return False
+        if self._compacted_topic and summary.first_null_key >= 0:
+            return True
+        if batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
+            return True
+        return self._timestamp_type is TimestampType.CREATE_TIME and (
+            now - summary.min_timestamp > self._timestamp_before_max_ms
+            or summary.max_timestamp - now > self._timestamp_after_max_ms
+        )
+
+    def _refuse_records(self, batch, records: Iterable, now: int, kind: str = "DefaultRecord") -> None:
+        """Look at each record; raises `RecordValidationException` with a `RecordError` for each that is refused.
+
+        `kind` is how Kafka names such a record in messages.
+        """
+        errors = []
+        any_timestamp_error = False
+        for index, record in enumerate(records):
+            message = self._structure_error(batch, record, kind)
+            if message is None:
+                message = self._timestamp_error(batch, record, now, kind)
+                any_timestamp_error = any_timestamp_error or message is not None
+            if message is not None:
+                errors.append(RecordError(index, message))
+        if not errors:
+            return
+        if any_timestamp_error:
+            refusal = InvalidTimestampException("One or more records have been rejected due to invalid timestamp")
+        else:
+            refusal = InvalidRecordException(
+                f"One or more records have been rejected due to {len(errors)} record errors in total, and only showing "
+                f"the first three errors at most: [{', '.join(map(str, errors[:3]))}]"
+            )
+        raise RecordValidationException(refusal, errors)
+
+    def _structure_error(self, batch, record, kind: str) -> str | None:
+        """Why `record` may not be stored, its timestamp aside.
+
+        Raises `CorruptRecordException` for the CRC of a record inside a compressed set: only there has it one of its
+        own that has not been checked yet.
+        """
+        if self._source_compression is not CompressionType.NONE and record.is_compressed:
+            return (
+                "Compressed outer record should not have an inner record with a compression attribute set: "
+                f"{_describe(record, kind)}"
+            )
+        if not record.has_magic(batch.magic):
+            return (
+                f"Record {_describe(record, kind)}'s magic does not match outer magic {batch.magic} "
+                f"in topic partition {self._topic_partition}"
+            )
+        if batch.magic <= MAGIC_VALUE_V1 and batch.is_compressed:
+            try:
+                record.ensure_valid()
+            except InvalidRecordException as error:
+                raise CorruptRecordException(f"{error} in topic partition {self._topic_partition}") from error
+        if self._compacted_topic and not record.has_key:
+            return f"Compacted topic cannot accept message without key in topic partition {self._topic_partition}"
+        return None
+
+    def _timestamp_error(self, batch, record, now: int, kind: str) -> str | None:
+        """Why the timestamp of `record` is refused.
+
+        A batch that claims LogAppendTime passes on a CreateTime topic, unless it has no timestamp: Kafka looks at the
+        claim only where it does not look at the range.
+        """
+        timestamp = record.timestamp
+        if self._timestamp_type is TimestampType.CREATE_TIME and timestamp != NO_TIMESTAMP:
+            age_ms = _wrap(now - timestamp)
+            if age_ms > self._timestamp_before_max_ms or _wrap(-age_ms) > self._timestamp_after_max_ms:
+                return (
+                    f"Timestamp {timestamp} of message with offset {record.offset} is out of range. The timestamp "
+                    f"should be within [{_wrap(now - self._timestamp_before_max_ms)}, "
+                    f"{_wrap(now + self._timestamp_after_max_ms)}]"
+                )
+        elif batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
+            return (
+                f"Invalid timestamp type in message {_describe(record, kind)}. "
+                "Producer should not set timestamp type to LogAppendTime."
+            )
+        return None
+
+
+def _wrap(number: int) -> int:
+    """`number` as Java's 64 bits hold it."""
+    return (number - _MIN_LONG) % _LONG_RANGE + _MIN_LONG
+
+
+def _describe(record, kind: str) -> str:
+    """A record as Kafka's messages print it; only a partial record tells a null key by its size."""
+    key_size, value_size = record.key_size, record.value_size
+    if kind == "DefaultRecord":
+        key_size, value_size = max(key_size, 0), max(value_size, 0)
+    return (
+        f"{kind}(offset={record.offset}, timestamp={record.timestamp}, key={key_size} bytes, value={value_size} bytes)"
+    )

@@ -1,0 +1,209 @@
+"""A bucket of `JavaHashMap` with so many keys that Java keeps them in a red-black tree.
+
+Such a bucket needs nine producer ids that share it in a map of 64 buckets or more: rare, but ids come in blocks of
+1000, so it does happen. It matters here for one reason only: the tree changes the order in which the bucket is walked.
+A new key stands right behind its parent in the tree, not at the end, and after each insertion the root of the tree
+moves to the front. To know parents and roots the tree must be kept as Java keeps it, balance included.
+
+Kafka: `java.util.HashMap.TreeNode`.
+"""
+
+from collections.abc import Iterable, Iterator
+
+LEFT, RIGHT = 0, 1
+
+
+class _Node:
+    """A key in the tree: `child` is [left, right]; `rank` is what the tree is sorted by."""
+
+    __slots__ = ("key", "rank", "parent", "child", "red")
+
+    def __init__(self, key: int, rank: tuple[int, int]):
+        self.key = key
+        self.rank = rank
+        self.parent = None
+        self.child = [None, None]
+        self.red = False
+
+    @property
+    def side(self) -> int:
+        """Whether it hangs on its parent's left or right."""
+        return LEFT if self.parent.child[LEFT] is self else RIGHT
+
+
+class TreeBucket:
+    """The keys of one bucket, iterated in the order in which Java walks them. Kafka: `HashMap.TreeNode`."""
+
+    __slots__ = ("_order", "_root")
+
+    def __init__(self, keys: Iterable[int]):
+        """Make a tree of a bucket whose `keys` stand in that order. Kafka: `TreeNode.treeify`."""
+        self._order = list(keys)
+        self._root = None
+        for key in self._order:
+            self._insert(key)
+        self._move_root_to_front()
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._order)
+
+    def append(self, key: int) -> None:
+        """Add `key`, behind its parent in the tree. Kafka: `TreeNode.putTreeVal`."""
+        parent = self._insert(key)
+        self._order.insert(self._order.index(parent) + 1, key)
+        self._move_root_to_front()
+
+    def remove(self, key: int) -> None:
+        """Take `key` out; the rest keeps its order. Kafka: `TreeNode.removeTreeNode` as an iterator calls it."""
+        self._order.remove(key)
+        if self._order:
+            self._delete(self._find(key))
+
+    def _move_root_to_front(self) -> None:
+        self._order.remove(self._root.key)
+        self._order.insert(0, self._root.key)
+
+    def _find(self, key: int) -> _Node:
+        rank = _rank(key)
+        node = self._root
+        while node.key != key:
+            node = node.child[LEFT if rank < node.rank else RIGHT]
+        return node
+
+    def _insert(self, key: int) -> int | None:
+        """Hang a node for `key` into the tree. Returns the key of the node it was first hung under."""
+        node = _Node(key, _rank(key))
+        if self._root is None:
+            self._root = node
+            return None
+        parent = self._root
+        while (child := parent.child[side := LEFT if node.rank < parent.rank else RIGHT]) is not None:
+            parent = child
+        parent.child[side] = node
+        node.parent = parent
+        self._balance_insertion(node)
+        return parent.key
+
+    def _balance_insertion(self, node: _Node) -> None:
+        """Kafka: `TreeNode.balanceInsertion`; left and right are one case here, told apart by `side`."""
+        node.red = True
+        while True:
+            parent = node.parent
+            if parent is None:
+                node.red = False
+                self._root = node
+                return
+            grandparent = parent.parent
+            if not parent.red or grandparent is None:
+                return
+            side = parent.side
+            uncle = grandparent.child[1 - side]
+            if uncle is not None and uncle.red:
+                uncle.red = parent.red = False
+                grandparent.red = True
+                node = grandparent
+                continue
+            if node is parent.child[1 - side]:
+                self._rotate(parent, side)
+                node, parent = parent, node
+            parent.red = False
+            grandparent.red = True
+            self._rotate(grandparent, 1 - side)
+
+    def _delete(self, node: _Node) -> None:
+        """Take `node` out of the tree. Kafka: the second half of `TreeNode.removeTreeNode`.
+
+        A node with two children hands its place to the next larger one, which has at most one child.
+        """
+        if node.child[LEFT] is not None and node.child[RIGHT] is not None:
+            successor = node.child[RIGHT]
+            while successor.child[LEFT] is not None:
+                successor = successor.child[LEFT]
+            node.key, node.rank = successor.key, successor.rank
+            node = successor
+        only_child = node.child[LEFT] or node.child[RIGHT]
+        if only_child is not None:
+            self._replace(node, only_child)
+            if only_child.parent is None:
+                only_child.red = False
+            if not node.red:
+                self._balance_deletion(only_child)
+        else:
+            if not node.red:
+                self._balance_deletion(node)
+            self._replace(node, None)
+
+    def _balance_deletion(self, node: _Node) -> None:
+        """Make up for a black node that is missing above `node`. Kafka: `TreeNode.balanceDeletion`."""
+        while node is not self._root:
+            if node.red:
+                node.red = False
+                return
+            parent, side = node.parent, node.side
+            sibling = parent.child[1 - side]
+            if sibling is not None and sibling.red:
+                sibling.red = False
+                parent.red = True
+                self._rotate(parent, side)
+                sibling = parent.child[1 - side]
+            if sibling is None:
+                node = parent
+                continue
+            near, far = sibling.child[side], sibling.child[1 - side]
+            if not _is_red(near) and not _is_red(far):
+                sibling.red = True
+                node = parent
+                continue
+            if not _is_red(far):
+                near.red = False
+                sibling.red = True
+                self._rotate(sibling, 1 - side)
+                sibling = parent.child[1 - side]
+                far = sibling.child[1 - side]
+            sibling.red = parent.red
+            if far is not None:
+                far.red = False
+            parent.red = False
+            self._rotate(parent, side)
+            return
+
+    def _rotate(self, node: _Node, side: int) -> None:
+        """Let `node` sink to `side`, and its child on the other side rise into its place."""
+        riser = node.child[1 - side]
+        inner = riser.child[side]
+        node.child[1 - side] = inner
+        if inner is not None:
+            inner.parent = node
+        self._replace(node, riser)
+        if riser.parent is None:
+            riser.red = False
+        riser.child[side] = node
+        node.parent = riser
+
+    def _replace(self, node: _Node, other: _Node | None) -> None:
+        """Put `other` where `node` hangs."""
+        if node.parent is None:
+            self._root = other
+        else:
+            node.parent.child[node.side] = other
+        if other is not None:
+            other.parent = node.parent
+
+
+def _is_red(node: _Node | None) -> bool:
+    return node is not None and node.red
+
+
+def _rank(key: int) -> tuple[int, int]:
+    """What the tree is sorted by: the hash, as a signed number, then the key."""
+    hash_code = java_hash(key)
+    return (hash_code - 2**32 if hash_code >= 2**31 else hash_code), key
+
+
+def java_hash(key: int) -> int:
+    """Java's `HashMap.hash(Long)`, as an unsigned 32-bit number."""
+    folded = (key ^ (key >> 32)) & 0xFFFF_FFFF
+    return folded ^ (folded >> 16)
