@@ -1,7 +1,7 @@
 """The same workload done by minikafka and by Apache Kafka: equal tables of observations, equal bytes on disk.
 
-`python -m minikafka.witness.differential --minutes 10` draws workloads without end and prints what differs, with the line
-that repeats it.
+`python -m minikafka.witness.differential --minutes 10` draws workloads without end and prints what differs, with the
+line that repeats it.
 """
 
 import argparse
