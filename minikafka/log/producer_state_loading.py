@@ -130,7 +130,7 @@ def in_kafkas_order(producers: dict[int, ProducerAppendInfo]) -> Collection[Prod
     ordered = JavaHashMap()
     for producer_id, append_info in producers.items():
         ordered[producer_id] = append_info
-    return ordered.values()
+    return [append_info for _, append_info in ordered.items()]
 
 
 def delete_producer_snapshots(

@@ -106,10 +106,10 @@ def split_overflowed_segment(
     """
     source = segment.log
     if not is_log_file(source.file):
-        raise IllegalArgumentException(f"requirement failed: Cannot split file {source.file.absolute()}")
+        raise IllegalArgumentException(f"Cannot split file {source.file.absolute()}")
     if not segment.has_overflow():
         raise IllegalArgumentException(
-            "requirement failed: Split operation is only permitted for segments with overflow, and the problem path "
+            "Split operation is only permitted for segments with overflow, and the problem path "
             f"is {source.file.absolute()}"
         )
     logger.info("%sSplitting overflowed segment %s", owner.log_ident, segment)

@@ -1,0 +1,249 @@
+"""What the last life left behind, whole or damaged, is opened by minikafka and by Apache Kafka: equal logs or equal errors."""
+
+import pytest
+
+from minikafka.witness.batch import Batch
+
+NOW = 1_700_000_000_000
+
+
+@pytest.fixture
+def lived(two_logs):
+    """Two logs of several segments with epochs, producers and transactions, closed or killed."""
+
+    def live(clean: bool, **config):
+        logs = two_logs(**config)
+        logs.do(
+            "append_as_leader leader_epoch=1 [3x30 pid=7 epoch=0 seq=0]",
+            "append_as_leader leader_epoch=1 [3x30 pid=8 epoch=0 seq=0 txn]",
+            "append_as_leader leader_epoch=1 [3x30 pid=7 epoch=0 seq=3]",
+            "append_as_leader leader_epoch=2 [3x30]",
+            "append_as_leader leader_epoch=2 origin=coordinator transaction_version=0 [abort pid=8 epoch=0]",
+            "append_as_leader leader_epoch=2 [3x60 pid=9 epoch=0 seq=0 txn]",
+            *["append_as_leader leader_epoch=3 [3x50 pid=7 epoch=0 seq=%d]" % s for s in (6, 9, 12, 15)],
+            "update_high_watermark leo",
+        )
+        assert len(logs.minikafka.log.log_segments) >= 3
+        if clean:
+            logs.do("reopen")
+            for runner in logs.runners:
+                runner.log.close()
+        else:
+            logs.do("tick 0", "append_as_leader leader_epoch=4 [2x20]")
+        logs.kill()
+        return logs
+
+    return live
+
+
+def files(directory, suffix):
+    return sorted(directory.glob(f"*{suffix}"))
+
+
+def cut(suffix, number, size):
+    """Cut `size` bytes off the end of the segment's file of that number."""
+
+    def change(directory):
+        path = files(directory, suffix)[number]
+        path.write_bytes(path.read_bytes()[:-size])
+
+    return change
+
+
+def add(suffix, number, data):
+    def change(directory):
+        with files(directory, suffix)[number].open("ab") as file:
+            file.write(data)
+
+    return change
+
+
+def flip(suffix, number, position):
+    def change(directory):
+        path = files(directory, suffix)[number]
+        data = bytearray(path.read_bytes())
+        data[position] ^= 1
+        path.write_bytes(data)
+
+    return change
+
+
+def remove(*patterns):
+    def change(directory):
+        for pattern in patterns:
+            for path in sorted(directory.glob(pattern)):
+                path.unlink()
+
+    return change
+
+
+def remove_one(suffix, number):
+    return lambda directory: files(directory, suffix)[number].unlink()
+
+
+def write(name, data=b""):
+    return lambda directory: (directory / name).write_bytes(data)
+
+
+def rename(suffix, numbers, added):
+    """Append `added` to the names of the segments' files of these numbers."""
+
+    def change(directory):
+        for number in sorted(numbers, reverse=True):
+            stem = files(directory, ".log")[number].stem
+            for path in directory.glob(f"{stem}.*"):
+                if path.suffix in suffix:
+                    path.rename(f"{path}{added}")
+
+    return change
+
+
+SEGMENT = (".log", ".index", ".timeindex", ".txnindex")
+
+CHANGES = {
+    "nothing": lambda directory: None,
+    "index missing": remove_one(".index", 0),
+    "index of the active segment missing": remove_one(".index", -1),
+    "all indexes missing": remove("*.index", "*.timeindex", "*.txnindex"),
+    "time index missing": remove_one(".timeindex", 0),
+    "transaction index missing": remove("*.txnindex"),
+    "index entry wrong": flip(".index", 0, 2),
+    "index size odd": add(".index", 0, b"abc"),
+    "index of the active segment odd": add(".index", -1, b"abc"),
+    "time index size odd": add(".timeindex", 0, b"abc"),
+    "index empty": lambda directory: files(directory, ".index")[0].write_bytes(b""),
+    "transaction index torn": add(".txnindex", 0, b"abc"),
+    "transaction index wrong": flip(".txnindex", 0, 20),
+    "transaction index version": flip(".txnindex", 0, 1),
+    "torn tail": cut(".log", -1, 20),
+    "torn tail of the first": cut(".log", 0, 20),
+    "half a header left": add(".log", -1, b"\0" * 10),
+    "zeros at the end": add(".log", -1, b"\0" * 40),
+    "zeros at the end of the first": add(".log", 0, b"\0" * 40),
+    "record flipped in the first": flip(".log", 0, 80),
+    "record flipped in the last": flip(".log", -1, 80),
+    "size negative": flip(".log", 1, 8),
+    "magic wrong": flip(".log", 1, 16),
+    "offset wrong": flip(".log", 1, 0),
+    "offset lower": flip(".log", -1, 7),
+    "epoch in the header wrong": flip(".log", -1, 15),
+    "log empty": lambda directory: files(directory, ".log")[-1].write_bytes(b""),
+    "first log empty": lambda directory: files(directory, ".log")[0].write_bytes(b""),
+    "log missing": remove_one(".log", 1),
+    "first log missing": remove_one(".log", 0),
+    "last log missing": remove_one(".log", -1),
+    "everything missing": remove("*"),
+    "snapshots missing": remove("*.snapshot"),
+    "newest snapshot missing": remove_one(".snapshot", -1),
+    "newest snapshot wrong": flip(".snapshot", -1, 12),
+    "newest snapshot short": cut(".snapshot", -1, 3),
+    "newest snapshot version": flip(".snapshot", -1, 1),
+    "all snapshots wrong": lambda directory: [p.write_bytes(b"") for p in files(directory, ".snapshot")],
+    "stray snapshots": lambda directory: [
+        (directory / f"{offset:020}.snapshot").write_bytes(b"") for offset in (2, 5, 1000)
+    ],
+    "epochs missing": remove("leader-epoch-checkpoint"),
+    "epochs empty": write("leader-epoch-checkpoint"),
+    "epochs beyond the end": write("leader-epoch-checkpoint", b"0\n3\n1 0\n2 9\n9 1000\n"),
+    "epochs above the start": write("leader-epoch-checkpoint", b"0\n1\n3 20\n"),
+    "epochs count": write("leader-epoch-checkpoint", b"0\n3\n1 0\n"),
+    "epochs version": write("leader-epoch-checkpoint", b"7\n1\n1 0\n"),
+    "epochs garbage": write("leader-epoch-checkpoint", b"0\n1\none 0\n"),
+    "topic id missing": remove("partition.metadata"),
+    "topic id garbage": write("partition.metadata", b"garbage"),
+    "topic id another": write("partition.metadata", b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"),
+    "topic id too short": write("partition.metadata", b"version: 0\ntopic_id: AAAA"),
+    "foreign files": lambda directory: [
+        (directory / name).write_bytes(b"x") for name in ("notes.txt", "no dot", "00000000000000000003.checkpoint")
+    ],
+    "a log that is no number": write("abc.log", b""),
+    "an index that is no number": write("abc.index", b""),
+    "orphan indexes": lambda directory: [
+        (directory / f"00000000000000000099{suffix}").write_bytes(b"") for suffix in SEGMENT[1:]
+    ],
+    "deleted files": lambda directory: [
+        (directory / name).write_bytes(b"x") for name in ("a.deleted", "1.log.deleted", "x.checkpoint.deleted")
+    ],
+    "cleaned files": lambda directory: [
+        (directory / f"00000000000000000000{suffix}.cleaned").write_bytes(b"x") for suffix in SEGMENT
+    ],
+    "a cleaned file that is no number": write("abc.log.cleaned"),
+    "a swap file that is no number": write("abc.log.swap"),
+    "swap of the first": rename(SEGMENT, [0], ".swap"),
+    "swap of the first two": rename(SEGMENT, [0, 1], ".swap"),
+    "swap of the log only": rename((".log",), [0], ".swap"),
+    "swap of the log, its index gone": lambda directory: (
+        files(directory, ".index")[1].unlink(),
+        rename((".log",), [1], ".swap")(directory),
+    ),
+    "swap above cleaned": lambda directory: (
+        rename(SEGMENT, [1, 2], ".swap")(directory),
+        write("00000000000000000001.log.cleaned")(directory),
+    ),
+    "swap of an index only": rename((".index",), [0], ".swap"),
+}
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
+@pytest.mark.parametrize("name", CHANGES)
+def test_opens_equally(lived, name, clean):
+    logs = lived(clean)
+    logs.change(CHANGES[name])
+    logs.do(f"reopen clean={str(clean).lower()}")
+    if logs.minikafka.log is None:
+        return
+    logs.do(
+        "tick 60000",
+        "consume",
+        "append_as_leader leader_epoch=5 [2x20 pid=7 epoch=0 seq=18]",
+        "append_as_leader leader_epoch=5 [2x20]",
+        "truncate_to leo-3",
+        "reopen",
+        "read start",
+    )
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
+@pytest.mark.parametrize("recovery_point", [0, 5, 10, 1000])
+@pytest.mark.parametrize("log_start", [0, 5, 14, 1000])
+def test_checkpointed_offsets(lived, clean, recovery_point, log_start):
+    logs = lived(clean)
+    for runner in logs.runners:
+        runner.checkpoints = {"recovery_point": recovery_point, "log_start_offset": log_start}
+    logs.change(flip(".log", 1, 80))
+    logs.do(f"reopen clean={str(clean).lower()}", "tick 60000", "append_as_leader leader_epoch=5 [2x20]", "reopen")
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
+@pytest.mark.parametrize(
+    "offsets",
+    [[0, 3_000_000_000], [0, 10, 2_147_483_647, 2_147_483_648, 9_000_000_000], [5_000_000_000], [0, 2_147_483_646]],
+)
+def test_offsets_that_overflow_a_segment(two_logs, clean, offsets):
+    logs = two_logs()
+    logs.kill()
+    data = b"".join(Batch(2, (60,)).encode(NOW, offset) for offset in offsets)
+    logs.change(remove("*"))
+    logs.change(write("00000000000000000000.log", data))
+    logs.do(f"reopen clean={str(clean).lower()}", "tick 60000", "append_as_leader [1x10]", "reopen")
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
+def test_batches_below_the_base_offset(two_logs, clean):
+    logs = two_logs()
+    logs.kill()
+    logs.change(remove("*"))
+    logs.change(write("00000000000000000100.log", Batch(2).encode(NOW, 5)))
+    observation = logs.do(f"reopen clean={str(clean).lower()}")
+    assert observation.error == "IllegalArgumentException"
+
+
+def test_loading_and_closing_cleanly_changes_nothing_but_the_first_snapshot(lived):
+    logs = lived(clean=True)
+    directory = logs.directories[0]
+    before = {path.name: path.read_bytes() for path in directory.iterdir()}
+    logs.do("reopen")
+    for runner in logs.runners:
+        runner.log.close()
+    logs.compare("close")
+    assert {path.name: path.read_bytes() for path in directory.iterdir()} == before
