@@ -28,3 +28,32 @@ def kafka():
         pytest.skip(str(unavailable))
     yield jvm
     jvm.close()
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """The one Spark session of this process, with Kafka's classes in its JVM where they can be had."""
+    from minikafka.spark import session
+
+    return session()
+
+
+# In CI nothing may be left out in silence: a test that is skipped there fails the run.
+_skipped = []
+
+
+def pytest_runtest_logreport(report):
+    if report.skipped and not hasattr(report, "wasxfail"):
+        _skipped.append(report.nodeid)
+
+
+def pytest_sessionfinish(session, exitstatus):
+    if os.environ.get("CI") == "true" and _skipped and exitstatus == 0:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter):
+    if os.environ.get("CI") == "true" and _skipped:
+        terminalreporter.section("skipped, which is a failure in CI", red=True)
+        for name in _skipped:
+            terminalreporter.line(name)

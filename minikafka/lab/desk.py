@@ -1,0 +1,118 @@
+"""The learner's desk: a working copy of the notebooks, so that the committed ones stay as the tests know them.
+
+`make lab` lays it out and opens it, `make fresh NOTEBOOK=name` lays one notebook anew. Nothing that a learner changed is
+ever overwritten: an unchanged copy follows the course, a changed one stays, and `fresh` keeps it under another name.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+COURSE = Path(__file__).parents[2] / "notebooks"
+DESK = COURSE.parent / "my-lessons"
+_LAID = ".laid-out.json"
+_SKIPPED = ("__pycache__", ".ipynb_checkpoints")
+
+
+def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
+    """Copy what is new or has changed in `course` to `desk`, but leave what the learner changed; return what was copied."""
+    desk.mkdir(parents=True, exist_ok=True)
+    laid = _read_laid(desk)
+    copied = []
+    for source in _files(course):
+        name = source.relative_to(course).as_posix()
+        target = desk / name
+        theirs = target.exists() and _digest(target) != laid.get(name)
+        if theirs or (target.exists() and _digest(target) == _digest(source)):
+            continue
+        _copy(source, target)
+        laid[name] = _digest(source)
+        copied.append(target)
+    _write_laid(desk, laid)
+    return copied
+
+
+def fresh(name: str, course: Path = COURSE, desk: Path = DESK) -> Path | None:
+    """Lay the notebook `name` (its file's name or a part of it) anew; return where the changed one is kept, if it was changed.
+
+    Raises ValueError when no notebook, or more than one, is meant.
+    """
+    notebooks = [path for path in _files(course) if path.suffix == ".ipynb" and name and name in path.name]
+    notebooks = [path for path in notebooks if path.name in (name, f"{name}.ipynb")] or notebooks
+    if len(notebooks) != 1:
+        known = ", ".join(path.stem for path in _files(course) if path.suffix == ".ipynb")
+        raise ValueError(f"{name or 'no name'} means {len(notebooks)} notebooks. There are: {known}")
+    source = notebooks[0]
+    key = source.relative_to(course).as_posix()
+    target, kept = desk / key, None
+    laid = _read_laid(desk)
+    if target.exists() and _digest(target) not in (laid.get(key), _digest(source)):
+        kept = _free_name(target)
+        target.rename(kept)
+    _copy(source, target)
+    laid[key] = _digest(source)
+    _write_laid(desk, laid)
+    return kept
+
+
+def open_lab(desk: Path = DESK) -> None:
+    """Replace this process by JupyterLab, its root at the desk."""
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={desk}"])
+
+
+def _files(course: Path) -> list[Path]:
+    found = (path for path in sorted(course.rglob("*")) if path.is_file())
+    return [path for path in found if not any(part in _SKIPPED for part in path.parts)]
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def _free_name(path: Path) -> Path:
+    number = 1
+    while (kept := path.with_name(f"{path.stem}-edited-{number}{path.suffix}")).exists():
+        number += 1
+    return kept
+
+
+def _read_laid(desk: Path) -> dict[str, str]:
+    try:
+        return json.loads((desk / _LAID).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _write_laid(desk: Path, laid: dict[str, str]) -> None:
+    (desk / _LAID).write_text(json.dumps(laid, indent=1), encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m minikafka.lab.desk", description="The working copy of the lessons.")
+    parser.add_argument("action", choices=["open", "lay", "fresh"])
+    parser.add_argument("notebook", nargs="?", default="")
+    arguments = parser.parse_args()
+    if arguments.action == "fresh":
+        try:
+            kept = fresh(arguments.notebook)
+        except ValueError as mistake:
+            sys.exit(str(mistake))
+        print(f"{arguments.notebook} is as it was." + (f" Yours is {kept.name}, beside it." if kept else ""))
+        return
+    copied = lay_out()
+    print(f"{len(copied)} files laid out in {DESK.name}/" if copied else f"{DESK.name}/ is up to date", flush=True)
+    if arguments.action == "open":
+        open_lab()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""`make lessons`: run every lesson from top to bottom without a browser, and say in one line each how it went.
+
+A line tells the seconds, the quantities on which the witnesses agreed, the differences that a planted bug made them find, and the
+exercises whose checks were run. They are counted by the values that cells show: `Agreement`s and `Verdict`s.
+"""
+
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from minikafka.lab.desk import COURSE
+
+# Runs in the lesson's kernel, before its first cell.
+_LISTEN = """
+def _minikafka_listen(shell):
+    from minikafka.lab.run_lessons import Tally
+    shell._minikafka_tally = tally = Tally()
+    shell.events.register("post_run_cell", lambda result: tally.count(result.result))
+_minikafka_listen(get_ipython())
+del _minikafka_listen
+"""
+_ASK = "print(get_ipython()._minikafka_tally.line())"
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
+
+
+@dataclass
+class Tally:
+    """What the cells of one lesson have shown so far."""
+
+    agreed: set[str] = field(default_factory=set)
+    witnesses: set[str] = field(default_factory=set)
+    differences: int = 0
+    exercises: set[str] = field(default_factory=set)
+
+    def count(self, value: object) -> None:
+        """Count the value that a cell ended with, or each of a tuple's or list's."""
+        from minikafka.lab.exercise import Verdict
+        from minikafka.witness.agreement import Agreement
+
+        if isinstance(value, tuple | list):
+            for each in value:
+                self.count(each)
+        elif isinstance(value, Agreement):
+            self.witnesses.update(value.witnesses)
+            self.agreed.update(value.agreed)
+            self.differences += not value
+        elif isinstance(value, Verdict):
+            self.exercises.add(value.exercise)
+
+    def line(self) -> str:
+        """`3 witnesses agree on 9 quantities, 1 difference found, 4 exercises checked`."""
+        return (
+            f"{len(self.witnesses)} witnesses agree on {len(self.agreed)} quantities, "
+            f"{_plural(self.differences, 'difference')} found, {_plural(len(self.exercises), 'exercise')} checked"
+        )
+
+
+def run_lesson(path: Path) -> str:
+    """Run the notebook at `path` in a kernel of its own; return the tally's line. Raises nbclient's CellExecutionError."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.read(path, as_version=4)
+    listen, ask = nbformat.v4.new_code_cell(_LISTEN), nbformat.v4.new_code_cell(_ASK)
+    notebook.cells = [listen, *notebook.cells, ask]
+    client = NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}})
+    client.execute(stderr=subprocess.DEVNULL)
+    return "".join(output.get("text", "") for output in ask.outputs).strip()
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def lessons(course: Path = COURSE) -> list[Path]:
+    """The notebooks of the course in reading order: the lessons, then the solutions."""
+    return [*sorted(course.glob("*.ipynb")), *sorted(course.glob("*/*.ipynb"))]
+
+
+def main() -> None:
+    """Run the notebooks named on the command line, or all; exit with 1 if one fails."""
+    chosen = [Path(name) for name in sys.argv[1:]] or lessons()
+    width = max((len(path.stem) for path in chosen), default=0)
+    failures = 0
+    for path in chosen:
+        begin = time.monotonic()
+        try:
+            outcome = run_lesson(path)
+        except Exception as failure:  # any failure is that lesson's; the others still run
+            failures += 1
+            outcome = f"FAILED: {_COLOUR.sub('', str(failure)).strip().splitlines()[-1]}"
+        print(f"{path.stem:{width}}  {time.monotonic() - begin:5.1f} s  {outcome}", flush=True)
+    print(f"{_plural(len(chosen), 'lesson')}, {failures} failed")
+    sys.exit(failures > 0 or not chosen)
+
+
+if __name__ == "__main__":
+    main()

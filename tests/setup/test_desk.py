@@ -1,0 +1,104 @@
+"""The learner's working copy, and the headless run of the lessons."""
+
+import nbformat
+import pytest
+
+from minikafka.lab import desk, run_lessons
+
+
+@pytest.fixture
+def course(tmp_path):
+    notebooks = tmp_path / "notebooks"
+    (notebooks / "data").mkdir(parents=True)
+    for name in ("01-segments.ipynb", "02-high-watermark.ipynb", "data/0.log"):
+        (notebooks / name).write_text(f"{name} as the course has it")
+    return notebooks
+
+
+@pytest.fixture
+def table(tmp_path):
+    return tmp_path / "my-lessons"
+
+
+def test_everything_is_laid_out_once(course, table):
+    assert len(desk.lay_out(course, table)) == 3
+    assert (table / "data" / "0.log").read_text() == "data/0.log as the course has it"
+    assert desk.lay_out(course, table) == []
+
+
+def test_a_changed_notebook_is_never_overwritten_and_an_unchanged_one_follows_the_course(course, table):
+    desk.lay_out(course, table)
+    (table / "01-segments.ipynb").write_text("mine")
+    for name in ("01-segments.ipynb", "02-high-watermark.ipynb"):
+        (course / name).write_text("the next edition")
+    assert desk.lay_out(course, table) == [table / "02-high-watermark.ipynb"]
+    assert (table / "01-segments.ipynb").read_text() == "mine"
+
+
+def test_a_deleted_notebook_comes_back(course, table):
+    desk.lay_out(course, table)
+    (table / "01-segments.ipynb").unlink()
+    assert desk.lay_out(course, table) == [table / "01-segments.ipynb"]
+
+
+def test_fresh_resets_one_notebook_and_keeps_the_edited_ones(course, table):
+    desk.lay_out(course, table)
+    for number in (1, 2):
+        (table / "01-segments.ipynb").write_text(f"mine {number}")
+        kept = desk.fresh("segments", course, table)
+        assert kept == table / f"01-segments-edited-{number}.ipynb"
+        assert kept.read_text() == f"mine {number}"
+        assert (table / "01-segments.ipynb").read_text() == "01-segments.ipynb as the course has it"
+
+
+def test_fresh_keeps_nothing_of_an_unchanged_notebook(course, table):
+    desk.lay_out(course, table)
+    assert desk.fresh("02-high-watermark", course, table) is None
+    assert sorted(path.name for path in table.glob("*.ipynb")) == ["01-segments.ipynb", "02-high-watermark.ipynb"]
+
+
+@pytest.mark.parametrize("name", ["", "nothing-like-it", "0"])
+def test_fresh_wants_exactly_one_notebook(course, table, name):
+    with pytest.raises(ValueError, match="There are: 01-segments, 02-high-watermark"):
+        desk.fresh(name, course, table)
+
+
+def write_notebook(path, *sources):
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path
+
+
+AGREE = """
+from minikafka.witness.agreement import Agreement, Difference, Line
+who = ("minikafka", "Spark", "Kafka")
+good = [Line(name, 3, who, None) for name in ("log_end_offset", "segments")]
+bad = Line("high_watermark", 3, who, Difference(1, "append", "high_watermark", {"minikafka": 1, "Spark": 2}))
+"""
+
+
+def test_a_lesson_is_run_and_its_agreements_and_exercises_are_counted(tmp_path):
+    path = write_notebook(
+        tmp_path / "lesson.ipynb",
+        AGREE,
+        "Agreement(who, 4, (*good,))",
+        "Agreement(who, 4, (*good, bad))",
+        "from minikafka.lab.exercise import Verdict",
+        "Verdict('roll', 'not attempted', '')",
+        "Verdict('roll', 'correct', '', 3), Verdict('floor', 'not yet', '')",
+    )
+    said = run_lessons.run_lesson(path)
+    assert said == "3 witnesses agree on 2 quantities, 1 difference found, 2 exercises checked"
+
+
+def test_a_lesson_that_fails_is_named_and_fails_the_run(tmp_path, monkeypatch, capsys):
+    good = write_notebook(tmp_path / "good.ipynb", "1 + 1")
+    bad = write_notebook(tmp_path / "bad.ipynb", "raise ValueError('no such offset')")
+    monkeypatch.setattr(run_lessons.sys, "argv", ["run_lessons", str(bad), str(good)])
+    with pytest.raises(SystemExit) as end:
+        run_lessons.main()
+    assert end.value.code
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("bad ") and "FAILED: ValueError: no such offset" in lines[0]
+    assert lines[1].startswith("good") and lines[1].endswith("0 exercises checked")
+    assert lines[2] == "2 lessons, 1 failed"

@@ -1,0 +1,82 @@
+"""The Spark session: silent, with Kafka's classes in its JVM, and of use without them."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+CHATTER = """
+from minikafka.spark import session
+spark = session()
+assert spark.range(10).selectExpr("sum(id) AS s").first().s == 45
+try:
+    spark.sql("SELECT nothing_of_that_name")
+except Exception:
+    pass
+try:
+    spark.sql("SELECT raise_error('in a task')").collect()
+except Exception:
+    pass
+"""
+
+ALONE = """
+import minikafka.spark.session
+from minikafka.spark.kafka_jars import KafkaJarsUnavailableError
+def unavailable(part):
+    raise KafkaJarsUnavailableError("no network")
+import sys
+sys.modules["minikafka.spark.session"].kafka_classpath = unavailable
+from minikafka.spark import kafka_available, session, why_kafka_is_absent
+assert session().range(3).count() == 3
+assert not kafka_available()
+print(why_kafka_is_absent())
+"""
+
+
+def run(code: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+
+@pytest.mark.bare
+def test_nothing_of_java_or_spark_reaches_the_output():
+    process = run(CHATTER)
+    assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
+
+
+def test_without_kafka_the_session_works_and_says_why():
+    process = run(ALONE)
+    assert (process.returncode, process.stdout, process.stderr) == (0, "no network\n", "")
+
+
+@pytest.mark.bare
+@pytest.mark.kafka
+def test_kafkas_classes_are_in_the_sessions_jvm(spark):
+    from minikafka.spark import kafka_available
+
+    assert kafka_available()
+    config = spark._jvm.org.apache.kafka.storage.internals.log.LogConfig({"internal.segment.bytes": "700"})
+    assert config.segmentSize() == 700
+    assert spark._jvm.java.lang.Class.forName("org.apache.kafka.storage.internals.log.UnifiedLog") is not None
+
+
+def test_there_is_one_session(spark):
+    from minikafka.spark import session
+
+    assert session() is spark or session().sparkContext is spark.sparkContext
+
+
+def test_python_workers_run_this_python(spark):
+    """A table function in Python must find the packages of this environment."""
+
+    def version(batches):
+        for batch in batches:
+            yield batch.assign(id=sys.version_info.minor)
+
+    assert spark.range(1).mapInPandas(version, "id long").first().id == sys.version_info.minor
+
+
+def test_times_are_utc_and_small_queries_use_one_partition(spark):
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert spark.sql("SELECT id % 3 AS k, count(*) FROM range(9) GROUP BY 1").rdd.getNumPartitions() == 1
