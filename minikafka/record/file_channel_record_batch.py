@@ -11,6 +11,7 @@ from minikafka.record.record import Record
 from minikafka.record.record_batch import (
     HEADER_SIZE_UP_TO_MAGIC,
     LOG_OVERHEAD,
+    MAGIC_VALUE_V0,
     MAGIC_VALUE_V2,
     RECORD_BATCH_OVERHEAD,
     RecordBatch,
@@ -154,6 +155,13 @@ class FileChannelRecordBatch:
     def streaming_iterator(self) -> Iterator[Record]:
         """Kafka: `RecordBatch.streamingIterator`."""
         return self.load_full_batch().streaming_iterator()
+
+    def offset_of_max_timestamp(self) -> int | None:
+        """The first offset with the batch's max timestamp; None for magic 0. Kafka: `RecordBatch.offsetOfMaxTimestamp`."""
+        if self.magic == MAGIC_VALUE_V0:
+            return None
+        newest = self.max_timestamp
+        return next((record.offset for record in self.streaming_iterator() if record.timestamp == newest), None)
 
     def columns(self) -> RecordColumns:
         """All records as columns. Kafka: `RecordBatch.iterator`."""

@@ -49,7 +49,12 @@ class Agreement:
     lines: tuple[Line, ...]
 
     @property
-    def agreed(self) -> list[str]:
+    def agreed(self) -> bool:
+        """True when no compared value differs; the same as `bool(agreement)`."""
+        return self.first_difference is None
+
+    @property
+    def agreed_quantities(self) -> list[str]:
         """The quantities on which all who speak of them agree."""
         return [line.quantity for line in self.lines if line.agreed]
 
@@ -64,7 +69,7 @@ class Agreement:
         return min((line.difference for line in self.lines if line.difference), key=lambda d: d.operation, default=None)
 
     def __bool__(self) -> bool:
-        return self.first_difference is None
+        return self.agreed
 
     def summary(self) -> dict:
         """The outcome for machines: counts, the agreed quantities, and the first difference as text (None for none)."""
@@ -72,8 +77,8 @@ class Agreement:
         return {
             "witnesses": list(self.witnesses),
             "operations": self.operations,
-            "quantities": len(self.agreed),
-            "agreed": self.agreed,
+            "quantities": len(self.agreed_quantities),
+            "agreed": self.agreed_quantities,
             "cells": self.cells,
             "first_difference": None if first is None else str(first),
         }

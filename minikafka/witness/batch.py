@@ -76,8 +76,9 @@ class Batch:
         return [_nth(self.sizes, i) for i in range(self.count)]
 
     def timestamps(self, now: int) -> list[int]:
-        """The timestamp of each record, in ms, the clock standing at `now`."""
-        return [_nth(self.ts, i).resolve({"now": now}) for i in range(self.count)]
+        """The timestamp of each record, in ms, the clock standing at `now`. With log append time all have the largest."""
+        times = [_nth(self.ts, i).resolve({"now": now}) for i in range(self.count)]
+        return [max(times)] * self.count if self.log_append_time else times
 
     def key(self, i: int) -> bytes | None:
         """The key of record `i`."""

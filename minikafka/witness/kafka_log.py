@@ -303,6 +303,11 @@ class KafkaLog:
         return self.log_segments[-1]
 
     @property
+    def active_index_entries(self) -> int:
+        """How many entries the offset index of the active segment has; what lies behind them in the file is no entry."""
+        return self.unified_log.activeSegment().offsetIndex().entries()
+
+    @property
     def number_of_segments(self) -> int:
         """Kafka: `UnifiedLog.numberOfSegments`."""
         return self.unified_log.numberOfSegments()

@@ -59,8 +59,7 @@ class Runner:
         try:
             result = getattr(self, f"_{operation.kind}")(operation)
         except Exception as failure:
-            error, message = getattr(failure, "name", None), str(failure)
-            error = error if isinstance(error, str) else type(failure).__name__
+            error, message = type(failure).__name__, str(failure)
         return self._observe(result, error, message)
 
     def let_go(self) -> None:
@@ -295,7 +294,7 @@ class Runner:
             message,
             *state[:5],
             segments,
-            index_entries(self.directory, [base for base, _ in segments]),
+            index_entries(self.directory, [base for base, _ in segments], _active_index_entries(self.log)),
             tuple(map(tuple, state[6])),
             tuple(map(tuple, state[7])),
         )
@@ -316,24 +315,22 @@ def observed_state(log) -> tuple:
     )
 
 
-def index_entries(directory: Path, base_offsets) -> tuple[tuple[int, int], ...]:
+def index_entries(directory: Path, base_offsets, active_entries: int) -> tuple[tuple[int, int], ...]:
     """All (offset, position) of the offset indexes of these segments, read from the files as they stand.
 
-    No entry has position 0, because the first batch of a segment gets none: the first such pair ends the index.
+    The file of a segment that is not active ends with its last entry (zeros behind it, after a kill, are none: no entry has
+    position 0). That of the active one is longer, and after a truncation old entries may stand behind the last:
+    `active_entries` says how many count.
     """
     entries = []
     for base in base_offsets:
         path = directory / f"{base:020}.index"
-        if not path.exists():
-            continue
-        with path.open("rb") as file:
-            while chunk := file.read(4096 * _ENTRY.size):
-                pairs = _ENTRY.iter_unpack(chunk[: len(chunk) // _ENTRY.size * _ENTRY.size])
-                found = [(base + relative, position) for relative, position in pairs]
-                zero = next((i for i, entry in enumerate(found) if entry[1] == 0), None)
-                entries += found[:zero]
-                if zero is not None:
-                    break
+        data = b""
+        if path.exists():
+            with path.open("rb") as file:
+                data = file.read(active_entries * _ENTRY.size if base == base_offsets[-1] else -1)
+        pairs = _ENTRY.iter_unpack(data[: len(data) // _ENTRY.size * _ENTRY.size])
+        entries += [(base + relative, position) for relative, position in pairs if position]
     return tuple(entries)
 
 
@@ -359,6 +356,11 @@ minikafka_log.name = "minikafka"
 
 def _segments(log) -> list[tuple[int, int]]:
     return [(segment.base_offset, segment.size) for segment in log.log_segments]
+
+
+def _active_index_entries(log) -> int:
+    counted = getattr(log, "active_index_entries", None)
+    return log.active_segment.offset_index.entries if counted is None else counted
 
 
 def _producer(entry) -> tuple[int, ...]:

@@ -21,12 +21,13 @@ SELECT o.op, o.now, b.records, b.bytes, b.producer_id, b.transactional, b.marker
        IF(s.log_append_time, o.now, b.max_timestamp) AS max_timestamp
 FROM operations o JOIN batches b USING (op) CROSS JOIN settings s
 WHERE o.kind = 'append_as_leader' AND o.batches = 1
-  AND b.damage = '' AND coalesce(b.distance, 0) = 0 AND NOT b.thinned AND NOT b.log_append_time
+  AND b.damage = '' AND coalesce(b.distance, 0) = 0 AND NOT b.thinned
   AND b.bytes <= s.max_message_bytes AND b.bytes <= s.segment_bytes
   AND o.op NOT IN (
       SELECT r.op
-      FROM records r JOIN operations w ON w.op = r.op CROSS JOIN settings t
+      FROM records r JOIN operations w ON w.op = r.op JOIN batches c ON c.op = r.op AND c.batch = r.batch CROSS JOIN settings t
       WHERE t.compacted AND r.key IS NULL AND r.marker = ''
+         OR c.log_append_time AND (t.log_append_time OR r.timestamp = -1)
          OR NOT t.log_append_time AND r.timestamp <> -1
             AND (w.now - r.timestamp > t.before_max_ms OR r.timestamp - w.now > t.after_max_ms))
 """

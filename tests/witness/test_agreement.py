@@ -19,7 +19,7 @@ def test_one_line_a_quantity():
         table("b", {"leo": 1}, {"leo": 1, "hw": 0}, {}),
     )
     assert agreement
-    assert agreement.agreed == ["leo", "hw"]
+    assert agreement.agreed_quantities == ["leo", "hw"]
     assert [line.cells for line in agreement.lines] == [2, 1]
     assert agreement.cells == 3
     assert agreement.first_difference is None
@@ -35,7 +35,7 @@ def test_the_first_difference_names_operation_quantity_and_values():
         table("c", {"leo": 1}, {}, {}),
     )
     assert not agreement
-    assert agreement.agreed == []
+    assert agreement.agreed_quantities == []
     first = agreement.first_difference
     assert (first.operation, first.quantity, first.values) == (1, "hw", {"a": 0, "b": 1})
     assert str(first) == "after operation 1 (roll leo), hw: a says 0; b says 1"
@@ -59,7 +59,7 @@ def test_the_third_witness_may_be_the_one_that_differs():
 
 def test_blanks_are_not_compared():
     agreement = agree(table("a", {"leo": 1, "hw": 3}, {}, {}), table("b", {"leo": 1}, {"leo": 5}, {}))
-    assert agreement.agreed == ["leo"]
+    assert agreement.agreed_quantities == ["leo"]
     assert agreement.cells == 1
     assert table("a").value(0, "leo") is BLANK
 
