@@ -26,8 +26,8 @@ fresh: ready-lab
 
 test: ready-dev
 	@sh requirements/chromium.sh
-	@$(BIN)/python -m minikafka doctor || true
-	$(BIN)/ruff check --quiet .
+	@$(BIN)/minikafka fetch || true
+	@$(BIN)/minikafka doctor || true
 	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
 lessons: ready-lab

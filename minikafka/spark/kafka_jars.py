@@ -4,8 +4,11 @@ They are fetched once, by a short-lived JVM, into the cache directory; a list of
 a matter of milliseconds and needs no network.
 """
 
+import fcntl
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from minikafka.spark.cache import cache_dir
@@ -33,7 +36,10 @@ def kafka_classpath(part: str = "broker") -> list[str]:
 
     Raises KafkaJarsUnavailableError.
     """
-    return cached_classpath(part) or fetch(part)
+    if jars := cached_classpath(part):
+        return jars
+    with _alone():
+        return cached_classpath(part) or fetch(part)
 
 
 def cached_classpath(part: str = "broker") -> list[str] | None:
@@ -55,6 +61,15 @@ def fetch(part: str = "broker") -> list[str]:
         file.write("\n".join(jars) + "\n")
     os.replace(temporary, listed)
     return jars
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let no two processes fill the cache at a time: Ivy would trip over itself."""
+    cache_dir().mkdir(parents=True, exist_ok=True)
+    with open(cache_dir() / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _list_file(part: str) -> Path:
