@@ -52,7 +52,7 @@ class FileRecords:
 
     def __init__(self, file: Path, channel: FileChannel, start: int, end: int, is_slice: bool):
         """Bytes `start` … `end` (exclusive) of the open file. `FileRecords.open` and `slice` make these."""
-        self.file = Path(file)
+        self.file = file
         self.channel = channel
         self.start = start
         self.end = end
@@ -81,10 +81,11 @@ class FileRecords:
         Raises FileNotFoundError, and KafkaException for a file larger than 2147483647 bytes.
         Kafka: `FileRecords.open`.
         """
+        file = Path(file)
         if not mutable:
             channel = FileChannel(os.open(file, os.O_RDONLY | os.O_CLOEXEC))
         else:
-            channel = FileChannel(file_ops.open_file(Path(file)))
+            channel = FileChannel(file_ops.open_file(file))
             if preallocate and not file_already_exists:
                 file_ops.preallocate(channel.fileno(), init_file_size)
         end = 0 if preallocate and not file_already_exists else _MAX_INT
