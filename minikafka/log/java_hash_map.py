@@ -4,7 +4,7 @@ Kafka writes a producer snapshot in the order of its HashMap, so these bytes on 
 
 - A key's *bucket* is taken from the low bits of its hash. The hash of a Long folds the upper 32 bits into the lower,
   then HashMap folds the upper 16 of those into the lower 16.
-- The map is walked bucket by bucket; within a bucket in the order of insertion.
+- The map is walked bucket by bucket; within a bucket in the order of insertion (`compute_if_absent`: reversed).
 - There are 16 buckets at first. They double when more than three quarters as many keys are in the map, and when a
   ninth key meets eight others in its bucket while there are fewer than 64. They never become fewer again: not by
   removing keys, not by clearing the map. So the order depends on the largest size the map has ever had.
@@ -47,6 +47,20 @@ class JavaHashMap:
             if len(self._values) * 4 > self._capacity * 3:
                 self._double()
 
+    def compute_if_absent(self, key: int, make_value):
+        """The value of `key`; one that is not there yet is made by `make_value(key)`.
+
+        Java's map orders differently here than after a put: the buckets double one key later, before the insertion; the
+        new key goes to the front of its bucket; and the eighth key, not the ninth, makes the bucket a tree.
+        Kafka: `HashMap.computeIfAbsent`.
+        """
+        if len(self._values) * 4 > self._capacity * 3:
+            self._double()
+        if key not in self._values:
+            self._values[key] = make_value(key)
+            self._add_to_front_of_bucket(key)
+        return self._values[key]
+
     def __delitem__(self, key: int) -> None:
         del self._values[key]
         index = java_hash(key) & (self._capacity - 1)
@@ -74,6 +88,19 @@ class JavaHashMap:
         bucket = self._buckets.setdefault(index, [])
         bucket.append(key)
         if len(bucket) > _FULL_BUCKET and type(bucket) is list:
+            if self._capacity < _MIN_CAPACITY_FOR_TREES:
+                self._double()
+            else:
+                self._buckets[index] = TreeBucket(bucket)
+
+    def _add_to_front_of_bucket(self, key: int) -> None:
+        index = java_hash(key) & (self._capacity - 1)
+        bucket = self._buckets.setdefault(index, [])
+        if type(bucket) is TreeBucket:
+            bucket.append(key)
+            return
+        bucket.insert(0, key)
+        if len(bucket) >= _FULL_BUCKET:
             if self._capacity < _MIN_CAPACITY_FOR_TREES:
                 self._double()
             else:

@@ -128,8 +128,8 @@ def in_kafkas_order(producers: dict[int, ProducerAppendInfo]) -> Collection[Prod
     if len(producers) <= 1:
         return producers.values()
     ordered = JavaHashMap()
-    for producer_id, append_info in producers.items():
-        ordered[producer_id] = append_info
+    for producer_id in producers:
+        ordered.compute_if_absent(producer_id, producers.__getitem__)
     return [append_info for _, append_info in ordered.items()]
 
 

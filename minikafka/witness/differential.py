@@ -72,7 +72,7 @@ def compare(kafka: KafkaJvm, workload: Workload) -> Comparison:
 
 def smallest(kafka: KafkaJvm, workload: Workload) -> Comparison:
     """The comparison of the smallest workload, found by leaving operations out, that still differs."""
-    return compare(kafka, workload.shrunk(lambda smaller: not compare(kafka, smaller).same))
+    return compare(kafka, workload.shrunk(lambda smaller: len(smaller) and not compare(kafka, smaller).same))
 
 
 def workloads(first_seed: int, size: int) -> Iterator[tuple[str, int, Workload]]:
