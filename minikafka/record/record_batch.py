@@ -307,6 +307,13 @@ class RecordBatch:
         """
         return self._decode().records(self.base_offset)
 
+    def skip_key_value_iterator(self) -> Iterator[Record]:
+        """As `streaming_iterator`, but the declared sizes of a compressed batch's records are not looked at.
+
+        Unlike Kafka's, these records have keys and values. Kafka: `DefaultRecordBatch.skipKeyValueIterator`.
+        """
+        return self._decode(skip_key_value=True).records(self.base_offset)
+
     def columns(self) -> RecordColumns:
         """All records, decoded and checked; raises what iteration raises. Kafka: `DefaultRecordBatch.iterator`."""
         columns = self._decode()
@@ -326,8 +333,8 @@ class RecordBatch:
             data, start, self._checked_count(), self.base_timestamp, self._append_time(), mode, pending_error
         )
 
-    def _decode(self) -> RecordColumns:
-        data, start, mode, pending_error = self._payload(False)
+    def _decode(self, skip_key_value: bool = False) -> RecordColumns:
+        data, start, mode, pending_error = self._payload(skip_key_value)
         header = self._header or self._load()
         return decode_columns(
             data, start, self._checked_count(), header[0], header[7], self._append_time(), header[11], mode, pending_error
