@@ -194,10 +194,7 @@ class LogSegment:
     @property
     def last_modified(self) -> int:
         """When the `.log` file was last changed (ms since 1970), 0 if it is gone. Kafka: `LogSegment.lastModified`."""
-        try:
-            return os.stat(self.log.file).st_mtime_ns // 1_000_000
-        except OSError:
-            return 0
+        return self.log.last_modified
 
     def set_last_modified(self, ms: int) -> None:
         """Date the `.log` and both index files. Raises FileNotFoundError. Kafka: `LogSegment.setLastModified`."""
@@ -432,9 +429,7 @@ class LogSegment:
         fetch_data = self.read(self.offset_index.last_offset, self.log.size_in_bytes)
         if fetch_data is None:
             return self.base_offset
-        last_batch = None
-        for last_batch in fetch_data.records.batches():
-            pass
+        last_batch = fetch_data.records.last_batch()
         return self.base_offset if last_batch is None else last_batch.next_offset
 
     def flush(self) -> None:
