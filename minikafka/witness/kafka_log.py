@@ -304,7 +304,7 @@ class KafkaLog:
 
     @property
     def active_index_entries(self) -> int:
-        """How many entries the offset index of the active segment has; what lies behind them in the file is no entry."""
+        """How many entries the offset index of the active segment has; what follows them in the file is no entry."""
         return self.unified_log.activeSegment().offsetIndex().entries()
 
     @property

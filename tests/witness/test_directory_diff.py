@@ -7,7 +7,8 @@ import pytest
 from minikafka.witness.directory_diff import directory_diff
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "kafka-4.3.0" / "mixed-0"
-SEGMENT = "00000000000000000052"
+SEGMENT = next(GOLDEN.glob("*.txnindex")).stem
+BASE = int(SEGMENT)
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def test_equal_directories_are_equal(copy):
 @pytest.mark.parametrize(
     "file, position, meaning",
     [
-        (".log", 7, "base offset of batch 0 (base offset 52, at byte 0) (kept: 52, changed: 53)"),
+        (".log", 7, f"base offset of batch 0 (base offset {BASE}, at byte 0) (kept: {BASE}, changed: {BASE ^ 1})"),
         (".log", 15, "partition leader epoch of batch 0"),
         (".log", 20, "CRC of batch 0"),
         (".log", 50, "producer id of batch 0"),
@@ -66,7 +67,10 @@ def test_the_second_batch_is_found(copy):
     second = 12 + int.from_bytes(data[8:12], "big")
     data[second + 23 + 3] += 1
     path.write_bytes(data)
-    assert f"last offset delta of batch 1 (base offset 53, at byte {second})" in only_difference(copy).meaning
+    assert (
+        f"last offset delta of batch 1 (base offset {int.from_bytes(data[second : second + 8])}, at byte {second})"
+        in only_difference(copy).meaning
+    )
 
 
 def test_a_missing_file_and_another_suffix_are_two_differences(copy):
