@@ -14,6 +14,7 @@ from minikafka.log.append_origin import AppendOrigin
 from minikafka.record.compression import Compression, CompressionType
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.memory_records_builder import MemoryRecordsBuilder
+from minikafka.record.record import Record
 from minikafka.record.record_batch import MAGIC_VALUE_V1, MAGIC_VALUE_V2, NO_TIMESTAMP
 from minikafka.record.timestamp_type import TimestampType
 
@@ -143,7 +144,8 @@ class LogValidator:
         self._validate_batch(batch, batch)
         summary = batch.summary(skip_key_value=True)
         if self._may_hold_refused_records(batch, summary, now):
-            self._refuse_records(batch, batch, now, "PartialDefaultRecord" if batch.is_compressed else "DefaultRecord")
+            kind = "PartialDefaultRecord" if batch.is_compressed else "DefaultRecord"
+            self._refuse_records(batch, batch.skip_key_value_iterator(), now, kind)
         if summary.count and not (summary.consecutive and batch.base_offset == 0):
             if batch.is_compressed:
                 raise UnsupportedOperationException("key is skipped in PartialDefaultRecord")
@@ -183,7 +185,7 @@ class LogValidator:
         for offset, record in enumerate(records, first_offset):
             builder.append_with_offset(offset, record.timestamp, record.key, record.value, record.headers)
         rebuilt = builder.build()
-        return ValidationResult(now, rebuilt, builder.max_timestamp, True, first_offset + len(records))
+        return ValidationResult(now, rebuilt, builder.info().max_timestamp, True, first_offset + len(records))
 
     def _first_batch_and_no_more(self, batches: list):
         """The first batch; raises `InvalidRecordException` when there is none, or one too many for its format."""
@@ -323,6 +325,8 @@ def _wrap(number: int) -> int:
 
 def _describe(record, kind: str) -> str:
     """A record as Kafka's messages print it; only a partial record tells a null key by its size."""
+    if not isinstance(record, Record):
+        return repr(record)
     key_size, value_size = record.key_size, record.value_size
     if kind == "DefaultRecord":
         key_size, value_size = max(key_size, 0), max(value_size, 0)
