@@ -1,6 +1,7 @@
 """A log of minikafka's and one of Apache Kafka's, to which the same is done."""
 
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -63,18 +64,30 @@ class TwoLogs:
         return Observation(*(message if f == "message" else getattr(observation, f) for f in Observation.__slots__))
 
 
+@pytest.fixture(scope="module")
+def two_logs_of_the_module(kafka):
+    """As `two_logs`, for fixtures that are made once for a module."""
+    yield from _two_logs(kafka)
+
+
 @pytest.fixture
-def two_logs(kafka, tmp_path):
+def two_logs(kafka):
     """`two_logs(**config)` makes a pair of empty logs; settings with `__` for dots replace those of `SMALL`."""
+    yield from _two_logs(kafka)
+
+
+def _two_logs(kafka):
+    # In memory where the system offers that: flushing to a disk takes most of the time otherwise.
+    directory = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
     made = []
 
     def make(name: str = "topic-0", **config) -> TwoLogs:
         settings = {key.replace("__", "."): value for key, value in config.items()}
-        logs = TwoLogs(kafka, tmp_path / str(len(made)), {**SMALL, **settings}, name)
+        logs = TwoLogs(kafka, directory / str(len(made)), {**SMALL, **settings}, name)
         made.append(logs)
         return logs
 
     yield make
     for logs in made:
         logs.kill()
-    shutil.rmtree(tmp_path)
+    shutil.rmtree(directory)

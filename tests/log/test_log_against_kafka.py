@@ -272,7 +272,6 @@ def test_lives_equally(two_logs, name):
         {"cleanup__policy": "compact"},
         {"flush__messages": 3},
         {"segment__index__bytes": 12},
-        {"segment__index__bytes": 4},
         {"index__interval__bytes": 0},
         {"max__message__bytes": 150},
     ],
