@@ -63,7 +63,7 @@ class AbstractIndex:
         finally:
             os.close(fd)
         self.max_entries = self.length // self.ENTRY_SIZE
-        self.entries = 0 if newly_created else self.max_entries
+        self._set_entries(0 if newly_created else self.max_entries)
 
     @property
     def is_full(self) -> bool:
@@ -98,9 +98,9 @@ class AbstractIndex:
         finally:
             os.close(fd)
         self.max_entries = rounded_new_size // self.ENTRY_SIZE
-        if self.size_in_bytes > rounded_new_size:
+        if self._position > rounded_new_size:
             self.close_handler()
-            raise IllegalArgumentException(f"newPosition > limit: ({self.size_in_bytes} > {rounded_new_size})")
+            raise IllegalArgumentException(f"newPosition > limit: ({self._position} > {rounded_new_size})")
         return True
 
     def rename_to(self, file: Path) -> None:
@@ -161,14 +161,23 @@ class AbstractIndex:
     def _truncate_to_entries(self, entries: int) -> None:
         raise NotImplementedError
 
+    def _set_entries(self, entries: int) -> None:
+        """Say how many entries there are; the next one is written behind them."""
+        self.entries = entries
+        self._position = entries * self.ENTRY_SIZE
+
     def _append_entry(self, data: bytes) -> None:
         """Write `data` into the next slot and count it."""
-        mapping = self._mapping()
-        position = self.entries * self.ENTRY_SIZE
-        if position + self.ENTRY_SIZE > len(mapping):
+        self._put(data)
+        self.entries += 1
+
+    def _put(self, data: bytes) -> None:
+        """Write `data` where the last write ended."""
+        mapping, position = self._mapping(), self._position
+        if position + len(data) > len(mapping):
             raise BufferOverflowException(f"{self.file.absolute()} has no room for an entry at byte {position}")
         file_ops.write_mapped(mapping, position, data, self.file)
-        self.entries += 1
+        self._position = position + len(data)
 
     def _mapping(self):
         mapping = self._mmap

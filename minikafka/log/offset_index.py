@@ -100,7 +100,7 @@ class OffsetIndex(AbstractIndex):
             self._truncate_to_entries(slot if exact else slot + 1)
 
     def _truncate_to_entries(self, entries: int) -> None:
-        self.entries = entries
+        self._set_entries(entries)
         self.last_offset = self._last_entry().offset
 
     def _last_entry(self) -> OffsetPosition:

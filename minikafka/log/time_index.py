@@ -119,6 +119,9 @@ class TimeIndex(AbstractIndex):
                 f" timestamp appended ({last_timestamp}) to {self.file.absolute()}"
             )
         if timestamp > last_timestamp:
+            if not self.can_append_offset(offset):
+                # Kafka writes the timestamp before it looks at the offset: half an entry stays, and the next trim fails.
+                self._put(_TIMESTAMP.pack(timestamp))
             self._append_entry(_ENTRY.pack(timestamp, self.relative_offset(offset)))
             self.last_entry = TimestampOffset(timestamp, offset)
 
@@ -130,7 +133,7 @@ class TimeIndex(AbstractIndex):
         return True
 
     def _truncate_to_entries(self, entries: int) -> None:
-        self.entries = entries
+        self._set_entries(entries)
         self.last_entry = self._last_entry_from_index_file()
 
     def _last_entry_from_index_file(self) -> TimestampOffset:
