@@ -59,12 +59,15 @@ def draw(profile: str, seed: int, size: int) -> Workload:
     return Workload.draw(seed, size, **PROFILES[profile])
 
 
-def compare(kafka: KafkaJvm, workload: Workload) -> Comparison:
-    """Do the workload twice, in two fresh directories, and compare all that can be seen."""
+def compare(kafka: KafkaJvm, workload: Workload, log_factory=minikafka_log) -> Comparison:
+    """Do the workload twice, in two fresh directories, and compare all that can be seen.
+
+    `log_factory` opens minikafka's log (another one shows what a planted bug leads to).
+    """
     home = Path(tempfile.mkdtemp(prefix="differential-"))
     try:
         ours, theirs = home / "minikafka" / PARTITION, home / "kafka" / PARTITION
-        tables = agree(run(workload, minikafka_log, ours), run(workload, kafka_log(kafka), theirs))
+        tables = agree(run(workload, log_factory, ours), run(workload, kafka_log(kafka), theirs))
         return Comparison(workload, tables, directory_diff(ours, theirs))
     finally:
         shutil.rmtree(home)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from minikafka.checkpoint.leader_epoch_checkpoint_file import EpochEntry
+from minikafka.common.offset_and_epoch import OffsetAndEpoch
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_data_info import AbortedTransaction, FetchDataInfo
 from minikafka.log.fetch_isolation import FetchIsolation
@@ -13,6 +15,7 @@ from minikafka.log.log_append_info import LeaderHwChange, LogAppendInfo
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.log_offset_snapshot import LogOffsetSnapshot
 from minikafka.record.compression import CompressionType
+from minikafka.record.file_records import TimestampAndOffset
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.witness.kafka_jvm import KafkaJvm, kafka_errors
 from minikafka.witness.kafka_time import KafkaScheduler, KafkaTime
@@ -43,28 +46,6 @@ class KafkaSegment(NamedTuple):
 
     base_offset: int
     size: int
-
-
-class EpochEntry(NamedTuple):
-    """A leader epoch and its first offset."""
-
-    epoch: int
-    start_offset: int
-
-
-class OffsetAndEpoch(NamedTuple):
-    """The offset (exclusive) at which an epoch ends."""
-
-    offset: int
-    epoch: int
-
-
-class KafkaTimestampAndOffset(NamedTuple):
-    """A record's timestamp in ms, its offset and leader epoch (None: unknown)."""
-
-    timestamp: int
-    offset: int
-    leader_epoch: int | None
 
 
 def _speaks_python(method):
@@ -201,13 +182,13 @@ class KafkaLog:
         )
 
     @_speaks_python
-    def fetch_offset_by_timestamp(self, target_timestamp: int) -> KafkaTimestampAndOffset | None:
+    def fetch_offset_by_timestamp(self, target_timestamp: int) -> TimestampAndOffset | None:
         """The first record with a timestamp (ms) at or after the target. Kafka: `UnifiedLog.fetchOffsetByTimestamp`."""
         holder = self.unified_log.fetchOffsetByTimestamp(target_timestamp, self.kafka.optional(None))
         found = holder.timestampAndOffsetOpt().orElse(None)
         if found is None:
             return None
-        return KafkaTimestampAndOffset(
+        return TimestampAndOffset(
             _field(found, "timestamp"), _field(found, "offset"), _field(found, "leaderEpoch").orElse(None)
         )
 

@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 from minikafka.witness.differential import PROFILES, compare, draw, smallest
+from minikafka.witness.runner import minikafka_log
+from minikafka.witness.workload import Workload
 
 OPERATIONS_IN_MAKE_TEST = 5000
 SIZE = 60
@@ -44,3 +46,42 @@ def test_same_observations_and_same_bytes(profile, kafka, request):
 
     (same if first_seed is None else hypothesis.seed(first_seed)(same))()
     assert sum(done) >= operations / len(PROFILES)
+
+
+def planted(**settings):
+    """minikafka's log with other settings than Kafka is given: a bug that the comparison must find."""
+
+    def open_log(directory, config, *rest):
+        return minikafka_log(directory, {**config, **settings}, *rest)
+
+    open_log.name = minikafka_log.name
+    return open_log
+
+
+@pytest.mark.parametrize(
+    "setting, value, seen_in",
+    [
+        ("index.interval.bytes", "99", "tables"),
+        ("internal.segment.bytes", "699", "tables"),
+        ("file.delete.delay.ms", "99", "files"),
+        ("retention.ms", "2001", "tables"),
+    ],
+)
+def test_a_planted_bug_is_found(kafka, setting, value, seen_in):
+    operations = (
+        *["append_as_leader [1x32 ts=now-2001]"] * 30,
+        "update_high_watermark leo",
+        "delete_old_segments",
+        "tick 99",
+    )
+    config = {
+        "internal.segment.bytes": 700,
+        "index.interval.bytes": 100,
+        "retention.ms": 2000,
+        "file.delete.delay.ms": 100,
+    }
+    workload = Workload(operations, config)
+    assert compare(kafka, workload).same
+    comparison = compare(kafka, workload, planted(**{setting: value}))
+    assert not comparison.same
+    assert not (comparison.files.equal if seen_in == "files" else comparison.tables.agreed)
