@@ -27,6 +27,10 @@ class NoSuchElementException(RuntimeError):
     """An element was asked of something empty. Kafka: `java.util.NoSuchElementException`."""
 
 
+class NullPointerException(RuntimeError):
+    """Something that must be there is null. Kafka: `java.lang.NullPointerException`."""
+
+
 class IndexOutOfBoundsException(IndexError):
     """A field was read beyond the end of its buffer. Kafka: `java.lang.IndexOutOfBoundsException`."""
 

@@ -8,7 +8,12 @@ import enum
 import struct
 from dataclasses import dataclass
 
-from minikafka.common.errors import BufferUnderflowException, IllegalArgumentException, InvalidRecordException
+from minikafka.common.errors import (
+    BufferUnderflowException,
+    IllegalArgumentException,
+    InvalidRecordException,
+    NullPointerException,
+)
 
 _KEY = struct.Struct(">hh")
 _END_TXN_VALUE = struct.Struct(">hi")
@@ -41,8 +46,10 @@ class ControlRecordType(enum.Enum):
     def parse_type_id(key: bytes) -> int:
         """The type's number in a control record's key. Kafka: `ControlRecordType.parseTypeId`.
 
-        Raises InvalidRecordException for fewer than 4 bytes or a negative version.
+        Raises InvalidRecordException for fewer than 4 bytes or a negative version, NullPointerException for no key.
         """
+        if key is None:
+            raise NullPointerException("control record without a key")
         if len(key) < _KEY.size:
             raise InvalidRecordException(
                 "Invalid value size found for control record key. "
@@ -103,7 +110,9 @@ class EndTransactionMarker:
     def deserialize_value(control_type: ControlRecordType, value: bytes) -> "EndTransactionMarker":
         """The marker of `control_type` with that value. Kafka: `EndTransactionMarker.deserializeValue`."""
         _ensure_transaction_marker_control_type(control_type)
-        if value is None or len(value) < 2:
+        if value is None:
+            raise NullPointerException("end transaction marker without a value")
+        if len(value) < 2:
             raise BufferUnderflowException("end transaction marker without a version")
         version = int.from_bytes(value[:2], "big", signed=True)
         if version < 0:

@@ -39,8 +39,6 @@ def open_stream(data, magic: int) -> Iterator[bytes]:
         raise IOException("Cannot decompress empty stream")
     if len(data) < len(_HEADER) or bytes(data[: len(_MAGIC)]) != _MAGIC:
         return iter((_decompress_block(data),))
-    if _SIZE.unpack_from(data, len(_MAGIC))[0] < 1:
-        raise IOException("Compressed with an incompatible codec version")
     return _chunks(data, len(_HEADER))
 
 

@@ -1,0 +1,104 @@
+"""`minikafka dump-log`: the command line in front of `dump_log_segments`."""
+
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from minikafka.tools.dump_log_segments import INT_MAX, DumpLogSegments, DumpOptions
+from minikafka.tools.failure import describe
+
+# A .log file of this many bytes takes long enough for a progress bar.
+LONG_FILE = 64 * 1024 * 1024
+
+# Options of Kafka's tool that decode the records of Kafka's internal topics, or load classes of the user's.
+NOT_BUILT = (
+    "value-decoder-class",
+    "key-decoder-class",
+    "offsets-decoder",
+    "transaction-log-decoder",
+    "cluster-metadata-decoder",
+    "remote-log-metadata-decoder",
+    "share-group-state-decoder",
+)
+
+
+class DumpLogCommand(click.Command):
+    """Refuses Kafka's other options by name, and ends with exit code 1 on wrong usage, as Kafka's tool does."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for argument in args:
+            name = argument.removeprefix("--").partition("=")[0]
+            if argument.startswith("--") and name in NOT_BUILT:
+                raise _usage_error(f"--{name} is an option of Kafka's tool that minikafka does not have", ctx)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.exit_code = 1
+            raise
+
+
+def _usage_error(message: str, ctx: click.Context) -> click.UsageError:
+    error = click.UsageError(message, ctx)
+    error.exit_code = 1
+    return error
+
+
+@click.command(cls=DumpLogCommand, name="dump-log", context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--files", required=True, metavar="F[,F...]", help="The files to dump, with commas between them.")
+@click.option("--print-data-log", is_flag=True, help="Print keys and values too; brings --deep-iteration with it.")
+@click.option("--deep-iteration", is_flag=True, help="Print a line for each record, not only for each batch.")
+@click.option("--skip-record-metadata", is_flag=True, help="Print keys and values alone, and no control records.")
+@click.option("--index-sanity-check", is_flag=True, help="Only run the check that Kafka has for an index.")
+@click.option("--verify-index-only", is_flag=True, help="Only compare an index with its log.")
+@click.option("--max-message-size", type=int, default=5 * 1024 * 1024, show_default=True, help="Bytes.")
+@click.option("--max-bytes", type=int, default=INT_MAX, help="Read no more than so many bytes of a .log file.")
+def dump_log(files: str, **options) -> None:
+    """Print log segments and indexes, line for line as Kafka's own tool prints them.
+
+    Takes .log, .index, .timeindex, .txnindex and .snapshot files.
+    """
+    out = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=False)
+    err = io.TextIOWrapper(sys.stderr.buffer, encoding="utf-8", errors="surrogateescape", newline="\n", line_buffering=True)
+    exit_code = 0
+    try:
+        DumpLogSegments(DumpOptions(**options), out, err, _progress_bar).run(_split(files))
+        out.flush()
+    except BrokenPipeError:
+        # Whoever read the lines (`head`, say) has enough; Python must not try to flush the rest.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (RuntimeError, ValueError, IndexError, OSError) as error:
+        out.flush()
+        err.write(f"{describe(error)}\n")
+        exit_code = 1
+    finally:
+        out.detach()
+        err.detach()
+    sys.exit(exit_code)
+
+
+def _split(files: str) -> list[str]:
+    """As Java's `split(",")`: empty names at the end do not count."""
+    names = files.split(",")
+    while len(names) > 1 and not names[-1]:
+        names.pop()
+    return names
+
+
+@contextmanager
+def _progress_bar(path: Path, total_bytes: int) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr while a long file is written elsewhere than to the terminal; otherwise nothing."""
+    if total_bytes < LONG_FILE or not sys.stderr.isatty() or sys.stdout.isatty():
+        yield lambda position: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(path.name, total=total_bytes)
+        yield lambda position: progress.update(task, completed=position)

@@ -1,0 +1,436 @@
+"""What `minikafka dump-log` prints: the lines of Kafka's own `kafka-dump-log.sh`, for the same files and options.
+
+Each line is written with the pieces and in the order of Kafka's tool, so that a run which fails in the middle of a
+line ends with the same half line. Errors leave as Kafka's exceptions; the command line turns them into one line.
+
+Kafka: `org.apache.kafka.tools.DumpLogSegments`.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from minikafka.common.errors import CorruptSnapshotException, IllegalArgumentException, NoSuchElementException
+from minikafka.common.java_numbers import parse_long
+from minikafka.common.java_utf8 import decode_utf8
+from minikafka.log.log_file_utils import (
+    INDEX_FILE_SUFFIX,
+    LOG_FILE_SUFFIX,
+    PRODUCER_SNAPSHOT_FILE_SUFFIX,
+    TIME_INDEX_FILE_SUFFIX,
+    TXN_INDEX_FILE_SUFFIX,
+    offset_from_file,
+)
+from minikafka.log.offset_index import OffsetIndex
+from minikafka.log.producer_state_manager import ProducerStateManager
+from minikafka.log.time_index import TimeIndex
+from minikafka.log.transaction_index import TransactionIndex
+from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
+from minikafka.record.file_records import FileRecords
+from minikafka.record.record_batch import MAGIC_VALUE_V2, NO_TIMESTAMP
+
+INT_MAX = 2**31 - 1
+RECORD_INDENT = "|"
+
+Progress = Callable[[Path, int], AbstractContextManager[Callable[[int], None]]]
+
+
+@dataclass(frozen=True, slots=True)
+class DumpOptions:
+    """The options of the tool, with its defaults. Kafka: `DumpLogSegments.DumpLogSegmentsOptions`.
+
+    `max_message_size` (bytes) bounds what is read behind an offset index entry, `max_bytes` what is read of a .log file.
+    """
+
+    print_data_log: bool = False
+    deep_iteration: bool = False
+    skip_record_metadata: bool = False
+    index_sanity_check: bool = False
+    verify_index_only: bool = False
+    max_message_size: int = 5 * 1024 * 1024
+    max_bytes: int = INT_MAX
+
+
+class DumpLogSegments:
+    """One run of the tool over a list of files; findings are collected and told on `err` after the last file.
+
+    `progress(path, total_bytes)` is entered for each .log file and gives a function that is told the bytes read so far.
+    """
+
+    def __init__(self, options: DumpOptions, out: TextIO, err: TextIO, progress: Progress | None = None):
+        self._options = options
+        self._out = out
+        self._err = err
+        self._progress = progress or (lambda path, total_bytes: nullcontext(lambda position: None))
+        self._index_mismatches: dict[str, dict[int, int]] = {}  # file → index offset → offset found in the log
+        self._non_consecutive: dict[str, dict[int, int]] = {}  # file → offset → the one that follows it
+        self._time_index_errors = TimeIndexDumpErrors()
+
+    def run(self, files: Iterable[str]) -> None:
+        """Dump each file, then print what the indexes and the offsets showed.
+
+        Raises what Kafka's tool dies of: `KafkaException`s, `NumberFormatException` for a name without an offset,
+        `OSError` for a file that is not there. Kafka: `DumpLogSegments.main`.
+        """
+        for name in files:
+            self._dump(_java_file(name))
+        self._print_findings()
+
+    def _dump(self, file: str) -> None:
+        self._println(f"Dumping {file}")
+        name = file.rpartition("/")[2]
+        suffix = name[name.rindex(".") :] if "." in name else None
+        path = Path(file)
+        match suffix:
+            case str() if suffix == LOG_FILE_SUFFIX:
+                self._dump_log(path)
+            case str() if suffix == INDEX_FILE_SUFFIX:
+                self._dump_index(file, path)
+            case str() if suffix == TIME_INDEX_FILE_SUFFIX:
+                self._dump_time_index(file, path)
+            case str() if suffix == PRODUCER_SNAPSHOT_FILE_SUFFIX:
+                self._dump_producer_id_snapshot(path)
+            case str() if suffix == TXN_INDEX_FILE_SUFFIX:
+                self._dump_txn_index(path)
+            case _:
+                self._err.write(f"Ignoring unknown file {file}\n")
+
+    # ---- .log
+
+    def _dump_log(self, path: Path) -> None:
+        options = self._options
+        self._println(f"Log starting offset: {_base_offset(path)}")
+        with _log(path) as file_records:
+            sliced = file_records.slice(0, options.max_bytes)
+            valid_bytes = 0
+            last_offset = -1
+            with self._progress(path, sliced.size_in_bytes) as advance:
+                for batch in sliced.batches():
+                    self._print_batch_level(batch, valid_bytes)
+                    if options.deep_iteration or options.print_data_log:
+                        last_offset = self._dump_batch_records(batch, last_offset, path)
+                    valid_bytes += batch.size_in_bytes
+                    advance(valid_bytes)
+            trailing_bytes = sliced.size_in_bytes - valid_bytes
+            if trailing_bytes > 0 and options.max_bytes == INT_MAX:
+                self._println(f"Found {trailing_bytes} invalid bytes at the end of {path.name}")
+
+    def _print_batch_level(self, batch, position: int) -> None:
+        if batch.magic >= MAGIC_VALUE_V2:
+            self._out.write(
+                f"baseOffset: {batch.base_offset} lastOffset: {batch.last_offset} count: {batch.count_or_none}"
+                f" baseSequence: {batch.base_sequence} lastSequence: {batch.last_sequence}"
+                f" producerId: {batch.producer_id} producerEpoch: {batch.producer_epoch}"
+                f" partitionLeaderEpoch: {batch.partition_leader_epoch}"
+                f" isTransactional: {_java_bool(batch.is_transactional)} isControl: {_java_bool(batch.is_control_batch)}"
+                f" deleteHorizonMs: {_optional_long(batch.delete_horizon_ms)}"
+            )
+        else:
+            self._out.write(f"offset: {batch.last_offset}")
+        self._println(
+            f" position: {position} {batch.timestamp_type}: {batch.max_timestamp} size: {batch.size_in_bytes}"
+            f" magic: {batch.magic} compresscodec: {batch.compression_type.type_name} crc: {batch.checksum}"
+            f" isvalid: {_java_bool(batch.is_valid())}"
+        )
+
+    def _dump_batch_records(self, batch, last_offset: int, path: Path) -> int:
+        """Print a line for each record; returns the offset of the last one, to find gaps."""
+        options = self._options
+        timestamp_type = batch.timestamp_type
+        is_control_batch = batch.is_control_batch
+        for record in batch:
+            if record.offset != last_offset + 1:
+                self._non_consecutive.setdefault(_absolute(path), {})[last_offset] = record.offset
+            last_offset = record.offset
+            line = ""
+            if not options.skip_record_metadata:
+                line = _record_metadata(batch, record, timestamp_type)
+                if is_control_batch:
+                    self._out.write(line)
+                    line = _control_record(record)
+            if options.print_data_log and not is_control_batch:
+                line += _record_contents(record, f"{RECORD_INDENT} " if options.skip_record_metadata else " ")
+            self._println(line)
+        return last_offset
+
+    # ---- .index and .timeindex
+
+    def _dump_index(self, file: str, path: Path) -> None:
+        options = self._options
+        base_offset = _base_offset(path)
+        with (
+            _log(_beside(path, LOG_FILE_SUFFIX)) as file_records,
+            _index(OffsetIndex, path, base_offset) as index,
+        ):
+            if index.entries == 0:
+                self._println(f"{file} is empty.")
+                return
+            if options.index_sanity_check:
+                index.sanity_check()
+                self._println(f"{file} passed sanity check.")
+                return
+            for n in range(index.entries):
+                entry = index.entry(n)
+                # An index that was not trimmed (a crash) ends in zeros, which read as the base offset.
+                if entry.offset == index.base_offset and n > 0:
+                    return
+                last_offset = _first_batch(file_records.slice(entry.position, options.max_message_size)).last_offset
+                if last_offset != entry.offset:
+                    self._index_mismatches.setdefault(_absolute(path), {})[entry.offset] = last_offset
+                if not options.verify_index_only:
+                    self._println(f"offset: {entry.offset} position: {entry.position}")
+
+    def _dump_time_index(self, file: str, path: Path) -> None:
+        options = self._options
+        base_offset = _base_offset(path)
+        with (
+            _log(_beside(path, LOG_FILE_SUFFIX)) as file_records,
+            _index(OffsetIndex, _beside(path, INDEX_FILE_SUFFIX), base_offset) as index,
+            _index(TimeIndex, path, base_offset) as time_index,
+        ):
+            if options.index_sanity_check:
+                time_index.sanity_check()
+                self._println(f"{file} passed sanity check.")
+                return
+            chain = _BatchChain(file_records)
+            previous_timestamp = NO_TIMESTAMP
+            for n in range(time_index.entries):
+                entry = time_index.entry(n)
+                if entry.offset == time_index.base_offset and n > 0:
+                    return
+                batch = chain.first_batch_reaching(entry.offset, index.lookup(entry.offset).position)
+                self._check_time_index_entry(path, entry, batch, previous_timestamp)
+                if not options.verify_index_only:
+                    self._println(f"timestamp: {entry.timestamp} offset: {entry.offset}")
+                previous_timestamp = entry.timestamp
+
+    def _check_time_index_entry(self, path: Path, entry, batch, previous_timestamp: int) -> None:
+        errors, file = self._time_index_errors, _absolute(path)
+        if batch is None or batch.last_offset != entry.offset:
+            errors.shallow_offset_not_found(file, entry.offset, -1 if batch is None else batch.last_offset)
+            return
+        max_timestamp = max((record.timestamp for record in batch), default=NO_TIMESTAMP)
+        if max(max_timestamp, NO_TIMESTAMP) != entry.timestamp:
+            errors.mismatch(file, entry.timestamp, max_timestamp)
+        if previous_timestamp >= entry.timestamp:
+            errors.out_of_order(file, entry.timestamp, previous_timestamp)
+
+    # ---- .txnindex and .snapshot
+
+    def _dump_txn_index(self, path: Path) -> None:
+        with closing(TransactionIndex(offset_from_file(path), path)) as index:
+            for txn in index.all_aborted_txns():
+                self._println(
+                    f"version: {txn.version} producerId: {txn.producer_id} firstOffset: {txn.first_offset}"
+                    f" lastOffset: {txn.last_offset} lastStableOffset: {txn.last_stable_offset}"
+                )
+
+    def _dump_producer_id_snapshot(self, path: Path) -> None:
+        try:
+            entries = ProducerStateManager.read_snapshot(path)
+        except CorruptSnapshotException as error:
+            self._err.write(f"{error}\n")
+            return
+        for entry in entries:
+            self._out.write(
+                f"producerId: {entry.producer_id} producerEpoch: {entry.producer_epoch}"
+                f" coordinatorEpoch: {entry.coordinator_epoch}"
+                f" currentTxnFirstOffset: {_optional_long(entry.current_txn_first_offset)}"
+                f" lastTimestamp: {entry.last_timestamp}"
+            )
+            for batch in list(entry.batch_metadata)[:1]:
+                self._out.write(
+                    f" firstSequence: {batch.first_seq} lastSequence: {batch.last_seq} lastOffset: {batch.last_offset}"
+                    f" offsetDelta: {batch.offset_delta} timestamp: {batch.timestamp}"
+                )
+            self._println("")
+
+    # ---- findings
+
+    def _print_findings(self) -> None:
+        for file, mismatches in _in_java_order(self._index_mismatches):
+            self._err.write(f"Mismatches in :{file}\n")
+            for index_offset, log_offset in sorted(mismatches.items(), reverse=True):
+                self._err.write(f"  Index offset: {index_offset}, log offset: {log_offset}\n")
+        self._time_index_errors.print_errors(self._err)
+        for file, pairs in _in_java_order(self._non_consecutive):
+            self._err.write(f"Non-consecutive offsets in {file}\n")
+            for offset, next_offset in sorted(pairs.items()):
+                self._err.write(f"  {offset} is followed by {next_offset}\n")
+
+    def _println(self, line: str) -> None:
+        self._out.write(line)
+        self._out.write("\n")
+
+
+class TimeIndexDumpErrors:
+    """What was found wrong with time indexes: for each kind, file → list of pairs, in the order found.
+
+    Kafka: `DumpLogSegments.TimeIndexDumpErrors`.
+    """
+
+    def __init__(self):
+        self._mismatches: dict[str, list[tuple[int, int]]] = {}
+        self._out_of_order: dict[str, list[tuple[int, int]]] = {}
+        self._not_found: dict[str, list[tuple[int, int]]] = {}
+
+    def mismatch(self, file: str, index_timestamp: int, log_timestamp: int) -> None:
+        """The batch's largest timestamp (ms) is another than the entry's."""
+        self._mismatches.setdefault(file, []).append((index_timestamp, log_timestamp))
+
+    def out_of_order(self, file: str, index_timestamp: int, previous_timestamp: int) -> None:
+        """The entry's timestamp (ms) is not larger than the one before."""
+        self._out_of_order.setdefault(file, []).append((index_timestamp, previous_timestamp))
+
+    def shallow_offset_not_found(self, file: str, index_offset: int, log_offset: int) -> None:
+        """No batch ends at the entry's offset; `log_offset` is where the batch found there ends (-1: no batch)."""
+        self._not_found.setdefault(file, []).append((index_offset, log_offset))
+
+    def print_errors(self, err: TextIO) -> None:
+        """Kafka: `TimeIndexDumpErrors.printErrors`."""
+        for findings, headline, line in (
+            (
+                self._mismatches,
+                "Found timestamp mismatch in :",
+                "  Index timestamp: {}, log timestamp: {}",
+            ),
+            (
+                self._out_of_order,
+                "Found out of order timestamp in :",
+                "  Index timestamp: {}, Previously indexed timestamp: {}",
+            ),
+            (
+                self._not_found,
+                "The following indexed offsets are not found in :",
+                "Indexed offset: {}, found log offset: {}",
+            ),
+        ):
+            for file, pairs in _in_java_order(findings):
+                err.write(f"{headline}{file}\n")
+                for pair in pairs:
+                    err.write(line.format(*pair) + "\n")
+
+
+class _BatchChain:
+    """The batches of a file from some position to its end, kept from one look-up to the next.
+
+    Kafka's tool reads all batches behind each time index entry anew; the entries of one file share one chain, so
+    reading it once finds the same batch (and the same damage behind it) in a single pass.
+    """
+
+    def __init__(self, file_records: FileRecords):
+        self._file_records = file_records
+        self._batches = []
+        self._positions: list[int] = []
+
+    def first_batch_reaching(self, offset: int, position: int):
+        """The first batch at or after byte `position` whose last offset is ≥ `offset`; None if there is none."""
+        start = bisect_left(self._positions, position)
+        if start == len(self._positions) or self._positions[start] != position:
+            self._batches = list(self._file_records.slice(position, INT_MAX).batches())
+            self._positions = [batch.position for batch in self._batches]
+            start = 0
+        return next((batch for batch in self._batches[start:] if batch.last_offset >= offset), None)
+
+
+def _record_metadata(batch, record, timestamp_type) -> str:
+    line = (
+        f"{RECORD_INDENT} offset: {record.offset} {timestamp_type}: {record.timestamp}"
+        f" keySize: {record.key_size} valueSize: {record.value_size}"
+    )
+    if batch.magic >= MAGIC_VALUE_V2:
+        return f"{line} sequence: {record.sequence} headerKeys: [{','.join(h.key for h in record.headers)}]"
+    return f"{line} isValid: {_java_bool(record.is_valid())} crc: {record.checksum}"
+
+
+def _control_record(record) -> str:
+    type_id = ControlRecordType.parse_type_id(record.key)
+    control_type = ControlRecordType.from_type_id(type_id)
+    if control_type in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
+        marker = EndTransactionMarker.deserialize(record)
+        return f" endTxnMarker: {marker.control_type.name} coordinatorEpoch: {marker.coordinator_epoch}"
+    return f" controlType: {control_type.name}({type_id})"
+
+
+def _record_contents(record, prefix: str) -> str:
+    contents = ""
+    if record.key is not None:
+        contents = f"{prefix}key: {decode_utf8(record.key)}"
+        prefix = " "
+    if record.value is not None:
+        contents += f"{prefix}payload: {decode_utf8(record.value)}"
+    return contents
+
+
+def _first_batch(file_records: FileRecords):
+    for batch in file_records.batches():
+        return batch
+    raise NoSuchElementException(f"no complete batch where an index entry points: {file_records}")
+
+
+def _base_offset(path: Path) -> int:
+    return parse_long(path.name.split(".")[0])
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    """The file of the same segment with another suffix."""
+    return path.with_name(path.name.split(".")[0] + suffix)
+
+
+@contextmanager
+def _log(path: Path) -> Iterator[FileRecords]:
+    file_records = FileRecords.open(path, mutable=False)
+    try:
+        yield file_records
+    finally:
+        file_records.close_handlers()
+
+
+@contextmanager
+def _index(index_class: type, path: Path, base_offset: int) -> Iterator[OffsetIndex | TimeIndex]:
+    """An index to be read. Kafka's tool makes a missing one and cuts an odd tail off; this one changes no file."""
+    if not path.exists():
+        raise IllegalArgumentException(f"Invalid max index size: -1 (there is no index file {path})")
+    index = index_class(path, base_offset, -1, writable=False)
+    try:
+        yield index
+    finally:
+        index.close_handler()
+
+
+def _java_file(name: str) -> str:
+    """The path as `java.io.File` prints it: no doubled and no trailing slashes."""
+    parts = [part for part in name.split("/") if part]
+    return ("/" if name.startswith("/") else "") + "/".join(parts)
+
+
+def _absolute(path: Path) -> str:
+    return str(Path.cwd() / path)
+
+
+def _in_java_order(findings: dict[str, object]) -> list[tuple[str, object]]:
+    """In the order in which `java.util.HashMap<String, …>` is walked: by bucket, the number of which is a power of 2."""
+    buckets = 16
+    while len(findings) > buckets * 3 // 4:
+        buckets *= 2
+    return sorted(findings.items(), key=lambda finding: _java_hash(finding[0]) & (buckets - 1))
+
+
+def _java_hash(text: str) -> int:
+    """`HashMap.hash(String)`, as an unsigned 32-bit number."""
+    code = 0
+    units = text.encode("utf-16-be", "surrogatepass")
+    for high, low in zip(units[::2], units[1::2]):
+        code = (31 * code + (high << 8 | low)) & 0xFFFF_FFFF
+    return code ^ (code >> 16)
+
+
+def _java_bool(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _optional_long(value: int | None) -> str:
+    return "OptionalLong.empty" if value is None else f"OptionalLong[{value}]"

@@ -1,0 +1,156 @@
+"""`minikafka dump-log` prints what Kafka's own tool prints: every kind of file, option, codec and damage."""
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from minikafka.record.compression import CompressionType
+from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.record import Header, SimpleRecord
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests/golden/kafka-4.3.0/mixed-0"
+ORDERS = ROOT / "notebooks/data/orders-0"
+CODECS = [CompressionType.NONE, CompressionType.GZIP, CompressionType.SNAPPY, CompressionType.LZ4, CompressionType.ZSTD]
+
+
+@pytest.fixture
+def same(kafkas_dump, our_dump):
+    """Dumps with both tools, which must print the same; where Kafka's dies, minikafka adds one line to stderr."""
+
+    def dump(*arguments: str):
+        theirs, ours = kafkas_dump(*arguments), our_dump(*arguments)
+        assert ours.stdout.splitlines(keepends=True) == theirs.stdout.splitlines(keepends=True), arguments
+        assert ours.failed == theirs.failed, (arguments, ours.stderr)
+        if theirs.failed:
+            assert ours.stderr.startswith(theirs.stderr)
+            assert ours.stderr.count("\n") == theirs.stderr.count("\n") + 1, ours.stderr
+        else:
+            assert ours.stderr == theirs.stderr, arguments
+        return ours
+
+    return dump
+
+
+def records(count: int, offset: int) -> list[SimpleRecord]:
+    return [
+        SimpleRecord(
+            1_000_000 + 7 * (offset + i),
+            None if i % 3 == 0 else f"schlüssel-{i}".encode(),
+            None if i % 5 == 4 else random.Random(offset + i).randbytes(i * 3),
+            (Header("h", b"1"), Header("ключ", None))[: i % 3],
+        )
+        for i in range(count)
+    ]
+
+
+def every_kind_of_batch() -> bytes:
+    """Each codec, idempotent and transactional batches, markers, and a batch with a gap before it."""
+    data, offset = bytearray(), 100
+    for codec in CODECS:
+        batch = MemoryRecords.with_records(codec, *records(7, offset), initial_offset=offset)
+        data += batch.buffer
+        offset += 7
+    data += MemoryRecords.with_idempotent_records(CompressionType.NONE, 9, 1, 4, *records(2, offset), initial_offset=offset).buffer
+    offset += 2
+    data += MemoryRecords.with_transactional_records(
+        CompressionType.NONE, 9, 2, 0, *records(1, offset), initial_offset=offset
+    ).buffer
+    for control_type in (ControlRecordType.COMMIT, ControlRecordType.ABORT):
+        offset += 1
+        marker = EndTransactionMarker(control_type, 3)
+        data += MemoryRecords.with_end_transaction_marker(2_000_000, 9, 2, marker, initial_offset=offset).buffer
+    data += MemoryRecords.with_records(CompressionType.NONE, *records(3, 500), initial_offset=500).buffer
+    return bytes(data)
+
+
+@pytest.fixture
+def log_file(tmp_path) -> Path:
+    file = tmp_path / "00000000000000000100.log"
+    file.write_bytes(every_kind_of_batch())
+    return file
+
+
+@pytest.mark.parametrize("directory", [GOLDEN, ORDERS], ids=lambda d: d.name)
+@pytest.mark.parametrize("options", [[], ["--print-data-log"], ["--verify-index-only"], ["--index-sanity-check"]])
+def test_a_brokers_files(same, directory, options):
+    for file in sorted(directory.iterdir()):
+        assert same("--files", str(file), *options).stdout.startswith(b"Dumping ")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--deep-iteration"],
+        ["--print-data-log"],
+        ["--print-data-log", "--skip-record-metadata"],
+        ["--deep-iteration", "--skip-record-metadata"],
+        ["--max-bytes", "600"],
+        ["--max-bytes=0"],
+        ["--max-bytes", "-1"],
+    ],
+    ids=" ".join,
+)
+def test_every_kind_of_batch(same, log_file, options):
+    assert same("--files", str(log_file), *options).stdout.startswith(b"Dumping")
+
+
+def test_damaged_batches_print_the_same_up_to_the_damage(same, log_file):
+    sound = log_file.read_bytes()
+    draw = random.Random(4)
+    failed = 0
+    for _ in range(150):
+        damaged = bytearray(sound)
+        for _ in range(draw.choice((1, 1, 3))):
+            damaged[draw.randrange(len(damaged))] ^= 1 << draw.randrange(8)
+        if draw.random() < 0.2:
+            del damaged[draw.randrange(len(damaged)) :]
+        log_file.write_bytes(damaged)
+        failed += same("--files", str(log_file), "--print-data-log").failed
+    assert 20 < failed < 140
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+def test_damaged_indexes(same, tmp_path, suffix):
+    directory = tmp_path / "orders-0"
+    shutil.copytree(ORDERS, directory)
+    file = directory / f"{0:020d}{suffix}"
+    sound = file.read_bytes()
+    assert sound
+    draw = random.Random(5)
+    for case in range(60):
+        damaged = bytearray(sound)
+        damaged[draw.randrange(len(damaged))] ^= 1 << draw.randrange(8)
+        damaged += bytes(draw.choice((0, 0, 24, 48)))
+        file.write_bytes(damaged)
+        option = ["--index-sanity-check"] if case % 4 == 0 else []
+        same("--files", f"{file},{directory}/{15:020d}{suffix}", *option)
+
+
+def test_what_is_not_there_or_not_known(same, tmp_path):
+    for name in ("x.log", "5.log", "noSuffix", "a.checkpoint.txt", "7.index", "7.timeindex", "7.txnindex", ".log"):
+        same("--files", str(tmp_path / name))
+    (tmp_path / "3.log").write_bytes(b"")
+    (tmp_path / "3.index").write_bytes(b"")
+    (tmp_path / "3.timeindex").write_bytes(b"")
+    (tmp_path / "3.snapshot").write_bytes(b"")
+    for suffix in ("log", "index", "timeindex", "snapshot"):
+        same("--files", f"{tmp_path}//3.{suffix}/")
+    (tmp_path / "4.log").mkdir()
+    same("--files", str(tmp_path / "4.log"))
+
+
+def test_a_missing_index_is_not_made(our_dump, tmp_path):
+    (tmp_path / "3.log").write_bytes(b"")
+    assert our_dump("--files", str(tmp_path / "3.index")).failed
+    assert [file.name for file in tmp_path.iterdir()] == ["3.log"]
+
+
+def test_options_that_are_not_built_are_refused_by_name(our_dump):
+    for option in ("--offsets-decoder", "--value-decoder-class=x", "--cluster-metadata-decoder"):
+        refused = our_dump("--files", "0.log", option)
+        assert refused.failed and option.partition("=")[0] in refused.stderr and not refused.stdout
