@@ -35,7 +35,9 @@ def file_batches(file_records, start: int, end: int) -> Iterator["FileChannelRec
         try:
             head = channel.read(position, RECORD_BATCH_OVERHEAD)
         except OSError as error:
-            raise KafkaException(f"Failed to read the batch at position {position} of {file_records}: {error}") from error
+            raise KafkaException(
+                f"Failed to read the batch at position {position} of {file_records}: {error}"
+            ) from error
         if len(head) < HEADER_SIZE_UP_TO_MAGIC:
             raise CorruptRecordException(
                 f"Unexpected EOF while attempting to read the next batch at position {position} of {file_records}"

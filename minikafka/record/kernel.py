@@ -55,15 +55,21 @@ _TOO_LONG = -2
 
 def read_varint(data, position, end):
     """The 32-bit zig-zag varint at `position` and the position after it, or a negative number in its place."""
-    raw = 0
-    for shift in range(0, 35, 7):
+    if position >= end:
+        return 0, _UNDERFLOW
+    byte = data[position]
+    position += 1
+    if byte < 0x80:
+        return (byte >> 1) ^ -(byte & 1), position
+    raw = byte & 0x7F
+    for shift in range(7, 35, 7):
         if position >= end:
             return 0, _UNDERFLOW
-        byte = data[position] & 0xFF
+        byte = data[position]
         position += 1
         if byte < 0x80:
             # Java keeps 32 bits: of a fifth byte only the low four count.
-            raw |= (byte & 0x0F if shift == 28 else byte) << shift
+            raw |= (byte & (0x0F if shift == 28 else 0x7F)) << shift
             return (raw >> 1) ^ -(raw & 1), position
         raw |= (byte & 0x7F) << shift
     return 0, _TOO_LONG
@@ -73,7 +79,7 @@ def read_varlong(data, position, end):
     """The 64-bit zig-zag varint at `position` and the position after it, or a negative number in its place."""
     if position >= end:
         return 0, _UNDERFLOW
-    byte = data[position] & 0xFF
+    byte = data[position]
     position += 1
     sign = byte & 1
     half = (byte & 0x7F) >> 1  # the number without its sign bit fits 63 bits
@@ -81,7 +87,7 @@ def read_varlong(data, position, end):
     while byte >= 0x80:
         if position >= end:
             return 0, _UNDERFLOW
-        byte = data[position] & 0xFF
+        byte = data[position]
         position += 1
         half |= (byte & (1 if shift == 62 else 0x7F)) << shift
         if shift == 62 and byte >= 0x80:

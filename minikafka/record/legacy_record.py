@@ -155,9 +155,7 @@ class LegacyRecord:
         if size < 0:
             return start + 4, -1
         if size > len(self.buffer) - start - 4:
-            raise IllegalArgumentException(
-                f"newLimit > capacity: ({size} > {len(self.buffer) - start - 4})"
-            )
+            raise IllegalArgumentException(f"newLimit > capacity: ({size} > {len(self.buffer) - start - 4})")
         return start + 4, start + 4 + size
 
     def _read(self, field: struct.Struct, position: int) -> int:
@@ -195,7 +193,9 @@ def compute_attributes(magic: int, compression_type: CompressionType, timestamp_
     attributes = compression_type.id
     if magic > 0:
         if timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:
-            raise IllegalArgumentException("Timestamp type must be provided to compute attributes for message format v1")
+            raise IllegalArgumentException(
+                "Timestamp type must be provided to compute attributes for message format v1"
+            )
         if timestamp_type is TimestampType.LOG_APPEND_TIME:
             attributes |= _TIMESTAMP_TYPE_MASK
     return attributes

@@ -203,7 +203,9 @@ class BasicLegacyRecordBatch:
         if magic not in (0, 1):
             raise InvalidRecordException(f"Invalid wrapper magic found in legacy deep record iterator {magic}")
         if record.compression_type is CompressionType.ZSTD:
-            raise InvalidRecordException(f"Invalid wrapper compressionType found in legacy deep record iterator {magic}")
+            raise InvalidRecordException(
+                f"Invalid wrapper compressionType found in legacy deep record iterator {magic}"
+            )
         start, end = record.value_range
         if end < 0:
             raise InvalidRecordException(f"Found invalid compressed record set with null value (magic = {magic})")
@@ -292,9 +294,7 @@ def _read_entries(data: bytes, wrapper: LegacyRecord) -> list[tuple[int, BasicLe
     while position + _LOG_OVERHEAD <= len(view):
         offset, size = _OFFSET_AND_SIZE.unpack_from(view, position)
         if size < RECORD_OVERHEAD_V0:
-            raise CorruptRecordException(
-                f"Record size is less than the minimum record overhead ({RECORD_OVERHEAD_V0})"
-            )
+            raise CorruptRecordException(f"Record size is less than the minimum record overhead ({RECORD_OVERHEAD_V0})")
         position += _LOG_OVERHEAD
         if size > len(view) - position:
             break

@@ -135,9 +135,7 @@ class MemoryRecordsBuilder:
         if self.producer_id == NO_PRODUCER_ID:
             raise IllegalArgumentException("End transaction marker requires a valid producerId")
         if not self.is_transactional:
-            raise IllegalArgumentException(
-                "End transaction marker depends on batch transactional flag being enabled"
-            )
+            raise IllegalArgumentException("End transaction marker depends on batch transactional flag being enabled")
         self.append_control_record(timestamp, marker.control_type, marker.serialize_value())
 
     def append_unchecked_with_offset(self, offset: int, record: SimpleRecord) -> None:

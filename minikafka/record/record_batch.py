@@ -252,9 +252,7 @@ class RecordBatch:
             )
         computed = self.compute_checksum()
         if self.checksum != computed:
-            raise CorruptRecordException(
-                f"Record is corrupt (stored crc = {self.checksum}, computed crc = {computed})"
-            )
+            raise CorruptRecordException(f"Record is corrupt (stored crc = {self.checksum}, computed crc = {computed})")
 
     # What a broker changes in place
 
@@ -337,7 +335,15 @@ class RecordBatch:
         data, start, mode, pending_error = self._payload(skip_key_value)
         header = self._header or self._load()
         return decode_columns(
-            data, start, self._checked_count(), header[0], header[7], self._append_time(), header[11], mode, pending_error
+            data,
+            start,
+            self._checked_count(),
+            header[0],
+            header[7],
+            self._append_time(),
+            header[11],
+            mode,
+            pending_error,
         )
 
     def _payload(self, skip_key_value: bool):

@@ -129,7 +129,16 @@ class RecordsSummary:
 
     def __init__(self, count: int, out):
         self.count = count
-        _, _, _, consecutive, self.first_null_key, self.min_timestamp, self.max_timestamp, self.index_of_max_timestamp = out
+        (
+            _,
+            _,
+            _,
+            consecutive,
+            self.first_null_key,
+            self.min_timestamp,
+            self.max_timestamp,
+            self.index_of_max_timestamp,
+        ) = out
         self.consecutive = consecutive == 1
 
 
