@@ -384,6 +384,11 @@ def test_damaged_indexes_answer_as_kafkas_do(kafka, tmp_path, name, seed):
     for _ in range(60):
         width = rng.choice([8, 31, 40])
         pair.call("lookup", rng.randrange(-(2**width), 2**width))
-    pair.call("truncate_to", rng.randrange(-(2**31), 2**31))
-    pair.call("resize", 40000)
+    for _ in range(40):
+        if pair.ours.entries:
+            entry = pair.ours.entry(rng.randrange(pair.ours.entries))
+            pair.call("lookup", entry[0])
+            pair.call("truncate_to", entry[1] if pair.is_time_index else entry[0])
+        pair.call("resize", 40000)
+        pair.reopen(trim=rng.random() < 0.1)
     pair.same_bytes()
