@@ -40,7 +40,7 @@ bench: ready-dev
 	@for bench in benchmarks/*_bench.py; do echo "== $$bench"; $(BIN)/python "$$bench" || exit 1; done
 
 fuzz: ready-dev
-	@$(PYTEST) -q tests/witness --operations $$(($(MINUTES) * 1000))
+	@$(BIN)/python -m minikafka.witness.differential --minutes $(MINUTES)
 
 fuzz-bytes: ready-fuzz
 	@$(BIN)/python tests/fuzz/fuzz_readers.py -runs=$(INPUTS)
