@@ -66,12 +66,19 @@ class LeaderEpochFileCache:
     @property
     def latest_entry(self) -> EpochEntry | None:
         """The newest epoch and its start. Kafka: `LeaderEpochFileCache.latestEntry`."""
-        return self._epochs.last()
+        with self._lock:
+            return self._epochs.last()
 
     @property
     def latest_epoch(self) -> int | None:
         """The newest epoch. Kafka: `LeaderEpochFileCache.latestEpoch`."""
-        return _epoch_of(self._epochs.last())
+        return _epoch_of(self.latest_entry)
+
+    @property
+    def earliest_entry(self) -> EpochEntry | None:
+        """The oldest epoch that is still known, and its start. Kafka: `LeaderEpochFileCache.earliestEntry`."""
+        with self._lock:
+            return self._epochs.first()
 
     @property
     def epoch_entries(self) -> list[EpochEntry]:
@@ -196,10 +203,10 @@ class LeaderEpochFileCache:
                 f"Received invalid partition leader epoch entry EpochEntry[epoch={entry.epoch}, "
                 f"startOffset={entry.start_offset}]"
             )
-        latest = self._epochs.last()
-        if latest is not None and entry.epoch == latest.epoch and entry.start_offset >= latest.start_offset:
-            return False
         with self._lock:
+            latest = self._epochs.last()
+            if latest is not None and entry.epoch == latest.epoch and entry.start_offset >= latest.start_offset:
+                return False
             removed = _pop_last_while(
                 self._epochs, lambda old: old.epoch >= entry.epoch or old.start_offset >= entry.start_offset
             )

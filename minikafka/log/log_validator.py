@@ -158,9 +158,10 @@ class LogValidator:
         max_timestamp = max(summary.max_timestamp, NO_TIMESTAMP) if summary.count else NO_TIMESTAMP
         if self._timestamp_type is TimestampType.LOG_APPEND_TIME:
             max_timestamp = now
+        # In Kafka the timestamp comes last; here a batch reads its header anew after each change.
+        batch.set_max_timestamp(self._timestamp_type, max_timestamp)
         batch.set_last_offset(next_offset - 1)
         batch.set_partition_leader_epoch(self._partition_leader_epoch)
-        batch.set_max_timestamp(self._timestamp_type, max_timestamp)
         return ValidationResult(now, self._records, max_timestamp, False, next_offset)
 
     def _rebuild(self, first_batch, batches: list, first_offset: int, now: int) -> ValidationResult:
@@ -199,7 +200,7 @@ class LogValidator:
 
     def _validate_batch(self, first_batch, batch) -> None:
         """Refuse a batch by its header."""
-        if first_batch.magic != batch.magic:
+        if batch is not first_batch and batch.magic != first_batch.magic:
             raise InvalidRecordException(
                 f"Batch magic {batch.magic} is not the same as the first batch's magic byte {first_batch.magic} "
                 f"in topic partition {self._topic_partition}"
@@ -236,7 +237,7 @@ class LogValidator:
         """False when no record can be at fault, as the batch's extremes tell."""
         if not summary.count:
             return False
-        if self._compacted_topic and summary.first_null_key >= 0:
+        if summary.first_null_key >= 0 and self._compacted_topic:
             return True
         if batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
             return True

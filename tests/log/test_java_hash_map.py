@@ -1,0 +1,82 @@
+"""The order of Java's HashMap; the expected orders were printed by `java.util.HashMap<Long, …>` of JDK 17."""
+
+import random
+
+import pytest
+
+from minikafka.log.java_hash_map import JavaHashMap
+from minikafka.log.tree_bucket import TreeBucket
+
+
+def filled(keys):
+    java_map = JavaHashMap()
+    for key in keys:
+        java_map[key] = str(key)
+    return java_map
+
+
+@pytest.mark.parametrize(
+    ("keys", "order"),
+    [
+        ([3, 1, 2], [1, 2, 3]),
+        ([16, 0, 32, 1], [16, 0, 32, 1]),
+        (range(12, -1, -1), range(13)),
+        ([-1, 5, 2**32 + 4, 2**63 - 1, -(2**63)], [-1, 2**63 - 1, -(2**63), 5, 2**32 + 4]),
+        (range(0, 16 * 9, 16), [0, 32, 64, 96, 128, 16, 48, 80, 112]),
+        (range(7, 2**16, 2**11), [14343, 6151, 7, 2055, 4103, *range(8199, 14343, 2048), *range(16391, 2**16, 2048)]),
+    ],
+)
+def test_keys_come_in_the_order_of_java(keys, order):
+    assert list(filled(keys)) == list(order)
+
+
+def test_a_map_stays_as_wide_as_it_ever_was():
+    java_map = filled(range(100, 113))
+    java_map.clear()
+    for key in (16, 0):
+        java_map[key] = None
+    assert list(java_map) == [0, 16], "in 16 buckets both would share the first, in order of insertion"
+
+
+def test_a_value_can_be_replaced_without_moving_its_key():
+    java_map = filled([16, 0])
+    java_map[16] = "new"
+    assert java_map.items() == [(16, "new"), (0, "0")]
+
+
+def test_a_removed_key_comes_back_at_the_end_of_its_bucket():
+    java_map = filled([0, 16, 32])
+    del java_map[0]
+    java_map[0] = None
+    assert list(java_map) == [16, 32, 0]
+
+
+def test_a_tree_stays_a_red_black_tree():
+    """No red node under a red one, equally many black ones on each way down, keys sorted by rank."""
+    rng = random.Random(1)
+    bucket = TreeBucket(range(9))
+    keys = list(range(9))
+    for _ in range(2000):
+        if rng.random() < 0.52 or len(keys) < 3:
+            keys.append(key := rng.randrange(10**9))
+            bucket.append(key)
+        else:
+            bucket.remove(keys.pop(rng.randrange(len(keys))))
+        assert sorted(bucket) == sorted(keys)
+        black_height(bucket._root)
+    assert len(keys) > 50
+
+
+def black_height(node):
+    if node is None:
+        return 1
+    left, right = node.child
+    for child in (left, right):
+        if child is not None:
+            assert child.parent is node
+            assert not (node.red and child.red)
+    assert left is None or left.rank < node.rank
+    assert right is None or right.rank > node.rank
+    height = black_height(left)
+    assert height == black_height(right)
+    return height + (not node.red)
