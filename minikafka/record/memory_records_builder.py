@@ -4,6 +4,7 @@ import struct
 from typing import NamedTuple
 
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException
+from minikafka.record.batch_header import write_header
 from minikafka.record.compression import Compression, CompressionType
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.legacy_record import message_bytes, record_overhead
@@ -20,10 +21,9 @@ from minikafka.record.record_batch import (
     NO_SEQUENCE,
     NO_TIMESTAMP,
     RECORD_BATCH_OVERHEAD,
-    write_header,
 )
+from minikafka.record.record_writer import record_size_in_bytes, write_record
 from minikafka.record.timestamp_type import TimestampType
-from minikafka.record.varint import NULL_VARINT_SIZE_BYTES, size_of_varint, write_varint
 
 _MAX_INT = 2**31 - 1
 _OFFSET_AND_SIZE = struct.Struct(">qi")
@@ -349,47 +349,6 @@ class MemoryRecordsBuilder:
         if self.compression.type is CompressionType.NONE:
             return self._header_size + len(self._records)
         return self._header_size + int(len(self._records) * self.estimated_compression_ratio * 1.05)
-
-
-def write_record(out: bytearray, offset_delta: int, timestamp_delta: int, key, value, headers) -> int:
-    """Append a magic-2 record to `out` and return its size in bytes. Kafka: `DefaultRecord.writeTo`."""
-    body = bytearray(1)
-    write_varint(timestamp_delta, body)
-    write_varint(offset_delta, body)
-    _write_nullable(key, body)
-    _write_nullable(value, body)
-    write_varint(len(headers), body)
-    for header_key, header_value in headers:
-        if header_key is None:
-            raise IllegalArgumentException("Invalid null header key found in headers")
-        # A lone surrogate, which Java too may hold in a string, is written as it writes it: as a question mark.
-        _write_nullable(header_key.encode("utf-8", "replace"), body)
-        _write_nullable(header_value, body)
-    start = len(out)
-    write_varint(len(body), out)
-    out += body
-    return len(out) - start
-
-
-def record_size_in_bytes(offset_delta: int, timestamp_delta: int, key, value, headers) -> int:
-    """Bytes that `write_record` would append. Kafka: `DefaultRecord.sizeInBytes`."""
-    body = 1 + size_of_varint(timestamp_delta) + size_of_varint(offset_delta)
-    body += _nullable_size(key) + _nullable_size(value) + size_of_varint(len(headers))
-    for header_key, header_value in headers:
-        body += _nullable_size(header_key.encode("utf-8", "replace")) + _nullable_size(header_value)
-    return size_of_varint(body) + body
-
-
-def _write_nullable(field, out: bytearray) -> None:
-    if field is None:
-        out.append(1)
-    else:
-        write_varint(len(field), out)
-        out += field
-
-
-def _nullable_size(field) -> int:
-    return NULL_VARINT_SIZE_BYTES if field is None else size_of_varint(len(field)) + len(field)
 
 
 def _header_size(magic: int, compression: Compression) -> int:

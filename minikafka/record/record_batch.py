@@ -7,64 +7,71 @@ from crc32c import crc32c
 
 from minikafka.common.errors import (
     CorruptRecordException,
-    IllegalArgumentException,
-    IndexOutOfBoundsException,
     InvalidRecordException,
 )
 from minikafka.record import kernel
+from minikafka.record.batch_header import (
+    ATTRIBUTES_OFFSET,
+    COMPRESSION_CODEC_MASK,
+    CONTROL_FLAG_MASK,
+    CRC_OFFSET,
+    CURRENT_MAGIC_VALUE,
+    DELETE_HORIZON_FLAG_MASK,
+    HEADER,
+    HEADER_SIZE_UP_TO_MAGIC,
+    LOG_OVERHEAD,
+    MAGIC_OFFSET,
+    MAGIC_VALUE_V0,
+    MAGIC_VALUE_V1,
+    MAGIC_VALUE_V2,
+    NO_PARTITION_LEADER_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    RECORD_BATCH_OVERHEAD,
+    TIMESTAMP_TYPE_MASK,
+    TRANSACTIONAL_FLAG_MASK,
+    ShortHeader,
+    compute_attributes,
+)
 from minikafka.record.compression import CompressionType, decompress
 from minikafka.record.record import Record
 from minikafka.record.record_columns import RecordColumns, RecordsSummary, decode_columns, summarize
+from minikafka.record.sequence import decrement_sequence, increment_sequence
 from minikafka.record.timestamp_type import TimestampType
 
-MAGIC_VALUE_V0 = 0
-MAGIC_VALUE_V1 = 1
-MAGIC_VALUE_V2 = 2
-CURRENT_MAGIC_VALUE = MAGIC_VALUE_V2
-
-NO_TIMESTAMP = -1
-NO_PRODUCER_ID = -1
-NO_PRODUCER_EPOCH = -1
-NO_SEQUENCE = -1
-NO_PARTITION_LEADER_EPOCH = -1
-
-LOG_OVERHEAD = 12  # bytes of offset and size, which open a batch of any magic
-HEADER_SIZE_UP_TO_MAGIC = 17
-MAGIC_OFFSET = 16
-RECORD_BATCH_OVERHEAD = 61
-
-COMPRESSION_CODEC_MASK = 0x07
-TIMESTAMP_TYPE_MASK = 0x08
-TRANSACTIONAL_FLAG_MASK = 0x10
-CONTROL_FLAG_MASK = 0x20
-DELETE_HORIZON_FLAG_MASK = 0x40
-
-# Every field of the header, in order; the comments number them as `RecordBatch._header` does.
-HEADER = struct.Struct(
-    ">q"  # 0 base offset
-    "i"  # 1 length of what follows
-    "i"  # 2 partition leader epoch
-    "b"  # 3 magic
-    "I"  # 4 CRC
-    "h"  # 5 attributes
-    "i"  # 6 last offset delta
-    "q"  # 7 base timestamp, or delete horizon
-    "q"  # 8 max timestamp
-    "q"  # 9 producer id
-    "h"  # 10 producer epoch
-    "i"  # 11 base sequence
-    "i"  # 12 number of records
-)
-CRC_OFFSET = 17
-ATTRIBUTES_OFFSET = 21
-_MAX_TIMESTAMP_OFFSET = 35
+__all__ = [
+    "ATTRIBUTES_OFFSET",
+    "COMPRESSION_CODEC_MASK",
+    "CONTROL_FLAG_MASK",
+    "CRC_OFFSET",
+    "CURRENT_MAGIC_VALUE",
+    "DELETE_HORIZON_FLAG_MASK",
+    "HEADER_SIZE_UP_TO_MAGIC",
+    "LOG_OVERHEAD",
+    "MAGIC_OFFSET",
+    "MAGIC_VALUE_V0",
+    "MAGIC_VALUE_V1",
+    "MAGIC_VALUE_V2",
+    "NO_PARTITION_LEADER_EPOCH",
+    "NO_PRODUCER_EPOCH",
+    "NO_PRODUCER_ID",
+    "NO_SEQUENCE",
+    "NO_TIMESTAMP",
+    "RECORD_BATCH_OVERHEAD",
+    "TIMESTAMP_TYPE_MASK",
+    "TRANSACTIONAL_FLAG_MASK",
+    "RecordBatch",
+    "decrement_sequence",
+    "increment_sequence",
+]
 
 _LONG = struct.Struct(">q")
 _INT = struct.Struct(">i")
 _UNSIGNED_INT = struct.Struct(">I")
 _SHORT = struct.Struct(">h")
-
-_MAX_INT = 2**31 - 1
+_MAX_TIMESTAMP_OFFSET = 35
 
 
 class RecordBatch:
@@ -95,7 +102,7 @@ class RecordBatch:
         if len(self._buffer) >= RECORD_BATCH_OVERHEAD:
             self._header = HEADER.unpack_from(self._buffer)
             return self._header
-        return _ShortHeader(self._buffer)
+        return ShortHeader(self._buffer)
 
     @property
     def buffer(self) -> memoryview:
@@ -382,106 +389,6 @@ class RecordBatch:
             f"isTransactional={str(self.is_transactional).lower()}, isControlBatch={str(self.is_control_batch).lower()}, "
             f"compression={self.compression_type}, timestampType={self.timestamp_type}, crc={self.checksum})"
         )
-
-
-class _ShortHeader:
-    """The fields of a batch too short for a header; those beyond its end raise, as reading them does in Java."""
-
-    _ENDS = (8, 12, 16, 17, 21, 23, 27, 35, 43, 51, 53, 57, 61)
-
-    def __init__(self, buffer: memoryview):
-        self._size = len(buffer)
-        self._fields = HEADER.unpack(bytes(buffer).ljust(RECORD_BATCH_OVERHEAD, b"\0"))
-
-    def __getitem__(self, field: int) -> int:
-        if self._ENDS[field] > self._size:
-            raise IndexOutOfBoundsException(f"a batch of {self._size} bytes ends before byte {self._ENDS[field]}")
-        return self._fields[field]
-
-
-def write_header(
-    buffer,
-    position: int,
-    *,
-    base_offset: int,
-    last_offset_delta: int,
-    size_in_bytes: int,
-    magic: int,
-    compression_type: CompressionType,
-    timestamp_type: TimestampType,
-    base_timestamp: int,
-    max_timestamp: int,
-    producer_id: int,
-    producer_epoch: int,
-    base_sequence: int,
-    is_transactional: bool,
-    is_control_batch: bool,
-    is_delete_horizon_set: bool,
-    partition_leader_epoch: int,
-    num_records: int,
-) -> None:
-    """Write a batch's header, CRC included, at `position`; the records already follow it.
-
-    Raises IllegalArgumentException for a magic below 2 or a negative base timestamp other than -1.
-    Kafka: `DefaultRecordBatch.writeHeader`.
-    """
-    if magic < CURRENT_MAGIC_VALUE:
-        raise IllegalArgumentException(f"Invalid magic value {magic}")
-    if base_timestamp < 0 and base_timestamp != NO_TIMESTAMP:
-        raise IllegalArgumentException(f"Invalid message timestamp {base_timestamp}")
-    attributes = compute_attributes(
-        compression_type, timestamp_type, is_transactional, is_control_batch, is_delete_horizon_set
-    )
-    HEADER.pack_into(
-        buffer, position, base_offset, size_in_bytes - LOG_OVERHEAD, partition_leader_epoch, magic, 0, attributes,
-        last_offset_delta, base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, num_records,
-    )  # fmt: skip
-    with memoryview(buffer) as view:
-        crc = crc32c(view[position + ATTRIBUTES_OFFSET : position + size_in_bytes])
-    _UNSIGNED_INT.pack_into(buffer, position + CRC_OFFSET, crc)
-
-
-def compute_attributes(
-    compression_type: CompressionType,
-    timestamp_type: TimestampType,
-    is_transactional: bool,
-    is_control: bool,
-    is_delete_horizon_set: bool,
-) -> int:
-    """The attribute bits; IllegalArgumentException for NO_TIMESTAMP_TYPE. Kafka: `DefaultRecordBatch.computeAttributes`."""
-    if timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:
-        raise IllegalArgumentException(
-            "Timestamp type must be provided to compute attributes for message format v2 and above"
-        )
-    attributes = compression_type.id
-    if timestamp_type is TimestampType.LOG_APPEND_TIME:
-        attributes |= TIMESTAMP_TYPE_MASK
-    if is_transactional:
-        attributes |= TRANSACTIONAL_FLAG_MASK
-    if is_control:
-        attributes |= CONTROL_FLAG_MASK
-    if is_delete_horizon_set:
-        attributes |= DELETE_HORIZON_FLAG_MASK
-    return attributes
-
-
-def increment_sequence(sequence: int, increment: int) -> int:
-    """`sequence` + `increment`, where 0 follows 2147483647. Kafka: `DefaultRecordBatch.incrementSequence`."""
-    if sequence > _to_int(_MAX_INT - increment):
-        return _to_int(increment - (_MAX_INT - sequence) - 1)
-    return _to_int(sequence + increment)
-
-
-def decrement_sequence(sequence: int, decrement: int) -> int:
-    """`sequence` - `decrement`, where 2147483647 precedes 0. Kafka: `DefaultRecordBatch.decrementSequence`."""
-    if sequence < decrement:
-        return _to_int(_MAX_INT - (decrement - sequence) + 1)
-    return sequence - decrement
-
-
-def _to_int(number: int) -> int:
-    """The low 32 bits, signed, as Java's int keeps them."""
-    return ((number + 2**31) & 0xFFFFFFFF) - 2**31
 
 
 def _to_long(number: int) -> int:

@@ -9,8 +9,7 @@ from minikafka.common.errors import IllegalArgumentException, InvalidRecordExcep
 from minikafka.common.java_utf8 import decode_utf8
 from minikafka.record import kernel
 from minikafka.record.record import Header, Record
-
-MAX_INT = 2**31 - 1
+from minikafka.record.sequence import increment_sequence
 
 # Importing numba and loading the cached machine code takes as long as the plain kernel needs for so many records.
 RECORDS_BEFORE_COMPILING = 200_000
@@ -108,7 +107,7 @@ class RecordColumns:
                 None if key_end < 0 else bytes(data[key:key_end]),
                 None if value_end < 0 else bytes(data[value:value_end]),
                 _read_headers(data, headers, count) if count else (),
-                -1 if self.base_sequence < 0 else _sequence(self.base_sequence, offset - base_offset),
+                _sequence(self.base_sequence, offset - base_offset),
                 end - start,
             )
         if self.error is not None:
@@ -235,8 +234,4 @@ def _read_headers(data, position: int, count: int) -> tuple[Header, ...]:
 
 
 def _sequence(base_sequence: int, offset_delta: int) -> int:
-    """Sequence numbers run from 2147483647 on to 0. Kafka: `DefaultRecordBatch.incrementSequence`."""
-    if base_sequence < 0:
-        return -1
-    sequence = base_sequence + offset_delta
-    return sequence - MAX_INT - 1 if sequence > MAX_INT else sequence
+    return -1 if base_sequence < 0 else increment_sequence(base_sequence, offset_delta)

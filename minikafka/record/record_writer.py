@@ -1,0 +1,45 @@
+"""Writes one record of magic 2; `kernel` describes its form and reads it."""
+
+from minikafka.common.errors import IllegalArgumentException
+from minikafka.record.varint import NULL_VARINT_SIZE_BYTES, size_of_varint, write_varint
+
+
+def write_record(out: bytearray, offset_delta: int, timestamp_delta: int, key, value, headers) -> int:
+    """Append a magic-2 record to `out` and return its size in bytes. Kafka: `DefaultRecord.writeTo`."""
+    body = bytearray(1)
+    write_varint(timestamp_delta, body)
+    write_varint(offset_delta, body)
+    _write_nullable(key, body)
+    _write_nullable(value, body)
+    write_varint(len(headers), body)
+    for header_key, header_value in headers:
+        if header_key is None:
+            raise IllegalArgumentException("Invalid null header key found in headers")
+        # A lone surrogate, which Java too may hold in a string, is written as it writes it: as a question mark.
+        _write_nullable(header_key.encode("utf-8", "replace"), body)
+        _write_nullable(header_value, body)
+    start = len(out)
+    write_varint(len(body), out)
+    out += body
+    return len(out) - start
+
+
+def record_size_in_bytes(offset_delta: int, timestamp_delta: int, key, value, headers) -> int:
+    """Bytes that `write_record` would append. Kafka: `DefaultRecord.sizeInBytes`."""
+    body = 1 + size_of_varint(timestamp_delta) + size_of_varint(offset_delta)
+    body += _nullable_size(key) + _nullable_size(value) + size_of_varint(len(headers))
+    for header_key, header_value in headers:
+        body += _nullable_size(header_key.encode("utf-8", "replace")) + _nullable_size(header_value)
+    return size_of_varint(body) + body
+
+
+def _write_nullable(field, out: bytearray) -> None:
+    if field is None:
+        out.append(1)
+    else:
+        write_varint(len(field), out)
+        out += field
+
+
+def _nullable_size(field) -> int:
+    return NULL_VARINT_SIZE_BYTES if field is None else size_of_varint(len(field)) + len(field)
