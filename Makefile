@@ -43,7 +43,8 @@ fuzz: ready-dev
 	@$(BIN)/python -m minikafka.witness.differential --minutes $(MINUTES)
 
 fuzz-bytes: ready-fuzz
-	@$(BIN)/python tests/fuzz/fuzz_readers.py -runs=$(INPUTS)
+	@mkdir -p test-results
+	@$(BIN)/python tests/fuzz/fuzz_readers.py -runs=$(INPUTS) -artifact_prefix=test-results/
 
 LOCK := $(BIN)/pip-compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe \
 	--no-header --no-annotate
