@@ -545,9 +545,11 @@ class Workload:
 
     def _batch(self, timestamps):
         rng = self.rng
-        options = {"value": bytes(rng.choice([0, 10, 100])), "partition_leader_epoch": self.epoch}
         kind = rng.random()
-        if kind < 0.15:
+        if kind < 0.08:
+            return batch(self.next_offset, *timestamps, magic=rng.randrange(2))
+        options = {"value": bytes(rng.choice([0, 10, 100])), "partition_leader_epoch": self.epoch}
+        if kind < 0.2:
             timestamps[1:] = []
             marker = EndTransactionMarker(rng.choice([ControlRecordType.ABORT, ControlRecordType.COMMIT]), 0)
             return MemoryRecords.with_end_transaction_marker(
