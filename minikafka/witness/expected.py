@@ -20,6 +20,8 @@ def spark_expected(workload: Workload, spark=None, only=None) -> Observations:
     `spark`: the session (None: `minikafka.spark.session()`); `only`: names of the queries to ask (None: all). The result's
     `notes` say of each query that was left out why; when two queries speak of one cell, the first in QUERIES is taken.
     """
+    if unknown := set(only or ()) - {query.name for query in QUERIES}:
+        raise ValueError(f"there is no query {', '.join(sorted(unknown))}; there are {', '.join(q.name for q in QUERIES)}")
     if spark is None:
         from minikafka.spark import session
 

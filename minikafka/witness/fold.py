@@ -5,6 +5,8 @@ them. Each rule below is one expression over that value. Where the answer would 
 high watermark inside a batch, a segment's age by its file's time), `known` turns false and all later answers are null.
 """
 
+from functools import lru_cache
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -305,9 +307,9 @@ def _step(s: Column, o: Column, offset: Column, settings: Column) -> Column:
 
 def fold(spark):
     """The state of the log after each operation: one row an operation."""
-    operations = spark.table("operations").alias("o")
-    appends = spark.table("appends")
-    rows = operations.join(appends.select("op", F.col("max_timestamp").alias("appended_timestamp")), "op", "left").select(
+    operations = spark.table("operations")
+    appends = spark.table("appends").select("op", F.col("max_timestamp").alias("appended_timestamp"))
+    rows = operations.join(appends, "op", "left").select(
         F.struct(
             "op", "kind", "now", "replica", "replicas", "anchor", "distance", "upper_anchor", "upper_distance", "bytes", "records",
             F.col("appended_timestamp").alias("max_timestamp"), F.col("appended_timestamp").isNotNull().alias("accepted"),
@@ -315,6 +317,12 @@ def fold(spark):
     )  # fmt: skip
     settings = spark.table("settings").select(F.struct("*").alias("settings"))
     everything = rows.agg(F.sort_array(F.collect_list("o")).alias("operations")).crossJoin(settings)
+    return everything.select(F.inline(_history(spark)))
+
+
+@lru_cache(maxsize=1)
+def _history(spark) -> Column:
+    """The fold over the column `operations`; made once for a session, because it is a long expression."""
     settings = F.col("settings")
     empty = struct(
         known=F.lit(True),
@@ -334,8 +342,7 @@ def fold(spark):
             lambda s: struct(state=s, history=F.concat(acc.history, F.array(seen(s, o)))),
         )
 
-    history = F.aggregate("operations", zero, walk, lambda acc: acc.history)
-    return everything.select(F.inline(history))
+    return F.aggregate("operations", zero, walk, lambda acc: acc.history)
 
 
 def seen(s: Column, o: Column) -> Column:
@@ -367,7 +374,7 @@ def _foldable(workload: Workload) -> str | None:
 
 
 log_fold = Query(
-    "segments, indexes and retention",
+    "log_fold",
     ("segments", "index_entries", "log_start_offset", "high_watermark", "log_end_offset", "result"),
     PASSIVE
     | {"append_as_leader", "roll", "delete_old_segments", "fetch", "isr", "update_high_watermark", "maybe_update_high_watermark"}

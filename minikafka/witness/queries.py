@@ -42,14 +42,14 @@ class Query:
 
 
 def plain(workload: Workload) -> str | None:
-    """Why this is more than plain records appended by clients: producers, markers, a codec set for the topic."""
+    """Why this is more than plain records appended by clients: sequences, other origins, a codec set for the topic."""
     if workload.config.get("compression.type", "producer") != "producer":
         return "compression.type changes sizes"
     for i, append in workload.appends:
         if getattr(append, "origin", "client") != "client":
             return f"operation {i} is not from a client"
-        if any(batch.pid != -1 or batch.marker for batch in append.batches):
-            return f"operation {i} has a producer id"
+        if any(batch.seq >= 0 for batch in append.batches):
+            return f"operation {i} is from an idempotent producer"
     return None
 
 
@@ -122,7 +122,7 @@ watermarks AS (  -- it only grows
 _LEADER = PASSIVE | {"append_as_leader", "roll", "fetch", "isr"}
 
 log_end_offset = Query(
-    "log end offset",
+    "log_end_offset",
     ("log_end_offset",),
     _LEADER | {"update_high_watermark", "maybe_update_high_watermark", "maybe_increment_high_watermark", "delete_old_segments"}
     | {"maybe_increment_log_start_offset"},
@@ -133,7 +133,7 @@ FROM operations o LEFT JOIN appends a USING (op)""",
 )
 
 high_watermark = Query(
-    "high watermark",
+    "high_watermark",
     ("high_watermark",),
     _LEADER,
     "the smallest offset that the in-sync replicas have fetched up to; it never falls",
@@ -142,7 +142,7 @@ high_watermark = Query(
 )
 
 counts = Query(
-    "counts between offsets",
+    "counts",
     ("result",),
     _LEADER,
     "how many records have an offset in [lower, upper)",
@@ -162,7 +162,7 @@ GROUP BY b.op""",
 )
 
 committed = Query(
-    "read committed",
+    "read_committed",
     ("result", "last_stable_offset"),
     PASSIVE | {"append_as_leader", "roll", "maybe_increment_high_watermark"},
     "a record is visible when its producer's next marker says commit, below the first record whose fate is open",

@@ -16,12 +16,14 @@ DEFAULTS = {
 }
 
 APPENDS = """
--- the appends that a leader accepts: one sound batch, not too large, no timestamp out of range, keys where they must be
+-- the appends that a leader accepts: one sound batch, not too large, no timestamp out of range, keys where they must be,
+-- sequences with a producer id, markers from the coordinator only
 SELECT o.op, o.now, b.records, b.bytes, b.producer_id, b.transactional, b.marker,
        IF(s.log_append_time, o.now, b.max_timestamp) AS max_timestamp
 FROM operations o JOIN batches b USING (op) CROSS JOIN settings s
 WHERE o.kind = 'append_as_leader' AND o.batches = 1
   AND b.damage = '' AND coalesce(b.distance, 0) = 0 AND NOT b.thinned
+  AND IF(b.marker = '', b.producer_id = -1 OR b.base_sequence >= 0, o.origin = 'coordinator')
   AND b.bytes <= s.max_message_bytes AND b.bytes <= s.segment_bytes
   AND o.op NOT IN (
       SELECT r.op

@@ -1,0 +1,179 @@
+"""The Spark witness: its answers on workloads small enough to work out by hand, and against minikafka on drawn ones."""
+
+import subprocess
+import sys
+
+import pytest
+
+from minikafka.witness.agreement import agree
+from minikafka.witness.expected import QUERIES, spark_expected
+from minikafka.witness.observation import BLANK
+from minikafka.witness.runner import minikafka_log, run
+from minikafka.witness.workload import Workload
+
+FOLLOWERS = Workload.parse("""
+config internal.segment.bytes=300 index.interval.bytes=70 retention.ms=100 retention.bytes=500
+isr 1,2
+append_as_leader [3x10]
+append_as_leader [2x20]
+append_as_leader [1x500]             # larger than a segment: refused
+append_as_leader [5x10]
+fetch 1 leo                          # follower 2 has not fetched
+count hw leo
+fetch 2 3
+count hw leo
+append_as_leader [1x0]
+fetch 2 leo
+tick 101
+append_as_leader [1x0]
+roll
+isr 2                                # only follower 2 counts, which fetched up to 11
+append_as_leader [1x0]
+fetch 1 4                            # inside the batch 3-4, and behind: nothing falls
+count hw leo
+""")
+
+TRANSACTIONS = Workload.parse("""
+append_as_leader [3x10 pid=7 epoch=0 seq=0 txn]
+append_as_leader [2x10]
+append_as_leader [2x10 pid=8 epoch=0 seq=0 txn]
+maybe_increment_high_watermark leo
+consume start
+consume start read_committed=true
+append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0]
+append_as_leader [2x10 pid=7 epoch=0 seq=3]
+consume start read_committed=true
+maybe_increment_high_watermark leo
+consume start read_committed=true
+append_as_leader origin=coordinator transaction_version=0 [commit pid=8 epoch=0]
+maybe_increment_high_watermark leo
+consume start read_committed=true
+consume start
+""")
+
+
+@pytest.fixture(scope="module")
+def followers(spark):
+    return spark_expected(FOLLOWERS, spark)
+
+
+def test_log_end_and_high_watermark(followers):
+    assert followers.column("log_end_offset") == [3, 5, 5, 10, 10, 10, 10, 10, 11, 11, 11, 12, 12, 12, 13, 13, 13]
+    assert followers.column("high_watermark") == [0, 0, 0, 0, 0, 0, 3, 3, 3, 10, 10, 10, 10, 11, 11, 11, 11]
+
+
+def test_segments_and_their_indexes(followers):
+    first, second = (0, 112 + 115), (5, 146)
+    assert followers.value(1, "segments") == (first,)
+    assert followers.value(3, "segments") == (first, second)
+    assert followers.value(12, "segments") == (first, (5, 146 + 68 + 68), (12, 0))
+    assert followers.value(3, "index_entries") == ((4, 112),)
+    assert followers.value(16, "index_entries") == ((4, 112), (10, 146))
+
+
+def test_counts_between_offsets(followers):
+    said = [followers.value(i, "result") for i, op in enumerate(FOLLOWERS) if op.kind == "count"]
+    assert said == ["10 records", "7 records", "2 records"]
+
+
+def test_one_cell_asked_of_two_queries_has_one_answer(followers, spark):
+    """The high watermark and the log end offset follow from a window query (asked first) and from the fold alike."""
+    by_fold = spark_expected(FOLLOWERS, spark, only=["log_fold"])
+    for quantity in ("log_end_offset", "high_watermark"):
+        assert followers.column(quantity) == by_fold.column(quantity)
+
+
+def test_retention_truncation_and_reopening(spark):
+    workload = FOLLOWERS.with_operations(
+        [
+            *FOLLOWERS.operations[:13],
+            "delete_old_segments",  # 101 ms are more than 100: both old segments, but the high watermark stands at 10
+            "maybe_increment_high_watermark leo",
+            "maybe_increment_log_start_offset 6",
+            "truncate_to 11",
+            "append_as_leader [2x10]",
+            "truncate_to 4",
+            "truncate_to 99",
+            "append_as_leader [1x10]",
+            "reopen",
+            "truncate_fully_and_start_at 20",
+        ]
+    )
+    expected = spark_expected(workload, spark)
+    state = lambda i: tuple(expected[i][q] for q in ("log_start_offset", "high_watermark", "log_end_offset", "segments"))  # noqa: E731
+    assert expected.value(13, "result") == "1 deleted"
+    assert state(13) == (5, 10, 12, ((5, 282), (12, 0)))
+    assert expected.value(15, "result") == "yes"
+    assert state(15) == (6, 12, 12, ((5, 282), (12, 0)))
+    assert state(16) == (6, 11, 11, ((5, 214),))
+    assert expected.value(17, "segments") == ((5, 214), (11, 95))
+    assert state(18) == (4, 4, 4, ((4, 0),))
+    assert expected.value(19, "result") == "no"
+    assert state(21)[0] == 4
+    assert state(22) == (20, 20, 20, ((20, 0),))
+
+
+def test_what_a_read_committed_consumer_sees(spark):
+    expected = spark_expected(TRANSACTIONS, spark)
+    said = [expected.value(i, "result") for i, op in enumerate(TRANSACTIONS) if op.kind == "consume"]
+    assert said == ["0..6", "none", "none", "3..4", "3..6 8..9", "0..6 8..9"]
+    assert expected.column("last_stable_offset") == [0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 5, 5, 11, 11, 11]
+    assert agree_with_minikafka(TRANSACTIONS, expected)
+
+
+def agree_with_minikafka(workload, expected):
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as directory:
+        return agree(expected, run(workload, minikafka_log, Path(directory) / "topic-0")).check()
+
+
+def test_minikafka_agrees_on_the_followers(followers):
+    agreement = agree_with_minikafka(FOLLOWERS, followers)
+    assert set(agreement.agreed_quantities) >= {"log_end_offset", "high_watermark", "segments", "index_entries", "result"}
+
+
+@pytest.mark.parametrize("seed", [2, 3, 8, 9])
+def test_minikafka_agrees_on_drawn_workloads(seed, spark):
+    workload = Workload.draw(seed, 40)
+    agreement = agree_with_minikafka(workload, spark_expected(workload, spark))
+    assert agreement.cells > 100
+
+
+def test_a_workload_beyond_the_queries_stays_blank(spark):
+    workload = Workload(("append_as_leader [1x10]", "append_as_follower [1x10]", "reopen clean=false"))
+    expected = spark_expected(workload, spark)
+    assert expected.quantities == []
+    assert expected.value(0, "log_end_offset") is BLANK
+    assert expected.notes["log_end_offset"] == "does not admit operation 1, append_as_follower"
+    assert set(expected.notes) == {query.name for query in QUERIES}
+    with pytest.raises(ValueError, match="nothing was compared"):
+        agree_with_minikafka(workload, expected)
+
+
+def test_what_follows_from_the_unknown_is_blank(spark):
+    """A high watermark inside a batch moves when somebody reads: from there on the fold says nothing."""
+    workload = Workload(("append_as_leader [5x10]", "update_high_watermark 3", "tick 5"))
+    expected = spark_expected(workload, spark, only=["log_fold"])
+    assert expected.column("high_watermark") == [0, BLANK, BLANK]
+
+
+def test_an_unknown_query_is_refused(spark):
+    with pytest.raises(ValueError, match="there is no query leo; there are log_end_offset"):
+        spark_expected(FOLLOWERS, spark, only=["leo"])
+
+
+def test_queries_say_what_they_admit():
+    for query in QUERIES:
+        assert query.rule and query.quantities and "append_as_leader" in query.admits
+        assert f"-- {query.name}: {query.rule}" in str(query)
+
+
+def test_the_witness_knows_nothing_of_the_log():
+    code = (
+        "import sys, minikafka.witness.expected, minikafka.witness.views;"
+        "from minikafka.witness import Workload; Workload.draw(1, 20);"
+        "sys.exit(any(name.startswith('minikafka.log') for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

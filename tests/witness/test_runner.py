@@ -1,0 +1,126 @@
+"""The runner: one operation after the other to minikafka's log, observed after each."""
+
+import pytest
+
+from minikafka.witness.observation import Observation
+from minikafka.witness.operations import parse_operation
+from minikafka.witness.runner import Runner, minikafka_log, run
+from minikafka.witness.workload import Workload
+
+
+@pytest.fixture
+def observe(tmp_path):
+    """Do operations, given as text, one a line; the last observation, or all with `every=True`."""
+
+    def observe(text, every=False):
+        table = run(Workload.parse(text), minikafka_log, tmp_path / "topic-0")
+        return table.rows if every else table.rows[-1]
+
+    return observe
+
+
+def test_the_state_after_each_operation(observe):
+    rows = observe("append_as_leader leader_epoch=3 [3x10 pid=7 epoch=0 seq=0]\nroll\nappend_as_leader leader_epoch=3 [1x10]", every=True)
+    assert rows[0]["result"].startswith("0..2 epoch none max_timestamp 1700000000000 ")
+    assert [row["log_end_offset"] for row in rows] == [3, 3, 4]
+    assert rows[2]["segments"] == ((0, 112), (3, 78))
+    assert rows[2]["epochs"] == ((3, 0),)
+    assert rows[2]["producers"] == ((7, 0, 2, 2, 1_700_000_000_000, -1, -1),)
+    assert rows[1]["result"] == "segment 3"
+
+
+def test_exceptions_are_observed_by_name(observe):
+    row = observe("append_as_leader [1x10]\nread 5")
+    assert (row["error"], row["result"]) == ("OffsetOutOfRangeException", "")
+    assert "5" in row["message"]
+    assert row["log_end_offset"] == 1
+
+
+def test_tasks_run_when_the_clock_moves(observe):
+    rows = observe("append_as_leader [1x10]\nroll\ntick 0", every=True)
+    assert [row["recovery_point"] for row in rows] == [0, 0, 1]
+
+
+def test_index_entries_come_from_the_files_and_end_where_the_log_says(observe):
+    config = "config index.interval.bytes=0\n"
+    appends = "append_as_leader [1x10]\n" * 3
+    assert observe(config + appends)["index_entries"] == ((1, 78), (2, 156))
+    assert observe(config + appends + "truncate_to 2")["index_entries"] == ((1, 78),)
+
+
+def test_followers_raise_the_high_watermark(observe):
+    rows = observe("isr 1,2\nappend_as_leader [4x10]\nfetch 1 leo\nfetch 2 0\nfetch 2 leo\nisr -\nfetch 3 9", every=True)
+    assert [row["high_watermark"] for row in rows] == [0, 0, 0, 4, 4, 4]
+    assert rows[-1]["error"] == "OffsetOutOfRangeException"
+
+
+def test_relative_offsets_are_resolved_when_they_are_used(observe):
+    rows = observe("append_as_leader [1x10]\nappend_as_leader [1x10]\ntruncate_to leo-1\nappend_as_follower [1x10 offset=leo+4]", every=True)
+    assert [row["log_end_offset"] for row in rows] == [1, 2, 1, 6]
+
+
+def test_counting_and_consuming(observe):
+    text = """
+    append_as_leader [3x10]
+    append_as_leader [2x10 pid=7 epoch=0 seq=0 txn]
+    append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0]
+    append_as_leader [1x10]
+    update_high_watermark leo
+    """
+    assert observe(text + "count 1 leo")["result"] == "5 records"
+    assert observe(text + "count leo leo")["result"] == "0 records"
+
+
+def test_a_consumer_skips_aborted_records_only_if_it_asks_to(observe):
+    rows = observe(
+        """
+        append_as_leader [3x10]
+        append_as_leader [2x10 pid=7 epoch=0 seq=0 txn]
+        append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0]
+        append_as_leader [1x10]
+        update_high_watermark leo
+        consume start
+        consume start read_committed=true
+        consume 5 read_committed=true
+        """,
+        every=True,
+    )
+    assert [row["result"] for row in rows[-3:]] == ["0..4 6", "0..2 6", "6"]
+
+
+def test_reopening_cleanly_and_not(observe):
+    rows = observe("append_as_leader [1x10]\nreopen\nappend_as_leader [1x10]\nreopen clean=false", every=True)
+    assert [row["error"] for row in rows] == [""] * 4
+    assert [row["log_end_offset"] for row in rows] == [1, 1, 2, 2]
+    assert [row["recovery_point"] for row in rows] == [0, 1, 1, 1]
+
+
+def test_an_unclean_reopen_begins_with_the_last_checkpoint(observe):
+    rows = observe(
+        "append_as_leader [1x10]\nupdate_high_watermark leo\ncheckpoint\nmaybe_increment_log_start_offset 1\nreopen clean=false", every=True
+    )
+    assert rows[2]["result"] == "recovery point 0, log start 0"
+    assert [row["log_start_offset"] for row in rows] == [0, 0, 0, 1, 0]
+
+
+def test_a_log_that_did_not_load_is_not_there(tmp_path):
+    def broken(*arguments):
+        if arguments[6]:
+            return minikafka_log(*arguments)
+        raise OSError("disk")
+
+    runner = Runner(broken, tmp_path / "topic-0", Workload())
+    assert runner.apply(parse_operation("reopen clean=false")).error == "OSError"
+    assert runner.apply(parse_operation("roll")) == Observation(
+        error="NoLog", message="the log is not open: its last load failed"
+    )
+    assert runner.apply(parse_operation("tick 5")).error == ""
+    assert runner.apply(parse_operation("reopen")).error == ""
+    assert runner.apply(parse_operation("append_as_leader [1x10]")).log_end_offset == 1
+    runner.let_go()
+
+
+def test_the_log_is_left_as_it_stands(tmp_path):
+    run(Workload(("append_as_leader [1x10]",)), minikafka_log, tmp_path / "topic-0")
+    assert (tmp_path / "topic-0" / f"{0:020}.log").stat().st_size == 78
+    assert not list((tmp_path / "topic-0").glob("*.snapshot"))
