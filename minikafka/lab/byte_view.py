@@ -50,7 +50,7 @@ class ByteFrame:
         return f"bytes {field.start}–{field.start + field.size - 1} {field.name} = {field.value} ({field.meaning}): {look.shorten(raw, 60)}"
 
 
-def byte_view(batch, title: str = "The bytes of a record batch") -> Player:
+def view_bytes(batch, title: str = "The bytes of a record batch") -> Player:
     """A player over the fields of `batch`: a magic-2 `RecordBatch`, or its bytes."""
     data = bytes(getattr(batch, "buffer", batch))
     fields = tuple(fields_of(data))

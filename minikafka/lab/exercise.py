@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 
 from minikafka.lab import look
-from minikafka.lab.predict import ___
+from minikafka.lab.prediction import ___
 
 NOT_ATTEMPTED, NOT_YET, CORRECT = "not attempted", "not yet", "correct"
 
@@ -33,7 +33,7 @@ class Belief:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of a check: `state` is "correct", "not yet" or "not attempted"; `compared` counts the values compared."""
+    """The outcome of a check: `state` is "correct", "not yet" or "not attempted"; `compared` counts the cases compared."""
 
     exercise: str
     state: str
@@ -92,8 +92,7 @@ class Exercise:
     def check(self, function: Callable[..., Any], judge: Callable[[Case], Any] | None = None) -> Verdict:
         """Ask `function` every case and compare with the judge's answers; the first difference is told."""
         judge = judge or self.judge
-        cases = self.cases
-        answers = []
+        cases, answers = self.cases, []
         for case in cases:
             answer, error = _ask(function, case.arguments)
             if error is not None:
@@ -102,18 +101,15 @@ class Exercise:
             if answer is ___:
                 return Verdict(self.name, NOT_ATTEMPTED, "Replace ___ in the function above, then run this cell again.")
             answers.append(self.normal(answer))
-        right = [self.normal(judge(case)) for case in cases]
-        wrong = [i for i in range(len(cases)) if not _equal(answers[i], right[i])]
-        if not wrong:
-            return Verdict(
-                self.name, CORRECT, f"Equal to {self.judge_name}'s answer in {_cases(len(cases))}.", len(cases)
-            )
         if all(answer is None for answer in answers):
             return Verdict(self.name, NOT_ATTEMPTED, "Your function returns nothing so far.")
-        words = first_difference(answers[wrong[0]], right[wrong[0]])
-        words = f"{cases[wrong[0]].name}: {words}. ({self.judge_name} is the judge; {len(wrong)} of {_cases(len(cases))} differ.)"
-        belief = self._belief(cases, answers)
-        return Verdict(self.name, NOT_YET, f"{words}\n{belief}" if belief else words, len(cases))
+        for number, (case, answer) in enumerate(zip(cases, answers, strict=True), 1):
+            right = self.normal(judge(case))
+            if not _equal(answer, right):
+                words = f"{case.name}: {first_difference(answer, right)}. ({self.judge_name} is the judge.)"
+                belief = self._belief(cases, answers)
+                return Verdict(self.name, NOT_YET, f"{words}\n{belief}" if belief else words, number)
+        return Verdict(self.name, CORRECT, f"Equal to {self.judge_name}'s answers in {_cases(len(cases))}.", len(cases))
 
     def hint(self) -> str:
         """The next hint; after the last one it stays."""

@@ -44,7 +44,7 @@ class SearchFrame:
         return f"look up {self.target}: {self.verdict}"
 
 
-def index_search(index: Any, target: int, title: str = "Binary search in the offset index") -> Player:
+def search_index(index: Any, target: int, title: str = "Binary search in the offset index") -> Player:
     """A player over one `index.lookup(target)` of an `OffsetIndex`, frame by frame."""
     return Player(search_frames(index, target), render_search, title=title)
 

@@ -59,6 +59,10 @@ class Offsets:
         old_bases, bases = ({s.base_offset for s in state.segments} for state in (before, self))
         moved += [f"segment {base} added" for base in sorted(bases - old_bases)]
         moved += [f"segment {base} removed" for base in sorted(old_bases - bases)]
+        sizes = {s.base_offset: s.size for s in before.segments}
+        for span in self.segments:
+            if sizes.get(span.base_offset, span.size) != span.size:
+                moved.append(f"segment {span.base_offset} {sizes[span.base_offset]:,} → {span.size:,} B")
         return moved or ["nothing moved"]
 
     def __str__(self) -> str:

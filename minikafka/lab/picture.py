@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 import sysconfig
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +41,11 @@ class Picture:
         return {"text/html": look.page(self.svg), "text/plain": self.words}
 
 
-def picture(name: str) -> Picture:
+def diagram(name: str) -> Picture:
     """The drawn diagram `name`. Raises FileNotFoundError when `make diagrams` has not drawn it."""
     svg = (diagrams() / f"{name}.svg").read_text(encoding="utf-8")
     words = re.search(r"<title>(.*?)</title>", svg, flags=re.DOTALL).group(1)
-    return Picture(svg, words)
+    return Picture(svg, unescape(words))
 
 
 def diagrams() -> Path:

@@ -45,7 +45,7 @@ class Tally:
                 self.count(each)
         elif isinstance(value, Agreement):
             self.witnesses.update(value.witnesses)
-            self.agreed.update(value.agreed)
+            self.agreed.update(value.agreed_quantities)
             self.differences += not value
         elif isinstance(value, Verdict):
             self.exercises.add(value.exercise)

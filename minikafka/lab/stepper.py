@@ -100,7 +100,7 @@ def step_through(
     """Call `run(*args, **kwargs)` and record the steps that it goes through, of itself and of methods that it calls.
 
     `watch`: a log whose offsets are noted around each step. `into`: names ("LocalLog.append") of the methods to record;
-    default: `run` itself and every method of minikafka that has step comments. `locals_of_interest`: default all.
+    default: `run` itself and every method of minikafka that has step comments. A method without them is walked by statements. `locals_of_interest`: default all.
     An exception of `run` ends the walk and is kept in `Walk.raised`; it is part of the lesson, not an error of the stepper.
     """
     root = inspect.unwrap(getattr(run, "__func__", run)).__code__
@@ -185,9 +185,9 @@ class _Recorder:
         if code.co_name.startswith("<"):
             return None
         method = method_of(code)
-        if method is None or (self._into is None and code is not self._root and not method.marked):
-            return None
-        return method
+        if method is None or code.co_qualname in (self._into or ()):
+            return method
+        return method if method.marked or (code is self._root and self._into is None) else None
 
     def _on(self, activation: _Activation, frame: FrameType, event: str, arg: Any) -> None:
         if event == "line":
@@ -273,6 +273,10 @@ def in_words(value: Any) -> str:
 
 def _object_in_words(value: Any) -> str:
     kind = type(value)
+    if hasattr(value, "base_offset") and hasattr(value, "last_offset"):
+        return f"{kind.__name__} {value.base_offset}–{value.last_offset}"
+    if hasattr(value, "base_offset") and hasattr(value, "size"):
+        return f"{kind.__name__}({value.base_offset}, {value.size:,} B)"
     if kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__:
         words = str(value) if kind.__str__ is not object.__str__ else repr(value)
         words = _no_paths(words)
@@ -281,8 +285,7 @@ def _object_in_words(value: Any) -> str:
             if " at 0x" in words
             else look.shorten(words if "(" in words else f"{kind.__name__} {words}", 110)
         )
-    base = getattr(value, "base_offset", None)
-    return f"{kind.__name__} at {base}" if isinstance(base, int) else kind.__name__
+    return kind.__name__
 
 
 def _no_paths(words: str) -> str:

@@ -16,6 +16,8 @@ from minikafka.common.time import ManualTime
 NOON = 1_700_000_000_000
 """Where the clock of every lesson starts, in ms since 1970."""
 
+_kafka: Any = None
+
 
 def fresh_log(settings: dict[str, Any] | None = None, *, name: str = "lesson-0", start_ms: int = NOON) -> Any:
     """An empty `Log` in a new directory with these topic settings (Kafka's names)."""
@@ -48,6 +50,51 @@ def records(count: int = 1, size: int = 10, *, timestamp: int = NOON, first: int
 
     values = [f"{first + i}".encode().rjust(size, b".") for i in range(count)]
     return MemoryRecords.with_records(Compression.NONE, *[SimpleRecord(timestamp, None, value) for value in values])
+
+
+def scratch(name: str = "lesson-0") -> Path:
+    """A new directory's path for one run of a workload; nothing is there yet."""
+    return _new_directory() / name
+
+
+def kafka_witness() -> Any:
+    """The log factory of Apache Kafka's own `UnifiedLog` in the lesson's Spark JVM; None where Kafka's jars are absent."""
+    from minikafka.spark import kafka_available, session
+    from minikafka.witness.kafka_jvm import KafkaJvm
+    from minikafka.witness.kafka_log import kafka_log
+
+    global _kafka
+    if not kafka_available():
+        return None
+    if _kafka is None:
+        _kafka = kafka_log(KafkaJvm(session().sparkContext._gateway))
+    return _kafka
+
+
+def three_witnesses(workload: Any) -> tuple[Any, Any, Any]:
+    """What minikafka, Spark and Apache Kafka say of `workload`; the third is None where Kafka's jars are absent."""
+    from minikafka.witness import minikafka_log, run, spark_expected
+
+    kafka = kafka_witness()
+    ours = run(workload, minikafka_log, scratch())
+    return ours, spark_expected(workload), None if kafka is None else run(workload, kafka, scratch())
+
+
+def values_of(log: Any, isolation: Any, start: int = 0) -> list[str]:
+    """The values of the records that a reader of this isolation sees from offset `start` on, as text."""
+    found = log.read(start, 1_048_576, isolation, True).records
+    return [bytes(record.value).decode().lstrip(".") for batch in found.batches() for record in batch]
+
+
+def replicate(leader: Any, follower: Any, up_to: int) -> int:
+    """Let `follower` fetch from its own end and append the whole batches below offset `up_to`; returns its new end."""
+    from minikafka.log.fetch_isolation import FetchIsolation
+    from minikafka.record.memory_records import MemoryRecords
+
+    fetched = leader.read(follower.log_end_offset, 1_048_576, FetchIsolation.LOG_END, True).records
+    batches = [bytes(batch.load_full_batch().buffer) for batch in fetched.batches() if batch.last_offset < up_to]
+    follower.append_as_follower(MemoryRecords.readable_records(b"".join(batches)), 0)
+    return follower.log_end_offset
 
 
 def files_of(log: Any) -> list[str]:

@@ -1,0 +1,55 @@
+"""Cases whose right answers come from a witness: a workload, and where in a witness's table the answer stands."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from minikafka.lab.exercise import Case
+from minikafka.witness.observation import Observations
+from minikafka.witness.workload import Workload
+
+
+@dataclass(frozen=True)
+class WitnessedCase(Case):
+    """A case that a witness can answer: `answer(observations)` reads it from the table that the witness gives of `workload`.
+
+    `queries`: the names of Spark's queries that know it; the fewer, the sooner the check answers.
+    """
+
+    workload: Workload
+    answer: Callable[[Observations], Any]
+    queries: tuple[str, ...] = ("log_fold",)
+
+
+def judged_by_spark(case: WitnessedCase) -> Any:
+    """The answer to `case` by Spark, which knows the workload and nothing of the code."""
+    return case.answer(_expected(str(case.workload), case.queries))
+
+
+def judged_by(witness: Callable[[Workload], Observations]) -> Callable[[WitnessedCase], Any]:
+    """A judge that asks `witness` instead: the tests let minikafka and Apache Kafka judge as well."""
+    return lambda case: case.answer(witness(case.workload))
+
+
+def frame(rows: list[tuple], schema: str) -> Any:
+    """A Spark DataFrame of a few rows."""
+    from minikafka.spark import session
+    from minikafka.witness.frames import local_frame
+
+    return local_frame(session(), rows, schema)
+
+
+def as_rows(answer: Any) -> Any:
+    """A DataFrame as a list: of plain values when it has one column, else of tuples."""
+    if not hasattr(answer, "collect"):
+        return answer
+    rows = [tuple(row) for row in answer.collect()]
+    return [row[0] for row in rows] if len(answer.columns) == 1 else rows
+
+
+@functools.lru_cache(maxsize=64)
+def _expected(text: str, queries: tuple[str, ...]) -> Observations:
+    from minikafka.witness import spark_expected
+
+    return spark_expected(Workload.parse(text), only=queries)

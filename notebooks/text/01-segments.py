@@ -1,0 +1,482 @@
+# %% [markdown]
+# # Segments
+#
+# *How a log of any length is kept in files of a bearable length, how a record is found in them, and how the oldest ones go.*
+#
+# ## 1. The question
+#
+# **Time:** about an hour. **Before:** you know what a topic, a partition and an offset are.
+# **Afterwards you can decide:** how large a segment should be, why retention has kept data that you thought was gone, what an
+# index costs, and where in Kafka's source to look.
+#
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill.
+
+# %%
+from minikafka.lab import OffsetRuler, SegmentShelf, ___, copied_log, diagram, erratum, files_of, fresh_log
+from minikafka.lab import planted, predict, records, scratch, search_index, step_through, three_witnesses
+
+# %% [markdown]
+# What goes wrong without segments? Take them away and see. Two logs get the same ten batches and the same order to keep
+# 500 bytes. The first log may put everything into one file, the second begins a new file every 250 bytes.
+
+# %%
+whole = fresh_log({"retention.bytes": 500})
+pieces = fresh_log({"retention.bytes": 500, "internal.segment.bytes": 250})
+for log in (whole, pieces):
+    for number in range(10):
+        log.append_as_leader(records(3, first=3 * number), leader_epoch=0)
+    log.update_high_watermark(log.log_end_offset)
+[(log.number_of_segments, log.size) for log in (whole, pieces)]
+
+# %% [markdown]
+# (Segments and bytes of either log.) Now both are told to let go of what is too much:
+
+# %%
+for log in (whole, pieces):
+    print("segments deleted:", log.delete_old_segments(), " bytes kept:", log.size, " log start:", log.log_start_offset)
+
+# %% [markdown]
+# The log in one file still has all its 1120 bytes, and would have them tomorrow: a file goes as a whole or not at all, and
+# this one is all there is. The log in pieces let go of 2 segments and kept 672 bytes. **A log can only forget in units of
+# segments.** That is the first reason for segments. The second comes in part 4: finding an offset must not mean reading the log.
+
+# %% [markdown]
+# ## 2. The picture
+
+# %%
+diagram("segments")
+
+# %% [markdown]
+# - **Segment:** a run of batches in one `.log` file, with its indexes. **Base offset:** the offset at which a segment
+#   begins; it is the name of its files, with 20 digits.
+# - **Active segment:** the last one. Only it is appended to.
+# - **Roll:** close the active segment and begin a new one.
+# - **Sparse index:** an entry now and then, not one for each record.
+# - **Retention:** the rules by which the oldest segments go.
+#
+# A real broker wrote the directory `data/orders-0`: 90 orders, three in a batch, a minute apart. We open a copy, with the
+# settings that its topic had.
+
+# %%
+TOPIC = {"internal.segment.bytes": 1000, "index.interval.bytes": 250, "retention.ms": -1}
+orders = copied_log("data/orders-0", TOPIC)
+print(*files_of(orders)[:7], sep="\n")
+
+# %% [markdown]
+# The shelf shows each segment as its file: batches side by side, index entries as arrows to the byte that they name.
+
+# %%
+SegmentShelf(orders, "What the broker left").snap("orders-0, six segments").play()
+
+# %% [markdown]
+# ## 3. The rules
+#
+# 1. Base offsets grow strictly, and no segment begins above the log end.
+# 2. A batch lies in the segment with the greatest base offset that is not above its own.
+# 3. No segment holds more than `segment.bytes`.
+# 4. An index entry names the last offset of a batch and the byte at which that batch begins; both grow strictly.
+# 5. The first batch of a segment has no entry: an empty index already says *begin at byte 0*.
+#
+# Every rule is a line of code:
+
+# %%
+bases = [segment.base_offset for segment in orders.log_segments]
+print("rule 1:", bases == sorted(set(bases)) and bases[-1] <= orders.log_end_offset, bases)
+ends = [*bases[1:], orders.log_end_offset]
+inside = [s.base_offset <= b.base_offset < end for s, end in zip(orders.log_segments, ends) for b in s.log.batches()]
+print("rule 2:", all(inside), "for", len(inside), "batches")
+print("rule 3:", all(segment.size <= 1000 for segment in orders.log_segments))
+
+# %%
+index = orders.log_segments[1].offset_index
+entries = [index.entry(number) for number in range(index.entries)]
+batches = list(orders.log_segments[1].log.batches())
+begins = {sum(b.size_in_bytes for b in batches[:i]): b.last_offset for i, b in enumerate(batches)}
+print("rule 4:", all(begins[entry.position] == entry.offset for entry in entries), [tuple(entry) for entry in entries])
+print("rule 5:", all(entry.position > 0 for entry in entries))
+
+# %% [markdown]
+# ## 4. The source, walked
+#
+# ### The map: add, replace, remove, ask
+#
+# `LogSegments` is a sorted map from base offset to segment. We fill one by hand with the broker's segments.
+
+# %%
+from minikafka.log.log_segments import LogSegments
+
+segments = LogSegments(orders.topic_partition)
+for segment in orders.log_segments:
+    segments.add(segment)
+print(segments.base_offsets, "first", segments.first_segment.base_offset, "last", segments.last_segment.base_offset)
+
+# %% [markdown]
+# **Floor** is the segment that holds an offset, **lower** the one strictly before, **higher** the one strictly after. Which
+# base offset does `higher_segment(15)` give?
+
+# %%
+predict(
+    "The base offset of segments.higher_segment(15)?",
+    ___,
+    lambda: segments.higher_segment(15).base_offset,
+    {15: "Higher means strictly greater. You thought of the ceiling (≥), which Kafka's map never asks for."},
+)
+
+# %%
+for name in ("floor_segment", "lower_segment", "higher_segment"):
+    found = [getattr(segments, name)(offset) for offset in (0, 14, 15, 89)]
+    print(f"{name:15}", [segment and segment.base_offset for segment in found])
+
+# %%
+erratum(
+    "higherEntry gives the first segment whose base offset is ≥ the key",
+    "ConcurrentSkipListMap.higherEntry, and so LogSegments.higherSegment, is strictly greater",
+    f"higher_segment(15) → {segments.higher_segment(15).base_offset}, floor_segment(15) → {segments.floor_segment(15).base_offset}",
+)
+
+# %% [markdown]
+# `add` puts a segment under its base offset. If one is there already it is **replaced**, and handed back: that is how
+# compaction swaps cleaned segments in. Nothing ever changes a segment's place. `remove` takes one out of the map, and out of the
+# map only: its files are somebody else's business.
+
+# %%
+replaced = segments.add(orders.log_segments[2])
+print("replaced:", replaced.base_offset, " segments:", segments.number_of_segments)
+segments.remove(30)
+print("left:", segments.base_offsets, " the segment that holds 31 now:", segments.floor_segment(31).base_offset)
+
+# %% [markdown]
+# The last answer should worry you: with a hole in the map, `floor_segment` names a segment that does not hold the offset. Reading
+# survives it (a segment without the offset answers nothing, and the next one is asked), but that is why deletion takes
+# whole runs from the old end, and never one from the middle.
+#
+# ### Rolling: 10, 13, 18, 20
+#
+# A log whose next offset is 10 gets 3, 5, 2 and then 10 records. There is room for 353 bytes in a segment, exactly
+# what the first three batches need.
+
+# %%
+log, twin = (fresh_log({"internal.segment.bytes": 353, "index.interval.bytes": 100}) for _ in range(2))
+for each in (log, twin):
+    each.truncate_fully_and_start_at(10)
+ruler = OffsetRuler(log, "Four appends").snap("an empty log that begins at 10")
+for count in (3, 5, 2):
+    for each in (log, twin):
+        each.append_as_leader(records(count), leader_epoch=0)
+    ruler.snap(f"{count} records appended, next offset {log.log_end_offset}")
+print([(segment.base_offset, segment.size) for segment in log.log_segments], "next offset", log.log_end_offset)
+
+# %% [markdown]
+# The next offset went 10, 13, 18, 20 while the base offset stayed 10. Now come 10 records. Which base offset has the segment that
+# takes them? (The twin, a log with the same past, tries it for you.)
+
+# %%
+predict(
+    "The base offset of the active segment after 10 more records?",
+    ___,
+    lambda: twin.append_as_leader(records(10), leader_epoch=0) and twin.active_segment.base_offset,
+    {
+        10: "The segment is exactly full. 353 + 231 bytes are too many for it, so a new one begins.",
+        19: "19 is the last offset written. A segment begins at the next one.",
+        30: "30 will be the next offset after the append. The segment begins where the append begins.",
+    },
+)
+
+# %% [markdown]
+# The stepper runs the real append and stops at each numbered step of the methods that decide about the roll. Go through the frames
+# with the slider (arrow keys work), or with the buttons. Each frame has the Python source, what changed, and the link to
+# the same method in Kafka's own source.
+
+# %%
+walk = step_through(
+    log.append_as_leader,
+    records(10),
+    leader_epoch=0,
+    watch=log,
+    into={"Log._append", "Log._maybe_roll", "LogSegment.should_roll", "Log.roll", "LocalLog.roll"},
+    locals_of_interest={"size", "waited_ms", "reached_roll_ms", "new_offset", "append_info", "segment"},
+)
+walk.play()
+
+# %%
+ruler.snap("10 records appended: they did not fit").play()
+
+# %% [markdown]
+# The question that decided is `size > max_segment_bytes - messages_size`: 353 > 353 − 231. It is asked **before** the
+# write, so no segment ever grows past the limit; and it is `>`, so a segment may be exactly full.
+
+# %%
+timed = fresh_log({"segment.ms": 1000})
+for milliseconds in (0, 1000, 1001):
+    timed.append_as_leader(records(1, timestamp=1_700_000_000_000 + milliseconds), leader_epoch=0)
+    print(f"timestamp +{milliseconds:4} ms:", [segment.base_offset for segment in timed.log_segments])
+
+# %%
+erratum(
+    "A log rolls when its segment is full",
+    "LogSegment.shouldRoll has five reasons: size, time, offset index full, time index full, offset too far from the base",
+    f"segment.ms = 1000: a new segment after {timed.log_segments[0].size} bytes of {timed.config.segment_size}",
+)
+
+# %% [markdown]
+# The clock stood still: what counts is the timestamp of the incoming records against the first batch of the segment, and
+# again the comparison is strict. 1000 ms is not yet too late, 1001 ms is.
+#
+# ### The sparse index
+#
+# Back to a segment with more batches. `LogSegment.append` writes the bytes, then decides batch by batch about an index entry.
+
+# %%
+log = fresh_log({"index.interval.bytes": 300})
+for number in range(40):
+    log.append_as_leader(records(1 + number % 4, first=log.log_end_offset), leader_epoch=0)
+index = log.active_segment.offset_index
+print("batches: 40, bytes:", log.size, " entries:", index.entries, " first:", tuple(index.entry(0)))
+
+# %%
+step_through(
+    log.append_as_leader,
+    records(5, first=log.log_end_offset),
+    leader_epoch=0,
+    watch=log,
+    into={"LogSegment.append"},
+    locals_of_interest={"physical_position", "size_in_bytes", "batch"},
+).play()
+
+# %% [markdown]
+# Step 4 comes before step 5: a batch is asked about before its own bytes are counted. So the first batch of a segment never gets an
+# entry, and an entry says *at least so many bytes since the one before*.
+#
+# To find offset 65 the index is searched by halving, then the file is read from the byte that the entry names. Predict what
+# the search answers: an entry for 65 itself, the one at or below it, or the one above?
+
+# %%
+predict(
+    "Does the index hold an entry for exactly offset 65? (True or False)",
+    ___,
+    lambda: 65 in [index.entry(number).offset for number in range(index.entries)],
+    {True: "The index is sparse: most offsets have no entry. The search gives the greatest entry that is not above 65."},
+)
+
+# %%
+search_index(index, 65)
+
+# %%
+erratum(
+    "The index entry is written first, then the data; its key is the first offset of the batch",
+    "since 0.10.1 the data is written first; since 2.0 the key is the last offset of the batch",
+    f"batches of segment 15 end at {[b.last_offset for b in orders.log_segments[1].log.batches()]}, index keys are "
+    f"{[e.offset for e in entries]}",
+)
+
+# %% [markdown]
+# ### Retention
+#
+# Three rules, one walk. Each rule is a question about one segment; the walk asks it from the oldest segment on and stops at the first no.
+
+# %%
+diagram("retention")
+
+# %% [markdown]
+# **By size.** The orders take 5479 bytes. We ask to keep 2000, and the shelf marks what goes. How many of the 6
+# segments will that be?
+
+# %%
+orders, twin = (copied_log("data/orders-0", {**TOPIC, "retention.bytes": 2000}) for _ in range(2))
+for each in (orders, twin):
+    each.update_high_watermark(each.log_end_offset)
+print("bytes:", orders.size, " segments:", [segment.size for segment in orders.log_segments])
+
+# %%
+predict(
+    "How many segments does retention.bytes=2000 delete?",
+    ___,
+    lambda: twin.delete_old_segments(),
+    {
+        4: "That would leave 1829 bytes, less than asked for. A segment goes only while the rest is still ≥ retention.bytes.",
+        2: "Two leave 3659 bytes, and without a third one 2744 are still enough.",
+    },
+)
+
+# %%
+walk = step_through(
+    orders.delete_old_segments,
+    watch=orders,
+    into={"Log.delete_old_segments", "Log.deletable_segments", "Log._delete_segments"},
+    locals_of_interest={"deleted", "upper_bound_offset", "deletable", "number_of_segments", "first_to_stay"},
+)
+walk.play()
+
+# %% [markdown]
+# The log start went up **before** the segments left the map: a reader who looks in between is told *out of range*, never given a hole.
+# And the files? They are renamed first, and deleted `file.delete.delay.ms` later, because somebody may be reading them:
+
+# %%
+print(sum(name.endswith(".deleted") for name in files_of(orders)), "files renamed;", *files_of(orders)[:2])
+orders.time.sleep(60_000)
+print(sum(name.endswith(".deleted") for name in files_of(orders)), "left a minute later;", files_of(orders)[0])
+
+# %%
+erratum(
+    "Segments are deleted first, then the log start offset is updated; policies run in the order time, size, log start",
+    "since 3.x the log start moves first; 4.x asks log start, then size, then time",
+    " → ".join(f.step.text for f in walk.frames if f.method.name in ("Log.delete_old_segments", "Log._delete_segments")),
+)
+
+# %% [markdown]
+# **By time.** A segment is as old as its *youngest* record. `retention.ms` must have gone by since then, by more than nothing:
+
+# %%
+day = 86_400_000
+aged = fresh_log({"retention.ms": 7 * day, "message.timestamp.before.max.ms": 100 * day})
+for age in (10, 1, 9, 0):
+    aged.append_as_leader(records(2, timestamp=aged.time.milliseconds() - age * day), leader_epoch=0)
+    aged.roll()
+aged.update_high_watermark(aged.log_end_offset)
+print("deleted:", aged.delete_old_segments(), " left:", [segment.base_offset for segment in aged.log_segments])
+
+# %% [markdown]
+# The third segment is 9 days old and stays, because the second, 1 day old, stands before it. One record with a wrong
+# timestamp in the future can hold up retention for as long as it likes.
+#
+# **By log start.** Whoever calls DeleteRecords raises the log start; segments that lie wholly below it go at the next round.
+
+# %%
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
+
+orders.maybe_increment_log_start_offset(77, Reason.CLIENT_RECORD_DELETION)
+print("log start:", orders.log_start_offset, " segments:", [segment.base_offset for segment in orders.log_segments])
+print("deleted:", orders.delete_old_segments(), " left:", [segment.base_offset for segment in orders.log_segments])
+
+# %% [markdown]
+# Segment 75 holds offsets 75 and 76, which nobody can read any more. It stays for the sake of 77.
+#
+# And a bound above all rules: nothing at or above the **high watermark** goes. A log whose mark was never raised keeps
+# everything:
+
+# %%
+stuck = copied_log("data/orders-0", {**TOPIC, "retention.bytes": 2000})
+print("high watermark:", stuck.high_watermark, " deleted:", stuck.delete_old_segments())
+
+# %% [markdown]
+# ## 5. Three witnesses
+#
+# The same workload goes to three witnesses. **minikafka** runs it. **Spark** knows only the lines below, and works out by
+# queries what must come of them. **Apache Kafka**, the real `UnifiedLog` 4.3.0, runs inside Spark's JVM with the same clock.
+
+# %%
+from minikafka.witness import Workload, agree, minikafka_log, run
+
+workload = Workload.parse("""
+config internal.segment.bytes=353 index.interval.bytes=100 retention.bytes=300
+truncate_fully_and_start_at 10
+append_as_leader [3x10]
+append_as_leader [5x10]
+append_as_leader [2x10]
+append_as_leader [10x10]
+append_as_leader [4x10]
+update_high_watermark leo
+delete_old_segments
+""")
+ours, spark, kafka = three_witnesses(workload)
+agree(ours, spark, kafka)
+
+# %% [markdown]
+# One line for each quantity, and who spoke of it. Spark says nothing where no rule of its own applies, and its silence is never counted
+# as agreement.
+#
+# Now a bug is planted into minikafka: it rolls with `>=` where Kafka has `>`. Which witness will differ, and after
+# which operation (counted from 0)?
+
+# %%
+with planted("a segment rolls when it would be exactly full"):
+    sick = run(workload, minikafka_log, scratch())
+found = agree(sick, spark, kafka)
+
+# %%
+predict(
+    "After which operation does the first difference show?",
+    ___,
+    lambda: found.first_difference.operation,
+    {4: "The fourth append rolls with and without the bug. It is the third that fills the segment exactly."},
+)
+
+# %%
+print(found.first_difference)
+
+# %% [markdown]
+# ## 6. Exercises
+#
+# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
+# more; `solution()` shows one way.
+
+# %%
+from minikafka.lab.exercises.segments import by_size, by_time, rolling, sparse_index
+
+# %% [markdown]
+# **Exercise 1, rolling.** *Why: base offsets are file names; whoever reads a directory must know how they come about.*
+
+# %%
+def base_offsets(first_offset, appends, segment_bytes):
+    """appends: list of (records, bytes). Returns the base offsets of all segments, the first one is first_offset."""
+    return ___
+
+
+rolling.check(base_offsets)
+
+# %% [markdown]
+# **Exercise 2, the sparse index.** *Why: an index that names wrong bytes is worse than none.*
+
+# %%
+def index_entries(base_offset, batches, interval):
+    """batches: list of (last offset, bytes); interval in bytes. Returns [(relative offset, position), …] as in the file."""
+    return ___
+
+
+sparse_index.check(index_entries)
+
+# %% [markdown]
+# **Exercise 3, retention by size, in Spark.** *Why: to know what a new `retention.bytes` would delete before you set it.*
+# `segments` is a DataFrame; `segments.sparkSession.sql("SELECT … FROM {segments}", segments=segments)` queries it.
+
+# %%
+def deletable_by_size(segments, retention_bytes):
+    """segments: DataFrame of base, size in bytes. Returns a DataFrame: the base offsets that go, ascending."""
+    return ___
+
+
+by_size.check(deletable_by_size)
+
+# %% [markdown]
+# **Exercise 4, retention by time, in Spark.** *Why: the segment that everybody expected to be gone is still there.*
+
+# %%
+def deletable_by_time(segments, now, retention_ms):
+    """segments: DataFrame of base, largest_timestamp; all times in ms. Returns a DataFrame: the base offsets that go, ascending."""
+    return ___
+
+
+by_time.check(deletable_by_time)
+
+# %% [markdown]
+# ## 7. Honesty box
+#
+# | Same as Kafka | Simpler than Kafka | Not shown here |
+# |---|---|---|
+# | base offsets, sizes, index entries, file names, to the byte | the map is two sorted lists, copied at each change, instead of a concurrent skip list | tiered storage, where a segment must be uploaded before it goes |
+# | the five reasons to roll, the three rules of retention, their order | no metrics | compaction, which replaces segments |
+# | renaming, then deleting later | | jitter, which spreads the rolls of many partitions |
+#
+# **A question to take along.** Your broker shows a partition of 200 GB with `retention.ms` of one day, and the oldest segment's
+# file is three weeks old. What do you check first?
+#
+# <details><summary>One answer</summary>
+#
+# The largest timestamp in the oldest segment (`minikafka dump-log` prints the batches). One record with a timestamp in the
+# future makes its whole segment young, and the walk stops there. Then the high watermark: a partition whose followers
+# don't fetch never deletes. Then whether the topic is compacted only, without `delete`.
+#
+# </details>
+#
+# **Next:** *High watermark*, the bound that stopped retention above.

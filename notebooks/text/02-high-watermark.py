@@ -1,0 +1,467 @@
+# %% [markdown]
+# # High watermark
+#
+# *Up to where is a record safe? One number says it, and the whole of replication serves to move it.*
+#
+# ## 1. The question
+#
+# **Time:** about an hour. **Before:** the lesson *Segments*.
+# **Afterwards you can decide:** why a consumer does not see a record that is already on the leader's disk, which replica holds it back, and
+# what `acks=all` waits for.
+#
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill.
+
+# %%
+from minikafka.lab import OffsetRuler, Replicas, ___, copied_log, diagram, erratum, fresh_log, planted, predict
+from minikafka.lab import records, replicate, scratch, step_through, three_witnesses, values_of
+from minikafka.log.fetch_isolation import FetchIsolation
+from minikafka.log.log_offset_metadata import LogOffsetMetadata
+
+# %% [markdown]
+# What goes wrong without a high watermark? Take it away: let a consumer read everything that the leader has. The leader holds three
+# records, the follower has fetched two of them so far.
+
+# %%
+leader, follower = fresh_log(name="leader-0"), fresh_log(name="follower-0")
+for number in range(3):
+    leader.append_as_leader(records(1, 1, first=number), leader_epoch=0)
+replicate(leader, follower, up_to=2)
+print("leader ends at", leader.log_end_offset, " follower ends at", follower.log_end_offset)
+print("a consumer without high watermark saw", values_of(leader, FetchIsolation.LOG_END))
+
+# %% [markdown]
+# Now the leader's machine is gone. The follower becomes leader and takes a record of its own, at the next offset it knows:
+
+# %%
+follower.append_as_leader(records(1, 1, first=7), leader_epoch=1)
+print("the same consumer, asking again, sees", values_of(follower, FetchIsolation.LOG_END))
+
+# %% [markdown]
+# Offset 2 was the record `2`, and now it is the record `7`. Whoever paid out money for the first one has a problem. With the mark in its
+# place the consumer would never have seen it:
+
+# %%
+leader.maybe_increment_high_watermark(LogOffsetMetadata(follower.log_end_offset - 1))
+print("high watermark", leader.high_watermark, " a consumer sees", values_of(leader, FetchIsolation.HIGH_WATERMARK))
+
+# %% [markdown]
+# **A record is shown when every in-sync replica has it, and not before.** The high watermark is that line.
+
+# %% [markdown]
+# ## 2. The picture
+
+# %%
+diagram("high_watermark")
+
+# %% [markdown]
+# - **LEO**, log end offset: the next offset to be written. No record is there yet.
+# - **HW**, high watermark: below it every in-sync replica has every record.
+# - **ISR**, in-sync replicas: the leader, and the followers that keep up.
+# - **Log start:** the first offset that may be read. **LSO**, last stable offset: HW, or less while a transaction is open.
+#
+# All these but the log start are **exclusive**: a mark of 2 means that 0 and 1 are committed.
+#
+# The directory of the last lesson again. A broker does not forget the mark when it stops: it writes the marks of all its partitions to
+# one file every few seconds, and that file lies beside `orders-0`.
+
+# %%
+from pathlib import Path
+
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+
+TOPIC = {"internal.segment.bytes": 1000, "index.interval.bytes": 250, "retention.ms": -1}
+orders = copied_log("data/orders-0", TOPIC)
+checkpoint = OffsetCheckpointFile(Path("data/replication-offset-checkpoint")).read()
+print("the log alone:", orders.high_watermark, " the broker's checkpoint:", checkpoint[orders.topic_partition])
+
+# %%
+erratum(
+    "The high watermark begins at the log start offset",
+    "only inside the log's constructor; Partition.createLog then sets the value of the checkpoint",
+    f"{orders.high_watermark} after opening, {orders.update_high_watermark(checkpoint[orders.topic_partition])} after that",
+)
+
+# %% [markdown]
+# ## 3. The rules
+#
+# 1. log start ≤ LSO ≤ HW ≤ LEO.
+# 2. A consumer sees the records below HW, a follower those below LEO.
+# 3. On the leader HW only grows, and is never set above LEO.
+# 4. HW is the least end among the in-sync replicas: LEO for the leader, the offset of the last fetch for a follower.
+# 5. On a follower HW is what the leader says, but never more than the follower has.
+#
+# Each is checked here on a log of ten records:
+
+# %%
+log = fresh_log()
+for number in range(10):
+    log.append_as_leader(records(1, 1, first=number), leader_epoch=0)
+replicas = Replicas(log).fetch("follower 1", 8).fetch("follower 2", 6)
+print("rule 1:", log.log_start_offset <= log.last_stable_offset <= log.high_watermark <= log.log_end_offset)
+print("rule 2:", len(values_of(log, FetchIsolation.HIGH_WATERMARK)), len(values_of(log, FetchIsolation.LOG_END)))
+print("rule 3:", log.maybe_increment_high_watermark(LogOffsetMetadata(3)), log.high_watermark)
+print("rule 4:", log.high_watermark == min(log.log_end_offset, 8, 6))
+
+# %%
+erratum(
+    "Followers read up to the high watermark, plain consumers up to LEO",
+    "the other way round: consumers (HIGH_WATERMARK) read below HW, followers (LOG_END) below LEO, or nothing would ever be replicated",
+    f"of {log.log_end_offset} records a consumer sees {len(values_of(log, FetchIsolation.HIGH_WATERMARK))}, "
+    f"a follower {len(values_of(log, FetchIsolation.LOG_END))}",
+)
+
+# %% [markdown]
+# ## 4. The source, walked
+#
+# ### An offset and its place
+#
+# A mark is more than a number. `LogOffsetMetadata` has the offset, the base offset of its segment, and the byte within it. With the
+# place at hand a read knows where to stop, and two marks on one segment tell how many bytes lie between them.
+
+# %%
+orders = copied_log("data/orders-0", TOPIC)
+snapshot = orders.fetch_offset_snapshot()
+print("log end:", snapshot.log_end_offset)
+print("high watermark:", snapshot.high_watermark)
+bare = LogOffsetMetadata(33)
+print("bare:", bare, " only an offset:", bare.message_offset_only)
+
+# %% [markdown]
+# `(offset=90, segment=[75:915])`: the next record goes to byte 915 of the segment that begins at 75. A **bare** mark has −1 in both places.
+# `maybe_convert_to_offset_metadata` looks a place up, by reading one byte at that offset:
+
+# %%
+here, there = (orders.maybe_convert_to_offset_metadata(offset) for offset in (30, 36))
+print(here, there, " bytes between:", there.position_diff(here))
+print("on one segment:", here.on_same_segment(there), " the first on an older one:", here.on_older_segment(snapshot.log_end_offset))
+
+# %%
+predict(
+    "What comes of there.position_diff(snapshot.log_end_offset)? (a number, or the name of an exception)",
+    ___,
+    lambda: there.position_diff(snapshot.log_end_offset),
+    {54: "54 is the difference of the offsets. Bytes can be compared only within one file."},
+)
+
+# %%
+erratum(
+    "onOlderSegment tells whether the given offset is on an older segment",
+    "it tells whether this offset is on an older segment than the given one",
+    f"{here}.on_older_segment({snapshot.log_end_offset}) → {here.on_older_segment(snapshot.log_end_offset)}",
+)
+
+# %% [markdown]
+# ### Many ways, one setter
+
+# %%
+diagram("high_watermark_methods")
+
+# %% [markdown]
+# `update_high_watermark` is for beginnings: a load, a truncation, a new leader. It takes what it is given and bends it into
+# the log. Ten records again, the mark at 6; it is set to 12.
+
+# %%
+log, twin = fresh_log(), fresh_log()
+for each in (log, twin):
+    for number in range(10):
+        each.append_as_leader(records(1, 1, first=number), leader_epoch=0)
+    each.update_high_watermark(6)
+ruler = OffsetRuler(log, "The mark moves").snap("ten records, the mark at 6")
+
+# %%
+predict(
+    "update_high_watermark(12) on a log that ends at 10 returns?",
+    ___,
+    lambda: twin.update_high_watermark(12),
+    {
+        12: "The mark can't pass the log end: what is not written is not replicated.",
+        9: "The mark is exclusive. At LEO it says: all of the log is committed.",
+        6: "It is not refused: update_high_watermark bends the value to the nearest one allowed.",
+    },
+)
+
+# %%
+step_through(log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}).play()
+
+# %% [markdown]
+# The setter sets one field. Readers take no lock for it: a frozen triple is replaced by another in one assignment. Then the others
+# are told: the producers' state, listeners, and the last stable offset. The same method can move the mark **back**:
+
+# %%
+ruler.snap("update_high_watermark(12)")
+log.update_high_watermark(4)
+ruler.snap("update_high_watermark(4): it may fall").play()
+
+# %% [markdown]
+# ### The leader's method
+#
+# `maybe_increment_high_watermark` is called after each fetch of a follower. It only goes up. And above LEO?
+
+# %%
+predict(
+    "maybe_increment_high_watermark(LogOffsetMetadata(11)) on a log that ends at 10? (a value, or the name of an exception)",
+    ___,
+    lambda: twin.maybe_increment_high_watermark(LogOffsetMetadata(11)),
+    {
+        10: "That is update_high_watermark, which bends. The leader has worked the value out from replicas: above LEO it must be a bug.",
+        "OffsetOutOfRangeException": "That is for readers. An argument that can't be right is an IllegalArgumentException.",
+    },
+)
+
+# %%
+walk = step_through(log.maybe_increment_high_watermark, LogOffsetMetadata(11), watch=log)
+print(walk.frames[-1].outcome)
+
+# %%
+step_through(log.maybe_increment_high_watermark, log.log_end_offset_metadata, watch=log).play()
+
+# %% [markdown]
+# It returns the **old** mark when it moved, and None when it did not: the caller wants to know whether waiting producers can be answered.
+#
+# There is one more case of *forward*: the same offset on a newer segment. After a roll the log end has the same
+# offset and another place. The mark must follow, or a reader would believe that the bound lies in a file that is full:
+
+# %%
+before = log.fetch_offset_snapshot().high_watermark
+log.roll()
+print(before, "→", log.fetch_offset_snapshot().high_watermark)
+
+# %%
+erratum(
+    "The mark is corrected when the new log end is below it",
+    "when it is at or below it: equality refreshes the place after a roll or an append",
+    f"the log end stayed {log.log_end_offset}, the mark went from {before} to {log.fetch_offset_snapshot().high_watermark}",
+)
+
+# %% [markdown]
+# ### The follower's method
+#
+# A follower learns the mark from the leader's answers. `maybe_update_high_watermark` bends it to what the follower has, and
+# reports a change only:
+
+# %%
+follower = fresh_log(name="follower-0")
+replicate(log, follower, up_to=5)
+for told in (3, 8, 8, 2):
+    print("leader says", told, " changed to:", follower.maybe_update_high_watermark(told), " HW:", follower.high_watermark)
+
+# %% [markdown]
+# Told 8, it goes to 5: the follower has no more. Told 8 again it reports nothing. Told 2 it goes **back** to 2: a follower
+# believes its leader. (A new leader's mark may lag behind for a moment.)
+#
+# ### Fetching the metadata
+#
+# `update_high_watermark(33)` knew an offset and no place. The first reader that needs the place looks it up, once, and the mark keeps it.
+# In this log a batch has three records. Offset 34 lies inside the batch 33 to 35. Where will the mark be after the lookup?
+
+# %%
+orders = copied_log("data/orders-0", TOPIC)
+orders.update_high_watermark(34)
+print("set to", orders.high_watermark)
+
+# %%
+predict(
+    "The high watermark after the first read up to it?",
+    ___,
+    lambda: orders.fetch_offset_snapshot().high_watermark.message_offset,
+    {
+        34: "So one would think. But the lookup reads the batch, and since Kafka 4.0 a read reports the batch's base offset.",
+        36: "It is never rounded up: what is not committed must not be shown.",
+    },
+)
+
+# %%
+walk = step_through(orders.read, 30, 1_048_576, FetchIsolation.HIGH_WATERMARK, True, watch=orders, into={"Log._fetch_high_watermark_metadata"})
+print(walk.frames[-1].outcome, " high watermark:", orders.high_watermark)
+
+# %% [markdown]
+# The mark moved from 34 down to 33, by a mere read. Real Kafka 4.3.0 does the same (part 5 proves it). It is harmless, because marks
+# that come from fetches always lie between batches.
+#
+# ### A leader and two followers
+#
+# Now everything together. The fetches come as a table; each row is one request that reaches the leader. *fetch from x* says: I have all
+# below x. The leader learns about a follower from nothing else.
+
+# %%
+fetches = [
+    ("follower 1", 0), ("follower 2", 0), ("follower 1", 5), ("follower 2", 3),
+    ("follower 2", 5), ("follower 1", 8), ("follower 2", 8),
+]  # fmt: skip
+leader = fresh_log()
+replicas = Replicas(leader)
+for number in range(8):
+    leader.append_as_leader(records(1, 1, first=number), leader_epoch=0)
+for name, offset in fetches:
+    replicas.fetch(name, offset)
+
+# %%
+replicas.play()
+
+# %%
+predict(
+    "The fetch of follower 1 from 5 came when follower 2 had fetched from 0. The mark after it?",
+    ___,
+    lambda: replicas.frames[3].hw,
+    {
+        5: "HW is not the highest LEO: offsets 0 to 4 were on the leader and on one follower only.",
+        8: "8 is the leader's own end. The mark is the least end in the ISR.",
+    },
+)
+
+# %% [markdown]
+# The mark comes one round late: a follower has records 0 to 4 on its disk from the moment of the answer, but the leader knows only when the
+# next fetch asks for 5. And the follower hears of the new mark with the answer to *that* fetch.
+#
+# Drag the fetches yourself. The leader has 12 records now; can you make the mark fall?
+
+# %%
+for number in range(8, 12):
+    leader.append_as_leader(records(1, 1, first=number), leader_epoch=0)
+replicas.note("four more records on the leader").drag()
+
+# %% [markdown]
+# You can't: drag a follower back, and the mark stays. Only the ISR can hold it or free it. When a slow follower leaves the ISR, the
+# rest decides:
+
+# %%
+replicas.fetch("follower 1", 12)
+held = leader.high_watermark
+replicas.shrink("follower 2")
+print("held at", held, " without follower 2:", leader.high_watermark)
+
+# %% [markdown]
+# ## 5. Three witnesses
+#
+# The same workload by **minikafka**, by **Spark** from the lines alone, by the real **Apache Kafka**. `isr 1` takes follower
+# 2 out, `isr 1,2` takes it back while it still lags.
+
+# %%
+from minikafka.witness import Workload, agree, minikafka_log, run
+
+workload = Workload.parse("""
+isr 1,2
+append_as_leader [1x10]
+append_as_leader [1x10]
+append_as_leader [1x10]
+append_as_leader [1x10]
+fetch 1 4
+fetch 2 1
+isr 1
+isr 1,2
+fetch 2 3
+read 0 isolation=high_watermark
+""")
+ours, spark, kafka = three_witnesses(workload)
+agree(ours, spark, kafka)
+
+# %%
+print("high watermark by minikafka:", ours.column("high_watermark"))
+print("high watermark by Spark:    ", spark.column("high_watermark"))
+
+# %% [markdown]
+# And the surprise of part 4, the mark that a read moved from 34 to 33, on a log with batches of three:
+
+# %%
+surprise = Workload.parse("append_as_leader [3x10]\nappend_as_leader [3x10]\nupdate_high_watermark 4\nread 0 isolation=high_watermark")
+ours_2, spark_2, kafka_2 = three_witnesses(surprise)
+print(ours_2.column("high_watermark"), kafka_2 and kafka_2.column("high_watermark"), agree(ours_2, spark_2, kafka_2).agreed)
+
+# %% [markdown]
+# Now a bug is planted: the leader's mark may fall. After which operation (counted from 0) will the witnesses differ first?
+
+# %%
+with planted("the leader's high watermark may fall"):
+    sick = run(workload, minikafka_log, scratch())
+found = agree(sick, spark, kafka)
+
+# %%
+predict(
+    "After which operation does the first difference show?",
+    ___,
+    lambda: found.first_difference.operation,
+    {
+        6: "Taking follower 2 out raises the mark, with and without the bug.",
+        5: "There the mark rises for the first time. Only a step back can tell the bug.",
+    },
+)
+
+# %%
+print(found.first_difference)
+
+# %% [markdown]
+# ## 6. Exercises
+#
+# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
+# more; `solution()` shows one way.
+
+# %%
+from minikafka.lab.exercises.high_watermark import acks_all, clamp, increment, least_end
+
+# %% [markdown]
+# **Exercise 1, the least end, in Spark.** *Why: this one number decides what every consumer sees.*
+# `ends.sparkSession.sql("SELECT … FROM {ends}", ends=ends)` queries the table.
+
+# %%
+def high_watermarks(ends):
+    """ends: DataFrame of t, replica, end (null: no fetch yet); the in-sync replicas at each t. Returns a DataFrame of t, hw."""
+    return ___
+
+
+least_end.check(high_watermarks)
+
+# %% [markdown]
+# **Exercise 2, update_high_watermark.** *Why: what a broker does with a checkpoint that does not fit its log.*
+
+# %%
+def updated(old, suggested, log_start, log_end):
+    """All arguments are offsets. Returns the high watermark after update_high_watermark(suggested)."""
+    return ___
+
+
+clamp.check(updated)
+
+# %% [markdown]
+# **Exercise 3, maybe_increment_high_watermark.** *Why: the difference between a bent value and a refused one is a bug found early.*
+
+# %%
+def incremented(old, new, log_end):
+    """All arguments are offsets. Returns "moved", "stays" or "refused"."""
+    return ___
+
+
+increment.check(incremented)
+
+# %% [markdown]
+# **Exercise 4, when acks=all is answered, in Spark.** *Why: the latency of your producer is the distance between these two times.*
+
+# %%
+def answered(appends, watermarks):
+    """appends: DataFrame of t, last_offset; watermarks: DataFrame of t, hw. Returns t and answered, the first t at which
+    a producer with acks=all has its answer (null: never), in the order of t."""
+    return ___
+
+
+acks_all.check(answered)
+
+# %% [markdown]
+# ## 7. Honesty box
+#
+# | Same as Kafka | Simpler than Kafka | Not shown here |
+# |---|---|---|
+# | every method that moves the mark, its checks, its exceptions | followers are rows of a table, not brokers | `Partition`, which asks the ISR (a later lesson) |
+# | the lookup of the place, and that it moves a mark inside a batch | the lock is Python's | `min.insync.replicas`, below which the mark stands still |
+# | what the mark tells to producers' state and to the last stable offset | no metrics | how the ISR itself is agreed upon |
+#
+# **A question to take along.** Consumers of one partition see nothing new, while its leader's LEO grows. What do you check first?
+#
+# <details><summary>One answer</summary>
+#
+# Which in-sync replica has the least end: the mark waits for it. A follower that is slow but not slower than `replica.lag.time.max.ms` stays in
+# the ISR and holds everybody back. If the ISR is smaller than `min.insync.replicas`, the mark stands still altogether.
+# For `read_committed` consumers look at the last stable offset next: an open transaction holds that one back.
+#
+# </details>
+#
+# **Next:** *Append*, where LEO moves, fifteen steps at a time.

@@ -1,0 +1,124 @@
+"""Each lesson in JupyterLab, in a real browser: run to its end without an error, sliders moved, a screenshot of each widget kept."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from minikafka.lab.desk import COURSE, lay_out
+
+LESSONS = sorted(path.name for path in COURSE.glob("*.ipynb"))
+SCREENSHOTS = Path(__file__).parents[2] / "test-results" / "screenshots"
+pytestmark = [pytest.mark.browser, pytest.mark.spark]
+
+
+def chromium_path():
+    """The system's Chromium; its absence fails the tests in CI and skips them elsewhere."""
+    found = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
+    if found is None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("no Chromium on this machine")
+    return found
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """A JupyterLab on a working copy of the course; gives its address."""
+    desk = tmp_path_factory.mktemp("desk")
+    lay_out(COURSE, desk)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    settings = [
+        "--no-browser", "--allow-root", f"--ServerApp.port={port}", f"--ServerApp.root_dir={desk}",
+        "--IdentityProvider.token=", "--ServerApp.password=", "--LabApp.expose_app_in_browser=True",
+        "--ServerApp.disable_check_xsrf=True",
+    ]  # fmt: skip
+    environment = {**os.environ, "JUPYTER_CONFIG_DIR": str(desk / ".jupyter"), "JUPYTERLAB_SETTINGS_DIR": str(desk / ".lab")}
+    with (desk / "lab.out").open("w") as out:
+        server = subprocess.Popen([sys.executable, "-m", "jupyterlab", *settings], stdout=out, stderr=out, env=environment)
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/api", server, desk / "lab.out")
+        yield f"http://127.0.0.1:{port}/lab"
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A headless browser."""
+    from playwright.sync_api import sync_playwright
+
+    path = chromium_path()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_runs_to_its_end_and_its_widgets_answer(lab, chromium, name):
+    page = chromium.new_page(viewport={"width": 1280, "height": 1000})
+    page.goto(f"{lab}/tree/{name}?reset", timeout=90_000)
+    _until(page, "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.isReady", 90)
+    page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    _until(page, _DONE, 240)
+    failures = page.evaluate(_ERRORS)
+    assert failures == [], failures
+
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    stem = name.removesuffix(".ipynb")
+    cells = page.evaluate(_WIDGET_CELLS)
+    assert cells, "no widget was found"
+    for number, cell in enumerate(cells):
+        page.evaluate("i => window.jupyterapp.shell.currentWidget.content.scrollToItem(i, 'start')", cell)
+        page.wait_for_timeout(700)
+        output = page.locator(f".jp-Notebook .jp-Cell[data-windowed-list-index='{cell}'] .jp-OutputArea")
+        handles = output.locator(".noUi-handle")
+        for i in range(handles.count()):
+            _move(page, output, handles.nth(i))
+        output.locator(".jp-OutputArea-output").last.screenshot(path=SCREENSHOTS / f"{stem}-{number}.png")
+        assert page.evaluate(_TOO_WIDE, cell) == [], f"cell {cell} is wider than its place"
+    page.evaluate("() => window.jupyterapp.commands.execute('kernelmenu:shutdown')")
+    page.close()
+
+
+def _move(page, output, handle):
+    """One arrow key: the picture must change, and soon."""
+    before = output.inner_text()
+    handle.focus()
+    key = "ArrowLeft" if handle.get_attribute("aria-valuenow") == handle.get_attribute("aria-valuemax") else "ArrowRight"
+    begin = time.monotonic()
+    page.keyboard.press(key)
+    while output.inner_text() == before:
+        assert time.monotonic() - begin < 5, "the slider moved and nothing changed"
+        page.wait_for_timeout(10)
+
+
+def _until(page, condition, seconds):
+    page.wait_for_function(condition, timeout=seconds * 1000, polling=300)
+
+
+def _wait_for(address, server, out):
+    for _ in range(300):
+        try:
+            urllib.request.urlopen(address, timeout=2)
+            return
+        except OSError:
+            assert server.poll() is None, out.read_text()
+            time.sleep(0.2)
+    raise AssertionError("JupyterLab did not answer: " + out.read_text())
+
+
+_MODEL = "const cells = window.jupyterapp.shell.currentWidget.content.model.cells; const all = [...Array(cells.length).keys()].map(i => cells.get(i));"
+_DONE = f"() => {{ {_MODEL} const code = all.filter(c => c.type === 'code'); return code.length && code.every(c => c.executionCount !== null && c.executionState !== 'running') && window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'; }}"
+_ERRORS = f"() => {{ {_MODEL} return all.filter(c => c.type === 'code').flatMap(c => c.outputs.toJSON().filter(o => o.output_type === 'error').map(o => c.sharedModel.getSource() + ' → ' + o.evalue)); }}"
+_WIDGET_CELLS = f"() => {{ {_MODEL} return all.map((c, i) => c.type === 'code' && c.outputs.toJSON().some(o => o.data && 'application/vnd.jupyter.widget-view+json' in o.data) ? i : -1).filter(i => i >= 0); }}"
+_TOO_WIDE = """i => [...document.querySelectorAll(`.jp-Notebook .jp-Cell[data-windowed-list-index='${i}'] .mk`)]
+    .filter(e => e.offsetParent !== null && e.scrollWidth > e.clientWidth + 1).map(e => e.scrollWidth)"""

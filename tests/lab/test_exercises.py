@@ -1,0 +1,95 @@
+"""The checks are checked: stub, solution and wrong answers, judged by Spark, by minikafka and by Apache Kafka."""
+
+import pytest
+
+from minikafka.lab.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, Case, Exercise, first_difference
+from minikafka.lab.exercises import high_watermark, segments
+from minikafka.lab.exercises.witnessed import judged_by
+from minikafka.lab.prediction import ___
+from minikafka.witness.kafka_log import kafka_log
+from minikafka.witness.runner import minikafka_log, run
+
+EXERCISES = [*segments.EXERCISES, *high_watermark.EXERCISES]
+each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=[exercise.name for exercise in EXERCISES])
+spark = pytest.mark.spark
+
+
+@spark
+@each_exercise
+def test_the_stub_is_not_attempted(exercise):
+    assert exercise.check(lambda *arguments: ___).state == NOT_ATTEMPTED
+    assert exercise.check(lambda *arguments: None).state == NOT_ATTEMPTED
+
+
+@spark
+@each_exercise
+def test_the_solution_passes_for_spark(exercise):
+    verdict = exercise.check(exercise.solved_by())
+    assert verdict.state == CORRECT, str(verdict)
+    assert verdict.compared >= 3
+
+
+@spark
+@each_exercise
+def test_the_solution_passes_for_minikafka(exercise, tmp_path):
+    verdict = exercise.check(exercise.solved_by(), _witness(minikafka_log, tmp_path))
+    assert verdict.state == CORRECT, str(verdict)
+
+
+@spark
+@pytest.mark.kafka
+@each_exercise
+def test_the_solution_passes_for_apache_kafka(exercise, tmp_path, kafka):
+    verdict = exercise.check(exercise.solved_by(), _witness(kafka_log(kafka), tmp_path))
+    assert verdict.state == CORRECT, str(verdict)
+
+
+@spark
+@each_exercise
+def test_wrong_beliefs_fail_and_are_called_by_their_names(exercise):
+    assert len(exercise.beliefs) >= 3
+    said = set()
+    for belief in exercise.beliefs:
+        verdict = exercise.check(belief.function)
+        assert verdict.state == NOT_YET, belief.words
+        assert verdict.words.endswith(belief.words)
+        said.add(verdict.words)
+    assert len(said) == len(exercise.beliefs)
+
+
+@spark
+@each_exercise
+def test_an_answer_that_raises_is_told_and_not_raised(exercise):
+    verdict = exercise.check(lambda *arguments: 1 / 0)
+    assert verdict.state == NOT_YET and "ZeroDivisionError" in verdict.words
+
+
+@each_exercise
+def test_hints_come_one_after_the_other_and_the_solution_can_be_read(exercise):
+    first, second = exercise.hint(), exercise.hint()
+    assert first != second and str(first).startswith("Hint 1 of ")
+    assert str(exercise.solution()).startswith("def ")
+
+
+def test_a_check_that_compares_nothing_is_an_error():
+    empty = Exercise("empty", [], lambda case: None, lambda: None, hints=["none"])
+    with pytest.raises(AssertionError, match="nothing to check"):
+        empty.check(lambda: None)
+
+
+def test_the_first_difference_names_its_place():
+    assert first_difference([1, 2, 3], [1, 5, 3]) == "entry 1 is 2, expected 5"
+    assert first_difference([1], [1, 2]) == "1 entries, expected 2; entry 1, 2, is missing"
+    assert first_difference([1, 2], [1]) == "2 entries, expected 1; entry 1, 2, is too much"
+    assert first_difference(7, 8) == "you answer 7, expected 8"
+
+
+def test_true_is_not_taken_for_one():
+    exercise = Exercise("ones", [Case("one", (1,))], lambda case: 1, lambda one: one, hints=["1"], judge_name="the test")
+    assert exercise.check(lambda one: True).state == NOT_YET
+    assert exercise.check(lambda one: 1).state == CORRECT
+
+
+def _witness(factory, tmp_path):
+    count = iter(range(1000))
+    return judged_by(lambda workload: run(workload, factory, tmp_path / f"{next(count)}" / "lesson-0"))

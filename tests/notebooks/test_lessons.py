@@ -1,0 +1,138 @@
+"""What every lesson owes its reader: the outline, true numbers, small cells, outputs in order, a text that is its notebook."""
+
+import ast
+import re
+
+import nbformat
+import pytest
+
+from minikafka.lab.build_lessons import notebook_of, read_text, texts
+
+PARTS = [
+    "## 1. The question", "## 2. The picture", "## 3. The rules", "## 4. The source, walked",
+    "## 5. Three witnesses", "## 6. Exercises", "## 7. Honesty box",
+]  # fmt: skip
+TEXTS = texts()
+LESSONS = [text for text in TEXTS if text.parent.name == "text"]
+each_text = pytest.mark.parametrize("text", TEXTS, ids=[f"{t.parent.name}-{t.stem}" for t in TEXTS])
+each_lesson = pytest.mark.parametrize("text", LESSONS, ids=[text.stem for text in LESSONS])
+
+# Numbers that stand in the prose without coming from a run: versions, limits of a question to take along, names.
+NOT_FROM_A_RUN = {"4.3.0", "4.3", "4.0", "4.x", "3.x", "2.0", "0.10.1", "200", "20", "12"}
+
+
+def notebook(text):
+    return nbformat.read(notebook_of(text), as_version=4)
+
+
+def code(cells):
+    return [cell for cell in cells if cell.cell_type == "code"]
+
+
+@each_text
+def test_the_notebook_is_what_its_text_says(text):
+    written = [(cell.cell_type, cell.id, cell.source) for cell in read_text(text).cells]
+    assert [(cell.cell_type, cell.id, cell.source) for cell in notebook(text).cells] == written
+
+
+@each_text
+def test_cells_ran_in_order_and_without_an_error(text):
+    cells = code(notebook(text).cells)
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    for cell in cells:
+        for output in cell.outputs:
+            assert output.output_type != "error", cell.source
+            assert output.get("name") != "stderr", cell.source
+            assert "widget-view" not in str(output.get("data", {}).keys())
+
+
+@each_text
+def test_outputs_tell_nothing_of_the_machine(text):
+    for cell in code(notebook(text).cells):
+        said = "".join(str(output.get("text", output.get("data", {}).get("text/plain", ""))) for output in cell.outputs)
+        assert not re.search(r"/tmp/|/home/|/root/|0x[0-9a-f]{6,}|minikafka-lesson-", said), cell.source
+
+
+@each_lesson
+def test_the_outline_has_seven_parts(text):
+    headings = [line for cell in notebook(text).cells for line in cell.source.split("\n") if line.startswith("## ")]
+    assert headings == PARTS
+
+
+@each_lesson
+def test_each_part_has_what_it_owes(text):
+    parts = _parts(notebook(text).cells)
+    sources = {number: "\n".join(cell.source for cell in cells) for number, cells in parts.items()}
+    for promise in ("**Time:**", "**Before:**", "Afterwards you can decide", "What goes wrong without"):
+        assert promise in sources[1]
+    assert "diagram(" in sources[2] and re.search(r"^1\. .*\n2\. ", sources[3], re.MULTILINE)
+    assert len(code(parts[3])) >= 1 and "step_through(" in sources[4] and "predict(" in sources[4]
+    assert sources[4].count("erratum(") + sources[2].count("erratum(") >= 3
+    assert "three_witnesses(" in sources[5] and "planted(" in sources[5] and "predict(" in sources[5]
+    checks = re.findall(r"^(\w+)\.check\((\w+)\)$", sources[6], re.MULTILINE)
+    assert 3 <= len(checks) <= 5 and sources[6].count("in Spark.**") >= 2
+    assert "| Same as Kafka | Simpler than Kafka | Not shown here |" in sources[7]
+    assert "<details>" in sources[7] and "**Next:**" in sources[7]
+
+
+@each_lesson
+def test_code_cells_are_small_and_define_no_helpers(text):
+    for cell in code(notebook(text).cells):
+        lines = [line for line in cell.source.split("\n") if line.strip() and not line.startswith("#")]
+        functions = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.FunctionDef)]
+        assert len(lines) <= 15, cell.source
+        assert all("return ___" in cell.source for _ in functions), f"a helper belongs to minikafka.lab: {cell.source}"
+
+
+@each_lesson
+def test_every_number_in_the_prose_stands_in_a_run(text):
+    """In parts 4 and 5, and in the story of part 1: each number of two digits or more is in the code or an output so far."""
+    seen = ""
+    for cell in notebook(text).cells:
+        if cell.cell_type == "code":
+            seen += cell.source + "".join(_words(output) for output in cell.outputs)
+            continue
+        numbers = set(re.findall(r"(?<![\w.])\d[\d.,]*\d(?![\w])", re.sub(r"\*\*(Time|Exercise)[^*]*\*\*.*", "", cell.source)))
+        for number in numbers - NOT_FROM_A_RUN:
+            plain = number.replace(",", "")
+            assert plain in seen.replace(",", "") or plain in _code_after(text, cell), f"{number} in: {cell.source}"
+
+
+@each_lesson
+def test_every_widget_has_a_static_picture(text):
+    for cell in code(notebook(text).cells):
+        if re.search(r"\.(play|drag)\(\)$|^search_index|^view_bytes", cell.source, re.MULTILINE):
+            shown = [output for output in cell.outputs if "text/html" in output.get("data", {})]
+            assert shown, cell.source
+            html = "".join(shown[-1]["data"]["text/html"])
+            assert ("<img" in html and "alt=" in html) or "<pre>" in html, cell.source
+
+
+@each_lesson
+def test_the_solutions_solve_every_exercise_of_the_lesson(text):
+    solutions = text.parent / "solutions" / text.name
+    names = re.findall(r"^(\w+)\.check\(", text.read_text(), re.MULTILINE)
+    outputs = "\n".join(_words(output) for cell in code(notebook(solutions).cells) for output in cell.outputs)
+    assert names == re.findall(r"^(\w+)\.check\(", solutions.read_text(), re.MULTILINE)
+    assert outputs.count(": correct.") == len(names) and "not yet" not in outputs
+
+
+def _parts(cells):
+    parts, number = {}, 0
+    for cell in cells:
+        match = re.search(r"^## (\d)\. ", cell.source, re.MULTILINE) if cell.cell_type == "markdown" else None
+        number = int(match.group(1)) if match else number
+        parts.setdefault(number, []).append(cell)
+    return parts
+
+
+def _words(output):
+    return str(output.get("text", "")) + str(output.get("data", {}).get("text/plain", ""))
+
+
+def _code_after(text, cell):
+    """A question may name what the next cells are about to do."""
+    cells = notebook(text).cells
+    place = [other.id for other in cells].index(cell.id)
+    following = [c for c in cells[place + 1 : place + 4] if c.cell_type == "code"]
+    return "".join(c.source + "".join(map(_words, c.outputs)) for c in following).replace(",", "")
