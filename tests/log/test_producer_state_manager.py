@@ -208,6 +208,11 @@ def test_under_transactions_v2_a_marker_brings_a_new_epoch(producers):
     assert producers.end("COORDINATOR", 1, True, 0, 1, 2, 0, 2) is None  # sent again: its answer was lost
 
 
+def test_an_epoch_that_cannot_be_bumped_ends_its_transaction(producers):
+    producers.append("CLIENT", 1, [batch(0, 0, epoch=32767, transactional=True)])
+    assert producers.end("COORDINATOR", 1, True, 0, 32767, 1, 0, 2) == (0, 1, False, 2)
+
+
 def test_a_marker_needs_a_transaction_version_unless_it_is_replicated(producers):
     with pytest.raises(errors.IllegalArgumentException, match="TV_UNKNOWN for origin COORDINATOR"):
         producers.end("COORDINATOR", 1, True, 0, 0, 0, 0, -1)
@@ -289,6 +294,33 @@ def test_no_snapshot_where_the_last_one_stands(producers):
     assert producers.take_snapshot()
     assert not producers.take_snapshot()
     assert producers.files == {"00000000000000000001.snapshot": bytes.fromhex("000148674bc700000000")}
+
+
+def test_no_snapshot_at_a_log_start_without_snapshots(producers):
+    producers.manager.update_map_end_offset(5)
+    producers.manager.on_log_start_offset_incremented(5)
+    assert not producers.take_snapshot()
+    producers.manager.on_log_start_offset_incremented(8)
+    assert producers.manager.map_end_offset == 8
+    assert not producers.take_snapshot()
+
+
+def test_a_snapshot_where_a_log_was_truncated_fully(producers):
+    producers.manager.update_map_end_offset(12)
+    producers.take_snapshot()
+    producers.manager.truncate_fully_and_start_at(10)
+    assert producers.files == {}
+    assert producers.take_snapshot()
+    assert list(producers.files) == ["00000000000000000010.snapshot"]
+
+
+def test_a_snapshot_at_the_log_start_is_deleted_by_a_reload(producers):
+    for offset in (3, 5, 7):
+        producers.manager.update_map_end_offset(offset)
+        producers.take_snapshot()
+    producers.manager.truncate_and_reload(3, 6, 0)
+    assert list(producers.files) == ["00000000000000000005.snapshot"]
+    assert producers.manager.map_end_offset == 5
 
 
 @pytest.mark.parametrize(
@@ -565,7 +597,9 @@ class RandomHistory:
             self.damage()
         if self.rng.random() < 0.5:
             self.both("reopen")
-        start, end = max(0, self.offset - self.rng.randrange(400)), max(0, self.offset - self.rng.randrange(30))
+        offsets = [int(name.split(".")[0]) for name in self.both.ours.files if name.endswith(".snapshot")]
+        end = self.rng.choice([*offsets, max(0, self.offset - self.rng.randrange(30))])
+        start = self.rng.choice([0, 0, *offsets, max(0, self.offset - self.rng.randrange(400))])
         self.both("call", "truncate_and_reload", min(start, end), end, self.now)
         self.offset = max(self.offset, self.both.ours.manager.map_end_offset)
 
