@@ -37,4 +37,7 @@ class BrokerCompressionType(Enum):
 
         Kafka: `BrokerCompressionType.targetCompression`.
         """
-        return log_compression if log_compression is not None else Compression(producer_compression_type)
+        return log_compression if log_compression is not None else _DEFAULT_LEVEL[producer_compression_type]
+
+
+_DEFAULT_LEVEL = {compression_type: Compression(compression_type) for compression_type in CompressionType}

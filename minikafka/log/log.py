@@ -358,10 +358,11 @@ class Log:
                 f"High watermark {new_high_watermark} update exceeds current log end offset "
                 f"{self._local_log.log_end_offset_metadata}"
             )
+        # 2. Nobody else changes it meanwhile.
         with self._lock:
-            # 2. The old one, with its place.
+            # 3. The old one, with its place.
             old = self._fetch_high_watermark_metadata()
-            # 3. Forward is: a higher offset, or the same one on a newer segment, as after a roll.
+            # 4. Forward is: a higher offset, or the same one on a newer segment, as after a roll.
             if old.message_offset < new_high_watermark.message_offset or (
                 old.message_offset == new_high_watermark.message_offset and old.on_older_segment(new_high_watermark)
             ):
@@ -1071,22 +1072,23 @@ class Log:
                     self.leader_epoch_cache.truncate_from_end_async_flush(self.log_end_offset)
                 return False
             logger.info("%sTruncating to offset %s", self._log_ident, target_offset)
+            # 2. Reads go on meanwhile, appends do not.
             with self._lock:
                 self._local_log.check_if_memory_mapped_buffer_closed()
-                # 2. Below all segments: begin anew there.
+                # 3. Below all segments: begin anew there.
                 if self._local_log.segments.first_segment_base_offset > target_offset:
                     self.truncate_fully_and_start_at(target_offset)
                     return True
-                # 3. Whole segments go, the one that holds the offset is cut.
+                # 4. Whole segments go, the one that holds the offset is cut.
                 deleted_segments = self._local_log.truncate_to(target_offset)
-                # 4. Snapshots of what went, and epochs that began there.
+                # 5. Snapshots of what went, and epochs that began there.
                 self._delete_producer_snapshots(deleted_segments)
                 self.leader_epoch_cache.truncate_from_end_async_flush(target_offset)
-                # 5. The log start is not left above the end.
+                # 6. The log start is not left above the end.
                 self.log_start_offset = min(target_offset, self.log_start_offset)
-                # 6. Producers as they were at that offset.
+                # 7. Producers as they were at that offset.
                 self._rebuild_producer_state(target_offset)
-                # 7. The high watermark is not left above the end.
+                # 8. The high watermark is not left above the end.
                 if self.high_watermark >= self.log_end_offset:
                     self.update_high_watermark(self._local_log.log_end_offset_metadata)
                 return True

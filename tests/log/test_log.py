@@ -1,0 +1,357 @@
+"""What a log does that no workload tells: failing disks, verification, renaming, deleting, replacing segments."""
+
+import errno
+import os
+
+import pytest
+
+from minikafka.common import file_ops
+from minikafka.common.errors import (
+    IllegalArgumentException,
+    InconsistentTopicIdException,
+    InvalidProducerEpochException,
+    InvalidTxnStateException,
+    KafkaException,
+    KafkaStorageException,
+    OffsetOutOfRangeException,
+)
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.append_origin import AppendOrigin
+from minikafka.log.fetch_isolation import FetchIsolation
+from minikafka.log.log import LastRecord, Log
+from minikafka.log.log_append_info import LeaderHwChange, LogAppendInfo
+from minikafka.log.log_config import LogConfig
+from minikafka.log.log_dir_failure_channel import LogDirFailureChannel
+from minikafka.log.log_dir_name import (
+    log_delete_dir_name,
+    log_dir_name,
+    log_future_dir_name,
+    log_stray_dir_name,
+    parse_topic_partition_name,
+)
+from minikafka.log.log_offset_metadata import LogOffsetMetadata
+from minikafka.log.log_offsets_listener import LogOffsetsListener
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
+from minikafka.log.producer_state_manager_config import ProducerStateManagerConfig
+from minikafka.log.segment_files import create_new_cleaned_segment
+from minikafka.log.verification_guard import VerificationGuard
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.witness.batch import Batch
+
+NOW = 1_700_000_000_000
+TOPIC_ID = "bWluaWthZmthLXRvcGljLQ"
+
+
+@pytest.fixture
+def time():
+    return ManualTime(NOW)
+
+
+@pytest.fixture
+def open_log(tmp_path, time):
+    """`open_log(**settings)` opens the log in `tmp_path`; arguments of `Log.create` go through `create`."""
+
+    def open_log(create=None, **settings):
+        config = {"segment.index.bytes": 1200, **{key.replace("__", "."): value for key, value in settings.items()}}
+        return Log.create(
+            tmp_path / "topic-0", LogConfig(config), scheduler=ManualScheduler(time), time=time, **(create or {})
+        )
+
+    return open_log
+
+
+def records(text="[1x10]", offset=0):
+    return MemoryRecords.readable_records(bytearray(Batch.parse(text).encode(NOW, offset)))
+
+
+def names(log):
+    return sorted(path.name for path in log.dir.iterdir())
+
+
+def test_defaults_of_a_new_log(open_log):
+    log = open_log()
+    assert (log.log_start_offset, log.high_watermark, log.last_stable_offset, log.log_end_offset) == (0, 0, 0, 0)
+    assert (log.recovery_point, log.size, log.number_of_segments, log.is_empty) == (0, 0, 1, True)
+    assert log.topic_partition == TopicPartition("topic", 0) and log.topic_id is None
+    assert log.scheduler.pending == ["flush-metadata-file", "PeriodicProducerExpirationCheck"]
+
+
+def test_append_says_what_it_did(open_log):
+    log = open_log()
+    log.append_as_leader(records("[2x10]"), 3)
+    info = log.append_as_leader(records("[3x10 ts=now,now-9]"), 3)
+    assert (info.first_offset, info.last_offset, info.num_messages) == (2, 4, 3)
+    assert (info.last_leader_epoch, info.max_timestamp, info.log_append_time) == (None, NOW, -1)
+    assert info.leader_hw_change is LeaderHwChange.NONE
+    increased = info.copy(LeaderHwChange.INCREASED)
+    assert increased.leader_hw_change is LeaderHwChange.INCREASED and increased.last_offset == 4
+    assert LogAppendInfo.unknown(7).log_start_offset == 7 and LogAppendInfo.unknown().num_messages == 0
+
+
+def test_an_append_of_nothing_is_nothing(open_log):
+    log = open_log()
+    info = log.append_as_leader(MemoryRecords.EMPTY, 0)
+    assert info.first_offset == -1 and info.valid_bytes == 0
+    assert log.log_end_offset == 0
+
+
+class TestFailingDisk:
+    """An OSError takes the directory offline: it is reported once, and nothing is done there any more."""
+
+    @pytest.fixture
+    def channel(self):
+        return LogDirFailureChannel(1)
+
+    @pytest.fixture
+    def log(self, open_log, channel):
+        log = open_log({"log_dir_failure_channel": channel})
+        log.append_as_leader(records(), 0)
+        return log
+
+    def fail(self, kind):
+        def observer(operation, path):
+            if operation == kind:
+                raise OSError(errno.EIO, "the disk is gone", str(path))
+
+        return file_ops.observe(observer)
+
+    def test_while_appending(self, log, channel):
+        with self.fail("write"), pytest.raises(KafkaStorageException, match="Error while appending records to topic-0"):
+            log.append_as_leader(records(), 0)
+        assert channel.take_next_offline_log_dir() == log.parent_dir
+        assert log.log_end_offset == 1
+
+    def test_an_offline_directory_stays_offline(self, log):
+        with self.fail("write"), pytest.raises(KafkaStorageException):
+            log.append_as_leader(records(), 0)
+        for attempt in (
+            lambda: log.append_as_leader(records(), 0),
+            lambda: log.read(0, 100, FetchIsolation.LOG_END, True),
+            lambda: log.truncate_to(0),
+            lambda: log.flush(False),
+            log.roll,
+        ):
+            with pytest.raises(KafkaStorageException, match="already offline due to a previous IO exception"):
+                attempt()
+
+    @pytest.mark.parametrize(
+        "kind, operation, message",
+        [
+            ("fsync", lambda log: log.flush(False), "Error while flushing log for topic-0"),
+            ("create", lambda log: log.roll(), "Error while rolling log segment for topic-0"),
+            ("truncate", lambda log: log.truncate_to(0), "Error while truncating log to offset 0 for topic-0"),
+            ("rename", lambda log: log.truncate_fully_and_start_at(9), "Error while truncating the entire log"),
+            ("rename", lambda log: log.rename_dir("topic-1", True), "Error while renaming dir for topic-0 in log dir"),
+            ("delete", lambda log: log.delete(), "Error while deleting segments for topic-0"),
+        ],
+    )
+    def test_in_other_operations(self, log, channel, kind, operation, message):
+        with self.fail(kind), pytest.raises(KafkaStorageException, match=message):
+            operation(log)
+        assert channel.has_offline_log_dir(log.parent_dir)
+
+    def test_kafkas_own_exceptions_pass(self, log, channel):
+        with pytest.raises(OffsetOutOfRangeException):
+            log.read(5, 100, FetchIsolation.LOG_END, True)
+        assert not channel.has_offline_log_dir(log.parent_dir)
+
+
+def test_a_listener_hears_of_the_high_watermark(open_log):
+    heard = []
+
+    class Listener(LogOffsetsListener):
+        def on_high_watermark_updated(self, offset):
+            heard.append(offset)
+
+    log = open_log({"log_offsets_listener": Listener()})
+    log.append_as_leader(records("[3x10]"), 0)
+    log.update_high_watermark(2)
+    log.maybe_increment_high_watermark(log.log_end_offset_metadata)
+    log.close()
+    assert heard[0] == 0 and heard[-1] == 3 and 2 in heard
+
+
+def test_offset_snapshot_has_places(open_log):
+    log = open_log()
+    log.append_as_leader(records("[3x10 pid=7 epoch=0 seq=0 txn]"), 0)
+    end = log.append_as_leader(records("[2x10]"), 0)
+    log.update_high_watermark(5)
+    snapshot = log.fetch_offset_snapshot()
+    assert snapshot.log_end_offset == snapshot.high_watermark == LogOffsetMetadata(5, 0, log.size)
+    assert snapshot.last_stable_offset == LogOffsetMetadata(0, 0, 0)
+    assert log.last_stable_offset_lag == 5 and end.last_offset == 4
+
+
+class TestVerification:
+    """The first batch of a transaction must show the guard that its verification made."""
+
+    @pytest.fixture
+    def log(self, open_log):
+        return open_log({"producer_state_manager_config": ProducerStateManagerConfig(86_400_000, True)})
+
+    def append(self, log, seq, guard=VerificationGuard.SENTINEL, epoch=0):
+        log.append_as_leader(records(f"[1x10 pid=7 epoch={epoch} seq={seq} txn]"), 0, verification_guard=guard)
+
+    def end(self, log, epoch=0):
+        log.append_as_leader(
+            records(f"[abort pid=7 epoch={epoch}]"), 0, AppendOrigin.COORDINATOR, transaction_version=0
+        )
+
+    def test_without_guard_the_transaction_is_refused(self, log):
+        with pytest.raises(InvalidTxnStateException, match="not part of an ongoing transaction"):
+            self.append(log, 0)
+
+    def test_with_guard_it_begins_and_goes_on_without(self, log):
+        guard = log.maybe_start_transaction_verification(7, 0, 0, False)
+        assert log.verification_guard(7) is guard
+        self.append(log, 0, guard)
+        assert log.has_ongoing_transaction(7, 0)
+        assert log.verification_guard(7) is VerificationGuard.SENTINEL
+        assert log.maybe_start_transaction_verification(7, 1, 0, False) is VerificationGuard.SENTINEL
+        self.append(log, 1)
+
+    def test_a_guard_from_before_an_abort_opens_nothing(self, log):
+        guard = log.maybe_start_transaction_verification(7, 0, 0, False)
+        self.end(log)
+        with pytest.raises(InvalidTxnStateException):
+            self.append(log, 0, guard)
+
+    def test_an_older_epoch_is_told_so(self, log):
+        self.append(log, 0, log.maybe_start_transaction_verification(7, 0, 5, False), epoch=5)
+        self.end(log, epoch=5)
+        with pytest.raises(InvalidProducerEpochException):
+            log.maybe_start_transaction_verification(7, 1, 4, False)
+        with pytest.raises(InvalidProducerEpochException):
+            self.append(log, 1, epoch=4)
+
+
+def test_producers_expire_in_the_background(open_log, time):
+    log = open_log({"producer_state_manager_config": ProducerStateManagerConfig(1000, False)})
+    log.append_as_leader(records("[1x10 pid=7 epoch=0 seq=0]"), 0)
+    log.append_as_leader(records("[1x10 pid=8 epoch=0 seq=0 txn]"), 0)
+    assert log.last_records_of_active_producers == {7: LastRecord(0, 0), 8: LastRecord(1, 0)}
+    time.sleep(600_000)
+    assert list(log.last_records_of_active_producers) == [8]
+    assert not log.has_late_transaction(NOW + 1_200_000)
+    assert log.has_late_transaction(NOW + 1_200_001)
+
+
+def test_the_topic_id_is_kept_and_compared(open_log):
+    log = open_log({"topic_id": TOPIC_ID})
+    assert "partition.metadata" not in names(log)
+    log.append_as_leader(records(), 0)
+    assert "partition.metadata" in names(log)
+    log.close()
+    log = open_log()
+    assert log.topic_id == TOPIC_ID
+    log.close()
+    with pytest.raises(InconsistentTopicIdException):
+        open_log({"topic_id": "AAAAAAAAAAAAAAAAAAAAAQ"})
+
+
+def test_a_renamed_log_lives_on(open_log):
+    log = open_log()
+    log.append_as_leader(records(), 1)
+    log.rename_dir("topic-0.0123-future", True)
+    assert log.is_future and log.name == "topic-0.0123-future"
+    log.append_as_leader(records(), 2)
+    log.roll()
+    assert {"leader-epoch-checkpoint", "00000000000000000002.log", "00000000000000000002.snapshot"} <= set(names(log))
+    assert log.latest_epoch == 2
+    log.rename_dir(log_delete_dir_name(log.topic_partition), False)
+    assert log.latest_epoch is None
+    directory = log.dir
+    log.delete()
+    assert not directory.exists()
+    with pytest.raises(KafkaStorageException, match="memory mapped buffer for log of topic-0 is already closed"):
+        log.append_as_leader(records(), 2)
+
+
+def test_compacted_segments_take_the_place_of_others(open_log, time):
+    log = open_log(file__delete__delay__ms=100)
+    for _ in range(3):
+        log.append_as_leader(records("[2x10]"), 0)
+        log.roll()
+    first, second, *_ = log.log_segments
+    cleaned = create_new_cleaned_segment(log.dir, log.config, 0)
+    cleaned.append_from_file(second.log, 0)
+    assert "00000000000000000000.log.cleaned" in names(log)
+    log.replace_segments([cleaned], [first, second])
+    assert [segment.base_offset for segment in log.log_segments] == [0, 4, 6]
+    assert {name for name in names(log) if name.startswith("00000000000000000002")} == {
+        "00000000000000000002.log.deleted",
+        "00000000000000000002.index.deleted",
+        "00000000000000000002.timeindex.deleted",
+        "00000000000000000002.snapshot.deleted",
+    }
+    data = log.read(0, 1000, FetchIsolation.LOG_END, True)
+    assert [record.offset for record in data.records.records()] == [2, 3]
+    time.sleep(100)
+    assert not [name for name in names(log) if name.endswith((".deleted", ".swap", ".cleaned"))]
+
+
+def test_only_a_segment_that_overflows_can_be_split(open_log):
+    log = open_log()
+    log.append_as_leader(records(), 0)
+    with pytest.raises(IllegalArgumentException, match="only permitted for segments with overflow"):
+        log.split_overflowed_segment(log.active_segment)
+
+
+def test_segments_between_offsets(open_log):
+    log = open_log()
+    for _ in range(3):
+        log.append_as_leader(records("[2x10]"), 0)
+        log.roll()
+    assert [s.base_offset for s in log.log_segments_between(3, 6)] == [2, 4]
+    assert [s.base_offset for s in log.non_active_log_segments_from(1)] == [0, 2, 4]
+
+
+def test_a_log_start_offset_needs_the_high_watermark(open_log):
+    log = open_log()
+    log.append_as_leader(records("[5x10]"), 0)
+    reason = LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION
+    with pytest.raises(OffsetOutOfRangeException, match="larger than the high watermark 0"):
+        log.maybe_increment_log_start_offset(3, reason)
+    log.update_high_watermark(5)
+    assert log.maybe_increment_log_start_offset(3, reason)
+    assert not log.maybe_increment_log_start_offset(3, reason)
+    assert (log.log_start_offset, log.recovery_point, str(reason)) == (3, 3, "client delete records request")
+
+
+def test_recovery_tells_how_much_is_left(open_log):
+    log = open_log()
+    for _ in range(3):
+        log.append_as_leader(records(), 0)
+        log.roll()
+    log.close_handlers()
+    remaining = {}
+    open_log({"last_shutdown_clean": False, "num_remaining_segments": remaining})
+    assert list(remaining.values()) == [0]
+
+
+def test_settings_can_be_changed(open_log):
+    log = open_log()
+    old = log.update_config(LogConfig({"retention.ms": 5}))
+    assert old.retention_ms == 604_800_000 and log.config.retention_ms == 5
+
+
+def test_names_of_directories(tmp_path):
+    partition = TopicPartition("a-b.c", 12)
+    assert log_dir_name(partition) == "a-b.c-12"
+    for name in (log_dir_name, log_delete_dir_name, log_future_dir_name, log_stray_dir_name):
+        assert parse_topic_partition_name(tmp_path / name(partition)) == partition
+    assert len(log_delete_dir_name(TopicPartition("x" * 249, 0))) == 255
+    for name in ("topic", "-0", "topic-", "topic-x", "topic-0-delete", "topic0.12-delete"):
+        with pytest.raises(KafkaException, match="is not in the form of topic-partition"):
+            parse_topic_partition_name(tmp_path / name)
+
+
+def test_an_unreadable_file_stops_the_load(open_log, tmp_path):
+    if os.geteuid() == 0:
+        pytest.skip("root reads every file")
+    open_log().close()
+    (tmp_path / "topic-0" / "secret").touch(mode=0)
+    with pytest.raises(OSError, match="Could not read file"):
+        open_log()
