@@ -21,7 +21,8 @@ class Batch:
 
     Offsets are those that the batch arrives with: 0 from a client. A follower's batch without `offset` begins at the log
     end offset, or where the batch before it in the same append ends; `last` overrides the last offset (a batch that
-    compaction has thinned out); both absolute or relative. `leader_epoch` is the partition leader epoch in the header.
+    compaction has thinned out); both absolute or relative. `leader_epoch` is the partition leader epoch in the header; without
+    it, −1 from a client and the epoch of the append for a follower.
 
     `pid`, `epoch`, `seq`: producer id, producer epoch, base sequence. `txn`: transactional. `marker` makes it a control
     batch that ends a transaction (`coordinator_epoch` is written in it). `log_append_time`: claims that timestamp type.
@@ -38,7 +39,7 @@ class Batch:
     data: int = 0
     offset: At | None = None
     last: At | None = None
-    leader_epoch: int = -1
+    leader_epoch: int | None = None
     pid: int = -1
     epoch: int = -1
     seq: int = -1
@@ -92,13 +93,17 @@ class Batch:
         noise = random.Random(self.data * 1_000_003 + i).randbytes(size - size // 2)
         return noise + b"minikafka." * (size // 20) + b"." * (size // 2 - size // 20 * 10)
 
-    def encode(self, now: int, base_offset: int = 0, last_offset: int | None = None) -> bytes:
+    def encode(self, now: int, base_offset: int = 0, last_offset: int | None = None, leader_epoch: int = -1) -> bytes:
         """The batch's bytes as they arrive at the log.
 
         `now` is the clock in ms, `base_offset` the offset of the first record, `last_offset` what the header is to name
-        as last offset (None: base offset + count − 1).
+        as last offset (None: base offset + count − 1), `leader_epoch` the epoch in the header if the batch has none itself.
         """
-        data = bytearray(self._encode_marker(now, base_offset) if self.marker else self._encode(now, base_offset, last_offset))
+        epoch = leader_epoch if self.leader_epoch is None else self.leader_epoch
+        if self.marker:
+            data = bytearray(self._encode_marker(now, base_offset, epoch))
+        else:
+            data = self._encode(now, base_offset, last_offset, epoch)
         if self.damage == "crc":
             data[-1] ^= 1
         elif self.damage == "torn":
@@ -154,7 +159,7 @@ class Batch:
                 raise ValueError(f"{word!r} is not a value for {name}") from None
         return cls(**values)
 
-    def _encode(self, now, base_offset, last_offset):
+    def _encode(self, now, base_offset, last_offset, leader_epoch):
         from minikafka.record.compression import Compression, CompressionType
         from minikafka.record.memory_records_builder import MemoryRecordsBuilder
         from minikafka.record.record import Header
@@ -172,7 +177,7 @@ class Batch:
             base_sequence=self.seq,
             is_transactional=self.txn,
             is_control_batch=False,
-            partition_leader_epoch=self.leader_epoch,
+            partition_leader_epoch=leader_epoch,
         )
         for i, timestamp in enumerate(times):
             headers = tuple(Header(f"h{n}", b"%d" % i if n else None) for n in range(self.headers))
@@ -183,7 +188,7 @@ class Batch:
             _seal(data)
         return data
 
-    def _encode_marker(self, now, base_offset):
+    def _encode_marker(self, now, base_offset, leader_epoch):
         from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
         from minikafka.record.memory_records import MemoryRecords
 
@@ -194,7 +199,7 @@ class Batch:
             self.epoch,
             marker,
             initial_offset=base_offset,
-            partition_leader_epoch=self.leader_epoch,
+            partition_leader_epoch=leader_epoch,
         ).buffer
 
 

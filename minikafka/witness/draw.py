@@ -141,7 +141,6 @@ class Drawer:
             headers=r.choice([0, 0, 0, 2]),
             codec=r.choice(self.codecs),
             data=r.randrange(100),
-            leader_epoch=self._epoch if self.follower else -1,
         )
         if self.follower and r.random() < 0.15:
             batch = self._with_gap(batch)
@@ -201,7 +200,6 @@ class Drawer:
             pid=pid,
             epoch=max(producer.epoch - stale, 0),
             coordinator_epoch=max(self._marker_epoch - (r.random() < 0.05), 0),
-            leader_epoch=self._epoch if self.follower else -1,
         )
 
     def _refused_append(self) -> Operation:
@@ -220,6 +218,7 @@ class Drawer:
                 ops.AppendAsFollower((small.with_(offset=At("leo", 5)), small.with_(offset=At("leo", 5))), self._epoch),
                 ops.AppendAsFollower((small.with_(offset=At("leo", 5)), small.with_(offset=At("leo", 2))), self._epoch),
                 ops.AppendAsFollower((small, small.with_(leader_epoch=self._epoch + 1), small), self._epoch),
+                ops.AppendAsFollower((batch.with_(leader_epoch=-1),), self._epoch),
             ]
         else:
             choices += [
@@ -239,6 +238,8 @@ class Drawer:
         return At(anchor, self.random.choice([0, 0, 0, 1, -1, 2, -2, -5, 5, -20]))
 
     def _tick(self) -> Operation:
+        if self._producers and self.random.random() < 0.02:
+            return ops.Tick(86_400_000)  # producers are forgotten after a day
         return ops.Tick(self.random.choice([0, 0, 1, 10, 51, 100, 101, 500, 1001, 2001, 60_000]))
 
     def _fetch(self) -> Operation:

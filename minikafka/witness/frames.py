@@ -127,10 +127,12 @@ def _operation_rows(workload: Workload) -> list[tuple]:
 
 
 def _appended(workload: Workload):
-    """(operation's number, batch's number, batch, clock in ms) of every batch."""
+    """(operation's number, batch's number, batch with its leader epoch, clock in ms) of every batch."""
     for i, (op, now) in enumerate(zip(workload, workload.clock())):
         if isinstance(op, (AppendAsLeader, AppendAsFollower)):
-            yield from ((i, n, batch, now) for n, batch in enumerate(op.batches))
+            epoch = op.leader_epoch if isinstance(op, AppendAsFollower) else -1
+            for n, batch in enumerate(op.batches):
+                yield i, n, batch if batch.leader_epoch is not None else batch.with_(leader_epoch=epoch), now
 
 
 def _batch_rows(workload: Workload) -> list[tuple]:

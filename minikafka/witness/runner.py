@@ -124,7 +124,7 @@ class Runner:
         for batch in op.batches:
             base = self._at(batch.offset) if batch.offset else next_offset
             last = self._at(batch.last) if batch.last else None
-            data += batch.encode(now, base, last)
+            data += batch.encode(now, base, last, op.leader_epoch)
             next_offset = (base + batch.count - 1 if last is None else last) + 1
         return _append_info(self.log.append_as_follower(MemoryRecords.readable_records(bytearray(data)), op.leader_epoch))
 

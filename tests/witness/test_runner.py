@@ -1,5 +1,7 @@
 """The runner: one operation after the other to minikafka's log, observed after each."""
 
+import itertools
+
 import pytest
 
 from minikafka.witness.observation import Observation
@@ -12,8 +14,10 @@ from minikafka.witness.workload import Workload
 def observe(tmp_path):
     """Do operations, given as text, one a line; the last observation, or all with `every=True`."""
 
+    fresh = itertools.count()
+
     def observe(text, every=False):
-        table = run(Workload.parse(text), minikafka_log, tmp_path / "topic-0")
+        table = run(Workload.parse(text), minikafka_log, tmp_path / str(next(fresh)) / "topic-0")
         return table.rows if every else table.rows[-1]
 
     return observe
