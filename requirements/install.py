@@ -6,8 +6,10 @@ does nothing. Needs Python 3.11 or later with its standard library alone.
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
@@ -53,12 +55,27 @@ def install(lock):
     print("Setting up .venv from requirements/{}.txt ...".format(lock), flush=True)
     options = ["install", "--quiet", "--require-hashes"]
     locked = os.path.join(ROOT, "requirements", lock + ".txt")
+    # PySpark comes as source: it is built by the locked setuptools, not by whichever is the newest.
+    for name, how in (("setuptools", []), ("pyspark", ["--no-deps", "--no-build-isolation"])):
+        if not entry(locked, name):
+            continue
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as alone:
+            alone.write(entry(locked, name))
+            alone.flush()
+            subprocess.run(pip + options + how + ["-r", alone.name], check=True)
     subprocess.run(pip + options + ["-r", locked], check=True)
     if lock != "fuzz":
         subprocess.run(pip + ["install", "-qq", "--no-deps", "--no-build-isolation", "--editable", ROOT], check=True)
     for included in INCLUDES[lock]:
         with open(stamp(included), "w") as file:
             file.write(fingerprint(included))
+
+
+def entry(locked, name):
+    """What the lock says of one package; nothing where it does not name it."""
+    with open(locked) as file:
+        found = re.search(r"^" + name + r"==.*(?:\n +--hash.*)*\n", file.read(), re.MULTILINE)
+    return found.group() if found else ""
 
 
 def works(command):
