@@ -6,24 +6,32 @@ line that repeats it.
 
 import argparse
 import itertools
+import logging
+import re
 import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from minikafka.witness.agreement import Agreement, agree
 from minikafka.witness.directory_diff import DirectoryDiff, directory_diff
 from minikafka.witness.kafka_jvm import KafkaJvm
 from minikafka.witness.kafka_log import kafka_log
+from minikafka.witness.observation import Observations
 from minikafka.witness.runner import minikafka_log, run
 from minikafka.witness.workload import Workload
 
 PROFILES = {
     "leader": {},
     "leader with codecs": {"codecs": ("none", "gzip", "snappy", "lz4", "zstd")},
+    "leader that decompresses": {
+        "codecs": ("none", "gzip", "snappy", "lz4", "zstd"),
+        "producers": 2,
+        "settings": {"compression.type": "uncompressed"},
+    },
     "follower": {"follower": True, "epochs": True},
     "idempotent producers": {"producers": 3, "epochs": True},
     "many producers": {"producers": 30},
@@ -35,6 +43,12 @@ PROFILES = {
 """Kinds of workloads, each with the knobs of `minikafka.witness.draw.Drawer` that draw it."""
 
 PARTITION = "topic-0"
+_NOT_COMPARABLE = (
+    (re.compile(rf"\S*/(?={PARTITION}\b)"), ""),
+    (re.compile(r"lastModifiedTime=\d+"), "lastModifiedTime=…"),
+    (re.compile(r"Optional\[(.*?\))\]"), r"\1"),
+    (re.compile(r"(?<=in dir )\S*"), ""),
+)
 
 
 @dataclass(frozen=True)
@@ -67,10 +81,22 @@ def compare(kafka: KafkaJvm, workload: Workload, log_factory=minikafka_log) -> C
     home = Path(tempfile.mkdtemp(prefix="differential-"))
     try:
         ours, theirs = home / "minikafka" / PARTITION, home / "kafka" / PARTITION
-        tables = agree(run(workload, log_factory, ours), run(workload, kafka_log(kafka), theirs))
+        runs = run(workload, log_factory, ours), run(workload, kafka_log(kafka), theirs)
+        tables = agree(*map(_with_comparable_messages, runs), ignore=())
         return Comparison(workload, tables, directory_diff(ours, theirs))
     finally:
         shutil.rmtree(home)
+
+
+def _with_comparable_messages(table: Observations) -> Observations:
+    return replace(table, rows=tuple({**row, "message": _comparable(row["message"])} for row in table.rows))
+
+
+def _comparable(message: str) -> str:
+    """The message without what no workload determines (directories, modification times) and without Java's Optional."""
+    for pattern, replacement in _NOT_COMPARABLE:
+        message = pattern.sub(replacement, message)
+    return message
 
 
 def smallest(kafka: KafkaJvm, workload: Workload) -> Comparison:
@@ -97,6 +123,7 @@ def main(arguments: list[str] | None = None) -> int:
     drawn = workloads(seed, options.size)
     if options.profile:
         drawn = iter([(options.profile, seed, draw(options.profile, seed, options.size))])
+    logging.getLogger("minikafka").setLevel(logging.CRITICAL)
     kafka = KafkaJvm.start()
     operations = differences = 0
     deadline = time.monotonic() + options.minutes * 60

@@ -1,7 +1,8 @@
 """Workloads drawn from a seed: ordinary life of a log, leaning towards the boundaries where logs break.
 
-Segments are small, index intervals short, timestamps out of order, limits tight; offsets are drawn beside the log start, the
-high watermark, the log end and the base of the active segment; now and then an operation is one that the log must refuse.
+Segments are small, index intervals short, timestamps out of order, limits tight; offsets are drawn beside the log
+start, the high watermark, the log end and the base of the active segment; now and then an operation is one that the log
+must refuse.
 """
 
 import random
@@ -244,13 +245,22 @@ class Drawer:
 
     def _fetch(self) -> Operation:
         replica = self.random.choice([*self.isr, 1, 2])
-        return ops.Fetch(replica, self.random.choice([At("leo", 0), At("leo", 0), self._offset("leo", "hw", "active", "start")]))
+        return ops.Fetch(
+            replica, self.random.choice([At("leo", 0), At("leo", 0), self._offset("leo", "hw", "active", "start")])
+        )
 
     def _high_watermark(self) -> Operation:
         kind = self.random.choice(
-            [ops.UpdateHighWatermark, ops.MaybeIncrementHighWatermark, ops.MaybeIncrementHighWatermark, ops.MaybeUpdateHighWatermark]
+            [
+                ops.UpdateHighWatermark,
+                ops.MaybeIncrementHighWatermark,
+                ops.MaybeIncrementHighWatermark,
+                ops.MaybeUpdateHighWatermark,
+            ]
         )
-        return kind(self.random.choice([At("leo", 0), At("leo", 0), self._offset("leo", "hw", "active", "start", "lso")]))
+        return kind(
+            self.random.choice([At("leo", 0), At("leo", 0), self._offset("leo", "hw", "active", "start", "lso")])
+        )
 
     def _roll(self) -> Operation:
         return ops.Roll(self.random.choice([At("leo", 0), At("leo", 0), At("leo", 3), At("active", 0), At("start", 0)]))
@@ -266,7 +276,9 @@ class Drawer:
 
     def _truncate_fully(self) -> Operation:
         offset = self._offset("leo", "hw", "start")
-        start = self.random.choice([None, None, At(offset.anchor, offset.distance - 2), At(offset.anchor, offset.distance + 2)])
+        start = self.random.choice(
+            [None, None, At(offset.anchor, offset.distance - 2), At(offset.anchor, offset.distance + 2)]
+        )
         return ops.TruncateFullyAndStartAt(offset, start)
 
     def _flush(self) -> Operation:

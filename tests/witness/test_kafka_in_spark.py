@@ -1,0 +1,33 @@
+"""The lessons' way: Kafka's own log inside the JVM of the notebook's Spark session."""
+
+import pytest
+
+from minikafka.witness.differential import compare
+from minikafka.witness.kafka_jvm import KafkaJvm
+from minikafka.witness.workload import Workload
+
+WORKLOAD = Workload(
+    (
+        *["append_as_leader [3x100 pid=7 epoch=0 seq=0]", "append_as_leader [3x100 pid=7 epoch=0 seq=3 txn]"] * 3,
+        *["append_as_leader [2x50]"] * 6,
+        "update_high_watermark leo",
+        "tick 1000",
+        "read start isolation=high_watermark",
+        "truncate_to leo-3",
+        "reopen",
+        "reopen clean=false",
+    ),
+    {"internal.segment.bytes": 800, "index.interval.bytes": 100},
+)
+
+
+@pytest.mark.spark
+def test_the_log_in_sparks_jvm_is_the_same_kafka(spark, kafka):
+    in_spark = KafkaJvm(spark._sc._gateway)
+    assert in_spark.find_class("java.lang.System").getProperty("java.class.path") != kafka.find_class(
+        "java.lang.System"
+    ).getProperty("java.class.path")
+    assert compare(in_spark, WORKLOAD).same
+    in_spark.close()
+    assert spark.range(3).count() == 3  # a JVM that was not started here is not ended here
+    assert compare(KafkaJvm(spark._sc._gateway), WORKLOAD).same
