@@ -276,6 +276,7 @@ def cases():
         yield f"count 2, {origin}", Case(patched(plain, 57, b"\0\0\0\2"), origin=origin)
         yield f"count -1, {origin}", Case(patched(plain, 57, b"\xff" * 4), origin=origin)
         yield f"last offset delta -2, {origin}", Case(patched(plain, 23, b"\xff\xff\xff\xfe"), origin=origin)
+        yield f"last offset delta -1, {origin}", Case(patched(plain, 23, b"\xff" * 4), origin=origin)
         yield f"no sequence, {origin}", Case(patched(batch_of(**producer), 53, b"\xff" * 4), origin=origin)
     for codec in CODECS:
         for target in CODECS:
@@ -290,6 +291,9 @@ def cases():
         patched(plain, 27, (-(2**62)).to_bytes(8, "big", signed=True)), target=CompressionType.GZIP
     )
     yield "the longest ago", Case(patched(plain, 27, (-(2**63)).to_bytes(8, "big", signed=True)), before_max_ms=10)
+    for shift in (-1, 0, 1):
+        edge = (NOW - 2**63 + shift).to_bytes(8, "big", signed=True)
+        yield f"the edge of 64 bits, {shift}", Case(patched(plain, 27, edge), before_max_ms=10, after_max_ms=10)
     yield "delete horizon", Case(attributes(plain, 0x40))
     yield "unused attribute bits", Case(attributes(plain, 0x8080), timestamp_type=TimestampType.LOG_APPEND_TIME)
     yield "control batch, compressed", Case(
