@@ -16,7 +16,11 @@ def _compile(function, **compiled_helpers):
     copy = types.FunctionType(function.__code__, {**vars(kernel), **compiled_helpers}, function.__name__)
     copy.__module__ = kernel.__name__
     copy.__qualname__ = function.__qualname__
-    return numba.njit(copy, cache=True, nogil=True)
+    try:
+        return numba.njit(copy, cache=True, nogil=True)
+    except RuntimeError:
+        # There is no directory for the cache that can be written.
+        return numba.njit(copy, nogil=True)
 
 
 _read_varint = _compile(kernel.read_varint)
@@ -27,4 +31,15 @@ decode = _compile(
     read_varlong=_compile(kernel.read_varlong),
     wrapping_add=_compile(kernel.wrapping_add),
     skip_headers=_compile(kernel.skip_headers, read_varint=_read_varint),
+)
+
+_read_int = _compile(kernel.read_int)
+
+measure_run = _compile(kernel.measure_run, read_int=_read_int)
+
+decode_run = _compile(
+    kernel.decode_run,
+    read_int=_read_int,
+    read_long=_compile(kernel.read_long, read_int=_read_int),
+    decode=decode,
 )

@@ -44,6 +44,9 @@ COLUMNS = 10  # offset, timestamp, key start/end, value start/end, headers start
 
 SMALLEST_RECORD = 7  # bytes: a size and the six fields of a record without key, value and headers
 
+_HEADER_SIZE = 61
+_CODEC_OR_CONTROL = 0x27  # attribute bits
+
 _MAX_LONG = 9223372036854775807
 _MIN_LONG = -9223372036854775807 - 1
 _HALF_LONG = 4611686018427387904
@@ -126,12 +129,14 @@ def skip_headers(data, position, end, count):
     return position, 0
 
 
-def decode(data, position, end, count, base_offset, base_timestamp, append_time, has_append_time, mode, out, capacity):
+def decode(
+    data, position, end, count, base_offset, base_timestamp, append_time, has_append_time, mode, out, capacity, first
+):
     """Walk `count` records from `position` on and return how many are sound; out[STATUS] tells what ended the walk.
 
     `data` holds bytes 0 … 255 and nothing outside position … end is looked at. Every record gets `append_time` as its
     timestamp when `has_append_time` is 1. The summary goes to the first places of `out`; when `capacity` > 0, which
-    then must be at least the number of records that fit, the columns follow it.
+    then must be at least `first` + the number of records that fit, the columns follow it, from their place `first` on.
     """
     consecutive = 1
     first_null_key = -1
@@ -238,7 +243,7 @@ def decode(data, position, end, count, base_offset, base_timestamp, append_time,
             max_timestamp = timestamp
             index_of_max = index
         if capacity > 0:
-            at = SUMMARY_SIZE + index
+            at = SUMMARY_SIZE + first + index
             out[at] = wrapping_add(base_offset, offset_delta)
             out[at + capacity] = timestamp
             out[at + 2 * capacity] = key_start
@@ -260,3 +265,57 @@ def decode(data, position, end, count, base_offset, base_timestamp, append_time,
     out[MAX_TIMESTAMP] = max_timestamp
     out[INDEX_OF_MAX_TIMESTAMP] = index_of_max
     return index
+
+
+def read_int(data, position):
+    """The big-endian 32-bit integer at `position`."""
+    high = data[position] * 256 + data[position + 1]
+    return (high - 65536 if high >= 32768 else high) * 65536 + data[position + 2] * 256 + data[position + 3]
+
+
+def read_long(data, position):
+    """The big-endian 64-bit integer at `position`."""
+    low = read_int(data, position + 4)
+    return read_int(data, position) * 4294967296 + (low + 4294967296 if low < 0 else low)
+
+
+def measure_run(data, position, end, enough):
+    """How many records the batches from `position` on hold, and where their run ends.
+
+    A run are complete batches of magic 2 without codec that are no control batches and whose count is possible; it ends
+    when it has `enough` records.
+    """
+    records = 0
+    while end - position >= _HEADER_SIZE and records < enough:
+        size = read_int(data, position + 8) + 12
+        count = read_int(data, position + 57)
+        plain = data[position + 16] == 2 and data[position + 22] & _CODEC_OR_CONTROL == 0
+        if not plain or size < _HEADER_SIZE or size > end - position:
+            break
+        if count < 0 or count > (size - _HEADER_SIZE) // SMALLEST_RECORD:
+            break
+        records += count
+        position += size
+    return records, position
+
+
+def decode_run(data, position, end, out, capacity):
+    """Decode the batches of a run that `measure_run` found into columns of `capacity` places.
+
+    Returns how many records were written, and the position of the first batch that is not sound (`end` when all are).
+    """
+    first = 0
+    while position < end:
+        batch_end = position + read_int(data, position + 8) + 12
+        count = read_int(data, position + 57)
+        if count > 0:
+            good = decode(
+                data, position + _HEADER_SIZE, batch_end, count, read_long(data, position),
+                read_long(data, position + 27), read_long(data, position + 35), 1 if data[position + 22] & 8 else 0,
+                BUFFER, out, capacity, first,
+            )  # fmt: skip
+            if out[STATUS] != OK:
+                break
+            first += good
+        position = batch_end
+    return first, position

@@ -15,6 +15,7 @@ from minikafka.record.record_batch import (
 )
 
 _SIZE = struct.Struct(">i")
+_SIZE_AND_MAGIC = struct.Struct(">8xi4xb")
 
 
 def batches(buffer, start: int = 0, end: int | None = None) -> Iterator[RecordBatch | LegacyRecordBatch]:
@@ -24,14 +25,13 @@ def batches(buffer, start: int = 0, end: int | None = None) -> Iterator[RecordBa
     bytes) can be changed in place. Kafka: `ByteBufferLogInputStream.nextBatch`, `RecordBatchIterator`.
     """
     view = memoryview(buffer)[start:end]
+    length = len(view)
     position = 0
-    while True:
-        size = next_batch_size(view, position)
-        if size is None or len(view) - position < size:
-            return
-        batch = view[position : position + size]
+    while (size := next_batch_size(view, position)) is not None and size <= length - position:
+        batch_end = position + size
+        batch = view[position:batch_end]
         yield RecordBatch(batch) if batch[MAGIC_OFFSET] == CURRENT_MAGIC_VALUE else LegacyRecordBatch(batch)
-        position += size
+        position = batch_end
 
 
 def batch_at(buffer, position: int = 0) -> RecordBatch | LegacyRecordBatch | None:
@@ -45,16 +45,20 @@ def next_batch_size(view: memoryview, position: int = 0) -> int | None:
     Raises as `batches` does. Kafka: `ByteBufferLogInputStream.nextBatchSize`.
     """
     remaining = len(view) - position
-    if remaining < LOG_OVERHEAD:
+    if remaining < HEADER_SIZE_UP_TO_MAGIC:
+        if remaining >= LOG_OVERHEAD:
+            _check_size(_SIZE.unpack_from(view, position + 8)[0])
         return None
-    size = _SIZE.unpack_from(view, position + 8)[0]
+    size, magic = _SIZE_AND_MAGIC.unpack_from(view, position)
+    if size < RECORD_OVERHEAD_V0:
+        _check_size(size)
+    if not 0 <= magic <= CURRENT_MAGIC_VALUE:
+        raise CorruptRecordException(f"Invalid magic found in record: {magic}")
+    return size + LOG_OVERHEAD
+
+
+def _check_size(size: int) -> None:
     if size < RECORD_OVERHEAD_V0:
         raise CorruptRecordException(
             f"Record size {size} is less than the minimum record overhead ({RECORD_OVERHEAD_V0})"
         )
-    if remaining < HEADER_SIZE_UP_TO_MAGIC:
-        return None
-    magic = view[position + MAGIC_OFFSET]
-    if magic > CURRENT_MAGIC_VALUE:
-        raise CorruptRecordException(f"Invalid magic found in record: {magic - 256 if magic > 127 else magic}")
-    return size + LOG_OVERHEAD

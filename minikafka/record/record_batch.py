@@ -333,43 +333,28 @@ class RecordBatch:
         declared sizes of records. Raises what iteration raises.
         Kafka: `DefaultRecordBatch.skipKeyValueIterator`, `streamingIterator`.
         """
-        data, start, mode, pending_error = self._payload(skip_key_value)
-        return summarize(
-            data, start, self._checked_count(), self.base_timestamp, self._append_time(), mode, pending_error
-        )
+        header = self._header or self._load()
+        data, start, mode, pending_error = self._payload(header, skip_key_value)
+        append_time = header[8] if header[5] & TIMESTAMP_TYPE_MASK else None
+        return summarize(data, start, _checked_count(header), header[7], append_time, mode, pending_error)
 
     def _decode(self, skip_key_value: bool = False) -> RecordColumns:
-        data, start, mode, pending_error = self._payload(skip_key_value)
         header = self._header or self._load()
-        return decode_columns(
-            data,
-            start,
-            self._checked_count(),
-            header[0],
-            header[7],
-            self._append_time(),
-            header[11],
-            mode,
-            pending_error,
-        )
+        data, start, mode, pending_error = self._payload(header, skip_key_value)
+        append_time = header[8] if header[5] & TIMESTAMP_TYPE_MASK else None
+        count = _checked_count(header)
+        return decode_columns(data, start, count, header[0], header[7], append_time, header[11], mode, pending_error)
 
-    def _payload(self, skip_key_value: bool):
+    def _payload(self, header, skip_key_value: bool):
         """The bytes of the records, where they start, how to read them, and the stream's error if it has one."""
-        if not self.is_compressed:
+        codec = header[5] & COMPRESSION_CODEC_MASK
+        if codec == 0:
             return self._buffer, RECORD_BATCH_OVERHEAD, kernel.BUFFER, None
-        if self.count == 0:
+        compression_type = CompressionType.for_id(codec)
+        if header[12] == 0:
             return b"", 0, kernel.STREAM, None
-        data, pending_error = decompress(self.compression_type, self._buffer[RECORD_BATCH_OVERHEAD:], MAGIC_VALUE_V2)
+        data, pending_error = decompress(compression_type, self._buffer[RECORD_BATCH_OVERHEAD:], MAGIC_VALUE_V2)
         return data, 0, kernel.PARTIAL if skip_key_value else kernel.STREAM, pending_error
-
-    def _checked_count(self) -> int:
-        count = self.count
-        if count < 0:
-            raise InvalidRecordException(f"Found invalid record count {count} in magic v{self.magic} batch")
-        return count
-
-    def _append_time(self) -> int | None:
-        return self.max_timestamp if self.attributes & TIMESTAMP_TYPE_MASK else None
 
     # The rest
 
@@ -389,6 +374,13 @@ class RecordBatch:
             f"isTransactional={str(self.is_transactional).lower()}, isControlBatch={str(self.is_control_batch).lower()}, "
             f"compression={self.compression_type}, timestampType={self.timestamp_type}, crc={self.checksum})"
         )
+
+
+def _checked_count(header) -> int:
+    count = header[12]
+    if count < 0:
+        raise InvalidRecordException(f"Found invalid record count {count} in magic v{header[3]} batch")
+    return count
 
 
 def _to_long(number: int) -> int:

@@ -1,5 +1,6 @@
 """A batch's records as columns of integers: offsets, timestamps, and ranges of the bytes they lie in."""
 
+import logging
 import struct
 import threading
 from array import array
@@ -11,39 +12,43 @@ from minikafka.record import kernel
 from minikafka.record.record import Header, Record
 from minikafka.record.sequence import increment_sequence
 
+logger = logging.getLogger(__name__)
+
 # Importing numba and loading the cached machine code takes as long as the plain kernel needs for so many records.
 RECORDS_BEFORE_COMPILING = 200_000
 
 _plain_records = 0
-_compiled_decode = None
+_compiled = None
 _compiling = threading.Lock()
 _numpy = None
 
 
 def use_compiled_kernel() -> bool:
-    """Switch to the compiled kernel now; False where numba cannot be imported (then never again tried)."""
-    global _plain_records, _compiled_decode, _numpy
+    """Switch to the compiled kernel now; False where numba does not work (which then is not tried again by itself)."""
+    global _plain_records, _compiled, _numpy
     with _compiling:
-        if _compiled_decode is None:
+        if _compiled is None:
             _plain_records = -(2**62)
             try:
                 import numpy
 
                 from minikafka.record import compiled_kernel
-            except ImportError:
+            except Exception as error:
+                # Whatever keeps numba from working, the plain kernel does the same, slower.
+                logger.warning("Records are decoded by the plain kernel: %s", error)
                 return False
             _numpy = numpy
-            _compiled_decode = compiled_kernel.decode
+            _compiled = compiled_kernel
     return True
 
 
 def kernel_in_use() -> str:
     """The name of the kernel that the next batch meets: "plain" or "compiled"."""
-    return "plain" if _compiled_decode is None else "compiled"
+    return "plain" if _compiled is None else "compiled"
 
 
 class RecordColumns:
-    """The records of one batch, one integer a record in each column, positions within `data`.
+    """The records of one batch, or of a run of batches (`column_scan`), one integer a record in each column, positions within `data`.
 
     - `offsets`, `timestamps`: absolute offsets; ms, -1 for none.
     - `key_start`, `key_end`, `value_start`, `value_end`: end exclusive, -1 as the end of a null key or value.
@@ -52,24 +57,38 @@ class RecordColumns:
 
     Columns are `memoryview`s of int64 made by the plain kernel, numpy arrays made by the compiled one; both offer
     indexing, iteration, `len` and `tolist()`. `data` is the batch itself, or its decompressed records.
+    `base_sequence` is the batch's, -1 without a producer id and for a run.
     `error` is the exception that iteration meets after the last of these records, None for a sound batch.
     """
 
-    __slots__ = (
-        "data", "count", "base_sequence", "error",
-        "offsets", "timestamps", "key_start", "key_end", "value_start", "value_end",
-        "headers_start", "headers_count", "record_start", "record_end",
-    )  # fmt: skip
+    __slots__ = ("data", "count", "base_sequence", "error", "_out", "_capacity")
 
     def __init__(self, data, count: int, base_sequence: int, error, out, capacity: int):
         self.data = data
         self.count = count
         self.base_sequence = base_sequence
         self.error = error
-        at = kernel.SUMMARY_SIZE
-        columns = [out[at + c * capacity : at + c * capacity + count] for c in range(kernel.COLUMNS)]
-        self.offsets, self.timestamps, self.key_start, self.key_end, self.value_start, self.value_end = columns[:6]
-        self.headers_start, self.headers_count, self.record_start, self.record_end = columns[6:]
+        self._out = out
+        self._capacity = capacity
+
+    def _column(number: int):
+        def column(self):
+            start = kernel.SUMMARY_SIZE + number * self._capacity
+            return self._out[start : start + self.count]
+
+        return property(column)
+
+    offsets = _column(0)
+    timestamps = _column(1)
+    key_start = _column(2)
+    key_end = _column(3)
+    value_start = _column(4)
+    value_end = _column(5)
+    headers_start = _column(6)
+    headers_count = _column(7)
+    record_start = _column(8)
+    record_end = _column(9)
+    del _column
 
     def __len__(self) -> int:
         return self.count
@@ -165,28 +184,47 @@ def summarize(data, start, count, base_timestamp, append_time, mode, pending_err
     return RecordsSummary(good, out)
 
 
+def decode_run(data, start: int, enough: int) -> tuple[RecordColumns, int]:
+    """Decode batches from byte `start` of `data` on, as long as they are sound, neither compressed nor control batches,
+    and there are not `enough` records yet. Returns the columns and where the run ended.
+    """
+    _maybe_compile((len(data) - start) // kernel.SMALLEST_RECORD)
+    functions = _compiled or kernel
+    octets = _numpy.frombuffer(data, dtype=_numpy.uint8) if _compiled else data
+    capacity, end = functions.measure_run(octets, start, len(data), enough)
+    size = kernel.SUMMARY_SIZE + kernel.COLUMNS * capacity
+    out = _numpy.empty(size, dtype=_numpy.int64) if _compiled else [0] * size
+    count, end = functions.decode_run(octets, start, end, out, capacity)
+    return RecordColumns(data, count, -1, None, out if _compiled else memoryview(array("q", out)), capacity), end
+
+
 def _run(data, start, count, base_offset, base_timestamp, append_time, mode, capacity):
     """Call the kernel in use. Returns the number of sound records and the kernel's `out`."""
-    global _plain_records
     has_append_time, append_time = (0, 0) if append_time is None else (1, append_time)
-    if _compiled_decode is None:
-        _plain_records += min(count, (len(data) - start) // kernel.SMALLEST_RECORD)
-        if _plain_records > RECORDS_BEFORE_COMPILING:
-            use_compiled_kernel()
+    _maybe_compile(min(count, (len(data) - start) // kernel.SMALLEST_RECORD))
     size = kernel.SUMMARY_SIZE + kernel.COLUMNS * capacity
-    if _compiled_decode is None:
+    if _compiled is None:
         out = [0] * size
         good = kernel.decode(
             data, start, len(data), count, base_offset, base_timestamp,
-            append_time, has_append_time, mode, out, capacity,
+            append_time, has_append_time, mode, out, capacity, 0,
         )  # fmt: skip
         return good, (memoryview(array("q", out)) if capacity else out)
     out = _numpy.empty(size, dtype=_numpy.int64)
-    good = _compiled_decode(
+    good = _compiled.decode(
         _numpy.frombuffer(data, dtype=_numpy.uint8), start, len(data), count, base_offset, base_timestamp,
-        append_time, has_append_time, mode, out, capacity,
+        append_time, has_append_time, mode, out, capacity, 0,
     )  # fmt: skip
     return good, (out if capacity else _SUMMARY.unpack(out))
+
+
+def _maybe_compile(records: int) -> None:
+    """Count what the plain kernel has to do, and switch when it was enough."""
+    global _plain_records
+    if _compiled is None:
+        _plain_records += records
+        if _plain_records > RECORDS_BEFORE_COMPILING:
+            use_compiled_kernel()
 
 
 def _exception(out, mode: int, pending_error) -> Exception | None:

@@ -1,12 +1,14 @@
 """The kernel, plain and compiled: the same source must find the same."""
 
 import random
+import sys
 
 import pytest
 
 from minikafka.common.errors import IllegalArgumentException, InvalidRecordException
-from minikafka.record import kernel, record_columns
+from minikafka.record import column_scan, kernel, record_columns
 from minikafka.record.compression import Compression, CompressionType
+from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record import SimpleRecord
 from minikafka.record.record_batch import RECORD_BATCH_OVERHEAD, RecordBatch
@@ -24,7 +26,7 @@ def kernel_in_use(request, monkeypatch):
     if request.param == "compiled":
         assert record_columns.use_compiled_kernel()
     else:
-        monkeypatch.setattr(record_columns, "_compiled_decode", None)
+        monkeypatch.setattr(record_columns, "_compiled", None)
         monkeypatch.setattr(record_columns, "_plain_records", -(2**60))
     assert record_columns.kernel_in_use() == request.param
 
@@ -49,7 +51,7 @@ def test_plain_and_compiled_find_the_same_in_sound_and_damaged_batches(batches, 
         drawn.append(data)
     assert record_columns.use_compiled_kernel()
     compiled = [_outcome(RecordBatch(data)) for data in drawn]
-    monkeypatch.setattr(record_columns, "_compiled_decode", None)
+    monkeypatch.setattr(record_columns, "_compiled", None)
     monkeypatch.setattr(record_columns, "_plain_records", -(2**60))
     plain = [_outcome(RecordBatch(data)) for data in drawn]
     assert plain == compiled
@@ -153,8 +155,43 @@ def test_a_summary_tells_what_a_validator_asks(kernel_in_use):
         assert (summary.min_timestamp, summary.max_timestamp, summary.index_of_max_timestamp) == (3, 9, 1)
 
 
+def test_a_scan_gives_the_records_of_all_batches(batches, kernel_in_use, monkeypatch):
+    monkeypatch.setattr(column_scan, "RECORDS_A_RUN", 40)
+    rng = random.Random(8)
+    out = bytearray()
+    for _ in range(60):
+        magic = rng.choice([2, 2, 2, 2, 1, 0])
+        compression = rng.choice([None, Compression.NONE, Compression.NONE])
+        out += batches.build(*batches.random(rng, magic, compression)).buffer
+        if rng.random() < 0.1:
+            marker = EndTransactionMarker(ControlRecordType.COMMIT, 3)
+            out += MemoryRecords.with_end_transaction_marker(2000, 7, 1, marker).buffer
+    expected = [
+        (record.offset, record.timestamp, record.key, record.value, record.headers)
+        for batch in MemoryRecords(out).batches()
+        if not batch.is_control_batch
+        for record in batch
+    ]
+    scanned = [
+        (columns.offsets[i], columns.timestamps[i], columns.key(i), columns.value(i), columns.headers(i))
+        for columns in column_scan.column_scan(out + b"torn")
+        for i in range(columns.count)
+    ]
+    assert scanned == expected
+
+
+def test_a_scan_gives_what_comes_before_the_damage(kernel_in_use):
+    whole = bytes(MemoryRecords.with_records(Compression.NONE, *[SimpleRecord(i, b"k", b"v") for i in range(5)]).buffer)
+    damaged = bytearray(whole * 3)
+    damaged[2 * len(whole) - 1] = 1  # in the second batch the last record has -1 headers
+    scan = column_scan.column_scan(damaged)
+    assert next(scan).offsets.tolist() == [0, 1, 2, 3, 4]
+    with pytest.raises(InvalidRecordException, match="invalid number of record headers -1"):
+        next(scan)
+
+
 def test_the_compiled_kernel_takes_over_when_enough_records_were_decoded(monkeypatch):
-    monkeypatch.setattr(record_columns, "_compiled_decode", None)
+    monkeypatch.setattr(record_columns, "_compiled", None)
     monkeypatch.setattr(record_columns, "_plain_records", 0)
     monkeypatch.setattr(record_columns, "RECORDS_BEFORE_COMPILING", 8)
     batch = MemoryRecords.with_records(Compression.NONE, *[SimpleRecord(i, b"k", b"v") for i in range(5)]).first_batch()
@@ -162,3 +199,15 @@ def test_the_compiled_kernel_takes_over_when_enough_records_were_decoded(monkeyp
     assert record_columns.kernel_in_use() == "plain"
     batch.summary()
     assert record_columns.kernel_in_use() == "compiled"
+
+
+def test_without_numba_the_plain_kernel_serves(monkeypatch):
+    monkeypatch.setattr(record_columns, "_compiled", None)
+    monkeypatch.setattr(record_columns, "_plain_records", 0)
+    monkeypatch.setattr(record_columns, "RECORDS_BEFORE_COMPILING", 1)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.delitem(sys.modules, "minikafka.record.compiled_kernel", raising=False)
+    monkeypatch.delattr("minikafka.record.compiled_kernel", raising=False)
+    batch = MemoryRecords.with_records(Compression.NONE, *[SimpleRecord(i, b"k", b"v") for i in range(5)]).first_batch()
+    assert batch.columns().offsets.tolist() == [0, 1, 2, 3, 4]
+    assert record_columns.kernel_in_use() == "plain"
