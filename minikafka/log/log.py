@@ -144,7 +144,8 @@ class Log:
         - `log_start_offset`, `recovery_point`: from the checkpoint files, 0 if there are none.
         - `last_shutdown_clean`: the marker of a clean shutdown was found; the files are then trusted as they are.
         - `topic_id`: 22 characters; kept in the directory, and compared with the one that is there.
-        - Times in ms; `scheduler` does work in the background (flushing, deleting files, expiring producers).
+        - `scheduler` does work in the background (flushing, deleting files, expiring producers), `time` is the clock;
+          both must be given. Times are in ms.
 
         Raises what a damaged directory makes Kafka raise (`LogLoader`), InconsistentTopicIdException, OSError.
         Kafka: `UnifiedLog.create`.
@@ -220,7 +221,6 @@ class Log:
         self._lock = threading.RLock()
         self._local_log = local_log
         self.log_start_offset = log_start_offset
-        self.local_log_start_offset = log_start_offset
         self.leader_epoch_cache = leader_epoch_cache
         self.producer_state_manager = producer_state_manager
         self.topic_id = topic_id
