@@ -101,7 +101,8 @@ class LogValidator:
         """Check everything and give the records the offsets from `first_offset` on.
 
         Raises `InvalidRecordException` (a batch is refused), `RecordValidationException` (records are refused; it
-        lists them), `CorruptRecordException` (the CRC of a record inside a compressed set of magic 0 or 1).
+        lists them), `CorruptRecordException` (the CRC of a record inside a compressed set of magic 0 or 1),
+        `UnsupportedOperationException` (gaps between the offsets of a batch whose codec stays).
         Kafka: `LogValidator.validateMessagesAndAssignOffsets`.
         """
         target = self._target_compression.type
@@ -139,8 +140,8 @@ class LogValidator:
             return self._rebuild(batch, batches, first_offset, now)
 
         # Keys and values are skipped here, as in Kafka: a record damaged inside them, or whose size is not its own,
-        # gets through. So does an offset sequence with gaps, up to the point where Kafka wants to rebuild the batch
-        # from the records whose keys it has skipped.
+        # gets through. Offsets with gaps need a new batch; Kafka sets out to build it from the records whose keys it has
+        # skipped, and fails.
         self._validate_batch(batch, batch)
         summary = batch.summary(skip_key_value=True)
         if self._may_hold_refused_records(batch, summary, now):
