@@ -140,7 +140,7 @@ class LogValidator:
             return self._rebuild(batch, batches, first_offset, now)
 
         # Keys and values are skipped here, as in Kafka: a record damaged inside them, or whose size is not its own,
-        # gets through. Offsets with gaps need a new batch; Kafka sets out to build it from the records whose keys it has
+        # gets through. Offsets with gaps need a new batch; Kafka sets out to build it from records whose keys it has
         # skipped, and fails.
         self._validate_batch(batch, batch)
         summary = batch.summary(skip_key_value=True)
