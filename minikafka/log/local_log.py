@@ -101,7 +101,10 @@ class LocalLog:
         return self.log_end_offset_metadata.message_offset - self.recovery_point
 
     def check_if_memory_mapped_buffer_closed(self) -> None:
-        """Raise KafkaStorageException if the files were let go of. Kafka: `LocalLog.checkIfMemoryMappedBufferClosed`."""
+        """Raise KafkaStorageException after `close_handlers` and deletion.
+
+        Kafka: `LocalLog.checkIfMemoryMappedBufferClosed`.
+        """
         if self._is_memory_mapped_buffer_closed:
             raise KafkaStorageException(
                 f"The memory mapped buffer for log of {self.topic_partition} is already closed"
@@ -118,7 +121,7 @@ class LocalLog:
         self.update_log_end_offset(last_offset + 1)
 
     def update_log_end_offset(self, end_offset: int) -> None:
-        """The next offset is `end_offset`; a recovery point above it comes down. Kafka: `LocalLog.updateLogEndOffset`."""
+        """The next offset is `end_offset`; a recovery point above comes down. Kafka: `LocalLog.updateLogEndOffset`."""
         active = self.segments.active_segment
         self.log_end_offset_metadata = LogOffsetMetadata(end_offset, active.base_offset, active.size)
         if self.recovery_point > end_offset:
@@ -370,7 +373,8 @@ class LocalLog:
     ) -> None:
         """Take segments out of the log, then rename and delete their files (later, if `async_delete`).
 
-        Reads that are under way go on: their files stay open. Raises OSError. Kafka: `LocalLog.removeAndDeleteSegments`.
+        Reads that are under way go on: their files stay open. Raises OSError.
+        Kafka: `LocalLog.removeAndDeleteSegments`.
         """
         to_delete = list(segments)
         if not to_delete:

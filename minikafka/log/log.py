@@ -1183,7 +1183,7 @@ class Log:
             ).verification_guard
 
     def verification_guard(self, producer_id: int) -> VerificationGuard:
-        """The guard that waits for the producer's first batch, or the sentinel. Kafka: `UnifiedLog.verificationGuard`."""
+        """The guard that waits for the producer's batch, or the sentinel. Kafka: `UnifiedLog.verificationGuard`."""
         with self._lock:
             return verification_guard(self.producer_state_manager, producer_id)
 

@@ -92,7 +92,8 @@ def retention_ms_breached(now_ms: int, retention_ms: int, log_ident: str) -> Ret
 
     def reason(to_delete: list[LogSegment]) -> None:
         for segment in to_delete:
-            age_of = "last modified time of" if segment.largest_record_timestamp is None else "largest record timestamp in"
+            has_timestamp = segment.largest_record_timestamp is not None
+            age_of = "largest record timestamp in" if has_timestamp else "last modified time of"
             logger.info(
                 "%sDeleting segment %s due to log retention time %sms breach based on the %s the segment",
                 log_ident,

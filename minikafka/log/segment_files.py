@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 
 class SegmentOwner(Protocol):
-    """What is needed to know of the log whose segments are changed: `LocalLog` is one, and `LogLoader` while it loads."""
+    """What is needed to know of the log whose segments are changed: a `LocalLog`, or a `LogLoader` while it loads."""
 
     dir: Path
     topic_partition: TopicPartition

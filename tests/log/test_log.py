@@ -2,6 +2,8 @@
 
 import errno
 import os
+import random
+import threading
 
 import pytest
 
@@ -15,8 +17,8 @@ from minikafka.common.errors import (
     KafkaStorageException,
     OffsetOutOfRangeException,
 )
-from minikafka.common.scheduler import ManualScheduler
-from minikafka.common.time import ManualTime
+from minikafka.common.scheduler import KafkaScheduler, ManualScheduler
+from minikafka.common.time import ManualTime, SystemTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_isolation import FetchIsolation
@@ -348,10 +350,45 @@ def test_names_of_directories(tmp_path):
             parse_topic_partition_name(tmp_path / name)
 
 
-def test_an_unreadable_file_stops_the_load(open_log, tmp_path):
-    if os.geteuid() == 0:
-        pytest.skip("root reads every file")
+def test_an_unreadable_file_stops_the_load(open_log, tmp_path, monkeypatch):
     open_log().close()
-    (tmp_path / "topic-0" / "secret").touch(mode=0)
+    (tmp_path / "topic-0" / "secret").touch()
+    monkeypatch.setattr(os, "access", lambda path, mode: path.name != "secret")  # root may read every file
     with pytest.raises(OSError, match="Could not read file"):
         open_log()
+
+
+def test_readers_run_beside_a_writer(tmp_path):
+    scheduler = KafkaScheduler()
+    scheduler.startup()
+    config = LogConfig({"internal.segment.bytes": 2000, "segment.index.bytes": 1200, "index.interval.bytes": 200})
+    log = Log.create(tmp_path / "topic-0", config, scheduler=scheduler, time=SystemTime())
+    done, failures = threading.Event(), []
+
+    def read():
+        try:
+            while not done.is_set():
+                start = random.randrange(log.log_end_offset + 1)
+                for isolation in FetchIsolation:
+                    batches = list(log.read(start, 3000, isolation, True).records.batches())
+                    for batch in batches:
+                        batch.ensure_valid()
+                    if batches:
+                        assert batches[0].base_offset <= start <= batches[0].last_offset
+                    assert [b.base_offset for b in batches[1:]] == [b.next_offset for b in batches[:-1]]
+        except Exception as error:
+            failures.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for _ in range(100):
+        log.append_as_leader(records("[3x40]"), 0)
+        log.update_high_watermark(log.log_end_offset)
+    done.set()
+    for reader in readers:
+        reader.join()
+    scheduler.shutdown()
+    log.close()
+    assert not failures
+    assert log.log_end_offset == 300 and log.number_of_segments > 5

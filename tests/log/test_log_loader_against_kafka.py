@@ -1,4 +1,4 @@
-"""What the last life left behind, whole or damaged, is opened by minikafka and by Apache Kafka: equal logs or equal errors."""
+"""What the last life left, whole or damaged, is opened by minikafka and by Kafka: equal logs or equal errors."""
 
 import shutil
 
