@@ -12,6 +12,7 @@ help:
 	@echo "make fresh NOTEBOOK=name   lay that lesson anew; the edited one is kept beside it"
 	@echo "make test       every test"
 	@echo "make lessons    run every lesson without a browser, one line each"
+	@echo "make notebooks  build the notebooks from their texts in notebooks/text/"
 	@echo "make diagrams   draw the diagrams from their sources"
 	@echo "make bench      measure against the JVM and other clients, side by side"
 	@echo "make fuzz       draw workloads for MINUTES=10 and compare with real Kafka"
@@ -32,6 +33,9 @@ test: ready-dev
 
 lessons: ready-lab
 	@$(BIN)/python -m minikafka.lab.run_lessons $(NOTEBOOKS)
+
+notebooks: ready-lab
+	@$(BIN)/python -m minikafka.lab.build_lessons $(NOTEBOOKS)
 
 diagrams: ready-lab
 	@$(BIN)/python -m minikafka.lab.picture
@@ -63,4 +67,4 @@ ready-dev:
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-.PHONY: help lab fresh test lessons diagrams bench fuzz fuzz-bytes lock ready-lab ready-dev ready-fuzz
+.PHONY: help lab fresh test lessons notebooks diagrams bench fuzz fuzz-bytes lock ready-lab ready-dev ready-fuzz

@@ -15,7 +15,7 @@ from pathlib import Path
 COURSE = Path(__file__).parents[2] / "notebooks"
 DESK = COURSE.parent / "my-lessons"
 _LAID = ".laid-out.json"
-_SKIPPED = ("__pycache__", ".ipynb_checkpoints")
+_SKIPPED = {"__pycache__", ".ipynb_checkpoints", "text"}  # `text`: what the notebooks are built from
 
 
 def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
@@ -37,15 +37,15 @@ def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
 
 
 def fresh(name: str, course: Path = COURSE, desk: Path = DESK) -> Path | None:
-    """Lay the notebook `name` (its file's name or a part of it) anew; return where the changed one is kept, if it was changed.
+    """Lay the notebook `name` anew; return where the changed one is kept, if it was changed.
 
-    Raises ValueError when no notebook, or more than one, is meant.
+    `name` is the notebook's path in the course, or a part of the name of a lesson, not of a solution. Raises ValueError when no notebook, or more than one, is meant.
     """
-    notebooks = [path for path in _files(course) if path.suffix == ".ipynb" and name and name in path.name]
-    notebooks = [path for path in notebooks if path.name in (name, f"{name}.ipynb")] or notebooks
+    known = {path.relative_to(course).with_suffix("").as_posix(): path for path in _files(course) if path.suffix == ".ipynb"}
+    notebooks = [path for key, path in known.items() if name.removesuffix(".ipynb") == key]
+    notebooks = notebooks or [path for key, path in known.items() if name and name in key and "/" not in key]
     if len(notebooks) != 1:
-        known = ", ".join(path.stem for path in _files(course) if path.suffix == ".ipynb")
-        raise ValueError(f"{name or 'no name'} means {len(notebooks)} notebooks. There are: {known}")
+        raise ValueError(f"{name or 'no name'} means {len(notebooks)} notebooks. There are: {', '.join(known)}")
     source = notebooks[0]
     key = source.relative_to(course).as_posix()
     target, kept = desk / key, None
@@ -66,7 +66,7 @@ def open_lab(desk: Path = DESK) -> None:
 
 def _files(course: Path) -> list[Path]:
     found = (path for path in sorted(course.rglob("*")) if path.is_file())
-    return [path for path in found if not any(part in _SKIPPED for part in path.parts)]
+    return [path for path in found if not _SKIPPED.intersection(path.relative_to(course).parts)]
 
 
 def _digest(path: Path) -> str:

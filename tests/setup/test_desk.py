@@ -9,8 +9,10 @@ from minikafka.lab import desk, run_lessons
 @pytest.fixture
 def course(tmp_path):
     notebooks = tmp_path / "notebooks"
-    (notebooks / "data").mkdir(parents=True)
-    for name in ("01-segments.ipynb", "02-high-watermark.ipynb", "data/0.log"):
+    for directory in ("data", "solutions", "text"):
+        (notebooks / directory).mkdir(parents=True)
+    names = ("01-segments.ipynb", "02-high-watermark.ipynb", "data/0.log", "solutions/01-segments.ipynb", "text/01-segments.py")
+    for name in names:
         (notebooks / name).write_text(f"{name} as the course has it")
     return notebooks
 
@@ -21,8 +23,9 @@ def table(tmp_path):
 
 
 def test_everything_is_laid_out_once(course, table):
-    assert len(desk.lay_out(course, table)) == 3
+    assert len(desk.lay_out(course, table)) == 4
     assert (table / "data" / "0.log").read_text() == "data/0.log as the course has it"
+    assert not (table / "text").exists()
     assert desk.lay_out(course, table) == []
 
 
@@ -59,8 +62,16 @@ def test_fresh_keeps_nothing_of_an_unchanged_notebook(course, table):
 
 @pytest.mark.parametrize("name", ["", "nothing-like-it", "0"])
 def test_fresh_wants_exactly_one_notebook(course, table, name):
-    with pytest.raises(ValueError, match="There are: 01-segments, 02-high-watermark"):
+    with pytest.raises(ValueError, match="There are: 01-segments, 02-high-watermark, solutions/01-segments"):
         desk.fresh(name, course, table)
+
+
+def test_fresh_means_a_solution_only_by_its_whole_name(course, table):
+    desk.lay_out(course, table)
+    for name in ("01-segments.ipynb", "solutions/01-segments.ipynb"):
+        (table / name).write_text("mine")
+    assert desk.fresh("solutions/01-segments", course, table) == table / "solutions" / "01-segments-edited-1.ipynb"
+    assert (table / "01-segments.ipynb").read_text() == "mine"
 
 
 def write_notebook(path, *sources):

@@ -143,7 +143,7 @@ least_end = Exercise(
 
 
 def _set_to(suggested: int, *, old: int, log_start: int, records: int = 10) -> WitnessedCase:
-    lines = [f"append_as_leader [1x10]\n" * records + f"update_high_watermark {max(old, log_start)}"]
+    lines = ["append_as_leader [1x10]\n" * records + f"update_high_watermark {max(old, log_start)}"]
     lines += [f"maybe_increment_log_start_offset {log_start}"] if log_start else []
     lines += [f"update_high_watermark {old}", f"update_high_watermark {suggested}"]
     name = f"HW {old}, suggested {suggested}, log start {log_start}, LEO {records}"
