@@ -1,5 +1,7 @@
 """What `minikafka dump-log` prints: the lines of Kafka's own `kafka-dump-log.sh`, for the same files and options.
 
+Checkpoint files, which Kafka's tool does not know, are printed an entry a line.
+
 Each line is written with the pieces and in the order of Kafka's tool, so that a run which fails in the middle of a
 line ends with the same half line. Errors leave as Kafka's exceptions; the command line turns them into one line.
 
@@ -13,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from minikafka.checkpoint.leader_epoch_checkpoint_file import LeaderEpochCheckpointFile
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import CorruptSnapshotException, IllegalArgumentException, NoSuchElementException
 from minikafka.common.java_numbers import parse_long
 from minikafka.common.java_utf8 import decode_utf8
@@ -34,6 +38,17 @@ from minikafka.record.record_batch import MAGIC_VALUE_V2, NO_TIMESTAMP
 
 INT_MAX = 2**31 - 1
 RECORD_INDENT = "|"
+
+# Checkpoint files by name: the class that reads one, and the line of an entry.
+_CHECKPOINT_LINES = {
+    "leader-epoch-checkpoint": (LeaderEpochCheckpointFile, lambda e: f"epoch: {e.epoch} startOffset: {e.start_offset}"),
+} | {
+    f"{what}-checkpoint": (
+        OffsetCheckpointFile,
+        lambda e: f"topic: {e[0].topic} partition: {e[0].partition} offset: {e[1]}",
+    )
+    for what in ("recovery-point-offset", "log-start-offset", "replication-offset", "cleaner-offset")
+}
 
 Progress = Callable[[Path, int], AbstractContextManager[Callable[[int], None]]]
 
@@ -95,6 +110,8 @@ class DumpLogSegments:
                 self._dump_producer_id_snapshot(path)
             case str() if suffix == TXN_INDEX_FILE_SUFFIX:
                 self._dump_txn_index(path)
+            case None if name in _CHECKPOINT_LINES:
+                self._dump_checkpoint(path)
             case _:
                 self._err.write(f"Ignoring unknown file {file}\n")
 
@@ -247,6 +264,16 @@ class DumpLogSegments:
                     f" offsetDelta: {batch.offset_delta} timestamp: {batch.timestamp}"
                 )
             self._println("")
+
+    # ---- checkpoint files, which Kafka's tool does not know
+
+    def _dump_checkpoint(self, path: Path) -> None:
+        if not path.exists():
+            raise FileNotFoundError(2, "no such file", str(path))
+        checkpoint_class, line = _CHECKPOINT_LINES[path.name]
+        entries = checkpoint_class(path).read()
+        for entry in entries.items() if isinstance(entries, dict) else entries:
+            self._println(line(entry))
 
     # ---- findings
 

@@ -134,13 +134,14 @@ def _setting(text: str) -> tuple[str, str]:
 def _known_of(log_dir: Path, partition: TopicPartition) -> dict:
     """What the files of the log directory tell of the partition; a damaged checkpoint counts as empty, as in Kafka."""
     return {
-        "log_start_offset": _checkpointed(log_dir / LOG_START_OFFSET_CHECKPOINT_FILE, partition),
-        "recovery_point": _checkpointed(log_dir / RECOVERY_POINT_CHECKPOINT_FILE, partition),
+        "log_start_offset": checkpointed_offset(log_dir / LOG_START_OFFSET_CHECKPOINT_FILE, partition),
+        "recovery_point": checkpointed_offset(log_dir / RECOVERY_POINT_CHECKPOINT_FILE, partition),
         "last_shutdown_clean": CleanShutdownFileHandler(log_dir).exists(),
     }
 
 
-def _checkpointed(file: Path, partition: TopicPartition) -> int:
+def checkpointed_offset(file: Path, partition: TopicPartition) -> int:
+    """The offset that a checkpoint file of the log directory has for the partition; 0 if there is none."""
     if not file.exists():
         return 0
     try:

@@ -77,7 +77,7 @@ def log_file(tmp_path) -> Path:
 @pytest.mark.parametrize("directory", [GOLDEN, ORDERS], ids=lambda d: d.name)
 @pytest.mark.parametrize("options", [[], ["--print-data-log"], ["--verify-index-only"], ["--index-sanity-check"]])
 def test_a_brokers_files(same, directory, options):
-    for file in sorted(directory.iterdir()):
+    for file in sorted(directory.glob("*.*")):
         assert same("--files", str(file), *options).stdout.startswith(b"Dumping ")
 
 
@@ -154,3 +154,17 @@ def test_options_that_are_not_built_are_refused_by_name(our_dump):
     for option in ("--offsets-decoder", "--value-decoder-class=x", "--cluster-metadata-decoder"):
         refused = our_dump("--files", "0.log", option)
         assert refused.failed and option.partition("=")[0] in refused.stderr and not refused.stdout
+
+
+def test_checkpoint_files_are_printed_an_entry_a_line(our_dump, tmp_path):
+    (tmp_path / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n3 17\n")
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("0\n1\nsome-topic 4 99\n")
+    file = tmp_path / "leader-epoch-checkpoint"
+    printed = our_dump("--files", f"{file},{tmp_path}/recovery-point-offset-checkpoint").stdout.decode().splitlines()
+    assert printed[:3] == [f"Dumping {file}", "epoch: 0 startOffset: 0", "epoch: 3 startOffset: 17"]
+    assert printed[4:] == ["topic: some-topic partition: 4 offset: 99"]
+    file.write_text("0\n5\n0 0\n")
+    broken = our_dump("--files", str(file))
+    assert broken.failed and broken.stderr.startswith("KafkaStorageException: ")
+    missing = our_dump("--files", str(tmp_path / "cleaner-offset-checkpoint"))
+    assert missing.failed and missing.stderr.startswith("NoSuchFileException: ")
