@@ -61,7 +61,10 @@ def fresh(name: str, course: Path = COURSE, desk: Path = DESK) -> Path | None:
 
 def open_lab(desk: Path = DESK) -> None:
     """Replace this process by JupyterLab, its root at the desk."""
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={desk}"])
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={desk}"]
+    if os.geteuid() == 0:  # in a container, say: Jupyter wants to be told that this is meant
+        command.append("--allow-root")
+    os.execv(sys.executable, command)
 
 
 def _files(course: Path) -> list[Path]:
