@@ -10,7 +10,7 @@ IGNORED = ("message",)
 
 @dataclass(frozen=True)
 class Difference:
-    """The witnesses differ: after operation number `operation`, in `quantity`; `values` maps each witness to its value."""
+    """The witnesses differ: after operation number `operation`, in `quantity`; `values`: each witness's value."""
 
     operation: int
     text: str
@@ -24,7 +24,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Line:
-    """What came of comparing one quantity: `cells` compared values, `witnesses` who said anything, `difference` or None."""
+    """What came of comparing one quantity: `cells` compared values, `witnesses` who spoke, `difference` or None."""
 
     quantity: str
     cells: int
@@ -65,7 +65,7 @@ class Agreement:
 
     @property
     def first_difference(self) -> Difference | None:
-        """The difference at the earliest operation; among several there, in the order of the quantities; None for none."""
+        """The difference at the earliest operation, of several there that of the first quantity; None for none."""
         return min((line.difference for line in self.lines if line.difference), key=lambda d: d.operation, default=None)
 
     def __bool__(self) -> bool:
@@ -106,7 +106,9 @@ class Agreement:
         for line in self.lines:
             spoke = "".join(f"<td>{'✓' if name in line.witnesses else '—'}</td>" for name in self.witnesses)
             verdict = "agree" if line.agreed else "<b>differ</b>"
-            rows.append(f"<tr><td>{line.quantity.replace('_', ' ')}</td>{spoke}<td>{line.cells}</td><td>{verdict}</td></tr>")
+            rows.append(
+                f"<tr><td>{line.quantity.replace('_', ' ')}</td>{spoke}<td>{line.cells}</td><td>{verdict}</td></tr>"
+            )
         first = self.first_difference
         last = f"<p><b>First difference</b> {html.escape(str(first))}</p>" if first else "<p>No difference.</p>"
         caption = f"{self.operations} operations, {self.cells} values compared"
@@ -119,9 +121,9 @@ class Agreement:
 def agree(*witnesses: Observations | None, ignore=IGNORED) -> Agreement:
     """Compare the tables of two or three witnesses of the same workload, quantity by quantity, operation by operation.
 
-    None stands for a witness that is absent. `ignore`: quantities left out; by default the messages of exceptions, which
-    name files and objects. Raises ValueError when there are fewer than two witnesses, when they saw different workloads, or when
-    nothing could be compared: comparing nothing proves nothing.
+    None stands for a witness that is absent. `ignore`: quantities left out; by default the messages of exceptions,
+    which name files and objects. Raises ValueError when there are fewer than two witnesses, when they saw different
+    workloads, or when nothing could be compared: comparing nothing proves nothing.
     """
     present = [witness for witness in witnesses if witness is not None]
     if len(present) < 2:

@@ -19,10 +19,10 @@ class Batch:
     all further ones: `3x100,null` has one value of 100 bytes and two nulls; `ts=now,now-5` likewise, in ms, relative to
     the clock or absolute. `keys=4` draws keys from four different ones (0: null keys); `data` varies the bytes.
 
-    Offsets are those that the batch arrives with: 0 from a client. A follower's batch without `offset` begins at the log
-    end offset, or where the batch before it in the same append ends; `last` overrides the last offset (a batch that
-    compaction has thinned out); both absolute or relative. `leader_epoch` is the partition leader epoch in the header; without
-    it, −1 from a client and the epoch of the append for a follower.
+    Offsets are those that the batch arrives with: 0 from a client. A follower's batch without `offset` begins at the
+    log end offset, or where the batch before it in the same append ends; `last` overrides the last offset (a batch that
+    compaction has thinned out); both absolute or relative. `leader_epoch` is the partition leader epoch in the header;
+    without it, −1 from a client and the epoch of the append for a follower.
 
     `pid`, `epoch`, `seq`: producer id, producer epoch, base sequence. `txn`: transactional. `marker` makes it a control
     batch that ends a transaction (`coordinator_epoch` is written in it). `log_append_time`: claims that timestamp type.
@@ -77,7 +77,7 @@ class Batch:
         return [_nth(self.sizes, i) for i in range(self.count)]
 
     def timestamps(self, now: int) -> list[int]:
-        """The timestamp of each record, in ms, the clock standing at `now`. With log append time all have the largest."""
+        """Each record's timestamp in ms, the clock standing at `now`. With log append time all have the largest."""
         times = [_nth(self.ts, i).resolve({"now": now}) for i in range(self.count)]
         return [max(times)] * self.count if self.log_append_time else times
 
@@ -97,7 +97,8 @@ class Batch:
         """The batch's bytes as they arrive at the log.
 
         `now` is the clock in ms, `base_offset` the offset of the first record, `last_offset` what the header is to name
-        as last offset (None: base offset + count − 1), `leader_epoch` the epoch in the header if the batch has none itself.
+        as last offset (None: base offset + count − 1), `leader_epoch` the epoch in the header if the batch has none
+        itself.
         """
         epoch = leader_epoch if self.leader_epoch is None else self.leader_epoch
         if self.marker:
@@ -217,7 +218,9 @@ def _seal(data: bytearray) -> None:
 def _shape(word: str) -> dict:
     count, times, sizes = word.partition("x")
     if not (times and count.isdigit()):
-        raise ValueError(f"{word!r}: a batch begins with the number of records and their sizes (3x100), commit or abort")
+        raise ValueError(
+            f"{word!r}: a batch begins with the number of records and their sizes (3x100), commit or abort"
+        )
     return {"count": int(count), "sizes": tuple(None if s == "null" else int(s) for s in sizes.split(","))}
 
 

@@ -1,8 +1,9 @@
 """The Spark witness: what a workload must lead to, by queries over its DataFrames alone.
 
-Nothing of `minikafka.log` is imported here or in the queries: an expected result that reads the code under test proves nothing.
-Each query says which operations it admits; a workload with any other leaves the query's quantities blank, and a blank
-never counts as agreement. Where the answer depends on something that the query does not follow, it answers null: blank too.
+Nothing of `minikafka.log` is imported here or in the queries: an expected result that reads the code under test proves
+nothing. Each query says which operations it admits; a workload with any other leaves the query's quantities blank, and
+a blank never counts as agreement. Where the answer depends on something that the query does not follow, it answers
+null: blank too.
 """
 
 from minikafka.witness.fold import log_fold
@@ -17,11 +18,14 @@ QUERIES: tuple[Query, ...] = (*SQL_QUERIES, log_fold)
 def spark_expected(workload: Workload, spark=None, only=None) -> Observations:
     """What Spark expects after each operation of `workload`.
 
-    `spark`: the session (None: `minikafka.spark.session()`); `only`: names of the queries to ask (None: all). The result's
-    `notes` say of each query that was left out why; when two queries speak of one cell, the first in QUERIES is taken.
+    `spark`: the session (None: `minikafka.spark.session()`); `only`: names of the queries to ask (None: all). The
+    result's `notes` say of each query that was left out why; when two queries speak of one cell, the first in QUERIES
+    is taken.
     """
     if unknown := set(only or ()) - {query.name for query in QUERIES}:
-        raise ValueError(f"there is no query {', '.join(sorted(unknown))}; there are {', '.join(q.name for q in QUERIES)}")
+        raise ValueError(
+            f"there is no query {', '.join(sorted(unknown))}; there are {', '.join(q.name for q in QUERIES)}"
+        )
     if spark is None:
         from minikafka.spark import session
 

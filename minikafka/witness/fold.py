@@ -1,8 +1,9 @@
 """The Spark witness's fold: the whole log as one value, and what each operation makes of it.
 
 `aggregate()` walks the operations; the value it carries (STATE) has the segments with what rolling and indexing need of
-them. Each rule below is one expression over that value. Where the answer would depend on something that is not carried (a
-high watermark inside a batch, a segment's age by its file's time), `known` turns false and all later answers are null.
+them. Each rule below is one expression over that value. Where the answer would depend on something that is not carried
+(a high watermark inside a batch, a segment's age by its file's time), `known` turns false and all later answers are
+null.
 """
 
 from functools import lru_cache
@@ -24,7 +25,8 @@ STATE = (
 )
 HISTORY = (
     "array<struct<op:bigint, log_start_offset:bigint, high_watermark:bigint, log_end_offset:bigint,"
-    " segments:array<struct<base:bigint,size:bigint>>, index_entries:array<struct<offset:bigint,position:bigint>>, result:string>>"
+    " segments:array<struct<base:bigint,size:bigint>>,"
+    " index_entries:array<struct<offset:bigint,position:bigint>>, result:string>>"
 )
 
 
@@ -64,7 +66,7 @@ def new_segment(base: Column, now: Column) -> Column:
 
 
 def newest(segment: Column) -> Column:
-    """The largest timestamp and the last offset of the first batch that has it, as a time index entry; (−1, base) for none."""
+    """The largest timestamp, and the last offset of the first batch that has it; (−1, base) for none."""
     largest = F.array_max(F.transform(segment.batches, lambda b: struct(timestamp=b.timestamp, offset=-b.last)))
     return struct(
         timestamp=F.coalesce(largest.timestamp, long(-1)), offset=F.coalesce(-largest.offset, segment.base)
@@ -132,7 +134,7 @@ def place(s: Column, anchor: Column, distance: Column) -> Column:
 
 
 def batch_base(s: Column, offset: Column) -> Column:
-    """Where a read at `offset` begins: the base offset of the first batch that ends at or after it, else the log end."""
+    """Where a read at `offset` begins: the base offset of the first batch that ends at or after it, or the log end."""
     batches = F.flatten(F.transform(s.segments, lambda segment: segment.batches))
     return F.coalesce(F.array_min(F.transform(F.filter(batches, lambda b: b.last >= offset), lambda b: b.base)), s.leo)
 
@@ -166,7 +168,7 @@ def log_start_raised(s: Column, offset: Column) -> Column:
 
 
 def without_oldest(s: Column, n: Column, now: Column) -> Column:
-    """The first `n` segments deleted; if those are all, a new one is rolled first. The log starts at the first survivor."""
+    """The first `n` segments deleted, after a roll if those are all. The log starts at the first survivor."""
 
     def drop(s):
         kept = F.slice(s.segments, n + 1, F.size(s.segments))
@@ -203,7 +205,8 @@ def retained(s: Column, o: Column, settings: Column) -> Column:
     def too_large(s):
         excess = total(s.segments) - settings.retention_bytes
         fits = lambda i, _: total(F.slice(s.segments, F.lit(1), i + 1)) <= excess  # noqa: E731
-        return F.when(settings.deletes & (settings.retention_bytes >= 0) & (excess >= 0), deletable(s, fits)).otherwise(0)
+        applies = settings.deletes & (settings.retention_bytes >= 0) & (excess >= 0)
+        return F.when(applies, deletable(s, fits)).otherwise(0)
 
     def too_old(s):
         old = lambda _, segment: o.now - newest(segment).timestamp > settings.retention_ms  # noqa: E731
@@ -227,7 +230,7 @@ def restarted(s: Column, offset: Column, start: Column, now: Column) -> Column:
 
 
 def truncated(s: Column, offset: Column, now: Column) -> Column:
-    """Segments that begin above `offset` go; in the one before, the batch that contains it goes whole. The log ends there."""
+    """Segments that begin above `offset` go; in the one before, the batch that contains it goes whole."""
 
     def cut(segment):
         batches = F.filter(segment.batches, lambda b: b.last < offset)
@@ -257,8 +260,8 @@ def truncated_to(s: Column, offset: Column, now: Column) -> Column:
 
 
 def reopened(s: Column, now: Column) -> Column:
-    """Closed and loaded again: the bytes since the last index entry are forgotten, the high watermark begins at the start,
-    and the log ends where its last batch does.
+    """Closed and loaded again: the bytes since the last index entry are forgotten, the high watermark begins at the
+    start, and the log ends where its last batch does.
     """
 
     def loaded(segment):
@@ -280,6 +283,7 @@ def step(s: Column, o: Column, settings: Column) -> Column:
 
 def _step(s: Column, o: Column, offset: Column, settings: Column) -> Column:
     refused = F.lit(None).cast("string")
+    higher = (offset > s.hw) & (offset <= s.leo)
     effects = {
         "append_as_leader": F.when(o.accepted, appended(s, o, settings)).otherwise(s),
         "roll": changed(rolled(s, o.now), known=s.known & (offset <= s.leo), result=F.concat(F.lit("segment "), s.leo)),
@@ -288,7 +292,7 @@ def _step(s: Column, o: Column, offset: Column, settings: Column) -> Column:
         "isr": isr_raised(changed(s, isr=o.replicas)),
         "update_high_watermark": changed(watermarked(s, clamped(s, offset)), result=clamped(s, offset).cast("string")),
         "maybe_update_high_watermark": watermarked(s, clamped(s, offset)),
-        "maybe_increment_high_watermark": F.when((offset > s.hw) & (offset <= s.leo), watermarked(s, offset)).otherwise(s),
+        "maybe_increment_high_watermark": F.when(higher, watermarked(s, offset)).otherwise(s),
         "maybe_increment_log_start_offset": changed(
             log_start_raised(s, offset),
             result=F.when(offset > s.hw, refused).when(offset > s.start, F.lit("yes")).otherwise(F.lit("no")),
@@ -311,8 +315,9 @@ def fold(spark):
     appends = spark.table("appends").select("op", F.col("max_timestamp").alias("appended_timestamp"))
     rows = operations.join(appends, "op", "left").select(
         F.struct(
-            "op", "kind", "now", "replica", "replicas", "anchor", "distance", "upper_anchor", "upper_distance", "bytes", "records",
-            F.col("appended_timestamp").alias("max_timestamp"), F.col("appended_timestamp").isNotNull().alias("accepted"),
+            "op", "kind", "now", "replica", "replicas", "anchor", "distance", "upper_anchor", "upper_distance",
+            "bytes", "records", F.col("appended_timestamp").alias("max_timestamp"),
+            F.col("appended_timestamp").isNotNull().alias("accepted"),
         ).alias("o")
     )  # fmt: skip
     settings = spark.table("settings").select(F.struct("*").alias("settings"))
@@ -373,12 +378,16 @@ def _foldable(workload: Workload) -> str | None:
     return plain(workload)
 
 
+_FOLDED = frozenset(
+    "append_as_leader roll delete_old_segments fetch isr update_high_watermark maybe_update_high_watermark"
+    " maybe_increment_high_watermark maybe_increment_log_start_offset reopen truncate_to"
+    " truncate_fully_and_start_at".split()
+)
+
 log_fold = Query(
     "log_fold",
     ("segments", "index_entries", "log_start_offset", "high_watermark", "log_end_offset", "result"),
-    PASSIVE
-    | {"append_as_leader", "roll", "delete_old_segments", "fetch", "isr", "update_high_watermark", "maybe_update_high_watermark"}
-    | {"maybe_increment_high_watermark", "maybe_increment_log_start_offset", "reopen", "truncate_to", "truncate_fully_and_start_at"},
+    PASSIVE | _FOLDED,
     "rolling, the sparse index, the three retention rules and truncation, folded over the operations",
     condition=_foldable,
     frame=fold,

@@ -1,7 +1,7 @@
-"""A workload as Spark DataFrames: the operations, the batches and the records. Spark's queries see these and nothing else.
+"""A workload as Spark DataFrames: the operations, the batches and the records. Spark's queries see nothing else.
 
-Sizes and timestamps follow from the workload alone; offsets stand as the workload writes them (an anchor such as `leo` and
-a distance), because where they fall is for the query to say.
+Sizes and timestamps follow from the workload alone; offsets stand as the workload writes them (an anchor such as `leo`
+and a distance), because where they fall is for the query to say.
 """
 
 from minikafka.witness.operations import AppendAsFollower, AppendAsLeader
@@ -75,7 +75,7 @@ def records_frame(workload: Workload, spark=None):
 
 
 def local_frame(spark, rows, schema: str):
-    """A DataFrame of these rows that lives in the driver: by Arrow, because rows that go through Python workers are slow."""
+    """These rows as a DataFrame that lives in the driver: by Arrow, because Python workers are slow."""
     import pyarrow
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructType

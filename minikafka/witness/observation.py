@@ -23,9 +23,9 @@ class Observation:
 
     `result`: what the method returned, as text; "" when it raised. `error`: the exception's class name, "" for none;
     `message`: its message. The offsets are None while no log is open (its load failed).
-    `segments`: (base offset, size in bytes) of each segment. `index_entries`: (offset, position in bytes) of all entries of the
-    offset indexes. `epochs`: (leader epoch, start offset). `producers`: (id, epoch, last sequence, last offset, last
-    timestamp in ms, coordinator epoch, first offset of the open transaction or −1), ordered by id.
+    `segments`: (base offset, size in bytes) of each segment. `index_entries`: (offset, position in bytes) of all
+    entries of the offset indexes. `epochs`: (leader epoch, start offset). `producers`: (id, epoch, last sequence, last
+    offset, last timestamp in ms, coordinator epoch, first offset of the open transaction or −1), ordered by id.
     """
 
     result: str = ""
@@ -47,7 +47,7 @@ QUANTITIES = tuple(f.name for f in fields(Observation))
 
 @dataclass(frozen=True)
 class Observations:
-    """One witness's table: `rows[i]` maps each quantity to its value after operation `i`; a quantity not there is BLANK."""
+    """One witness's table: `rows[i]` maps quantities to values after operation `i`; what is not there is BLANK."""
 
     witness: str
     workload: object
@@ -96,7 +96,8 @@ class Observations:
             + "</tr>"
             for i, operation in enumerate(self.workload)
         )
-        return f"<table class='witness'><caption>{self.witness}</caption><tr><th>#</th><th>operation</th>{head}</tr>{body}</table>"
+        head = f"<caption>{self.witness}</caption><tr><th>#</th><th>operation</th>{head}</tr>"
+        return f'<table class="witness">{head}{body}</table>'
 
     def _worth(self, operation: int, quantity: str) -> bool:
         return self.value(operation, quantity) not in (BLANK, "", (), None)

@@ -76,7 +76,7 @@ class AppendAsFollower(Operation):
 
 @dataclass(frozen=True)
 class Tick(Operation):
-    """Let `ms` milliseconds pass; tasks that become due (flush, delete files, expire producers) run. 0 runs those due."""
+    """Let `ms` milliseconds pass; tasks that become due (flush, delete files, …) run; 0 runs those due."""
 
     kind: ClassVar[str] = "tick"
     ms: int = _positional(0)
@@ -262,8 +262,8 @@ class Checkpoint(Operation):
 
 @dataclass(frozen=True)
 class Reopen(Operation):
-    """End and load the log again: `clean` closes it first and leaves the mark of a clean shutdown, otherwise the process
-    is killed as it stands. Kafka: `UnifiedLog.close`, `LogLoader.load`.
+    """End and load the log again: `clean` closes it first and leaves the mark of a clean shutdown, otherwise the
+    process is killed as it stands. Kafka: `UnifiedLog.close`, `LogLoader.load`.
     """
 
     kind: ClassVar[str] = "reopen"

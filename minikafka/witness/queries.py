@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from minikafka.witness.workload import Workload
 
 PASSIVE = frozenset(
-    "tick flush read fetch_offset_by_timestamp count consume checkpoint take_producer_snapshot end_offset_for_epoch".split()
+    "tick flush read fetch_offset_by_timestamp count consume checkpoint take_producer_snapshot"
+    " end_offset_for_epoch".split()
 )
 
 
@@ -43,8 +44,8 @@ class Query:
 
 def plain(workload: Workload) -> str | None:
     """Why this is more than plain records appended by clients: sequences, other origins, a codec set for the topic."""
-    if workload.config.get("compression.type", "producer") != "producer":
-        return "compression.type changes sizes"
+    if reason := _recompressed(workload):
+        return reason
     for i, append in workload.appends:
         if getattr(append, "origin", "client") != "client":
             return f"operation {i} is not from a client"
@@ -53,11 +54,18 @@ def plain(workload: Workload) -> str | None:
     return None
 
 
+def _recompressed(workload: Workload) -> str | None:
+    return (
+        None if workload.config.get("compression.type", "producer") == "producer" else "compression.type changes sizes"
+    )
+
+
 def settled(workload: Workload) -> str | None:
     """As `plain`; and offsets that anchor on nothing but the log end and the high watermark, rolls at the log end."""
     for i, operation in enumerate(workload):
         places = [getattr(operation, name, None) for name in ("offset", "lower", "upper")]
-        if operation.kind in ("roll", "fetch", "count") and any(p and p.anchor not in ("", "leo", "hw") for p in places):
+        followed = all(place is None or place.anchor in ("", "leo", "hw") for place in places)
+        if operation.kind in ("roll", "fetch", "count") and not followed:
             return f"operation {i} anchors on a place that is not followed"
         if operation.kind == "roll" and str(operation.offset) != "leo":
             return f"operation {i} rolls elsewhere than at the log end"
@@ -86,7 +94,7 @@ def orderly_transactions(workload: Workload) -> str | None:
                 open_ |= {batch.pid} if batch.txn else set()
         if any(batch.marker and batch.pid == -1 for batch in append.batches):
             return f"operation {i}: a marker without a producer"
-    return "compression.type changes sizes" if workload.config.get("compression.type", "producer") != "producer" else None
+    return _recompressed(workload)
 
 
 _WATERMARKS = """
@@ -111,7 +119,8 @@ known AS (  -- the last fetched offset of each in-sync follower
     FROM isr i LEFT JOIN fetches f ON f.replica = i.replica AND f.op <= i.op
     GROUP BY i.op, i.replica),
 candidates AS (  -- the smallest log end offset of the in-sync replicas, the leader's among them
-    SELECT e.op, CASE WHEN count(k.replica) = count(k.fetched) THEN least(e.leo, coalesce(min(k.fetched), e.leo)) END AS offset
+    SELECT e.op,
+           CASE WHEN count(k.replica) = count(k.fetched) THEN coalesce(least(e.leo, min(k.fetched)), e.leo) END AS offset
     FROM ends e LEFT JOIN known k USING (op)
     WHERE e.op IN (SELECT op FROM fetches UNION SELECT op FROM operations WHERE kind = 'isr')
     GROUP BY e.op, e.leo),
@@ -124,7 +133,8 @@ _LEADER = PASSIVE | {"append_as_leader", "roll", "fetch", "isr"}
 log_end_offset = Query(
     "log_end_offset",
     ("log_end_offset",),
-    _LEADER | {"update_high_watermark", "maybe_update_high_watermark", "maybe_increment_high_watermark", "delete_old_segments"}
+    _LEADER
+    | {"update_high_watermark", "maybe_update_high_watermark", "maybe_increment_high_watermark", "delete_old_segments"}
     | {"maybe_increment_log_start_offset"},
     "the running sum of the records accepted",
     """SELECT o.op, coalesce(sum(a.records) OVER (ORDER BY o.op), 0) AS log_end_offset
@@ -171,12 +181,13 @@ offsets AS (
     SELECT r.op, e.leo_before + r.record AS offset, r.producer_id, r.transactional, r.marker
     FROM records r JOIN appends USING (op) JOIN ends e USING (op)),
 raised AS (  -- the high watermark, raised to the log end now and then
-    SELECT e.op, coalesce(max(CASE WHEN o.kind = 'maybe_increment_high_watermark' THEN e.leo END) OVER (ORDER BY e.op), 0) AS hw
+    SELECT e.op, coalesce(max(IF(o.kind = 'maybe_increment_high_watermark', e.leo, 0)) OVER (ORDER BY e.op), 0) AS hw
     FROM ends e JOIN operations o USING (op)),
-fates AS (  -- each record as seen after each operation: the first marker of its producer from it on, if below the watermark
+fates AS (  -- after each operation, of each record below the watermark: its producer's first marker from it on
     SELECT c.op, c.hw, s.offset, s.marker, s.transactional,
            first_value(nullif(s.marker, '')) IGNORE NULLS OVER (
-               PARTITION BY c.op, s.producer_id ORDER BY s.offset ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS fate
+               PARTITION BY c.op, s.producer_id ORDER BY s.offset
+               ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS fate
     FROM raised c JOIN offsets s ON s.op <= c.op AND s.offset < c.hw),
 stable AS (
     SELECT c.op, least(c.hw, coalesce(min(f.offset), c.hw)) AS lso
@@ -188,11 +199,13 @@ visible AS (
     JOIN stable s ON s.op = f.op
     WHERE f.marker = '' AND (NOT o.read_committed OR f.offset < s.lso AND (NOT f.transactional OR f.fate = 'commit'))),
 ranges AS (
-    SELECT op, run, IF(min(offset) = max(offset), cast(min(offset) AS STRING), concat(min(offset), '..', max(offset))) AS part
+    SELECT op, run, concat_ws('..', min(offset), nullif(max(offset), min(offset))) AS part
     FROM visible GROUP BY op, run)
 SELECT o.op, s.lso AS last_stable_offset,
        CASE WHEN o.kind = 'consume' AND o.anchor = 'start' AND o.distance = 0
-            THEN coalesce(nullif(concat_ws(' ', transform(sort_array(collect_list(struct(r.run, r.part))), p -> p.part)), ''), 'none')
+            THEN coalesce(
+                nullif(concat_ws(' ', transform(sort_array(collect_list(struct(r.run, r.part))), p -> p.part)), ''),
+                'none')
        END AS result
 FROM operations o JOIN stable s USING (op) LEFT JOIN ranges r USING (op)
 -- once an append of a producer is refused, what follows from it is another story

@@ -1,7 +1,8 @@
 """Does a workload's operations to a log, minikafka's or Kafka's own, and notes what can be observed after each.
 
 One runner serves both: Kafka's log comes in an adapter with the names of `minikafka.log.log.Log`
-(`minikafka.witness.kafka_log`). Clock and scheduler are the runner's own, so both sides run the same tasks at the same times.
+(`minikafka.witness.kafka_log`). Clock and scheduler are the runner's own, so both sides run the same tasks at the same
+times.
 """
 
 import struct
@@ -52,14 +53,15 @@ class Runner:
         self._open(last_shutdown_clean=True)
 
     def apply(self, operation: Operation) -> Observation:
-        """Do `operation`, which may raise anything, and observe the log. An exception becomes part of the observation."""
+        """Do `operation` and observe the log. Whatever it raises becomes part of the observation."""
         if self.log is None and operation.kind not in ("reopen", "tick"):
             return Observation(error="NoLog", message="the log is not open: its last load failed")
         result, error, message = "", "", ""
         try:
             result = getattr(self, f"_{operation.kind}")(operation)
         except Exception as failure:
-            error, message = type(failure).__name__, str(failure)
+            # The directory's own place differs from run to run and says nothing.
+            error, message = type(failure).__name__, str(failure).replace(str(self.directory.parent), "<log dir>")
         return self._observe(result, error, message)
 
     def let_go(self) -> None:
@@ -106,7 +108,9 @@ class Runner:
 
         now = self.time.milliseconds()
         data = b"".join(
-            batch.encode(now, self._at(batch.offset) if batch.offset else 0, self._at(batch.last) if batch.last else None)
+            batch.encode(
+                now, self._at(batch.offset) if batch.offset else 0, self._at(batch.last) if batch.last else None
+            )
             for batch in op.batches
         )
         info = self.log.append_as_leader(
@@ -126,7 +130,9 @@ class Runner:
             last = self._at(batch.last) if batch.last else None
             data += batch.encode(now, base, last, op.leader_epoch)
             next_offset = (base + batch.count - 1 if last is None else last) + 1
-        return _append_info(self.log.append_as_follower(MemoryRecords.readable_records(bytearray(data)), op.leader_epoch))
+        return _append_info(
+            self.log.append_as_follower(MemoryRecords.readable_records(bytearray(data)), op.leader_epoch)
+        )
 
     def _tick(self, op) -> str:
         self.time.set_current_time_ms(self.time.milliseconds() + op.ms)
@@ -266,7 +272,10 @@ class Runner:
     def _checkpoint(self, _op) -> str:
         start = self.log.log_start_offset
         first = _segments(self.log)[0][0]
-        self.checkpoints = {"recovery_point": self.log.recovery_point, "log_start_offset": start if start > first else 0}
+        self.checkpoints = {
+            "recovery_point": self.log.recovery_point,
+            "log_start_offset": start if start > first else 0,
+        }
         return f"recovery point {self.checkpoints['recovery_point']}, log start {self.checkpoints['log_start_offset']}"
 
     def _reopen(self, op) -> str:
@@ -301,7 +310,7 @@ class Runner:
 
 
 def observed_state(log) -> tuple:
-    """Log start, recovery point, high watermark, last stable offset, log end; segments, epochs and producers of `log`."""
+    """Log start, recovery point, high watermark, last stable offset, log end; segments, epochs, producers."""
     epochs = [(entry.epoch, entry.start_offset) for entry in log.leader_epoch_cache.epoch_entries]
     return (
         log.log_start_offset,
@@ -318,8 +327,8 @@ def observed_state(log) -> tuple:
 def index_entries(directory: Path, base_offsets, active_entries: int) -> tuple[tuple[int, int], ...]:
     """All (offset, position) of the offset indexes of these segments, read from the files as they stand.
 
-    The file of a segment that is not active ends with its last entry (zeros behind it, after a kill, are none: no entry has
-    position 0). That of the active one is longer, and after a truncation old entries may stand behind the last:
+    The file of a segment that is not active ends with its last entry (zeros behind it, after a kill, are none: no entry
+    has position 0). That of the active one is longer, and after a truncation old entries may stand behind the last:
     `active_entries` says how many count.
     """
     entries = []
@@ -378,9 +387,9 @@ def _producer(entry) -> tuple[int, ...]:
 
 def _append_info(info) -> str:
     return (
-        f"{info.first_offset}..{info.last_offset} epoch {_maybe(info.last_leader_epoch)} max_timestamp {info.max_timestamp} "
-        f"append_time {info.log_append_time} start {info.log_start_offset} bytes {info.valid_bytes} "
-        f"first_batch_last {info.last_offset_of_first_batch}"
+        f"{info.first_offset}..{info.last_offset} epoch {_maybe(info.last_leader_epoch)} "
+        f"max_timestamp {info.max_timestamp} append_time {info.log_append_time} "
+        f"start {info.log_start_offset} bytes {info.valid_bytes} first_batch_last {info.last_offset_of_first_batch}"
     )
 
 

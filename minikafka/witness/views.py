@@ -16,8 +16,8 @@ DEFAULTS = {
 }
 
 APPENDS = """
--- the appends that a leader accepts: one sound batch, not too large, no timestamp out of range, keys where they must be,
--- sequences with a producer id, markers from the coordinator only
+-- the appends that a leader accepts: one sound batch, not too large, no timestamp out of range, keys where they must
+-- be, sequences with a producer id, markers from the coordinator only
 SELECT o.op, o.now, b.records, b.bytes, b.producer_id, b.transactional, b.marker,
        IF(s.log_append_time, o.now, b.max_timestamp) AS max_timestamp
 FROM operations o JOIN batches b USING (op) CROSS JOIN settings s
@@ -27,7 +27,7 @@ WHERE o.kind = 'append_as_leader' AND o.batches = 1
   AND b.bytes <= s.max_message_bytes AND b.bytes <= s.segment_bytes
   AND o.op NOT IN (
       SELECT r.op
-      FROM records r JOIN operations w ON w.op = r.op JOIN batches c ON c.op = r.op AND c.batch = r.batch CROSS JOIN settings t
+      FROM records r JOIN batches c USING (op, batch) JOIN operations w ON w.op = r.op CROSS JOIN settings t
       WHERE t.compacted AND r.key IS NULL AND r.marker = ''
          OR c.log_append_time AND (t.log_append_time OR r.timestamp = -1)
          OR NOT t.log_append_time AND r.timestamp <> -1
@@ -74,7 +74,7 @@ SETTINGS = """
 
 
 def create_views(workload: Workload, spark) -> None:
-    """Make the temporary views `operations`, `batches`, `records`, `settings`, `appends` and `ends` of this workload."""
+    """Make the temporary views `operations`, `batches`, `records`, `settings`, `appends` and `ends`."""
     frames = {
         "operations": operations_frame(workload, spark),
         "batches": batches_frame(workload, spark),

@@ -18,7 +18,8 @@ class WorkloadError(ValueError):
 class Workload:
     """A topic's settings, the start of the clock in ms, the in-sync followers, and the operations in their order.
 
-    As text, one line an operation (`Workload.parse(text) == workload` for `text = str(workload)`); `#` begins a comment:
+    As text, one line an operation (`Workload.parse(text) == workload` for `text = str(workload)`); `#` begins a
+    comment:
 
         config internal.segment.bytes=700 index.interval.bytes=100
         start 1700000000000
@@ -109,9 +110,9 @@ class Workload:
         """This workload with other operations."""
         return replace(self, operations=tuple(operations))
 
-    def with_config(self, **settings) -> "Workload":
-        """This workload with settings added or replaced; `__` stands for a dot: `with_config(retention__ms=0)`."""
-        return replace(self, config={**self.config, **{k.replace("__", ".").replace("_", "."): v for k, v in settings.items()}})
+    def with_config(self, settings: Mapping[str, object]) -> "Workload":
+        """This workload with settings added or replaced."""
+        return replace(self, config={**self.config, **settings})
 
     def __add__(self, operations: Iterable[Operation | str]) -> "Workload":
         return self.with_operations((*self.operations, *operations))
@@ -156,10 +157,11 @@ class Workload:
         return f"<Workload of {len(self)} operations>\n{self}"
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><td>{i}</td><td><code>{html.escape(str(op))}</code></td></tr>" for i, op in enumerate(self))
-        settings = " ".join(f"{k}={v}" for k, v in self.config.items())
-        caption = f"start {self.start_ms} ms {html.escape(settings)}" + (f" in-sync followers {self.isr}" if self.isr else "")
-        return f'<table class="workload"><caption>{caption}</caption><tr><th>#</th><th>operation</th></tr>{rows}</table>'
+        lines = (f"<td>{i}</td><td><code>{html.escape(str(op))}</code></td>" for i, op in enumerate(self))
+        settings = html.escape(" ".join(f"{k}={v}" for k, v in self.config.items()))
+        caption = f"start {self.start_ms} ms {settings}" + (f" in-sync followers {self.isr}" if self.isr else "")
+        rows = "".join(f"<tr>{line}</tr>" for line in ("<th>#</th><th>operation</th>", *lines))
+        return f'<table class="workload"><caption>{caption}</caption>{rows}</table>'
 
 
 def _setting(value) -> str:

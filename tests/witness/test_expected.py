@@ -100,7 +100,10 @@ def test_retention_truncation_and_reopening(spark):
         ]
     )
     expected = spark_expected(workload, spark)
-    state = lambda i: tuple(expected[i][q] for q in ("log_start_offset", "high_watermark", "log_end_offset", "segments"))  # noqa: E731
+
+    def state(i):
+        return tuple(expected[i][q] for q in ("log_start_offset", "high_watermark", "log_end_offset", "segments"))
+
     assert expected.value(13, "result") == "1 deleted"
     assert state(13) == (5, 10, 12, ((5, 282), (12, 0)))
     assert expected.value(15, "result") == "yes"
@@ -131,7 +134,13 @@ def agree_with_minikafka(workload, expected):
 
 def test_minikafka_agrees_on_the_followers(followers):
     agreement = agree_with_minikafka(FOLLOWERS, followers)
-    assert set(agreement.agreed_quantities) >= {"log_end_offset", "high_watermark", "segments", "index_entries", "result"}
+    assert set(agreement.agreed_quantities) >= {
+        "log_end_offset",
+        "high_watermark",
+        "segments",
+        "index_entries",
+        "result",
+    }
 
 
 @pytest.mark.parametrize("seed", [2, 3, 8, 9])

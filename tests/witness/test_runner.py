@@ -24,7 +24,10 @@ def observe(tmp_path):
 
 
 def test_the_state_after_each_operation(observe):
-    rows = observe("append_as_leader leader_epoch=3 [3x10 pid=7 epoch=0 seq=0]\nroll\nappend_as_leader leader_epoch=3 [1x10]", every=True)
+    rows = observe(
+        "append_as_leader leader_epoch=3 [3x10 pid=7 epoch=0 seq=0]\nroll\nappend_as_leader leader_epoch=3 [1x10]",
+        every=True,
+    )
     assert rows[0]["result"].startswith("0..2 epoch none max_timestamp 1700000000000 ")
     assert [row["log_end_offset"] for row in rows] == [3, 3, 4]
     assert rows[2]["segments"] == ((0, 112), (3, 78))
@@ -53,13 +56,18 @@ def test_index_entries_come_from_the_files_and_end_where_the_log_says(observe):
 
 
 def test_followers_raise_the_high_watermark(observe):
-    rows = observe("isr 1,2\nappend_as_leader [4x10]\nfetch 1 leo\nfetch 2 0\nfetch 2 leo\nisr -\nfetch 3 9", every=True)
+    rows = observe(
+        "isr 1,2\nappend_as_leader [4x10]\nfetch 1 leo\nfetch 2 0\nfetch 2 leo\nisr -\nfetch 3 9", every=True
+    )
     assert [row["high_watermark"] for row in rows] == [0, 0, 0, 4, 4, 4]
     assert rows[-1]["error"] == "OffsetOutOfRangeException"
 
 
 def test_relative_offsets_are_resolved_when_they_are_used(observe):
-    rows = observe("append_as_leader [1x10]\nappend_as_leader [1x10]\ntruncate_to leo-1\nappend_as_follower [1x10 offset=leo+4]", every=True)
+    rows = observe(
+        "append_as_leader [1x10]\nappend_as_leader [1x10]\ntruncate_to leo-1\nappend_as_follower [1x10 offset=leo+4]",
+        every=True,
+    )
     assert [row["log_end_offset"] for row in rows] == [1, 2, 1, 6]
 
 
@@ -101,7 +109,9 @@ def test_reopening_cleanly_and_not(observe):
 
 def test_an_unclean_reopen_begins_with_the_last_checkpoint(observe):
     rows = observe(
-        "append_as_leader [1x10]\nupdate_high_watermark leo\ncheckpoint\nmaybe_increment_log_start_offset 1\nreopen clean=false", every=True
+        "append_as_leader [1x10]\nupdate_high_watermark leo\ncheckpoint\n"
+        "maybe_increment_log_start_offset 1\nreopen clean=false",
+        every=True,
     )
     assert rows[2]["result"] == "recovery point 0, log start 0"
     assert [row["log_start_offset"] for row in rows] == [0, 0, 0, 1, 0]
