@@ -18,7 +18,7 @@ from minikafka.record.compression import CompressionType
 from minikafka.record.file_records import TimestampAndOffset
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.witness.kafka_jvm import KafkaJvm, kafka_errors
-from minikafka.witness.kafka_time import KafkaScheduler, KafkaTime
+from minikafka.witness.kafka_time import JavaScheduler, JavaTime
 
 _INTERNALS = "org.apache.kafka.storage.internals.log"
 _MAX_TRANSACTION_TIMEOUT_MS = 900_000
@@ -90,7 +90,7 @@ class KafkaLog:
     A property asks Kafka each time it is read; `observed_state` fetches all that a runner observes in a few calls.
     """
 
-    def __init__(self, kafka: KafkaJvm, unified_log, scheduler: KafkaScheduler):
+    def __init__(self, kafka: KafkaJvm, unified_log, scheduler: JavaScheduler):
         self.kafka = kafka
         self.unified_log = unified_log
         self._scheduler = scheduler
@@ -116,7 +116,7 @@ class KafkaLog:
 
         `config` are topic settings; `scheduler` and `time` are minikafka's. Kafka: `UnifiedLog.create`.
         """
-        tasks = KafkaScheduler(kafka, scheduler)
+        tasks = JavaScheduler(kafka, scheduler)
         uuid = kafka.find_class("org.apache.kafka.common.Uuid")
         unified_log = kafka.log_class("UnifiedLog").create(
             kafka.file(dir),
@@ -125,7 +125,7 @@ class KafkaLog:
             recovery_point,
             tasks,
             kafka.broker_topic_stats,
-            KafkaTime(time),
+            JavaTime(time),
             _MAX_TRANSACTION_TIMEOUT_MS,
             kafka.log_class("ProducerStateManagerConfig")(_PRODUCER_ID_EXPIRATION_MS, False),
             _PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS,

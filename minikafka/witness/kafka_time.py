@@ -1,7 +1,7 @@
 """The clock and the scheduler that real Kafka is given: minikafka's own, called back from the JVM."""
 
 
-class KafkaTime:
+class JavaTime:
     """`org.apache.kafka.common.utils.Time` on a minikafka clock (`ManualTime`, say)."""
 
     def __init__(self, time):
@@ -20,13 +20,13 @@ class KafkaTime:
         self._time.sleep(ms)
 
     def toString(self):  # noqa: N802
-        return "KafkaTime"
+        return "JavaTime"
 
     class Java:
         implements = ["org.apache.kafka.common.utils.Time"]
 
 
-class KafkaScheduler:
+class JavaScheduler:
     """`org.apache.kafka.server.util.Scheduler` on a minikafka scheduler (`ManualScheduler`, say).
 
     Kafka keeps what `schedule` returns and cancels it when a log is closed, so each task is given a true
@@ -74,7 +74,7 @@ class KafkaScheduler:
         """There is no thread pool."""
 
     def toString(self):  # noqa: N802
-        return "KafkaScheduler"
+        return "JavaScheduler"
 
     def take_back_cancelled(self) -> None:
         """Take the tasks that Kafka cancelled out of minikafka's scheduler too, so that `pending` leaves them out."""
