@@ -103,13 +103,13 @@ class KafkaCache:
     """Kafka's `LeaderEpochFileCache` with the methods that the test below uses."""
 
     def __init__(self, kafka, directory):
-        from minikafka.witness.kafka_time import KafkaScheduler
+        from minikafka.witness.kafka_time import JavaScheduler
 
         self._kafka = kafka
         self.directory = directory
         self.directory.mkdir(parents=True, exist_ok=True)
         self.scheduler = ManualScheduler(ManualTime())
-        self._java_scheduler = KafkaScheduler(kafka, self.scheduler)
+        self._java_scheduler = JavaScheduler(kafka, self.scheduler)
         self.reopen()
 
     def reopen(self):
