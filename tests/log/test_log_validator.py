@@ -86,7 +86,7 @@ class Case:
     def kafka_outcome(self, kafka):
         """Kafka's."""
         from minikafka.witness.kafka_jvm import kafka_errors
-        from minikafka.witness.kafka_time import KafkaTime
+        from minikafka.witness.kafka_time import JavaTime
 
         log = kafka.jvm.org.apache.kafka.storage.internals.log
         common = kafka.jvm.org.apache.kafka.common
@@ -94,7 +94,7 @@ class Case:
         validator = log.LogValidator(
             kafka.records(self.data),
             common.TopicPartition("t", 0),
-            KafkaTime(ManualTime(NOW)),
+            JavaTime(ManualTime(NOW)),
             getattr(internal.CompressionType, self.source.name),
             common.compress.Compression.of(getattr(internal.CompressionType, self.target.name)).build(),
             self.compacted,
