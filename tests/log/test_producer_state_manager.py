@@ -398,10 +398,10 @@ class KafkaProducers:
     """Kafka's manager with the interface of `Producers`."""
 
     def __init__(self, kafka, directory, time):
-        from minikafka.witness.kafka_time import KafkaTime
+        from minikafka.witness.kafka_time import JavaTime
 
         self.kafka = kafka
-        self.time = KafkaTime(time)
+        self.time = JavaTime(time)
         self.directory = directory
         self.directory.mkdir(parents=True, exist_ok=True)
         self.log = kafka.jvm.org.apache.kafka.storage.internals.log
