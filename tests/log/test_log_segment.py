@@ -30,7 +30,7 @@ from minikafka.record.file_records import FileRecords
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record import SimpleRecord
 from minikafka.witness.kafka_jvm import kafka_errors
-from minikafka.witness.kafka_time import KafkaScheduler, KafkaTime
+from minikafka.witness.kafka_time import JavaScheduler, JavaTime
 
 TOPIC_PARTITION = TopicPartition("t", 0)
 MAX_INT = 2**31 - 1
@@ -416,7 +416,7 @@ class Pair:
         for directory in self.directories:
             directory.mkdir()
         self.time = ManualTime(10_000)
-        self.java_time = KafkaTime(self.time)
+        self.java_time = JavaTime(self.time)
         self.java_partition = kafka.jvm.org.apache.kafka.common.TopicPartition(*TOPIC_PARTITION)
         self.open(False)
 
@@ -490,7 +490,7 @@ class Pair:
         java_epochs = self.kafka.find_class(internals + "epoch.LeaderEpochFileCache")(
             self.java_partition,
             checkpoint(checkpoint.newFile(directory), self.kafka.log_class("LogDirFailureChannel")(1)),
-            KafkaScheduler(self.kafka, ManualScheduler(self.time)),
+            JavaScheduler(self.kafka, ManualScheduler(self.time)),
         )
         self.same(
             lambda: self.ours.recover(producers, epochs), lambda: self.theirs.recover(java_producers, java_epochs)
