@@ -1,10 +1,16 @@
 """Fixtures that every room of the tests may use."""
 
 import os
+import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from minikafka.witness.kafka_jvm import KafkaJvm, KafkaUnavailableError
+from minikafka.witness.two_logs import TwoLogs
+
+SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200}
 
 
 def pytest_addoption(parser):
@@ -28,6 +34,35 @@ def kafka():
         pytest.skip(str(unavailable))
     yield jvm
     jvm.close()
+
+
+@pytest.fixture(scope="module")
+def two_logs_of_the_module(kafka):
+    """As `two_logs`, for fixtures that are made once for a module."""
+    yield from _two_logs(kafka)
+
+
+@pytest.fixture
+def two_logs(kafka):
+    """`two_logs(**config)` makes a pair of empty logs; settings with `__` for dots replace those of `SMALL`."""
+    yield from _two_logs(kafka)
+
+
+def _two_logs(kafka):
+    # In memory where the system offers that: flushing to a disk takes most of the time otherwise.
+    directory = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
+    made = []
+
+    def make(name: str = "topic-0", **config) -> TwoLogs:
+        settings = {key.replace("__", "."): value for key, value in config.items()}
+        logs = TwoLogs(kafka, directory / str(len(made)), {**SMALL, **settings}, name)
+        made.append(logs)
+        return logs
+
+    yield make
+    for logs in made:
+        logs.kill()
+    shutil.rmtree(directory)
 
 
 @pytest.fixture(scope="session")

@@ -1,19 +1,15 @@
 """A log of minikafka's and one of Apache Kafka's, to which the same is done."""
 
 import shutil
-import tempfile
 from pathlib import Path
 
-import pytest
-
+from minikafka.common.time import ManualTime
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka_log import kafka_log
 from minikafka.witness.observation import Observation
 from minikafka.witness.operations import parse_operation
 from minikafka.witness.runner import Runner, minikafka_log
 from minikafka.witness.workload import Workload
-
-SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200}
 
 
 class TwoLogs:
@@ -27,6 +23,7 @@ class TwoLogs:
 
     @property
     def minikafka(self) -> Runner:
+        """The runner of minikafka's log."""
         return self.runners[0]
 
     def do(self, *lines: str) -> Observation:
@@ -48,6 +45,22 @@ class TwoLogs:
         for runner in self.runners:
             runner.let_go()
 
+    def stand_on(self, directory: Path, checkpoints: dict, config: dict | None = None, now_ms: int | None = None) -> None:
+        """End both logs as a killed process does, and lay copies of `directory` in the place of theirs.
+
+        `checkpoints` (log_start_offset, recovery_point) is what the next `reopen` is told; `config` and `now_ms`
+        replace the settings and set the clock.
+        """
+        self.kill()
+        for runner in self.runners:
+            shutil.rmtree(runner.directory)
+            shutil.copytree(directory, runner.directory)
+            runner.checkpoints = dict(checkpoints)
+            if config is not None:
+                runner.config = config
+            if now_ms is not None:
+                runner.time = ManualTime(now_ms)
+
     def change(self, change) -> None:
         """Do `change(directory)` to both directories."""
         for directory in self.directories:
@@ -62,32 +75,3 @@ class TwoLogs:
         observation = runner.apply(parse_operation(line))
         message = observation.message.replace(str(runner.directory.parent), "DIR")
         return Observation(*(message if f == "message" else getattr(observation, f) for f in Observation.__slots__))
-
-
-@pytest.fixture(scope="module")
-def two_logs_of_the_module(kafka):
-    """As `two_logs`, for fixtures that are made once for a module."""
-    yield from _two_logs(kafka)
-
-
-@pytest.fixture
-def two_logs(kafka):
-    """`two_logs(**config)` makes a pair of empty logs; settings with `__` for dots replace those of `SMALL`."""
-    yield from _two_logs(kafka)
-
-
-def _two_logs(kafka):
-    # In memory where the system offers that: flushing to a disk takes most of the time otherwise.
-    directory = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
-    made = []
-
-    def make(name: str = "topic-0", **config) -> TwoLogs:
-        settings = {key.replace("__", "."): value for key, value in config.items()}
-        logs = TwoLogs(kafka, directory / str(len(made)), {**SMALL, **settings}, name)
-        made.append(logs)
-        return logs
-
-    yield make
-    for logs in made:
-        logs.kill()
-    shutil.rmtree(directory)
