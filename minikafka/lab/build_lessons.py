@@ -43,6 +43,7 @@ def build(text: Path) -> Path:
     from nbclient import NotebookClient
 
     notebook, target = read_text(text), notebook_of(text)
+    target.parent.mkdir(exist_ok=True)
     metadata = dict(notebook.metadata)
     NotebookClient(
         notebook,
@@ -56,7 +57,6 @@ def build(text: Path) -> Path:
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
-    target.parent.mkdir(exist_ok=True)
     nbformat.write(notebook, target)
     return target
 

@@ -52,9 +52,6 @@ PAGE_STYLE = (
 )
 """The style of a live page: JupyterLab says in `data-jp-theme-light` which theme it shows."""
 
-_IMAGE_STYLE = f"<style>:root{{{_variables(LIGHT)}}}@media (prefers-color-scheme:dark){{:root{{{_variables(DARK)}}}}}{_RULES}</style>"
-
-
 def page(html: str) -> str:
     """One lab piece as it stands in a live page: `html` in its frame, with the style it needs."""
     return f'{PAGE_STYLE}<div class="mk">{html}</div>'
@@ -69,9 +66,17 @@ def as_image(svg: str) -> str:
     """An `<img>` of `svg` that needs nothing around it; the picture's `<title>` becomes the text for those who can't see it."""
     title = re.search(r"<title>(.*?)</title>", svg, flags=re.DOTALL)
     width = re.search(r'width="(\d+)"', svg).group(1)
-    whole = svg.replace(">", f">{_IMAGE_STYLE}", 1)
+    whole = svg.replace(">", f">{_image_style(svg)}", 1)
     data = base64.b64encode(whole.encode()).decode()
     return f'<img width="{width}" alt="{title.group(1) if title else ""}" src="data:image/svg+xml;base64,{data}">'
+
+
+def _image_style(svg: str) -> str:
+    """The style that this picture needs, and no more: an exported notebook holds many pictures."""
+    used = {"ink", "faint", *re.findall(r"var\(--mk-(\w+)\)", svg)}
+    light, dark = ({role: colour for role, colour in palette.items() if role in used} for palette in (LIGHT, DARK))
+    dark_rule = f"@media (prefers-color-scheme:dark){{:root{{{_variables(dark)}}}}}"
+    return f"<style>:root{{{_variables(light)}}}{dark_rule}{_RULES.strip()}</style>"
 
 
 def svg(width: float, height: float, body: str, title: str) -> str:

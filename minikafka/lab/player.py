@@ -8,13 +8,17 @@ import ipywidgets as widgets
 
 from minikafka.lab import look
 
+_PICTURES = 4
+"""How many frames a page without a kernel shows as pictures."""
+
 
 class Player:
     """Shows one of `frames` at a time; `render(frame)` gives its HTML or SVG, `str(frame)` its text.
 
     - All frames are drawn before the first is shown. The slider only chooses one, and does so in the browser: it moves
       as well in an exported page that has no kernel. Arrow keys move it when it has the focus.
-    - Where nothing can run, the notebook shows `static_html()`: every frame as a picture, all but the last folded away.
+    - Where nothing can run, the notebook shows `static_html()`: a few frames as pictures, all but the last folded away,
+      and all of them as text.
     - An error in a callback stands in the widget, and in `errors`.
     """
 
@@ -56,13 +60,16 @@ class Player:
         self.slider.value = min(max(index, 0), len(self.frames) - 1)
 
     def static_html(self) -> str:
-        """All frames for a page without a kernel."""
+        """The frames for a page without a kernel: a few as pictures, all of them as text."""
         last = len(self.frames) - 1
+        shown = sorted({round(last * part / (_PICTURES - 1)) for part in range(_PICTURES)})
         parts = []
-        for i in range(last + 1):
-            picture = look.static_page(self._pictures[i])
+        for i in shown:
             summary = f"{escape(self.title)}, frame {i + 1} of {last + 1}: {escape(_first_line(self.frames[i]))}"
+            picture = look.static_page(self._pictures[i])
             parts.append(f"<details{' open' if i == last else ''}><summary>{summary}</summary>{picture}</details>")
+        if len(shown) <= last:
+            parts.append(f"<details><summary>all {last + 1} frames as text</summary><pre>{escape(str(self))}</pre></details>")
         return "".join(parts)
 
     def __str__(self) -> str:

@@ -177,17 +177,14 @@ class _Recorder:
 
     def _recorded(self, frame: FrameType) -> Method | None:
         code = frame.f_code
-        if code is not self._root:
-            if self._into is not None and code.co_qualname not in self._into:
-                return None
-            if self._into is None and not str(frame.f_globals.get("__name__", "")).startswith("minikafka."):
-                return None
-        if code.co_name.startswith("<"):
+        if self._into is not None:
+            return method_of(code) if code.co_qualname in self._into else None
+        if code is self._root:
+            return method_of(code)
+        if not str(frame.f_globals.get("__name__", "")).startswith("minikafka.") or code.co_name.startswith("<"):
             return None
         method = method_of(code)
-        if method is None or code.co_qualname in (self._into or ()):
-            return method
-        return method if method.marked or (code is self._root and self._into is None) else None
+        return method if method is not None and method.marked else None
 
     def _on(self, activation: _Activation, frame: FrameType, event: str, arg: Any) -> None:
         if event == "line":

@@ -165,7 +165,8 @@ for count in (3, 5, 2):
     for each in (log, twin):
         each.append_as_leader(records(count), leader_epoch=0)
     ruler.snap(f"{count} records appended, next offset {log.log_end_offset}")
-print([(segment.base_offset, segment.size) for segment in log.log_segments], "next offset", log.log_end_offset)
+print("next offsets:", [frame.offsets.leo for frame in ruler.frames])
+print("segments:", [(segment.base_offset, segment.size) for segment in log.log_segments])
 
 # %% [markdown]
 # The next offset went 10, 13, 18, 20 while the base offset stayed 10. Now come 10 records. Which base offset has the segment that
@@ -350,7 +351,7 @@ print("log start:", orders.log_start_offset, " segments:", [segment.base_offset 
 print("deleted:", orders.delete_old_segments(), " left:", [segment.base_offset for segment in orders.log_segments])
 
 # %% [markdown]
-# Segment 75 holds offsets 75 and 76, which nobody can read any more. It stays for the sake of 77.
+# Segment 75 still holds offsets below 77, which nobody can read any more. It stays for the sake of 77.
 #
 # And a bound above all rules: nothing at or above the **high watermark** goes. A log whose mark was never raised keeps
 # everything:

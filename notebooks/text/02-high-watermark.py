@@ -214,7 +214,12 @@ walk = step_through(log.maybe_increment_high_watermark, LogOffsetMetadata(11), w
 print(walk.frames[-1].outcome)
 
 # %%
-step_through(log.maybe_increment_high_watermark, log.log_end_offset_metadata, watch=log).play()
+step_through(
+    log.maybe_increment_high_watermark,
+    log.log_end_offset_metadata,
+    watch=log,
+    into={"Log.maybe_increment_high_watermark", "Log._update_high_watermark_metadata"},
+).play()
 
 # %% [markdown]
 # It returns the **old** mark when it moved, and None when it did not: the caller wants to know whether waiting producers can be answered.
@@ -258,7 +263,8 @@ for told in (3, 8, 8, 2):
 # %%
 orders = copied_log("data/orders-0", TOPIC)
 orders.update_high_watermark(34)
-print("set to", orders.high_watermark)
+batch = next(batch for batch in orders.log_segments[2].log.batches() if batch.last_offset >= 34)
+print("set to", orders.high_watermark, "in the batch from", batch.base_offset, "to", batch.last_offset)
 
 # %%
 predict(
@@ -272,8 +278,11 @@ predict(
 )
 
 # %%
-walk = step_through(orders.read, 30, 1_048_576, FetchIsolation.HIGH_WATERMARK, True, watch=orders, into={"Log._fetch_high_watermark_metadata"})
-print(walk.frames[-1].outcome, " high watermark:", orders.high_watermark)
+walk = step_through(
+    orders.read, 30, 1_048_576, FetchIsolation.HIGH_WATERMARK, True,
+    watch=orders, into={"Log._fetch_high_watermark_metadata", "Log._update_high_watermark_metadata"},
+)  # fmt: skip
+walk.play()
 
 # %% [markdown]
 # The mark moved from 34 down to 33, by a mere read. Real Kafka 4.3.0 does the same (part 5 proves it). It is harmless, because marks
@@ -366,7 +375,7 @@ print("high watermark by Spark:    ", spark.column("high_watermark"))
 # %%
 surprise = Workload.parse("append_as_leader [3x10]\nappend_as_leader [3x10]\nupdate_high_watermark 4\nread 0 isolation=high_watermark")
 ours_2, spark_2, kafka_2 = three_witnesses(surprise)
-print(ours_2.column("high_watermark"), kafka_2 and kafka_2.column("high_watermark"), agree(ours_2, spark_2, kafka_2).agreed)
+print("high watermark by minikafka:", ours_2.column("high_watermark"), " the witnesses agree:", bool(agree(ours_2, spark_2, kafka_2)))
 
 # %% [markdown]
 # Now a bug is planted: the leader's mark may fall. After which operation (counted from 0) will the witnesses differ first?
