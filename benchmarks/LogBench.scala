@@ -2,7 +2,8 @@
 //
 //   LogBench DIR BATCH_FILE APPENDS RANDOM_READS ROUNDS    appends, reads and look-ups; a line "name seconds" for each
 //                                                          measurement of each round
-//   LogBench recover DIR ROUNDS COPY...                    loads each copy of a directory as after an unclean stop
+//   LogBench recover DIR ROUNDS                            loads the partition DIR as after an unclean stop, again and
+//                                                          again: each time all of it is read and all indexes are made anew
 //
 // Compiled by the scala-compiler jar that PySpark ships, so that a machine without javac will do.
 
@@ -28,7 +29,7 @@ object LogBench {
 
   def main(args: Array[String]): Unit = {
     scheduler.startup()
-    if (args(0) == "recover") args.drop(1).foreach(copy => recover(new File(copy)))
+    if (args(0) == "recover") for (_ <- 0 until args(2).toInt) recover(new File(args(1)))
     else rounds(Path.of(args(0)), Files.readAllBytes(Path.of(args(1))), args(2).toInt, args(3).toInt, args(4).toInt)
     if (sink == 42) println("the reads are not optimised away")
     System.exit(0)
@@ -86,10 +87,8 @@ object LogBench {
   }
 
   private def recover(dir: File): Unit = {
-    val bytes = dir.listFiles.filter(_.getName.endsWith(".log")).map(_.length).sum
-    val start = System.nanoTime
-    val log = open(dir, clean = false)
-    println(s"recover ${(System.nanoTime - start) / 1e9} $bytes ${log.logEndOffset}")
+    var log: UnifiedLog = null
+    timed("recover") { log = open(dir, clean = false) }
     log.close()
   }
 

@@ -81,7 +81,7 @@ def read_through(log: Log) -> None:
     offset = 0
     while offset < log.log_end_offset:
         fetched = log.read(offset, 1 << 20, FetchIsolation.HIGH_WATERMARK, True).records
-        for batch in MemoryRecords.readable_records(fetched.read()).batches():
+        for batch in fetched.to_memory_records().batches():
             batch.ensure_valid()
             batch.columns()
             offset = batch.next_offset

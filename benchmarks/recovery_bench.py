@@ -1,0 +1,57 @@
+"""Recovery of a log after an unclean stop: minikafka against Kafka's own UnifiedLog, in one run, on the same directory.
+
+The recovery point is 0, so every batch is read and its CRC checked, and every index is made anew. A sound log is not
+changed by that, so both sides recover one directory in turn. A ratio above 1 means that minikafka is faster.
+"""
+
+import tempfile
+from pathlib import Path
+
+from jvm_peer import compile_peer, run_peer
+from log_bench import SHAPES, Shape, append, one_batch, timed
+
+from minikafka.common.scheduler import KafkaScheduler
+from minikafka.common.time import SystemTime
+from minikafka.log.log import Log
+from minikafka.log.log_config import LogConfig
+
+LOG_BYTES = 1_000_000_000
+ROUNDS = 3
+CONFIG = {"max.message.bytes": 10_000_000}
+
+
+def write_log(directory: Path, shape: Shape, scheduler: KafkaScheduler) -> int:
+    """Fill a log with LOG_BYTES of batches of that shape; returns its size in bytes."""
+    batch = one_batch(shape)
+    log = Log.create(directory, LogConfig(CONFIG), scheduler=scheduler, time=SystemTime())
+    append(log, batch, LOG_BYTES // len(batch))
+    size = log.size
+    log.close()
+    return size
+
+
+def recover(directory: Path, scheduler: KafkaScheduler) -> None:
+    log = Log.create(
+        directory, LogConfig(CONFIG), scheduler=scheduler, time=SystemTime(), recovery_point=0, last_shutdown_clean=False
+    )
+    log.close()
+
+
+def main() -> None:
+    print(f"{'log':14} {'minikafka':>13} {'UnifiedLog':>13} {'ratio':>8}")
+    scheduler = KafkaScheduler()
+    scheduler.startup()
+    with tempfile.TemporaryDirectory() as scratch:
+        class_path = compile_peer(Path(scratch))
+        for number, shape in enumerate((SHAPES[0], SHAPES[2])):
+            directory = Path(scratch) / f"recovery-{number}"
+            size = write_log(directory, shape, scheduler)
+            mine = min(timed(lambda: recover(directory, scheduler)) for _ in range(ROUNDS))
+            theirs = min(run_peer(class_path, "recover", directory, ROUNDS)["recover"])
+            figures = [f"{size / seconds / 1e9:8.2f} GB/s" for seconds in (mine, theirs)]
+            print(f"{shape.name:14} {figures[0]} {figures[1]} {theirs / mine:8.2f}", flush=True)
+    scheduler.shutdown()
+
+
+if __name__ == "__main__":
+    main()
