@@ -1,7 +1,7 @@
 """Where Kafka's methods stand in Kafka's source, for the links beside our own source.
 
-`kafka_lines.json` is made from Kafka's source jars by `python -m minikafka.lab.kafka_source JAR…` and checked against
-them by a test.
+`kafka_lines.json` is made from Kafka's source jars by `python -m minikafka.lab.kafka_source JAR…`. A test checks it
+against the line numbers in Kafka's class files, and against the source jars where they are at hand.
 """
 
 import functools

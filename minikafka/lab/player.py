@@ -34,7 +34,7 @@ class Player:
             value=start,
             min=0,
             max=last,
-            description="frame",
+            readout=False,
             continuous_update=True,
             layout=widgets.Layout(width="420px"),
         )
@@ -44,7 +44,7 @@ class Player:
         self.next = widgets.Button(description="next ▶", tooltip="one frame on", layout=widgets.Layout(width="90px"))
         self._alarm = widgets.HTML("")
         stack = widgets.Stack([widgets.HTML(look.page(self._headed(i))) for i in range(last + 1)], selected_index=start)
-        widgets.jslink((self.slider, "value"), (stack, "selected_index"))
+        self.link = widgets.jslink((self.slider, "value"), (stack, "selected_index"))
         self.previous.on_click(lambda _: self._guarded(lambda: self.show(self.slider.value - 1)))
         self.next.on_click(lambda _: self._guarded(lambda: self.show(self.slider.value + 1)))
         controls = widgets.HBox([self.previous, self.slider, self.next])

@@ -196,14 +196,26 @@ def render_replicas(frame: ReplicaFrame, low: int | None = None, high: int | Non
             anchor="end" if right else "start",
         )
     )
-    waiting = [name for name, end, in_sync in frame.followers if in_sync and end is None]
-    reason = (
-        f"no fetch of {' and '.join(waiting)} yet: the HW waits"
-        if waiting
-        else f"HW = the least of the in-sync replicas' ends; {frame.leo - frame.hw} offsets wait for it"
-    )
-    parts.append(look.text(_LEFT, bottom + 18, reason, kind="s"))
-    return look.svg(look.WIDTH, bottom + 30, "".join(parts), str(frame))
+    step = next(n for n in (s * 10**p for p in range(19) for s in (1, 2, 5)) if n * unit >= 34)
+    for offset in range(-(-low // step) * step, high + 1, step):
+        tick = _LEFT + (offset - low) * unit
+        parts.append(look.line(tick, bottom, tick, bottom + 5, "faint"))
+        parts.append(look.text(tick, bottom + 17, f"{offset:,}", kind="s", anchor="middle"))
+    reason = _reason(frame)
+    parts.append(look.text(_LEFT, bottom + 36, reason, kind="s"))
+    return look.svg(look.WIDTH, bottom + 46, "".join(parts), str(frame))
+
+
+def _reason(frame: ReplicaFrame) -> str:
+    """Why the mark stands where it does."""
+    in_sync = [(name, end) for name, end, in_isr in frame.followers if in_isr]
+    waiting = [name for name, end in in_sync if end is None]
+    if waiting:
+        return f"no fetch of {' and '.join(waiting)} yet: the HW waits"
+    least = min([frame.leo, *(end for _, end in in_sync)])
+    if frame.hw > least:
+        return f"the least end in the ISR is {least} now, but the HW never falls"
+    return f"HW = the least end of the in-sync replicas; {frame.leo - frame.hw} offsets wait for it"
 
 
 def _lane(name: str, end: int | None, in_sync: bool, y: float, frame: ReplicaFrame, low: int, unit: float) -> list[str]:

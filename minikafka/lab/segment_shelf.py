@@ -130,6 +130,7 @@ def _entries(segment: ShelvedSegment, top: float, scale: float) -> list[str]:
     for number, (offset, position) in enumerate(segment.offset_entries):
         words = f"{offset}→{position}"
         width = len(words) * 6.6 + 10
+        x = max(x, _LEFT + position * scale - width / 2)
         if x + width > look.WIDTH - 60:
             parts.append(look.text(x, top + 62, f"+{len(segment.offset_entries) - number} more", kind="s"))
             break
@@ -140,7 +141,7 @@ def _entries(segment: ShelvedSegment, top: float, scale: float) -> list[str]:
         x += width + 5
     if not segment.offset_entries:
         parts.append(look.text(_LEFT, top + 62, "no entry", kind="s"))
-    times = "  ".join(f"{timestamp:,} ms→{offset}" for timestamp, offset in segment.time_entries[:4])
+    times = " · ".join(f"{timestamp:,} ms→{offset}" for timestamp, offset in segment.time_entries[:4])
     more = len(segment.time_entries) - 4
     parts.append(look.text(_LEFT, top + 82, (times or "no entry") + (f"  +{more} more" if more > 0 else ""), kind="s"))
     return parts

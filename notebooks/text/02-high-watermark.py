@@ -323,18 +323,21 @@ predict(
 # The mark comes one round late: a follower has records 0 to 4 on its disk from the moment of the answer, but the leader knows only when the
 # next fetch asks for 5. And the follower hears of the new mark with the answer to *that* fetch.
 #
-# Drag the fetches yourself. The leader has 12 records now; can you make the mark fall?
+# Drag the fetches yourself. This leader has 12 records; can you make the mark fall?
+
+# %%
+playground = Replicas(fresh_log(), title="Drag a follower")
+for number in range(12):
+    playground.append(records(1, 1, first=number))
+playground.drag()
+
+# %% [markdown]
+# You can't: drag a follower back, and the mark stays. Only the ISR can hold it or free it. Back to the first leader: it gets four more
+# records, follower 1 fetches all of them, follower 2 is slow and leaves the ISR.
 
 # %%
 for number in range(8, 12):
-    leader.append_as_leader(records(1, 1, first=number), leader_epoch=0)
-replicas.note("four more records on the leader").drag()
-
-# %% [markdown]
-# You can't: drag a follower back, and the mark stays. Only the ISR can hold it or free it. When a slow follower leaves the ISR, the
-# rest decides:
-
-# %%
+    replicas.append(records(1, 1, first=number))
 replicas.fetch("follower 1", 12)
 held = leader.high_watermark
 replicas.shrink("follower 2")

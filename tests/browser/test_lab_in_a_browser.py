@@ -31,6 +31,9 @@ def lab(tmp_path_factory):
     """A JupyterLab on a working copy of the course; gives its address."""
     desk = tmp_path_factory.mktemp("desk")
     lay_out(COURSE, desk)
+    quiet = desk / ".lab/@jupyterlab/apputils-extension/notification.jupyterlab-settings"
+    quiet.parent.mkdir(parents=True)
+    quiet.write_text('{"fetchNews": "false", "checkForUpdates": false}')
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -1,0 +1,184 @@
+"""Every piece as its three parts: frames, pictures of them, and the shell that is driven here as a reader drives it."""
+
+import time
+import xml.dom.minidom
+from types import SimpleNamespace
+
+import pytest
+
+from minikafka.lab import look
+from minikafka.lab.byte_view import fields_of, view_bytes
+from minikafka.lab.index_search import search_frames, search_index
+from minikafka.lab.notes import erratum
+from minikafka.lab.offset_ruler import OffsetRuler, render_ruler
+from minikafka.lab.player import Player
+from minikafka.lab.prediction import ANSWERS, NOT_YET, ___, predict
+from minikafka.lab.replicas import Replicas, render_replicas
+from minikafka.lab.segment_shelf import SegmentShelf, ShelvedSegment, render_shelf
+from minikafka.lab.stepper import step_through
+from minikafka.lab.workbench import fresh_log, records
+
+
+@pytest.fixture
+def log():
+    """Twelve batches of one to three records in several segments."""
+    log = fresh_log({"internal.segment.bytes": 400, "index.interval.bytes": 100})
+    for number in range(12):
+        log.append_as_leader(records(1 + number % 3, first=log.log_end_offset), 0)
+    log.update_high_watermark(10)
+    return log
+
+
+def pictures_of(log):
+    """A player of each kind, and the pictures of the piece that has sliders of its own."""
+    ruler = OffsetRuler(log).snap("one")
+    log.append_as_leader(records(2), 0)
+    walk = step_through(log.append_as_leader, records(1), 0, watch=log)
+    index = log.log_segments[0].offset_index
+    return [
+        ruler.snap("two").play(),
+        SegmentShelf(log).snap("one").snap("two", 0, note="goes").play(),
+        view_bytes(next(log.log_segments[0].log.batches()).load_full_batch()),
+        search_index(index, index.entry(0).offset + 1),
+        Replicas(log).fetch("follower 1", 3).fetch("follower 2", 6).play(),
+        walk.play(),
+    ]
+
+
+def test_slider_and_buttons_choose_the_frame(log):
+    for player in pictures_of(log):
+        last = len(player.frames) - 1
+        player.slider.value = 0
+        player.previous.click()
+        assert player.slider.value == 0, "before the first frame there is none"
+        player.next.click()
+        assert player.slider.value == min(1, last) and player.frame is player.frames[min(1, last)]
+        player.slider.value = last
+        player.next.click()
+        assert player.frame is player.frames[-1]
+        assert player.errors == []
+
+
+def test_every_frame_has_a_picture_of_the_right_width_and_a_text(log):
+    for player in pictures_of(log):
+        for frame, html in zip(player.frames, player._pictures, strict=True):
+            assert len(str(frame)) > 10 and "object at 0x" not in str(frame)
+            for svg in html.split("<svg ")[1:]:
+                picture = xml.dom.minidom.parseString("<svg " + svg.split("</svg>")[0] + "</svg>").documentElement
+                assert float(picture.getAttribute("width")) <= 900
+                assert picture.getElementsByTagName("title")[0].firstChild.data
+
+
+def test_a_page_without_kernel_shows_the_same(log):
+    for player in pictures_of(log):
+        bundle = player._repr_mimebundle_()
+        assert bundle["text/plain"] == str(player) and "application/vnd.jupyter.widget-view+json" in bundle
+        assert "<img" in bundle["text/html"] and "<svg" not in bundle["text/html"] and " alt=" in bundle["text/html"]
+        assert bundle["text/html"] == player._repr_mimebundle_()["text/html"]
+
+
+def test_the_picture_changes_in_the_browser_without_the_kernel(log):
+    player = pictures_of(log)[0]
+    assert player.link.source == (player.slider, "value") and player.link.target[1] == "selected_index"
+
+
+def test_an_error_in_a_callback_is_shown_and_kept():
+    player = Player(["one", "two"], str, title="test")
+    player._guarded(lambda: 1 / 0)
+    assert isinstance(player.errors[0], ZeroDivisionError) and "division by zero" in player._alarm.value
+
+
+def test_no_frames_is_an_error():
+    with pytest.raises(ValueError, match="no frame"):
+        Player([], str, title="test")
+
+
+def test_dragged_fetches_move_the_real_mark(log):
+    sliders = Replicas(log).drag()
+    begin = time.monotonic()
+    sliders.sliders["follower 1"].value = 15
+    sliders.sliders["follower 2"].value = 12
+    assert time.monotonic() - begin < 0.4
+    assert sliders.errors == [] and sliders.frame.hw == log.high_watermark == 12
+    sliders.sliders["follower 2"].value = 1
+    assert log.high_watermark == 12 and "never falls" in sliders._picture.value
+    log.close()
+    sliders.sliders["follower 2"].max = 999
+    sliders.sliders["follower 2"].value = 999
+    assert len(sliders.errors) == 1 and type(sliders.errors[0]).__name__ in sliders._alarm.value
+
+
+def test_a_follower_that_has_not_fetched_holds_the_mark(log):
+    replicas = Replicas(log).fetch("follower 1", 21)
+    assert log.high_watermark == 10
+    replicas.fetch("follower 2", 15)
+    assert log.high_watermark == 15
+    replicas.shrink("follower 2")
+    assert log.high_watermark == 21
+    assert "not in the ISR" in render_replicas(replicas.frames[-1])
+
+
+def test_the_shelf_tells_what_is_in_the_files(log):
+    shelved = [ShelvedSegment.of(segment) for segment in log.log_segments]
+    assert [s.base_offset for s in shelved] == [s.base_offset for s in log.log_segments]
+    assert sum(b.size for s in shelved for b in s.batches) == log.size
+    assert shelved[0].offset_entries and all(p in [b.position for b in shelved[0].batches] for _, p in shelved[0].offset_entries)
+    frame = SegmentShelf(log).snap("x", 0, note="goes").frames[0]
+    assert "goes: 0" in str(frame) and "● goes" in render_shelf(frame)
+
+
+def test_the_search_watched_is_the_search_done(log):
+    many = fresh_log({"index.interval.bytes": 60})
+    for _ in range(60):
+        many.append_as_leader(records(2), 0)
+    index = many.active_segment.offset_index
+    for target in range(0, 125):
+        frames = search_frames(index, target)
+        assert f"byte {index.lookup(target).position}" in frames[-1].answer
+        for frame in frames[1:-1]:
+            assert frame.low <= frame.middle <= frame.high
+
+
+def test_the_ruler_says_what_moved(log):
+    ruler = OffsetRuler(log).snap("before")
+    log.append_as_leader(records(1), 0)
+    frame = ruler.snap("after").frames[1]
+    assert "LEO 24 → 25" in str(frame) and "LEO 24 → 25" in render_ruler(frame)
+
+
+def test_the_byte_view_reads_every_field(log):
+    batch = next(log.log_segments[0].log.batches()).load_full_batch()
+    fields = {field.name: field for field in fields_of(bytes(batch.buffer))}
+    assert fields["crc"].value == f"0x{batch.checksum:08x}" and fields["magic"].value == "2"
+    assert sum(field.size for field in fields.values()) == batch.size_in_bytes
+    assert "record 0" in fields and "key null" in fields["record 0"].value
+
+
+def test_colours_are_named_by_role_in_both_themes():
+    assert set(look.LIGHT) == set(look.DARK)
+    assert "data-jp-theme-light='false'" in look.PAGE_STYLE and "prefers-color-scheme:dark" in look.PAGE_STYLE
+
+
+def test_a_prediction_is_kept_before_the_run_and_named_after_it():
+    runs = []
+    run = lambda: runs.append(1) or 20  # noqa: E731
+    unanswered = predict("where?", ___, run, {13: "strictly greater"})
+    assert NOT_YET in str(unanswered) and not runs
+    wrong = predict("where?", 13, run, {13: "strictly greater"})
+    assert wrong.state == "wrong" and str(wrong).endswith("strictly greater") and ANSWERS["where?"] == 13 and runs
+    assert predict("where?", 20, run).state == "right"
+    assert predict("what comes?", "ZeroDivisionError", lambda: 1 / 0).state == "right"
+    assert predict("what comes?", True, lambda: 1).state == "wrong", "True is not 1"
+
+
+def test_an_erratum_shows_claim_truth_and_run():
+    box = erratum("the claim", "the truth", [1, 2])
+    assert "the claim" in str(box) and "[1, 2]" in box._repr_html_()
+
+
+def test_a_log_of_many_offsets_has_a_plain_axis():
+    segments = [SimpleNamespace(base_offset=0, size=10), SimpleNamespace(base_offset=50_000, size=0)]
+    large = SimpleNamespace(
+        log_start_offset=100, last_stable_offset=900, high_watermark=1000, log_end_offset=50_000, log_segments=segments
+    )
+    assert "10,000" in render_ruler(OffsetRuler(large).snap("large").frames[0])
