@@ -28,19 +28,20 @@ class MemoryRecords:
 
     - `buffer` is writable: a broker sets offsets and epochs in place. Read-only bytes (`bytes`, a read-only map) are
       therefore copied; to read such without a copy there is `log_input_stream.batches`.
-    - Nothing is looked at before it is asked for.
+    - Nothing is looked at before it is asked for. The first walk over all batches remembers them: later walks yield the
+      same objects, whose setters they see. Bytes are therefore not to be changed behind the batches' backs.
 
     Kafka: `MemoryRecords`.
     """
 
-    __slots__ = ("buffer", "_valid_bytes")
+    __slots__ = ("buffer", "_batches")
 
     EMPTY: ClassVar["MemoryRecords"]
 
     def __init__(self, buffer):
         view = memoryview(buffer)
         self.buffer = memoryview(bytearray(view)) if view.readonly else view
-        self._valid_bytes = None
+        self._batches = None
 
     @staticmethod
     def readable_records(buffer) -> "MemoryRecords":
@@ -54,16 +55,21 @@ class MemoryRecords:
 
     def valid_bytes(self) -> int:
         """Bytes of the complete batches; raises as `batches` does. Kafka: `MemoryRecords.validBytes`."""
-        if self._valid_bytes is None:
-            self._valid_bytes = sum(batch.size_in_bytes for batch in self.batches())
-        return self._valid_bytes
+        return sum(batch.size_in_bytes for batch in self.batches())
 
     def batches(self) -> Iterator[RecordBatch | LegacyRecordBatch]:
         """The complete batches. Raises CorruptRecordException at an impossible size or magic.
 
         Kafka: `MemoryRecords.batches`.
         """
-        return batches(self.buffer)
+        return self._walk() if self._batches is None else iter(self._batches)
+
+    def _walk(self) -> Iterator[RecordBatch | LegacyRecordBatch]:
+        walked = []
+        for batch in batches(self.buffer):
+            walked.append(batch)
+            yield batch
+        self._batches = walked
 
     def records(self) -> Iterator[Record]:
         """The records of all batches; raises what the batches' iteration raises. Kafka: `AbstractRecords.records`."""
