@@ -18,12 +18,23 @@ def _may_fall(log: Any, new_high_watermark: Any) -> Any:
     return old
 
 
+def _one_segment_only(local_log: Any, start_offset: int, upper_bound_offset: int, segment: Any) -> Any:
+    """Without the segments behind the one that was read from, where the marker may lie."""
+    return segment.collect_aborted_txns(start_offset, upper_bound_offset).aborted_transactions
+
+
 def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
+    from minikafka.log.local_log import LocalLog
     from minikafka.log.log import Log
     from minikafka.log.log_segment import LogSegment
 
     return {
         "a segment rolls when it would be exactly full": (LogSegment, "should_roll", _rolls_when_exactly_full),
+        "aborted transactions are looked up in one segment": (
+            LocalLog,
+            "_collect_aborted_transactions",
+            _one_segment_only,
+        ),
         "the leader's high watermark may fall": (Log, "maybe_increment_high_watermark", _may_fall),
     }
 

@@ -71,13 +71,16 @@ def kafka_witness() -> Any:
     return _kafka
 
 
-def three_witnesses(workload: Any) -> tuple[Any, Any, Any]:
-    """What minikafka, Spark and Apache Kafka say of `workload`; the third is None where Kafka's jars are absent."""
+def three_witnesses(workload: Any, only: list[str] | None = None) -> tuple[Any, Any, Any]:
+    """What minikafka, Spark and Apache Kafka say of `workload`; the third is None where Kafka's jars are absent.
+
+    `only`: the names of Spark's queries to ask (default: all that know the workload).
+    """
     from minikafka.witness import minikafka_log, run, spark_expected
 
     kafka = kafka_witness()
     ours = run(workload, minikafka_log, scratch())
-    return ours, spark_expected(workload), None if kafka is None else run(workload, kafka, scratch())
+    return ours, spark_expected(workload, only=only), None if kafka is None else run(workload, kafka, scratch())
 
 
 def values_of(log: Any, isolation: Any, start: int = 0) -> list[str]:

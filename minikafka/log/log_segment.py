@@ -320,15 +320,20 @@ class LogSegment:
         """
         if max_size < 0:
             raise IllegalArgumentException(f"Invalid max size {max_size} for log read from segment {self.log}")
+        # 1. Where to begin: the index names a place, from there batch by batch to the first that ends at or above it.
         start = self.translate_offset(start_offset)
         if start is None:
             return None
         offset, position, first_batch_size = start
+        # 2. The answer begins with that batch, so at its base offset.
         offset_metadata = LogOffsetMetadata(offset, self.base_offset, position)
+        # 3. How much: the limit, or the whole first batch where that is more and asked for.
         adjusted_max_size = max(max_size, first_batch_size) if min_one_message else max_size
         if adjusted_max_size == 0 or max_position is None:
             return FetchDataInfo(offset_metadata, MemoryRecords.EMPTY)
+        # 4. But nothing at or beyond the bound.
         fetch_size = min(max_position - position, adjusted_max_size)
+        # 5. A view of these bytes of the file; not one of them is read here.
         records = self.log.slice(position, fetch_size)
         return FetchDataInfo(offset_metadata, records, adjusted_max_size < first_batch_size)
 
@@ -492,8 +497,11 @@ class LogSegment:
 
         Returns a TimestampAndOffset. Kafka: `LogSegment.findOffsetByTimestamp`.
         """
+        # 1. The time index names an offset: what lies before its batch is older.
         timestamp_offset = self.time_index.lookup(timestamp_ms)
+        # 2. The offset index names a byte at or before that batch.
         position = self.offset_index.lookup(max(timestamp_offset.offset, starting_offset)).position
+        # 3. From there on record by record.
         return self.log.search_for_timestamp(timestamp_ms, position, starting_offset)
 
     def close(self) -> None:

@@ -1,15 +1,22 @@
 """The checks are checked: stub, solution and wrong answers, judged by Spark, by minikafka and by Apache Kafka."""
 
+import importlib
+import pkgutil
+
 import pytest
 
+import minikafka.lab.exercises
 from minikafka.lab.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, Case, Exercise, first_difference
-from minikafka.lab.exercises import high_watermark, segments
 from minikafka.lab.exercises.witnessed import judged_by
 from minikafka.lab.prediction import ___
 from minikafka.witness.kafka_log import kafka_log
 from minikafka.witness.runner import minikafka_log, run
 
-EXERCISES = [*segments.EXERCISES, *high_watermark.EXERCISES]
+MODULES = [
+    importlib.import_module(f"minikafka.lab.exercises.{m.name}")
+    for m in pkgutil.iter_modules(minikafka.lab.exercises.__path__)
+]
+EXERCISES = [exercise for module in MODULES for exercise in getattr(module, "EXERCISES", ())]
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=[exercise.name for exercise in EXERCISES])
 spark = pytest.mark.spark
 
@@ -85,7 +92,9 @@ def test_the_first_difference_names_its_place():
 
 
 def test_true_is_not_taken_for_one():
-    exercise = Exercise("ones", [Case("one", (1,))], lambda case: 1, lambda one: one, hints=["1"], judge_name="the test")
+    exercise = Exercise(
+        "ones", [Case("one", (1,))], lambda case: 1, lambda one: one, hints=["1"], judge_name="the test"
+    )
     assert exercise.check(lambda one: True).state == NOT_YET
     assert exercise.check(lambda one: 1).state == CORRECT
 
