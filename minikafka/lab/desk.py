@@ -41,7 +41,9 @@ def fresh(name: str, course: Path = COURSE, desk: Path = DESK) -> Path | None:
 
     `name` is the notebook's path in the course, or a part of the name of a lesson, not of a solution. Raises ValueError when no notebook, or more than one, is meant.
     """
-    known = {path.relative_to(course).with_suffix("").as_posix(): path for path in _files(course) if path.suffix == ".ipynb"}
+    known = {
+        path.relative_to(course).with_suffix("").as_posix(): path for path in _files(course) if path.suffix == ".ipynb"
+    }
     notebooks = [path for key, path in known.items() if name.removesuffix(".ipynb") == key]
     notebooks = notebooks or [path for key, path in known.items() if name and name in key and "/" not in key]
     if len(notebooks) != 1:
@@ -100,7 +102,9 @@ def _write_laid(desk: Path, laid: dict[str, str]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m minikafka.lab.desk", description="The working copy of the lessons.")
+    parser = argparse.ArgumentParser(
+        prog="python -m minikafka.lab.desk", description="The working copy of the lessons."
+    )
     parser.add_argument("action", choices=["open", "lay", "fresh"])
     parser.add_argument("notebook", nargs="?", default="")
     arguments = parser.parse_args()

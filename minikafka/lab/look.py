@@ -52,6 +52,7 @@ PAGE_STYLE = (
 )
 """The style of a live page: JupyterLab says in `data-jp-theme-light` which theme it shows."""
 
+
 def page(html: str) -> str:
     """One lab piece as it stands in a live page: `html` in its frame, with the style it needs."""
     return f'{PAGE_STYLE}<div class="mk">{html}</div>'

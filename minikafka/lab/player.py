@@ -69,7 +69,9 @@ class Player:
             picture = look.static_page(self._pictures[i])
             parts.append(f"<details{' open' if i == last else ''}><summary>{summary}</summary>{picture}</details>")
         if len(shown) <= last:
-            parts.append(f"<details><summary>all {last + 1} frames as text</summary><pre>{escape(str(self))}</pre></details>")
+            parts.append(
+                f"<details><summary>all {last + 1} frames as text</summary><pre>{escape(str(self))}</pre></details>"
+            )
         return "".join(parts)
 
     def __str__(self) -> str:

@@ -5,6 +5,7 @@ from html import escape
 from typing import Any
 
 from minikafka.lab import look
+from minikafka.lab.beliefs import BELIEFS
 
 
 class _Unanswered:
@@ -58,7 +59,7 @@ def predict(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping
     """Keep `answer`, then call `run` and compare.
 
     While `answer` is `___`, nothing is run and a fixed text is shown. `beliefs` maps wrong answers to what one would have
-    to believe to give them. Raises nothing for a wrong answer; an exception of `run` counts as its name.
+    to believe to give them (default: those that `minikafka.lab.beliefs` has for the question). Raises nothing for a wrong answer; an exception of `run` counts as its name.
     """
     if answer is ___:
         return Prediction(question, answer, None, "", "unanswered")
@@ -70,7 +71,14 @@ def predict(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping
     said = answer.__name__ if isinstance(answer, type) else answer
     if _same(said, actual):
         return Prediction(question, said, actual, "", "right")
-    belief = next((words for wrong, words in (beliefs or {}).items() if _same(said, wrong)), "")
+    belief = next(
+        (
+            words
+            for wrong, words in (BELIEFS.get(question, {}) if beliefs is None else beliefs).items()
+            if _same(said, wrong)
+        ),
+        "",
+    )
     return Prediction(question, said, actual, belief, "wrong")
 
 

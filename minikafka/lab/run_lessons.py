@@ -66,7 +66,9 @@ def run_lesson(path: Path) -> str:
     notebook = nbformat.read(path, as_version=4)
     listen, ask = nbformat.v4.new_code_cell(_LISTEN), nbformat.v4.new_code_cell(_ASK)
     notebook.cells = [listen, *notebook.cells, ask]
-    client = NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}})
+    client = NotebookClient(
+        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}
+    )
     client.execute(stderr=subprocess.DEVNULL)
     return "".join(output.get("text", "") for output in ask.outputs).strip()
 

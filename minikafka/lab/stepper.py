@@ -202,15 +202,8 @@ class _Recorder:
         line, left = frame.f_lineno, activation.step
         step = activation.method.step_at(line)
         heads = [s for s in activation.method.steps if s.first_line == line]
-        entered = next((s for s in heads if not (left is not None and s.holds(left.first_line))), None)
-        if (
-            entered is None
-            and step is not left
-            and step is not None
-            and left is not None
-            and not step.holds(left.first_line)
-        ):
-            entered = None if line != step.first_line else step
+        # Back at the head of a loop, or leaving a `with`: that is no new entry.
+        entered = next((s for s in heads if left is None or not s.is_around(left)), None)
         if entered is not None:
             self._settle(activation, frame)
             state = self._state()
@@ -350,7 +343,7 @@ def _source(frame: StepFrame) -> str:
         if last < step.last_line
         else ""
     )
-    return f"<pre>{'<br>'.join(rows)}</pre>{cut}"
+    return f'<pre style="font-family:monospace">{"<br>".join(rows)}</pre>{cut}'
 
 
 def _effects(frame: StepFrame) -> str:

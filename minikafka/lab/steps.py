@@ -19,12 +19,20 @@ _KAFKA = re.compile(r"Kafka:\s*`?([A-Z]\w*(?:\.\w+)*\.\w+)")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A numbered step: its lines in the file (both inclusive), and `first_line`, where its statement begins."""
+    """A numbered step: its lines in the file, first and last, and the last line of the statement that it names.
+
+    All are inclusive. A statement that holds a block may end behind the step: walked by statements, it is its head only.
+    """
 
     number: str
     text: str
     first_line: int
     last_line: int
+    end_of_statement: int
+
+    def is_around(self, other: "Step") -> bool:
+        """True when `other` begins within the statement that this step names, or is this one."""
+        return self.first_line <= other.first_line <= max(self.last_line, self.end_of_statement)
 
     def holds(self, line: int) -> bool:
         """True when `line` lies within the step."""
@@ -78,7 +86,8 @@ def _marked(source: tuple[str, ...], tree: ast.FunctionDef, first_line: int):
         for i, following in zip(numbered, [*numbered, len(block)][1:], strict=True):
             statement, (number, text) = found[i]
             last = block[following - 1].end_lineno
-            yield Step(number, text, first_line + statement.lineno - 1, first_line + last - 1)
+            begin, end = first_line + statement.lineno - 1, first_line + statement.end_lineno - 1
+            yield Step(number, text, begin, first_line + last - 1, end)
 
 
 def _mark_above(source: tuple[str, ...], line: int) -> tuple[str, str] | None:
@@ -116,7 +125,8 @@ def _statements(source: tuple[str, ...], tree: ast.FunctionDef, first_line: int)
         text = " ".join(
             part.strip() for part in source[statement.lineno - 1 : last] if not part.strip().startswith("#")
         )
-        yield Step(str(number), text, first_line + statement.lineno - 1, first_line + last - 1)
+        begin, end = first_line + statement.lineno - 1, first_line + statement.end_lineno - 1
+        yield Step(str(number), text, begin, first_line + last - 1, end)
 
 
 def _flat(body: list[ast.stmt]):

@@ -141,7 +141,6 @@ predict(
     "What comes of there.position_diff(snapshot.log_end_offset)? (a number, or the name of an exception)",
     ___,
     lambda: there.position_diff(snapshot.log_end_offset),
-    {54: "54 is the difference of the offsets. Bytes can be compared only within one file."},
 )
 
 # %%
@@ -174,11 +173,6 @@ predict(
     "update_high_watermark(12) on a log that ends at 10 returns?",
     ___,
     lambda: twin.update_high_watermark(12),
-    {
-        12: "The mark can't pass the log end: what is not written is not replicated.",
-        9: "The mark is exclusive. At LEO it says: all of the log is committed.",
-        6: "It is not refused: update_high_watermark bends the value to the nearest one allowed.",
-    },
 )
 
 # %%
@@ -203,10 +197,6 @@ predict(
     "maybe_increment_high_watermark(LogOffsetMetadata(11)) on a log that ends at 10? (a value, or the name of an exception)",
     ___,
     lambda: twin.maybe_increment_high_watermark(LogOffsetMetadata(11)),
-    {
-        10: "That is update_high_watermark, which bends. The leader has worked the value out from replicas: above LEO it must be a bug.",
-        "OffsetOutOfRangeException": "That is for readers. An argument that can't be right is an IllegalArgumentException.",
-    },
 )
 
 # %%
@@ -271,10 +261,6 @@ predict(
     "The high watermark after the first read up to it?",
     ___,
     lambda: orders.fetch_offset_snapshot().high_watermark.message_offset,
-    {
-        34: "So one would think. But the lookup reads the batch, and since Kafka 4.0 a read reports the batch's base offset.",
-        36: "It is never rounded up: what is not committed must not be shown.",
-    },
 )
 
 # %%
@@ -313,10 +299,6 @@ predict(
     "The fetch of follower 1 from 5 came when follower 2 had fetched from 0. The mark after it?",
     ___,
     lambda: replicas.frames[3].hw,
-    {
-        5: "HW is not the highest LEO: offsets 0 to 4 were on the leader and on one follower only.",
-        8: "8 is the leader's own end. The mark is the least end in the ISR.",
-    },
 )
 
 # %% [markdown]
@@ -390,13 +372,9 @@ found = agree(sick, spark, kafka)
 
 # %%
 predict(
-    "After which operation does the first difference show?",
+    "After which operation do the witnesses differ first?",
     ___,
     lambda: found.first_difference.operation,
-    {
-        6: "Taking follower 2 out raises the mark, with and without the bug.",
-        5: "There the mark rises for the first time. Only a step back can tell the bug.",
-    },
 )
 
 # %%

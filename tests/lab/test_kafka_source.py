@@ -14,7 +14,16 @@ from minikafka.lab.kafka_source import _TABLE, TAG, kafka_line, kafka_link, line
 from minikafka.spark.kafka_jars import KafkaJarsUnavailableError, kafka_classpath
 
 ROOMS = Path(minikafka.__file__).parent
-WALKED = {"UnifiedLog", "LocalLog", "LogSegment", "LogSegments", "LogLoader", "LogOffsetMetadata", "OffsetIndex", "TimeIndex"}
+WALKED = {
+    "UnifiedLog",
+    "LocalLog",
+    "LogSegment",
+    "LogSegments",
+    "LogLoader",
+    "LogOffsetMetadata",
+    "OffsetIndex",
+    "TimeIndex",
+}
 
 
 def test_a_link_names_tag_file_and_line():
@@ -73,7 +82,9 @@ def test_the_lines_are_those_in_kafkas_class_files(kafka_classes):
     assert compared > 600
 
 
-@pytest.mark.skipif("MINIKAFKA_KAFKA_SOURCES" not in os.environ, reason="names the directory of Kafka's -sources.jar files")
+@pytest.mark.skipif(
+    "MINIKAFKA_KAFKA_SOURCES" not in os.environ, reason="names the directory of Kafka's -sources.jar files"
+)
 def test_the_table_is_what_kafkas_sources_say():
     jars = sorted(Path(os.environ["MINIKAFKA_KAFKA_SOURCES"]).glob("kafka*-sources.jar"))
     assert json.loads(_TABLE.read_text()) == read_jars(jars)

@@ -156,3 +156,21 @@ def test_each_frame_reads_well_and_links_to_kafka():
 )
 def test_values_are_told_in_words_that_never_change(value, words):
     assert in_words(value) == words
+
+
+class Unmarked:
+    def run(self, lock, numbers):
+        with lock:
+            total = 0
+            for number in numbers:
+                total += number
+        return total
+
+
+def test_walked_by_statements_a_with_or_a_loop_is_entered_once():
+    walk = step_through(Unmarked().run, contextlib.nullcontext(), [1, 2])
+    texts = [frame.step.text for frame in walk.frames]
+    assert texts == [
+        "with lock:", "total = 0", "for number in numbers:", "total += number", "total += number", "return total",
+    ]  # fmt: skip
+    assert walk.frames[-1].outcome == "returned 3"

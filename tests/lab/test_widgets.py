@@ -122,7 +122,9 @@ def test_the_shelf_tells_what_is_in_the_files(log):
     shelved = [ShelvedSegment.of(segment) for segment in log.log_segments]
     assert [s.base_offset for s in shelved] == [s.base_offset for s in log.log_segments]
     assert sum(b.size for s in shelved for b in s.batches) == log.size
-    assert shelved[0].offset_entries and all(p in [b.position for b in shelved[0].batches] for _, p in shelved[0].offset_entries)
+    assert shelved[0].offset_entries and all(
+        p in [b.position for b in shelved[0].batches] for _, p in shelved[0].offset_entries
+    )
     frame = SegmentShelf(log).snap("x", 0, note="goes").frames[0]
     assert "goes: 0" in str(frame) and "● goes" in render_shelf(frame)
 

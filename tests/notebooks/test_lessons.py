@@ -6,7 +6,10 @@ import re
 import nbformat
 import pytest
 
+from minikafka.lab.beliefs import BELIEFS
 from minikafka.lab.build_lessons import notebook_of, read_text, texts
+from minikafka.lab.desk import COURSE
+from minikafka.lab.prediction import predict
 
 PARTS = [
     "## 1. The question", "## 2. The picture", "## 3. The rules", "## 4. The source, walked",
@@ -108,6 +111,30 @@ def test_every_widget_has_a_static_picture(text):
             assert shown, cell.source
             html = "".join(shown[-1]["data"]["text/html"])
             assert ("<img" in html and "alt=" in html) or "<pre>" in html, cell.source
+
+
+@each_lesson
+def test_predictions_can_be_answered_and_wrong_answers_are_named(text, monkeypatch):
+    """Parts 1 to 4 run with every prediction answered: wrongly, by each belief, and then by what the run gave."""
+    monkeypatch.chdir(COURSE)
+    asked = []
+
+    def answered(question, answer, run):
+        actual = predict(question, object(), run).actual
+        for wrong, words in BELIEFS[question].items():
+            prediction = predict(question, wrong, lambda: actual)
+            assert prediction.state == "wrong" and str(prediction).endswith(words)
+        assert predict(question, actual, lambda: actual).state == "right"
+        asked.append(question)
+
+    names = {}
+    for cell in read_text(text).cells:
+        if cell.source.startswith("## 5."):
+            break
+        if cell.cell_type == "code":
+            names["answered"] = answered
+            exec(cell.source.replace("predict(\n", "answered(\n"), names)
+    assert len(asked) >= 3 and set(asked) < set(BELIEFS)
 
 
 @each_lesson

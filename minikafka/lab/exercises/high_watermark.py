@@ -130,10 +130,22 @@ least_end = Exercise(
         "The mark never falls: `max(…) OVER (ORDER BY t)`.",
     ],
     beliefs=[
-        Belief(_highest, "HW is not the highest LEO: what only one replica has can be lost with it. It is the least end in the ISR."),
-        Belief(_majority, "You count a majority, as Raft does. Kafka waits for every replica in the ISR, and shrinks the ISR."),
-        Belief(_falls, "Your mark falls when a slow follower joins the ISR. maybe_increment_high_watermark only lets it grow."),
-        Belief(_ignores_the_unknown, "You leave out followers that have not fetched yet. The leader waits for each one in the ISR."),
+        Belief(
+            _highest,
+            "HW is not the highest LEO: what only one replica has can be lost with it. It is the least end in the ISR.",
+        ),
+        Belief(
+            _majority,
+            "You count a majority, as Raft does. Kafka waits for every replica in the ISR, and shrinks the ISR.",
+        ),
+        Belief(
+            _falls,
+            "Your mark falls when a slow follower joins the ISR. maybe_increment_high_watermark only lets it grow.",
+        ),
+        Belief(
+            _ignores_the_unknown,
+            "You leave out followers that have not fetched yet. The leader waits for each one in the ISR.",
+        ),
     ],
     normal=as_rows,
 )
@@ -306,7 +318,9 @@ acks_all = Exercise(
             "You answer when HW reaches the last offset. HW is exclusive: offset x is committed when HW is x + 1.",
         ),
         Belief(
-            lambda appends, watermarks: [row for row in _joined(appends, watermarks, lambda hw, last: hw > last) if row[1] is not None],
+            lambda appends, watermarks: [
+                row for row in _joined(appends, watermarks, lambda hw, last: hw > last) if row[1] is not None
+            ],
             "You leave out the appends that are never answered. Their producers are waiting: keep them, with null.",
         ),
         Belief(

@@ -182,10 +182,21 @@ sparse_index = Exercise(
         "An entry is (last offset of the batch - base offset, position at which the batch begins).",
     ],
     beliefs=[
-        Belief(_index_absolute, "Your index holds absolute offsets. It holds offsets relative to the segment's base: 4 bytes."),
-        Belief(_index_first_offsets, "You name each batch by its first offset. Since Kafka 2.0 an entry holds the last one."),
-        Belief(_index_counts_itself, "You count a batch before you ask. Kafka asks first: only bytes before the batch count."),
-        Belief(_index_every_batch, "You index every batch. The index is sparse: one entry for each index.interval.bytes."),
+        Belief(
+            _index_absolute,
+            "Your index holds absolute offsets. It holds offsets relative to the segment's base: 4 bytes.",
+        ),
+        Belief(
+            _index_first_offsets,
+            "You name each batch by its first offset. Since Kafka 2.0 an entry holds the last one.",
+        ),
+        Belief(
+            _index_counts_itself,
+            "You count a batch before you ask. Kafka asks first: only bytes before the batch count.",
+        ),
+        Belief(
+            _index_every_batch, "You index every batch. The index is sparse: one entry for each index.interval.bytes."
+        ),
     ],
 )
 
@@ -265,7 +276,10 @@ by_size = Exercise(
             "You delete until the log fits under the limit. retention.bytes is what is kept at least:"
             " a segment goes only while the rest still has that many bytes.",
         ),
-        Belief(_rest_above_the_limit, "You keep a segment when the rest would be exactly the limit. The rule is rest >= limit."),
+        Belief(
+            _rest_above_the_limit,
+            "You keep a segment when the rest would be exactly the limit. The rule is rest >= limit.",
+        ),
         Belief(_no_limit_is_a_limit, "You took −1 for a number of bytes. It means that there is no limit."),
     ],
     normal=as_rows,
