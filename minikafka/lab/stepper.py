@@ -188,7 +188,6 @@ class _Recorder:
 
     def _on(self, activation: _Activation, frame: FrameType, event: str, arg: Any) -> None:
         if event == "line":
-            activation.pending = None
             self._on_line(activation, frame)
         elif event == "exception":
             activation.pending = arg[1]

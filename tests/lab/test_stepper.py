@@ -66,6 +66,12 @@ class Walked:
         # 3. after it
         self.last_stable_offset = 1
 
+    def refusing(self, lock):
+        # 1. hold the lock
+        with lock:
+            # 2. refuse under it
+            raise ValueError("refused")
+
     def unmarked(self, number):
         doubled = number * 2
         if doubled > 4:
@@ -126,6 +132,11 @@ def test_leaving_a_with_block_does_not_enter_its_step_again():
     walk = step_through(Walked().guarded, contextlib.nullcontext(), into=into("guarded"))
     assert path(walk) == [("guarded", "1", 0), ("guarded", "2", 0), ("guarded", "3", 0)]
     assert walk.frames[-1].outcome == "returned"
+
+
+def test_an_exception_that_leaves_through_a_with_block_keeps_its_name():
+    walk = step_through(Walked().refusing, contextlib.nullcontext(), into=into("refusing"))
+    assert walk.frames[-1].raised and walk.frames[-1].outcome == "raised ValueError: refused"
 
 
 def test_a_method_without_marks_is_walked_by_statements():
