@@ -34,7 +34,7 @@ def transaction(log: Any, producer_id: int, *values: str, end: str = "") -> int:
     if end:
         marker = EndTransactionMarker(ControlRecordType[end.upper()], 0)
         control = MemoryRecords.with_end_transaction_marker(NOON, producer_id, 0, marker)
-        log.append_as_leader(control, 0, AppendOrigin.COORDINATOR)
+        log.append_as_leader(control, 0, AppendOrigin.COORDINATOR, transaction_version=0)
     log.maybe_increment_high_watermark(log.log_end_offset_metadata)
     return log.high_watermark
 
