@@ -11,7 +11,7 @@ from minikafka.common.errors import IllegalArgumentException
 
 ZERO_UUID = "A" * 22
 ONE_UUID = "A" * 21 + "Q"
-_BASE64 = re.compile(r"[A-Za-z0-9_-]*={0,2}")
+_BASE64 = re.compile(rb"[A-Za-z0-9_-]*")
 
 
 def uuid_from_string(text: str) -> str:
@@ -23,11 +23,7 @@ def uuid_from_string(text: str) -> str:
         raise IllegalArgumentException(
             f"Input string with prefix `{text[:24]}` is too long to be decoded as a base64 UUID"
         )
-    digits = text.rstrip("=")
-    padding = -len(digits) % 4
-    if not _BASE64.fullmatch(text) or padding == 3 or len(text) - len(digits) not in (0, padding):
-        raise IllegalArgumentException(f"Input string `{text}` is not base64")
-    decoded = base64.urlsafe_b64decode(digits + "=" * padding)
+    decoded = _decode(text.encode("latin-1", "replace"))
     if len(decoded) != 16:
         raise IllegalArgumentException(
             f"Input string `{text}` decoded as {len(decoded)} bytes, which is not equal to the expected 16 bytes "
@@ -41,6 +37,26 @@ def random_uuid() -> str:
     while (text := _to_string(uuid.uuid4().bytes)).startswith("-"):
         pass
     return text
+
+
+def _decode(text: bytes) -> bytes:
+    """Java's decoder, with its complaints: padding may be left out, but not half of it. Java: `Base64.Decoder`."""
+    if len(text) == 1:
+        raise IllegalArgumentException("Input byte[] should at least have 2 bytes for base64 bytes")
+    digits = text[: _BASE64.match(text).end()]
+    rest = text[len(digits) :]
+    partial = len(digits) % 4
+    if rest and not rest.startswith(b"="):
+        signed = rest[0] - 256 if rest[0] > 127 else rest[0]
+        raise IllegalArgumentException(f"Illegal base64 character {signed:x}")
+    if rest and (partial == 0 or (partial == 2 and not rest.startswith(b"=="))):
+        raise IllegalArgumentException("Input byte array has wrong 4-byte ending unit")
+    if partial == 1:
+        raise IllegalArgumentException("Last unit does not have enough valid bits")
+    padding = -len(digits) % 4
+    if len(rest) > padding:
+        raise IllegalArgumentException(f"Input byte array has incorrect ending byte at {len(digits) + padding}")
+    return base64.urlsafe_b64decode(digits + b"=" * padding)
 
 
 def _to_string(raw: bytes) -> str:
