@@ -10,6 +10,7 @@ from minikafka.common.errors import (
     InconsistentTopicIdException,
     IOException,
     KafkaStorageException,
+    NullPointerException,
     NumberFormatException,
 )
 from minikafka.common.java_numbers import parse_int
@@ -82,9 +83,9 @@ class PartitionMetadataFile:
     def read(self) -> PartitionMetadata:
         """What the file says.
 
-        Raises KafkaStorageException for a malformed or unreadable file or the zero id, IllegalArgumentException for an
-        id that is no base64 of 16 bytes. Kafka: `PartitionMetadataFile.read` (where a missing line is a
-        NullPointerException; here it counts as malformed).
+        Raises KafkaStorageException for a malformed or unreadable file or the zero id, NullPointerException for a
+        missing line, IllegalArgumentException for an id that is no base64 of 16 bytes.
+        Kafka: `PartitionMetadataFile.read`.
         """
         with self._lock:
             try:
@@ -104,9 +105,10 @@ class PartitionMetadataFile:
     def _decode(self, data: bytes) -> PartitionMetadata:
         try:
             lines = _LINE_END.split(data.decode("utf-8"))
+            lines = lines if lines[-1] else lines[:-1]
         except UnicodeDecodeError:
             raise IOException(f"Malformed input in partition metadata file [{self.file.absolute()}]") from None
-        version_text = self._value(lines[0])
+        version_text = self._value(lines, 0)
         try:
             version = parse_int(version_text)
         except NumberFormatException:
@@ -115,17 +117,19 @@ class PartitionMetadataFile:
             raise IOException(
                 f"Unrecognized version of partition metadata file ({self.file.absolute()}): {version}"
             )
-        topic_id = uuid_from_string(self._value(lines[1] if len(lines) > 1 else ""))
+        topic_id = uuid_from_string(self._value(lines, 1))
         if topic_id == ZERO_UUID:
             raise IOException(f"Invalid topic ID in partition metadata file ({self.file.absolute()})")
         return PartitionMetadata(version, topic_id)
 
-    def _value(self, line: str) -> str:
-        fields = _COLON.split(line)
+    def _value(self, lines: list[str], number: int) -> str:
+        if number >= len(lines):
+            raise NullPointerException(f"{self.file.absolute()} has no line {number + 1}")
+        fields = _COLON.split(lines[number])
         while fields and not fields[-1]:
             fields.pop()
         if len(fields) != 2:
-            raise self._malformed(line)
+            raise self._malformed(lines[number])
         return fields[1]
 
     def _malformed(self, line: str) -> IOException:

@@ -11,6 +11,7 @@ from minikafka.common.errors import (
     IllegalArgumentException,
     InconsistentTopicIdException,
     KafkaStorageException,
+    NullPointerException,
     NumberFormatException,
 )
 from minikafka.common.topic_partition import TopicPartition
@@ -95,11 +96,11 @@ def test_a_topic_id_is_written_once_by_a_flush(tmp_path):
         metadata.delete()
 
 
-def test_an_empty_partition_metadata_is_malformed(tmp_path):
+def test_a_missing_line_of_partition_metadata_is_a_null_pointer_as_in_kafka(tmp_path):
     metadata = PartitionMetadataFile(tmp_path / "partition.metadata")
     for content in (b"", b"version: 0", b"version: 0\n"):
         metadata.file.write_bytes(content)
-        with pytest.raises(KafkaStorageException):
+        with pytest.raises(NullPointerException):
             metadata.read()
 
 
@@ -205,6 +206,9 @@ def test_leader_epochs_read_as_kafka_reads_them(kafka, tmp_path, content):
         "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA",
         f"version: 0\ntopic_id: {TOPIC_ID}==",
         "version: 0\ntopic_id: eXW-IzKZRlOhENUCWRlvEX",
+        "version: 0",
+        "version: 0\n",
+        "",
         "version 0",
         "\n",
     ],
