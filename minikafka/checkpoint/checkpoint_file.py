@@ -64,7 +64,7 @@ class CheckpointFile(Generic[T]):
         """
         try:
             file_ops.replace_file(self.file, self._encode(list(entries)))
-        except FileNotFoundError as error:
+        except (FileNotFoundError, IsADirectoryError, PermissionError) as error:  # Java: FileNotFoundException
             logger.warning(
                 "Failed to write to checkpoint file %s. This is ok if the topic/partition is being deleted: %s",
                 self.file.absolute(),
