@@ -428,7 +428,7 @@ class ProducerStateManager:
         self._last_snap_offset = self._last_map_offset = log_start_offset
 
     def _is_producer_expired(self, current_time_ms: int, entry: ProducerStateEntry) -> bool:
-        idle_ms = current_time_ms - entry.last_timestamp
+        idle_ms = _to_long(current_time_ms - entry.last_timestamp)  # a damaged snapshot may hold any timestamp
         expiration_ms = self.producer_state_manager_config.producer_id_expiration_ms
         return entry.current_txn_first_offset is None and idle_ms >= expiration_ms
 
@@ -448,3 +448,8 @@ class ProducerStateManager:
         oldest = self._ongoing_txns.first()
         entry = None if oldest is None else self._producers.get(oldest.producer_id)
         self._oldest_txn_last_timestamp = -1 if entry is None else entry.last_timestamp
+
+
+def _to_long(number: int) -> int:
+    """`number` as a Java long that overflows."""
+    return (number + 2**63) % 2**64 - 2**63
