@@ -3,7 +3,7 @@
 import os
 
 from minikafka.common import file_ops
-from minikafka.common.errors import ClosedChannelException
+from minikafka.common.errors import ClosedChannelException, IllegalArgumentException
 
 
 class FileChannel:
@@ -34,7 +34,12 @@ class FileChannel:
         return os.fstat(self.fileno()).st_size
 
     def read(self, position: int, size: int) -> bytes:
-        """The bytes from `position` on, at most `size`; fewer at the end of the file. Kafka: `Utils.readFully`."""
+        """The bytes from `position` on, at most `size`; fewer at the end of the file. Kafka: `Utils.readFully`.
+
+        Raises IllegalArgumentException for a negative position.
+        """
+        if position < 0:
+            raise IllegalArgumentException(f"The file channel position cannot be negative, but it is {position}")
         data = os.pread(self.fileno(), size, position)
         while 0 < len(data) < size:
             more = os.pread(self.fileno(), size - len(data), position + len(data))

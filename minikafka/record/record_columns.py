@@ -236,6 +236,12 @@ def _exception(out, mode: int, pending_error) -> Exception | None:
         return None
     if status == kernel.SIZE_TOO_LONG and mode == kernel.BUFFER:
         return IllegalArgumentException("Varint is too long, the most significant bit in the 5th byte is set")
+    if status == kernel.BODY_BEYOND_END and mode == kernel.BUFFER:
+        size, remaining = int(out[kernel.DETAIL]), int(out[kernel.DETAIL_2])
+        return InvalidRecordException(
+            f"Invalid record size: expected {size} bytes in record payload, but instead the buffer has only "
+            f"{remaining} remaining bytes."
+        )
     return InvalidRecordException(_MESSAGES[status].format(int(out[kernel.DETAIL]), int(out[kernel.DETAIL_2])))
 
 
@@ -246,7 +252,7 @@ _MESSAGES = {
     kernel.SIZE_MISSING: _PREMATURE_EOF,
     kernel.SIZE_TOO_LONG: _PREMATURE_EOF,
     kernel.SIZE_NEGATIVE: _PREMATURE_EOF,
-    kernel.BODY_BEYOND_END: "Invalid record size: expected {} bytes in record payload, but only {} bytes remain.",
+    kernel.BODY_BEYOND_END: "Invalid record size: expected {} bytes in record payload, but the record payload reached EOF.",
     kernel.MALFORMED: "Found invalid record structure",
     kernel.DATA_END: "Found invalid record structure",
     kernel.HEADER_COUNT_NEGATIVE: "Found invalid number of record headers {}",

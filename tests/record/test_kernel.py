@@ -104,8 +104,8 @@ def _batch_of(body: bytes, count: int = 1) -> RecordBatch:
     [
         ("", "premature EOF"),
         ("80", "premature EOF"),
-        ("0e000000", "expected 7 bytes in record payload, but only 3 bytes remain"),
-        ("0c0000000101", "expected 6 bytes in record payload, but only 5 bytes remain"),
+        ("0e000000", "expected 7 bytes in record payload, but instead the buffer has only 3 remaining bytes"),
+        ("0c0000000101", "expected 6 bytes in record payload, but instead the buffer has only 5 remaining bytes"),
         ("0e00000001010000", "expected to read 7 bytes in record payload, but instead read"),
         ("0c000000010101", "invalid number of record headers -1"),
         ("0c00000001017e", "63 is larger than the remaining size"),
