@@ -89,10 +89,10 @@ def compare(kafka: KafkaJvm, workload: Workload, log_factory=minikafka_log) -> C
 
 
 def _with_comparable_messages(table: Observations) -> Observations:
-    return replace(table, rows=tuple({**row, "message": _comparable(row["message"])} for row in table.rows))
+    return replace(table, rows=tuple({**row, "message": comparable(row["message"])} for row in table.rows))
 
 
-def _comparable(message: str) -> str:
+def comparable(message: str) -> str:
     """The message without what no workload determines (directories, modification times) and without Java's Optional."""
     for pattern, replacement in _NOT_COMPARABLE:
         message = pattern.sub(replacement, message)

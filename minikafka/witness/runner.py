@@ -335,7 +335,7 @@ def index_entries(directory: Path, base_offsets, active_entries: int) -> tuple[t
     for base in base_offsets:
         path = directory / f"{base:020}.index"
         data = b""
-        if path.exists():
+        if path.is_file():
             with path.open("rb") as file:
                 data = file.read(active_entries * _ENTRY.size if base == base_offsets[-1] else -1)
         pairs = _ENTRY.iter_unpack(data[: len(data) // _ENTRY.size * _ENTRY.size])
