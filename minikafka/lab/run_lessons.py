@@ -52,10 +52,12 @@ class Tally:
 
     def line(self) -> str:
         """`3 witnesses agree on 9 quantities, 1 difference found, 4 exercises checked`."""
-        return (
-            f"{len(self.witnesses)} witnesses agree on {len(self.agreed)} quantities, "
-            f"{_plural(self.differences, 'difference')} found, {_plural(len(self.exercises), 'exercise')} checked"
-        )
+        parts = [f"{_plural(len(self.exercises), 'exercise')} checked"]
+        if self.differences:
+            parts.insert(0, f"{_plural(self.differences, 'difference')} found")
+        if self.witnesses:
+            parts.insert(0, f"{len(self.witnesses)} witnesses agree on {len(self.agreed)} quantities")
+        return ", ".join(parts)
 
 
 def run_lesson(path: Path) -> str:
@@ -85,16 +87,17 @@ def lessons(course: Path = COURSE) -> list[Path]:
 def main() -> None:
     """Run the notebooks named on the command line, or all; exit with 1 if one fails."""
     chosen = [Path(name) for name in sys.argv[1:]] or lessons()
-    width = max((len(path.stem) for path in chosen), default=0)
+    names = [path.stem if path.parent.resolve() == COURSE else f"{path.parent.name}/{path.stem}" for path in chosen]
+    width = max(map(len, names), default=0)
     failures = 0
-    for path in chosen:
+    for name, path in zip(names, chosen, strict=True):
         begin = time.monotonic()
         try:
             outcome = run_lesson(path)
         except Exception as failure:  # any failure is that lesson's; the others still run
             failures += 1
             outcome = f"FAILED: {_COLOUR.sub('', str(failure)).strip().splitlines()[-1]}"
-        print(f"{path.stem:{width}}  {time.monotonic() - begin:5.1f} s  {outcome}", flush=True)
+        print(f"{name:{width}}  {time.monotonic() - begin:5.1f} s  {outcome}", flush=True)
     print(f"{_plural(len(chosen), 'lesson')}, {failures} failed")
     sys.exit(failures > 0 or not chosen)
 

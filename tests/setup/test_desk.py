@@ -110,6 +110,6 @@ def test_a_lesson_that_fails_is_named_and_fails_the_run(tmp_path, monkeypatch, c
         run_lessons.main()
     assert end.value.code
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("bad ") and "FAILED: ValueError: no such offset" in lines[0]
-    assert lines[1].startswith("good") and lines[1].endswith("0 exercises checked")
+    assert lines[0].startswith(f"{tmp_path.name}/bad ") and "FAILED: ValueError: no such offset" in lines[0]
+    assert lines[1].startswith(f"{tmp_path.name}/good ") and lines[1].endswith("0 exercises checked")
     assert lines[2] == "2 lessons, 1 failed"
