@@ -35,6 +35,18 @@ class IndexOutOfBoundsException(IndexError):
     """A field was read beyond the end of its buffer. Kafka: `java.lang.IndexOutOfBoundsException`."""
 
 
+class StringIndexOutOfBoundsException(IndexOutOfBoundsException):
+    """A text is shorter than the part asked of it. Kafka: `java.lang.StringIndexOutOfBoundsException`."""
+
+
+class RuntimeException(RuntimeError):
+    """A message of Kafka's protocol is malformed. Kafka: `java.lang.RuntimeException`."""
+
+
+class NegativeArraySizeException(RuntimeException):
+    """A length is below 0. Kafka: `java.lang.NegativeArraySizeException`."""
+
+
 class BufferUnderflowException(RuntimeError):
     """A buffer ends before the field that is read from it. Kafka: `java.nio.BufferUnderflowException`."""
 

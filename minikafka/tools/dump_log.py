@@ -60,7 +60,8 @@ def _usage_error(message: str, ctx: click.Context) -> click.UsageError:
 def dump_log(files: str, **options) -> None:
     """Print log segments and indexes, line for line as Kafka's own tool prints them.
 
-    Takes .log, .index, .timeindex, .txnindex and .snapshot files, and the checkpoint files besides.
+    Takes .log, .index, .timeindex, .txnindex and .snapshot files, the .checkpoint snapshots of the metadata log, and
+    checkpoint files besides.
     """
     out = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=False)
     err = io.TextIOWrapper(sys.stderr.buffer, encoding="utf-8", errors="surrogateescape", newline="\n", line_buffering=True)

@@ -17,8 +17,13 @@ from typing import TextIO
 
 from minikafka.checkpoint.leader_epoch_checkpoint_file import LeaderEpochCheckpointFile
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
-from minikafka.common.errors import CorruptSnapshotException, IllegalArgumentException, NoSuchElementException
-from minikafka.common.java_numbers import parse_long
+from minikafka.common.errors import (
+    CorruptSnapshotException,
+    IllegalArgumentException,
+    NoSuchElementException,
+    StringIndexOutOfBoundsException,
+)
+from minikafka.common.java_numbers import parse_int, parse_long
 from minikafka.common.java_utf8 import decode_utf8
 from minikafka.log.log_file_utils import (
     INDEX_FILE_SUFFIX,
@@ -35,9 +40,12 @@ from minikafka.log.transaction_index import TransactionIndex
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.file_records import FileRecords
 from minikafka.record.record_batch import MAGIC_VALUE_V2, NO_TIMESTAMP
+from minikafka.tools.kraft_records import KRAFT_RECORD_TYPES, kraft_record_line
 
 INT_MAX = 2**31 - 1
 RECORD_INDENT = "|"
+SNAPSHOT_SUFFIX = ".checkpoint"
+BOOTSTRAP_SNAPSHOT_NAME = "bootstrap.checkpoint"
 
 # Checkpoint files by name: the class that reads one, and the line of an entry.
 _CHECKPOINT_LINES = {
@@ -100,7 +108,7 @@ class DumpLogSegments:
         suffix = name[name.rindex(".") :] if "." in name else None
         path = Path(file)
         match suffix:
-            case str() if suffix == LOG_FILE_SUFFIX:
+            case str() if suffix in (LOG_FILE_SUFFIX, SNAPSHOT_SUFFIX):
                 self._dump_log(path)
             case str() if suffix == INDEX_FILE_SUFFIX:
                 self._dump_index(file, path)
@@ -115,11 +123,11 @@ class DumpLogSegments:
             case _:
                 self._err.write(f"Ignoring unknown file {file}\n")
 
-    # ---- .log
+    # ---- .log, and the snapshots of the metadata log, which are batches too
 
     def _dump_log(self, path: Path) -> None:
         options = self._options
-        self._println(f"Log starting offset: {_base_offset(path)}")
+        self._println(_headline(path))
         with _log(path) as file_records:
             sliced = file_records.slice(0, options.max_bytes)
             valid_bytes = 0
@@ -379,6 +387,8 @@ def _control_record(record) -> str:
     if control_type in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
         marker = EndTransactionMarker.deserialize(record)
         return f" endTxnMarker: {marker.control_type.name} coordinatorEpoch: {marker.coordinator_epoch}"
+    if control_type in KRAFT_RECORD_TYPES:
+        return f" {kraft_record_line(control_type, record.value)}"
     return f" controlType: {control_type.name}({type_id})"
 
 
@@ -396,6 +406,23 @@ def _first_batch(file_records: FileRecords):
     for batch in file_records.batches():
         return batch
     raise NoSuchElementException(f"no complete batch where an index entry points: {file_records}")
+
+
+def _headline(path: Path) -> str:
+    """What the file's name tells."""
+    if path.name.endswith(LOG_FILE_SUFFIX):
+        return f"Log starting offset: {_base_offset(path)}"
+    if path.name == BOOTSTRAP_SNAPSHOT_NAME:
+        return "KRaft bootstrap snapshot"
+    end_offset = parse_long(_substring(path.name, 0, 20))
+    return f"Snapshot end offset: {end_offset}, epoch: {parse_int(_substring(path.name, 21, 31))}"
+
+
+def _substring(text: str, begin: int, end: int) -> str:
+    """Java: `String.substring`, which wants all of it to be there."""
+    if len(text) < end:
+        raise StringIndexOutOfBoundsException(f"begin {begin}, end {end}, length {len(text)}")
+    return text[begin:end]
 
 
 def _base_offset(path: Path) -> int:
