@@ -1,5 +1,6 @@
 """What `minikafka verify` looks at in a partition's directory, besides its segments: names, snapshots, epochs."""
 
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -21,10 +22,20 @@ from minikafka.log.log_file_utils import (
 )
 from minikafka.log.snapshot_file import read_snapshot
 from minikafka.tools.failure import describe
-from minikafka.tools.segment_verifier import BatchFacts, Finding, NextStart, ScannedSegment, SegmentVerifier
+from minikafka.tools.segment_verifier import (
+    BatchFacts,
+    Finding,
+    NextStart,
+    ScannedSegment,
+    SegmentVerifier,
+    waits_for_deletion,
+)
 
 _INDEX_SUFFIXES = (INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX, TXN_INDEX_FILE_SUFFIX)
-_KNOWN_NAMES = ("leader-epoch-checkpoint", "partition.metadata")
+# The last one, and the checkpoints, are in the directory of the metadata log only.
+_KNOWN_NAMES = ("leader-epoch-checkpoint", "partition.metadata", "quorum-state")
+_METADATA_SNAPSHOT = re.compile(r"\d{20}-\d{10}\.checkpoint", re.ASCII)
+_UNFINISHED_METADATA_SNAPSHOT = ".checkpoint.part"
 
 
 class PartitionVerifier:
@@ -33,7 +44,8 @@ class PartitionVerifier:
     - Not one byte is changed, not even a missing checkpoint file is made.
     - Batches are the truth; indexes, snapshots and epochs are measured against them.
     - What cannot be known is not reported: a producer that a snapshot lacks may have expired, what happened below the
-      first segment is gone.
+      first segment or the first epoch is gone, a batch that a snapshot knows may have been compacted away.
+    - A directory that waits for its deletion is not closed and has no epochs any more.
 
     `report(finding)` is called for each finding, `advance(bytes)` for what was read of the `.log` files.
     """
@@ -46,6 +58,7 @@ class PartitionVerifier:
         advance: Callable[[int], None] = lambda size: None,
     ):
         self._directory = directory
+        self._waits_for_deletion = waits_for_deletion(directory)
         self._next_start = next_start
         self._report = report
         self._advance = advance
@@ -98,7 +111,9 @@ class PartitionVerifier:
             elif name.endswith(_INDEX_SUFFIXES) and self._offset(name) is not None:
                 if self._offset(name) not in base_offsets:
                     self._find(file, "an index without its log file", "it is deleted")
-            elif not self._is_of(name, PRODUCER_SNAPSHOT_FILE_SUFFIX):
+            elif name.endswith(_UNFINISHED_METADATA_SNAPSHOT):
+                self._find(file, "left over from a snapshot that was not finished", "it is deleted")
+            elif not (self._is_of(name, PRODUCER_SNAPSHOT_FILE_SUFFIX) or _METADATA_SNAPSHOT.fullmatch(name)):
                 self._find(file, "no file of Kafka's", "it is left alone")
 
     def _is_of(self, name: str, suffix: str) -> bool:
@@ -142,6 +157,8 @@ class PartitionVerifier:
 
     def _verify_producer(self, file: Path, entry, batch: BatchFacts | None) -> None:
         if batch is None or batch.last_offset != entry.last_data_offset:
+            if (batch is None or batch.last_offset < entry.last_data_offset) and not self._has(entry.last_data_offset):
+                return  # compaction keeps the last batch of a producer only as long as the producer has no later one
             found = "none" if batch is None else batch.last_offset
             what = (
                 f"producer {entry.producer_id} wrote last at offset {entry.last_data_offset} by the snapshot, "
@@ -156,6 +173,11 @@ class PartitionVerifier:
             return
         newest = "it is used as it is, if it is the newest one not beyond the log's end"
         self._report(Finding(file, None, entry.last_data_offset, what, newest))
+
+    def _has(self, offset: int) -> bool:
+        """True if a batch covers the offset; between the batches of a compacted log there are gaps."""
+        batches = (batch for segment in self._segments for batch in segment.batches.values())
+        return any(batch.base_offset <= offset <= batch.last_offset for batch in batches)
 
     # ---- leader epochs and the topic's id
 
@@ -178,12 +200,17 @@ class PartitionVerifier:
             if entry.start_offset > self._log_end_offset:
                 what = f"epoch {entry.epoch} begins at {entry.start_offset}, beyond the log's end {self._log_end_offset}"
                 self._find(file, what, "the entry is dropped")
-        self._verify_epochs_of_batches(file, entries)
+        if not self._waits_for_deletion:
+            self._verify_epochs_of_batches(file, entries)
 
     def _verify_epochs_of_batches(self, file: Path, entries: list) -> None:
         told = set()
+        # Epochs are cut off at a new log start at once; after a kill the start itself may be forgotten.
+        first_known = entries[0].start_offset if entries else 0
         for segment in self._segments:
             for batch in segment.batches.values():
+                if batch.base_offset < first_known:
+                    continue
                 epoch = next((e.epoch for e in reversed(entries) if e.start_offset <= batch.base_offset), None)
                 if batch.leader_epoch in (-1, epoch) or batch.leader_epoch in told:
                     continue

@@ -6,7 +6,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.common.errors import CorruptIndexException, CorruptRecordException, KafkaException
-from minikafka.log.log_file_utils import log_file, offset_index_file, time_index_file, transaction_index_file
+from minikafka.log.log_file_utils import (
+    DELETE_DIR_SUFFIX,
+    log_file,
+    offset_index_file,
+    time_index_file,
+    transaction_index_file,
+)
 from minikafka.log.offset_index import OffsetIndex
 from minikafka.log.time_index import TimeIndex
 from minikafka.log.transaction_index import TransactionIndex
@@ -61,6 +67,11 @@ class ScannedSegment:
     end: int = 0
 
 
+def waits_for_deletion(directory: Path) -> bool:
+    """True for a partition's directory that Kafka has renamed to delete it later; such a log is not closed any more."""
+    return directory.absolute().name.endswith(DELETE_DIR_SUFFIX)
+
+
 class SegmentVerifier:
     """Reads a segment once and compares its indexes with what it holds; changes nothing.
 
@@ -85,6 +96,7 @@ class SegmentVerifier:
         self._advance = advance
         self._scanned = ScannedSegment(base_offset)
         self._next_start = next_start
+        self._was_closed = next_start.clean and not waits_for_deletion(directory)
         # Kafka scans the segments from the one that holds the recovery point upward.
         self._recovered = not next_start.clean and (self._is_last or next_base_offset > next_start.recovery_point)
 
@@ -266,7 +278,7 @@ class SegmentVerifier:
         """True at a slot of zeros, which reads as the base offset: an index that was not cut to its entries."""
         if offset != self._scanned.base_offset:
             return False
-        if not (self._is_last and not self._next_start.clean):
+        if self._was_closed or not self._is_last:
             self._find(file, position, None, "the index ends in empty slots: it was not trimmed")
         return True
 

@@ -61,7 +61,8 @@ def verify(directories: tuple[Path, ...], as_json: bool) -> None:
 
 def next_start_of(partition: Path) -> NextStart:
     """How Kafka will load the partition, by the marker and the checkpoints of its log directory."""
-    log_dir = Path(os.path.abspath(partition)).parent
+    partition = Path(os.path.abspath(partition))
+    log_dir = partition.parent
     topic_partition = parse_topic_partition_name(partition)
     return NextStart(
         CleanShutdownFileHandler(log_dir).exists(),

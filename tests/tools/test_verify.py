@@ -9,6 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 from minikafka.cli import main
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
+from minikafka.log.log import Log
+from minikafka.log.log_config import LogConfig
+from minikafka.record.compression import CompressionType
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.record import SimpleRecord
 from minikafka.witness.directory_diff import directory_diff
 
 GOLDEN = Path(__file__).parents[1] / "golden/kafka-4.3.0"
@@ -140,3 +147,53 @@ def test_checkpoints_of_a_log_directory(log_dir):
     (log_dir / "recovery-point-offset-checkpoint").write_text("0\n5\n")
     [finding] = verify(log_dir, code=1)
     assert finding["next_start"].startswith("a warning is logged")
+
+
+def test_the_metadata_log_is_sound(log_dir):
+    partition = (log_dir / "mixed-0").rename(log_dir / "__cluster_metadata-0")
+    for name in ("quorum-state", f"{56:020d}-{1:010d}.checkpoint"):
+        (partition / name).touch()
+    assert verify(partition, code=0) == []
+    (partition / f"{56:020d}-{1:010d}123.checkpoint.part").touch()
+    [finding] = verify(partition, code=1)
+    assert finding["next_start"] == "it is deleted"
+
+
+def test_a_partition_that_waits_for_deletion_was_not_closed(log_dir):
+    """Its indexes are not trimmed and its epochs are gone, even after a clean stop."""
+    partition = (log_dir / "mixed-0").rename(log_dir / f"mixed-0.{'a' * 32}-delete")
+    (partition / "leader-epoch-checkpoint").write_text("0\n0\n")
+    for suffix in ("index", "timeindex"):
+        with open(partition / f"{68:020d}.{suffix}", "ab") as file:
+            file.write(bytes(240))
+    assert verify(log_dir, code=0) == []
+    partition.rename(log_dir / "mixed-0")
+    assert len(verify(log_dir, code=1)) >= 2
+
+
+def test_epochs_below_a_forgotten_log_start(log_dir):
+    """DeleteRecords cuts the epochs at once; the start itself is forgotten by a kill before its checkpoint."""
+    (log_dir / "mixed-0/leader-epoch-checkpoint").write_text("0\n1\n0 30\n")
+    assert verify(log_dir, code=0) == []
+
+
+def test_a_batch_that_was_compacted_away(tmp_path):
+    """A snapshot knows the last batch before it, of which compaction kept nothing as the producer has a later one."""
+    clock = ManualTime(1_000)
+    scheduler = ManualScheduler(clock)
+    directory = tmp_path / "compacted-0"
+    log = Log.create(directory, LogConfig({}), scheduler=scheduler, time=clock)
+    log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(900, b"k", b"v")), 0)
+    kept = log.size
+    for sequence in (0, 1):
+        record = SimpleRecord(800, b"k", b"w")
+        log.append_as_leader(MemoryRecords.with_idempotent_records(CompressionType.NONE, 5, 0, sequence, record), 0)
+        log.roll()
+    log.close()
+    assert verify(directory, code=0) == []
+    with open(directory / f"{0:020d}.log", "r+b") as file:
+        file.truncate(kept)
+    assert verify(directory, code=0) == []
+    with open(directory / f"{2:020d}.log", "r+b") as file:
+        file.write((1).to_bytes(8, "big"))
+    assert verify(directory, code=1)
