@@ -8,6 +8,7 @@ import dis
 import enum
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from minikafka.lab.offset_ruler import Offsets, RulerFrame, render_ruler, scale_
 from minikafka.lab.player import Player
 from minikafka.lab.steps import Method, Step, method_of
 
+_DIRECTORY = re.compile(r"(?<![\w/.])/(?:[^\s/,)]+/)+(?=[^\s/,)])")
 _NORMAL_ENDS = {"RETURN_VALUE", "RETURN_CONST", "YIELD_VALUE", "RETURN_GENERATOR"}
 
 
@@ -279,9 +281,7 @@ def _object_in_words(value: Any) -> str:
 
 def _no_paths(words: str) -> str:
     """Directories out of a message: they differ from run to run."""
-    return " ".join(
-        os.path.basename(word) if word.startswith("/") and len(word) > 1 else word for word in words.split(" ")
-    )
+    return _DIRECTORY.sub("", words)
 
 
 def render_step(frame: StepFrame, frames: Sequence[StepFrame], index: int, scale: tuple[int, int] | None = None) -> str:
