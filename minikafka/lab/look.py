@@ -31,6 +31,7 @@ _RULES = """
 """
 _HTML_RULES = """
 .mk{color:var(--mk-ink);background:var(--mk-paper);font:13px/1.45 'Liberation Sans',Arial,Helvetica,sans-serif;max-width:900px;padding:8px 10px;box-sizing:border-box}
+.widget-html-content:has(>.mk){min-width:0}
 .mk svg{display:block;max-width:100%;height:auto}
 .mk pre,.mk code{font:12.5px/1.45 'Liberation Mono','DejaVu Sans Mono',Menlo,Consolas,monospace;color:inherit;background:none}
 .mk pre{margin:0;padding:6px 0;background:var(--mk-panel);border-radius:4px;overflow-x:auto;white-space:pre}

@@ -43,7 +43,9 @@ class Player:
         )
         self.next = widgets.Button(description="next ▶", tooltip="one frame on", layout=widgets.Layout(width="90px"))
         self._alarm = widgets.HTML("")
-        stack = widgets.Stack([widgets.HTML(look.page(self._headed(i))) for i in range(last + 1)], selected_index=start)
+        wide = widgets.Layout(width="100%", margin="0")
+        pages = [widgets.HTML(look.page(self._headed(i)), layout=wide) for i in range(last + 1)]
+        stack = widgets.Stack(pages, selected_index=start, layout=wide)
         self.link = widgets.jslink((self.slider, "value"), (stack, "selected_index"))
         self.previous.on_click(lambda _: self._guarded(lambda: self.show(self.slider.value - 1)))
         self.next.on_click(lambda _: self._guarded(lambda: self.show(self.slider.value + 1)))

@@ -131,7 +131,7 @@ class ReplicaSliders:
             )
             slider.observe(lambda change, name=name: self._fetch(name, change["new"]), names="value")
             self.sliders[name] = slider
-        self._picture = widgets.HTML()
+        self._picture = widgets.HTML(layout=widgets.Layout(width="100%", margin="0"))
         self._alarm = widgets.HTML("")
         self.widget = widgets.VBox([*self.sliders.values(), self._picture, self._alarm])
         self._span = _span([self.frame])

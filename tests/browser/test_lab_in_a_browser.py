@@ -123,5 +123,9 @@ _MODEL = "const cells = window.jupyterapp.shell.currentWidget.content.model.cell
 _DONE = f"() => {{ {_MODEL} const code = all.filter(c => c.type === 'code'); return code.length && code.every(c => c.executionCount !== null && c.executionState !== 'running') && window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'; }}"
 _ERRORS = f"() => {{ {_MODEL} return all.filter(c => c.type === 'code').flatMap(c => c.outputs.toJSON().filter(o => o.output_type === 'error').map(o => c.sharedModel.getSource() + ' → ' + o.evalue)); }}"
 _WIDGET_CELLS = f"() => {{ {_MODEL} return all.map((c, i) => c.type === 'code' && c.outputs.toJSON().some(o => o.data && 'application/vnd.jupyter.widget-view+json' in o.data) ? i : -1).filter(i => i >= 0); }}"
-_TOO_WIDE = """i => [...document.querySelectorAll(`.jp-Notebook .jp-Cell[data-windowed-list-index='${i}'] .mk`)]
-    .filter(e => e.offsetParent !== null && e.scrollWidth > e.clientWidth + 1).map(e => e.scrollWidth)"""
+_TOO_WIDE = """i => {
+    const cell = document.querySelector(`.jp-Notebook .jp-Cell[data-windowed-list-index='${i}']`);
+    const end = cell.querySelector('.jp-OutputArea').getBoundingClientRect().right;
+    return [...cell.querySelectorAll('.mk, .mk svg')].filter(e => e.offsetParent !== null || e.tagName === 'svg')
+        .map(e => e.getBoundingClientRect().right).filter(right => right > end + 1);
+}"""
