@@ -331,7 +331,7 @@ def _source(frame: StepFrame) -> str:
     margin = min((len(s) - len(s.lstrip()) for s in shown if s.strip()), default=0)
     rows = []
     for number, words in enumerate(shown, first):
-        row = f"{'▌' if step.first_line <= number <= last else ' '}{number:5d}  {escape(words[margin:])}"
+        row = f"{'▌' if step.first_line <= number <= last else ' '}  {escape(words[margin:])}"
         rows.append(
             f'<span class="mk-now">{row}</span>'
             if step.first_line <= number <= last
