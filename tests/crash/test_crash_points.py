@@ -116,13 +116,15 @@ def crash_within_a_replacement(when):
 
 
 def overflow(runner):
-    """A segment whose offsets are further apart than one segment can say."""
+    """A segment whose offsets are further apart than one segment can say, all of it flushed."""
     runner.let_go()
     shutil.rmtree(runner.directory)
     runner.directory.mkdir()
     offsets = [0, 10, 2_147_483_647, 2_147_483_648, 9_000_000_000]
     data = b"".join(Batch(2, (60,)).encode(START_MS, offset) for offset in offsets)
     (runner.directory / "00000000000000000000.log").write_bytes(data)
+    runner.checkpoints["recovery_point"] = offsets[-1] + 2
+    OffsetCheckpointFile(runner.directory.parent / RECOVERY_POINT_CHECKPOINT_FILE).write({PARTITION: offsets[-1] + 2})
 
 
 def disappear(runner):
