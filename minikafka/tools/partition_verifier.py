@@ -138,13 +138,17 @@ class PartitionVerifier:
             except CorruptSnapshotException as error:
                 self._find(file, f"CorruptSnapshotException: {error}", "it is deleted, and the one before it is used")
                 continue
-            if offset > self._log_end_offset or (offset not in base_offsets and offset < last):
-                self._find(file, "no segment begins at its offset", "it is deleted")
+            if offset > self._log_end_offset:
+                self._find(file, f"it lies beyond the log's end {self._log_end_offset}", "it is deleted")
                 continue
+            # A close makes one at the log's end, which stays until the next but one start.
+            is_stray = offset not in base_offsets and offset < last
+            fate = "it is deleted" if is_stray else "it is used as it is, if it is the newest one not beyond the log's end"
             batches = self._last_batches_before(offset)
             for entry in entries:
-                if entry.last_data_offset >= first:
-                    self._verify_producer(file, entry, batches.get(entry.producer_id))
+                what = self._what_is_wrong_with(entry, offset, batches.get(entry.producer_id))
+                if what and entry.last_data_offset >= first:
+                    self._report(Finding(file, None, entry.last_data_offset, what, fate))
 
     def _last_batches_before(self, offset: int) -> dict[int, BatchFacts]:
         """The last data batch of each producer below `offset`."""
@@ -155,24 +159,22 @@ class PartitionVerifier:
                     last[batch.producer_id] = batch
         return last
 
-    def _verify_producer(self, file: Path, entry, batch: BatchFacts | None) -> None:
-        if batch is None or batch.last_offset != entry.last_data_offset:
-            if (batch is None or batch.last_offset < entry.last_data_offset) and not self._has(entry.last_data_offset):
-                return  # compaction keeps the last batch of a producer only as long as the producer has no later one
+    def _what_is_wrong_with(self, entry, snapshot_offset: int, batch: BatchFacts | None) -> str | None:
+        """Words for how a producer's entry contradicts `batch`, its last one below the snapshot's offset."""
+        last = entry.last_data_offset
+        if last >= snapshot_offset:
+            return f"producer {entry.producer_id} wrote at offset {last} by the snapshot, which tells what lies below"
+        if batch is None or batch.last_offset != last:
+            if (batch is None or batch.last_offset < last) and not self._has(last):
+                return None  # compaction keeps the last batch of a producer only until the producer has a later one
             found = "none" if batch is None else batch.last_offset
-            what = (
-                f"producer {entry.producer_id} wrote last at offset {entry.last_data_offset} by the snapshot, "
-                f"{found} by the log"
-            )
-        elif (batch.producer_epoch, batch.last_sequence) != (entry.producer_epoch, entry.last_seq):
-            what = (
+            return f"producer {entry.producer_id} wrote last at offset {last} by the snapshot, {found} by the log"
+        if (batch.producer_epoch, batch.last_sequence) != (entry.producer_epoch, entry.last_seq):
+            return (
                 f"producer {entry.producer_id} has epoch {entry.producer_epoch} and last sequence {entry.last_seq} "
                 f"by the snapshot, {batch.producer_epoch} and {batch.last_sequence} by the log"
             )
-        else:
-            return
-        newest = "it is used as it is, if it is the newest one not beyond the log's end"
-        self._report(Finding(file, None, entry.last_data_offset, what, newest))
+        return None
 
     def _has(self, offset: int) -> bool:
         """True if a batch covers the offset; between the batches of a compacted log there are gaps."""
@@ -205,12 +207,13 @@ class PartitionVerifier:
 
     def _verify_epochs_of_batches(self, file: Path, entries: list) -> None:
         told = set()
+        batches = [batch for segment in self._segments for batch in segment.batches.values()]
         # Epochs are cut off at a new log start at once; after a kill the start itself may be forgotten.
         first_known = entries[0].start_offset if entries else 0
-        for segment in self._segments:
-            for batch in segment.batches.values():
-                if batch.base_offset < first_known:
-                    continue
+        # A batch of an old format has no epoch, and Kafka forgets all epochs when it appends one.
+        first_known = max([first_known, *(batch.last_offset + 1 for batch in batches if batch.leader_epoch == -1)])
+        for batch in batches:
+            if batch.base_offset >= first_known:
                 epoch = next((e.epoch for e in reversed(entries) if e.start_offset <= batch.base_offset), None)
                 if batch.leader_epoch in (-1, epoch) or batch.leader_epoch in told:
                     continue

@@ -21,6 +21,8 @@ from minikafka.record.file_records import FileRecords
 from minikafka.record.record_batch import HEADER_SIZE_UP_TO_MAGIC
 
 _MAX_RELATIVE_OFFSET = 2**31 - 1
+_SMALLEST_SEGMENT_BYTES = 1 << 20
+_CHUNK = 1 << 20
 
 
 class Finding(NamedTuple):
@@ -129,9 +131,21 @@ class SegmentVerifier:
             if scanned.end < size:
                 self._find_in_log(f"{size - scanned.end} bytes after the last whole batch", None, self._fate_of_tail())
         except CorruptRecordException as error:
-            self._find_in_log(str(error), None, self._fate_of_no_batch(size - scanned.end))
+            if not self._is_preallocated(size):
+                self._find_in_log(str(error), None, self._fate_of_no_batch(size - scanned.end))
         finally:
             file_records.close_handlers()
+
+    def _is_preallocated(self, size: int) -> bool:
+        """True if the rest of the file is what `preallocate=true` leaves to later batches, until the log is closed.
+
+        A file smaller than the smallest segment that a topic may be given does not come from this setting.
+        """
+        if self._was_closed or not self._is_last or size < _SMALLEST_SEGMENT_BYTES:
+            return False
+        with open(self._file, "rb") as file:
+            file.seek(self._scanned.end)
+            return not any(chunk.strip(b"\0") for chunk in iter(lambda: file.read(_CHUNK), b""))
 
     def _verify_batch(self, batch, position: int, expected_offset: int) -> BatchFacts | None:
         """The facts of the batch at `position`; None when nothing behind it can be trusted."""
@@ -225,7 +239,7 @@ class SegmentVerifier:
             previous = -1
             for n in range(index.entries):
                 entry = index.entry(n)
-                if n > 0 and self._is_end_of_entries(entry.offset, file, n * 8):
+                if self._is_end_of_entries(n, entry.offset, entry.position, file, n * 8):
                     return
                 batch = self._scanned.batches.get(entry.position)
                 if batch is None or batch.last_offset != entry.offset:
@@ -248,7 +262,7 @@ class SegmentVerifier:
             previous = -1
             for n in range(index.entries):
                 entry = index.entry(n)
-                if n > 0 and self._is_end_of_entries(entry.offset, file, n * 12):
+                if self._is_end_of_entries(n, entry.offset, entry.timestamp, file, n * 12):
                     return
                 largest = self._scanned.largest_timestamps.get(entry.offset)
                 if largest is None:
@@ -274,11 +288,12 @@ class SegmentVerifier:
             self._find(file, index.length, None, f"{index.length} bytes are no multiple of {index.ENTRY_SIZE}")
         return index
 
-    def _is_end_of_entries(self, offset: int, file: Path, position: int) -> bool:
+    def _is_end_of_entries(self, n: int, offset: int, number: int, file: Path, position: int) -> bool:
         """True at a slot of zeros, which reads as the base offset: an index that was not cut to its entries."""
-        if offset != self._scanned.base_offset:
+        untrimmed = self._is_last and not self._was_closed
+        if offset != self._scanned.base_offset or (n == 0 and (number or not untrimmed)):
             return False
-        if self._was_closed or not self._is_last:
+        if not untrimmed:
             self._find(file, position, None, "the index ends in empty slots: it was not trimmed")
         return True
 

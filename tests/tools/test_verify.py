@@ -13,8 +13,9 @@ from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
-from minikafka.record.compression import CompressionType
+from minikafka.record.compression import Compression, CompressionType
 from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.memory_records_builder import MemoryRecordsBuilder
 from minikafka.record.record import SimpleRecord
 from minikafka.witness.directory_diff import directory_diff
 
@@ -197,3 +198,56 @@ def test_a_batch_that_was_compacted_away(tmp_path):
     with open(directory / f"{2:020d}.log", "r+b") as file:
         file.write((1).to_bytes(8, "big"))
     assert verify(directory, code=1)
+
+
+def partition_of(directory: Path, *batches: bytes, zeros: int = 0, index_bytes: int = 0) -> Path:
+    """A partition of one segment without a line of index, as it stands after a kill."""
+    directory.mkdir()
+    (directory / f"{0:020d}.log").write_bytes(b"".join(batches) + bytes(zeros))
+    for suffix in ("index", "timeindex"):
+        (directory / f"{0:020d}.{suffix}").write_bytes(bytes(index_bytes))
+    (directory / "leader-epoch-checkpoint").write_text("0\n0\n")
+    return directory
+
+
+def batch(offset: int, epoch: int = -1, magic: int = 2) -> bytes:
+    builder = MemoryRecordsBuilder(
+        Compression(CompressionType.NONE), magic=magic, base_offset=offset, partition_leader_epoch=epoch
+    )
+    builder.append(1_000, b"k", b"v")
+    return bytes(builder.build().buffer)
+
+
+def test_epochs_before_a_batch_of_an_old_format(tmp_path):
+    """Kafka forgets the epochs when it appends one."""
+    assert verify(partition_of(tmp_path / "old-0", batch(0, epoch=3), batch(1, magic=1)), code=0) == []
+    assert verify(partition_of(tmp_path / "old-1", batch(0, magic=1), batch(1, epoch=3)), code=1)
+
+
+def test_a_killed_segment_of_full_size(tmp_path):
+    """Indexes without an entry, and with preallocate=true the segment itself, end in zeros until the log is closed."""
+    smallest = 1 << 20
+    assert verify(partition_of(tmp_path / "killed-0", batch(0), index_bytes=8 * 12 * 100), code=0) == []
+    size = smallest - len(batch(0))
+    assert verify(partition_of(tmp_path / "killed-1", batch(0), zeros=size, index_bytes=9600), code=0) == []
+    with open(tmp_path / f"killed-1/{0:020d}.log", "r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"x")
+    assert verify(tmp_path / "killed-1", code=1)
+    assert verify(partition_of(tmp_path / "killed-2", batch(0), zeros=40), code=1)
+    (tmp_path / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
+    assert verify(tmp_path / "killed-0", code=1)
+
+
+def test_a_stray_snapshot_is_sound(tmp_path):
+    """The one that a close made at the log's end stays when the next segment begins elsewhere."""
+    clock = ManualTime(1_000)
+    for _ in range(2):
+        log = Log.create(tmp_path / "reopened-0", LogConfig({}), scheduler=ManualScheduler(clock), time=clock)
+        log.append_as_leader(MemoryRecords.readable_records(batch(0)), 0)
+    log.roll()
+    log.append_as_leader(MemoryRecords.readable_records(batch(0)), 0)
+    log.close()
+    (tmp_path / f"reopened-0/{1:020d}.snapshot").write_bytes((tmp_path / f"reopened-0/{2:020d}.snapshot").read_bytes())
+    (tmp_path / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
+    assert verify(tmp_path / "reopened-0", code=0) == []
