@@ -39,13 +39,14 @@ class Origin:
         return [int(path.stem) for path in self.files(".log")]
 
     @property
-    def loads(self) -> dict[str, tuple[bool, int]]:
-        """Ways to load it, each with `clean` and the recovery point."""
+    def loads(self) -> dict[str, tuple[bool, int, int]]:
+        """Ways to load it, each with `clean`, the recovery point and the log start offset."""
         middle = self.starts[len(self.starts) // 2]
         return {
-            "clean": (True, self.log_end_offset),
-            "unclean": (False, 0),
-            "unclean, flushed in part": (False, middle),
+            "clean": (True, self.log_end_offset, 0),
+            "unclean": (False, 0, 0),
+            "unclean, flushed in part": (False, middle, 0),
+            "unclean, records deleted": (False, middle, middle + 1),
         }
 
 
@@ -136,8 +137,8 @@ def demand_equal(two_logs_of_the_module):
         differences, opened = [], 0
         for name, change in changes:
             for way in ways or origin.loads:
-                clean, recovery_point = origin.loads[way]
-                checkpoints = {"log_start_offset": 0, "recovery_point": recovery_point}
+                clean, recovery_point, log_start_offset = origin.loads[way]
+                checkpoints = {"log_start_offset": log_start_offset, "recovery_point": recovery_point}
                 logs.stand_on(origin.directory, checkpoints, origin.config, NOW)
                 logs.change(change)
                 try:
