@@ -49,4 +49,101 @@ BELIEFS: dict[str, dict[object, str]] = {
         6: "Taking follower 2 out raises the mark, with and without the bug.",
         5: "There the mark rises for the first time. Only a step back can tell the bug.",
     },
+    # read
+    "The last offset in the answer to a follower that reads from 0?": {
+        16: "An answer is a view of one file. It ends where segment 0 ends; the follower asks again.",
+        14: "That is the high watermark's business. A follower reads up to LEO, or nothing would be replicated.",
+        10: "That is the last stable offset's business. A follower reads up to LEO.",
+    },
+    "At which offset does the answer to a read from 5 begin? (a number, or the name of an exception)": {
+        5: "No record has offset 5. A read finds the first batch that ends at or above the start.",
+        0: "The batch from 0 to 2 ends below 5. A segment without anything from 5 on answers nothing, and the next is asked.",
+        "OffsetOutOfRangeException": "Out of range is what lies below the log start or above LEO. Holes are ordinary.",
+    },
+    "How many batches does the scan look at (the one found included)?": {
+        1: "An entry names the batch that ends with its offset, 100 here. Batches with higher offsets come behind it.",
+        60: "Without an index it would be so. The scan begins at the byte of the entry.",
+    },
+    "How many bytes has the answer to read(9, 120, LOG_END, True)?": {
+        95: "One whole batch, so one would think. But the broker does not look for the end of a batch: it cuts at the limit.",
+        190: "The limit is kept to: only the first batch may break it.",
+    },
+    "read(0, …, TXN_COMMITTED) is answered from segment 0 alone. How many aborted transactions does it name?": {
+        0: "The records come from segment 0, but its index is not the only one that is asked: the marker may lie in any later segment.",
+        2: "Producer 8 committed. A commit leaves no trace in the index.",
+    },
+    "Is the deleted record 5 still sent to somebody? (True or False)": {
+        False: "A read at 6 begins with the batch that holds 6, and that one begins at 5. The consumer drops it.",
+    },
+    "Which offset does fetch_offset_by_timestamp(noon + 2000) find?": {
+        2: "Not the record with that timestamp: the first one, by offset, that is not older. Whoever reads from there misses nothing.",
+        0: "Record 0 is older than noon + 2000.",
+    },
+    "What does view.write_to(sender, 0, view.size_in_bytes) do now? (a number of bytes, or the name of an exception)": {
+        0: "It could send nothing and say nothing; but a reader that was promised bytes would wait for them. It is told.",
+        95: "The bytes are gone, and what is not there can't be sent.",
+        "OffsetOutOfRangeException": "The view knows bytes, not offsets.",
+    },
+    "After which operation is the list missed first?": {
+        4: "There both transactions are open: the bound stops the reader before them, and no list is needed.",
+        5: "Writing a marker is sound. What is wrong is read later.",
+        14: "That read would show it, too, but a consumer came by before.",
+    },
+    # loading-and-recovery
+    "The segments begin at 0, 15, 30, 41 and 56, the recovery point is 24. How many of them are scanned?": {
+        3: "The segment that begins at 15 holds offset 24. It is scanned from its first byte.",
+        5: "Segment 0 ends at 15, below the recovery point: it is known to be on the device.",
+        1: "The active segment only? Anything above the recovery point may be torn: the device writes in the order it likes.",
+    },
+    "The new batch takes 112 bytes. From how many bytes on does it survive?": {
+        61: "61 bytes are the batch's header. The CRC covers the records too.",
+        12: "12 bytes hold offset and length. Then one knows how much is missing, and that it is.",
+        105: "105 bytes are not all. One byte short, and the CRC can't be right.",
+    },
+    "Segment 6 is cut to BYTE bytes. The log ends at?": {
+        8: "The batch 8–9 ends at byte 190. It is whole.",
+        12: "Offsets 10 and 11 are in the batch that lost its end.",
+        6: "Only what comes from the first bad batch on is cut.",
+    },
+    "The time index of segment 30 is missing, the stop was clean. How many entries has it after the load?": {
+        2: "It is made anew, but empty. Only a missing offset index (or a bad transaction index) makes a segment be recovered.",
+    },
+    "The first offset of epoch 0 after the load?": {
+        0: "So it was. But only segments from 15 on are read, and the first batch of epoch 0 that is met is at 15.",
+        24: "The scan begins with the whole segment that holds 24.",
+    },
+    "The upper new segment is .swap already, of the lower one only the .log is, its .index still .cleaned. The load…? ('undoes' or 'completes')": {
+        "completes": "A .cleaned file is left. Whoever renames goes from the highest offset down, so the lowest ones tell whether it was done.",
+    },
+    "After which operation do minikafka and Kafka differ first?": {
+        5: "The load itself looks right: the last batch tells the log end, scanned or not.",
+        7: "It comes one append sooner.",
+    },
+    # append
+    "The last_offset of the answer, for a batch of three on a log that ends at 10?": {
+        13: "13 is LEO afterwards. last_offset is inclusive: the offset of the last record that was written.",
+        2: "That is what the producer wrote into its batch. The leader has given new offsets in step 5.",
+        10: "10 is the first of the three.",
+    },
+    "Where does the follower end after append_as_follower(fetched(leader), leader_epoch=0)?": {
+        13: "The batch of epoch 1 comes from another leader than the one that was asked: it is skipped.",
+        0: "Only what is of a later epoch is skipped. The batches before it are good.",
+        "UnexpectedAppendOffsetException": "That is for offsets below LEO. A batch of a later epoch is skipped without a word.",
+    },
+    "How many segments has the log after the refused append?": {
+        1: "The roll of step 8 came before the refusal of step 9, and nobody takes it back.",
+    },
+    "The batch before the last one (sequence 8) comes again after the restart: its offset, or the name of the exception?": {
+        8: "Five batches are remembered in memory. The snapshot, from which the restart begins, has the last one only.",
+    },
+    "The marker is written and HW has not passed it. The last stable offset?": {
+        3: "Not yet: the marker could be lost with this leader. The transaction holds LSO until HW has passed the marker.",
+        7: "HW is an upper bound of LSO. The transaction that began at 0 is not decided for good.",
+        8: "LSO is never above HW, and 7's transaction holds it at 0 until the marker is replicated.",
+    },
+    "After which operation do the last stable offsets differ first?": {
+        2: "There both transactions are open, with and without the bug.",
+        5: "There HW passes the marker, and the sound log lets go as well.",
+        6: "By then the first marker has been replicated. The bug shows at the first marker that is not.",
+    },
 }

@@ -23,10 +23,22 @@ def _one_segment_only(local_log: Any, start_offset: int, upper_bound_offset: int
     return segment.collect_aborted_txns(start_offset, upper_bound_offset).aborted_transactions
 
 
+def _not_scanned(loader: Any) -> None:
+    """Every directory is believed as it is, whatever the last stop was."""
+
+
+def _first_undecided(producers: Any) -> Any:
+    """Without the transactions whose marker is written but not replicated."""
+    ongoing = producers.ongoing_txns
+    return ongoing[0].first_offset if ongoing else None
+
+
 def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
     from minikafka.log.local_log import LocalLog
     from minikafka.log.log import Log
+    from minikafka.log.log_loader import LogLoader
     from minikafka.log.log_segment import LogSegment
+    from minikafka.log.producer_state_manager import ProducerStateManager
 
     return {
         "a segment rolls when it would be exactly full": (LogSegment, "should_roll", _rolls_when_exactly_full),
@@ -35,7 +47,13 @@ def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
             "_collect_aborted_transactions",
             _one_segment_only,
         ),
+        "a marker frees its transaction before it is replicated": (
+            ProducerStateManager,
+            "first_unstable_offset",
+            property(_first_undecided),
+        ),
         "the leader's high watermark may fall": (Log, "maybe_increment_high_watermark", _may_fall),
+        "an unclean log is not scanned": (LogLoader, "_recover_unflushed_segments", _not_scanned),
     }
 
 

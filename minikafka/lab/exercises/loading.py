@@ -1,0 +1,483 @@
+"""The exercises of the lesson *Loading and recovery*.
+
+Spark judges from tables: which batches there were, what happened to them. minikafka and Kafka answer the same cases by loading a real
+directory to which the same has happened.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from minikafka.lab.exercise import Belief, Case, Exercise
+from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.lab.workbench import fresh_log, records, scratch
+from minikafka.lab.wreck import SMALL, flip, kill, named, remove, replace_by_copies
+
+
+@dataclass(frozen=True)
+class WreckedCase(Case):
+    """A case that can be asked of Spark and of whoever loads a log.
+
+    `expected()`: Spark's answer. `wreck()`: makes the directory; then `answer(state)` reads the answer from what
+    `minikafka.witness.runner.observed_state` says of the log loaded from it with `checkpoints` and `settings`.
+    """
+
+    expected: Callable[[], Any]
+    wreck: Callable[[], Path]
+    answer: Callable[[tuple], Any]
+    checkpoints: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=lambda: SMALL)
+
+
+def judged_by_spark(case: WreckedCase) -> Any:
+    """Spark's answer to `case`, from tables alone."""
+    return case.expected()
+
+
+def judged_by_loading(factory: Callable[..., Any]) -> Callable[[WreckedCase], Any]:
+    """A judge that loads each case's directory with `factory`: minikafka's log, or Kafka's."""
+    from minikafka.common.scheduler import ManualScheduler
+    from minikafka.common.time import ManualTime
+    from minikafka.lab.workbench import NOON
+    from minikafka.witness.runner import observed_state
+
+    def judge(case: WreckedCase) -> Any:
+        time = ManualTime(NOON)
+        start, point, clean = (case.checkpoints.get(name, 0) for name in ("log_start", "recovery_point", "clean"))
+        config = {name: str(value) for name, value in case.settings.items()}
+        log = factory(case.wreck(), config, start, point, ManualScheduler(time), time, bool(clean), None)
+        state = log.observed_state() if hasattr(log, "observed_state") else observed_state(log)
+        log.close()
+        return case.answer(state)
+
+    return judge
+
+
+def _sql(query: str, **tables: Any) -> Any:
+    from minikafka.spark import session
+
+    return as_rows(session().sql(query, **tables))
+
+
+# 1. Where a damaged log ends, in Spark
+
+_PER_SEGMENT = 3  # batches of two records, 95 bytes each, in segments of at most 300 bytes
+
+
+def _damaged(bad: tuple[int, ...], recovery_point: int, batches: int = 9) -> WreckedCase:
+    """Batches numbered `bad` (of two records each) have a byte flipped; the load begins at `recovery_point`."""
+
+    def wreck() -> Path:
+        log = fresh_log(SMALL)
+        for number in range(batches):
+            log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
+        bytes_of_a_batch = next(log.log_segments[0].log.batches()).size_in_bytes
+        directory = kill(log)
+        for number in bad:
+            segment, place = divmod(number, _PER_SEGMENT)
+            flip(directory, f"{segment * 2 * _PER_SEGMENT:020}.log", place * bytes_of_a_batch + bytes_of_a_batch - 4)
+        return directory
+
+    rows = [(n // _PER_SEGMENT * 2 * _PER_SEGMENT, 2 * n, 2 * n + 1, n not in bad) for n in range(batches)]
+    table = frame(rows, "segment BIGINT, first BIGINT, last BIGINT, sound BOOLEAN")
+
+    def expected() -> int:
+        return _sql(
+            """SELECT aggregate(
+                   array_sort(collect_list(struct(first, last, segment, sound))),
+                   struct(0L AS end, false AS over),
+                   (s, b) -> CASE WHEN s.over THEN s
+                                  WHEN NOT b.sound AND b.segment >= {from_segment} THEN struct(b.first AS end, true AS over)
+                                  ELSE struct(b.last + 1 AS end, false AS over) END,
+                   s -> s.end) FROM {batches}""",
+            batches=table,
+            from_segment=max(base for base, *_ in rows if base <= recovery_point),
+        )[0]
+
+    names = ", ".join(f"{2 * n}–{2 * n + 1}" for n in bad) or "none"
+    name = f"damaged batches: {names}; recovery point {recovery_point}"
+    checkpoints = {"recovery_point": recovery_point}
+    return WreckedCase(name, (table, recovery_point), expected, wreck, lambda state: state[4], checkpoints)
+
+
+def _log_end(batches, recovery_point):
+    return batches.sparkSession.sql(
+        """WITH doubtful AS (
+               SELECT * FROM {batches}
+               WHERE segment >= (SELECT max(segment) FROM {batches} WHERE segment <= {point}))
+           SELECT coalesce((SELECT min(first) FROM doubtful WHERE NOT sound), (SELECT max(last) + 1 FROM {batches})) AS log_end""",
+        batches=batches,
+        point=recovery_point,
+    )
+
+
+def _ends(choose):
+    """A wrong answer that needs only plain Python: `choose(rows, recovery point)` of rows (segment, first, last, sound)."""
+    return lambda batches, point: choose([tuple(row) for row in batches.orderBy("first").collect()], point)
+
+
+def _first_bad(rows):
+    return next((first for _, first, _, sound in rows if not sound), rows[-1][2] + 1)
+
+
+def _later_segments_stay(rows, point):
+    doubtful = max(segment for segment, *_ in rows if segment <= point)
+    kept, cut_segments = [], set()
+    for segment, _, last, sound in rows:
+        if not sound and segment >= doubtful:
+            cut_segments.add(segment)
+        if segment not in cut_segments:
+            kept.append(last)
+    return kept[-1] + 1 if kept else rows[0][1]
+
+
+damaged_end = Exercise(
+    "Exercise 1, where a damaged log ends",
+    lambda: [
+        _damaged((7,), 0),
+        _damaged((3, 7), 0),
+        _damaged((1,), 8),
+        _damaged((4,), 10),
+        _damaged((), 6),
+    ],
+    judged_by_spark,
+    _log_end,
+    hints=[
+        "Three questions: which segments are scanned, where is the first bad batch among them, and if there is none?",
+        "The scan begins with the segment that holds the recovery point, at its first byte: max(segment) with segment <= recovery point.",
+        "The log ends at the first offset of the first bad batch; whole segments above go too. Without one: max(last) + 1.",
+    ],
+    beliefs=[
+        Belief(
+            _ends(lambda rows, point: _first_bad(rows)),
+            "You scan the whole log. What lies in segments below the recovery point was flushed, and nobody looks at it.",
+        ),
+        Belief(
+            _ends(lambda rows, point: max(last for _, _, last, sound in rows if sound) + 1),
+            "You leave out the bad batch and keep what follows. A log has no holes: it ends before the first bad batch.",
+        ),
+        Belief(
+            _ends(_later_segments_stay),
+            "You cut the segment with the bad batch and keep the later ones. They are deleted: their offsets would follow a hole.",
+        ),
+        Belief(
+            _ends(lambda rows, point: _first_bad([row for row in rows if row[1] >= point] or rows[-1:])),
+            "You begin exactly at the recovery point. The scan takes the whole segment that holds it, from its first byte.",
+        ),
+    ],
+    normal=lambda answer: (as_rows(answer) or [None])[0] if hasattr(answer, "collect") else answer,
+)
+
+
+# 2. The leader epochs that recovery finds, in Spark
+
+
+def _epochs(epochs: tuple[int, ...]) -> WreckedCase:
+    """One batch of two records for each of `epochs`; the checkpoint of the epochs is lost."""
+
+    def wreck() -> Path:
+        log = fresh_log()
+        for number in range(len(epochs)):
+            log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
+        bytes_of_a_batch = log.size // len(epochs)
+        directory = remove(kill(log), "leader-epoch-checkpoint")
+        with open(named(directory, ".log"), "r+b") as file:  # the CRC does not cover the epoch
+            for number, epoch in enumerate(epochs):
+                file.seek(number * bytes_of_a_batch + 12)
+                file.write(epoch.to_bytes(4, "big", signed=True))
+        return directory
+
+    rows = [(2 * n, 2 * n + 1, epoch) for n, epoch in enumerate(epochs)]
+    table = frame(rows, "first BIGINT, last BIGINT, epoch BIGINT")
+
+    def expected() -> list[tuple[int, int]]:
+        return _sql(
+            """SELECT b.epoch, min(b.first) FROM {batches} b
+               LEFT ANTI JOIN {batches} earlier ON earlier.first < b.first AND earlier.epoch >= b.epoch
+               WHERE b.epoch >= 0 GROUP BY b.epoch ORDER BY b.epoch""",
+            batches=table,
+        )
+
+    def answer(state: tuple) -> list[tuple[int, int]]:
+        return [tuple(entry) for entry in state[6]]
+
+    return WreckedCase(f"batches of epochs {', '.join(map(str, epochs))}", (table,), expected, wreck, answer, settings={})
+
+
+def _epoch_entries(batches):
+    return batches.sparkSession.sql(
+        """SELECT epoch, first AS start_offset
+           FROM (SELECT *, max(epoch) OVER (ORDER BY first ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+                 FROM {batches})
+           WHERE epoch > coalesce(before, -1)
+           ORDER BY first""",
+        batches=batches,
+    )
+
+
+def _entries(choose):
+    return lambda batches: choose([tuple(row) for row in batches.orderBy("first").collect()])
+
+
+def _changes(rows):
+    return [(epoch, first) for (first, _, epoch), before in zip(rows, [None, *[e for *_, e in rows]], strict=False) if epoch != before]
+
+
+def _rising(rows, place):
+    entries, latest = [], -1
+    for row in rows:
+        if row[2] > latest:
+            latest = row[2]
+            entries.append((latest, row[place]))
+    return entries
+
+
+epoch_entries = Exercise(
+    "Exercise 2, the epochs that recovery finds",
+    lambda: [_epochs((0, 0, 1, 1, 4)), _epochs((2, 3, 2, 3, 5)), _epochs((-1, -1, 7, -1, 8)), _epochs((6, 6, 6, 6, 6))],
+    judged_by_spark,
+    _epoch_entries,
+    hints=[
+        "An entry says where an epoch begins. Which batches begin one?",
+        "A batch begins an epoch when its epoch is greater than every one before it: a window that ends one row before.",
+        "Batches without an epoch have −1, and never make an entry: coalesce(…, -1).",
+    ],
+    beliefs=[
+        Belief(_entries(_changes), "You note each change. Epochs in the cache only rise: a batch with a lower one, or with −1, makes no entry."),
+        Belief(
+            _entries(lambda rows: _rising(rows, 1)),
+            "You note where an epoch's first batch ends. An entry has the first offset that was written in the epoch.",
+        ),
+        Belief(
+            _entries(lambda rows: [(epoch, first) for first, _, epoch in rows if epoch >= 0]),
+            "You make an entry for each batch. One entry stands for all batches of an epoch.",
+        ),
+    ],
+    normal=as_rows,
+)
+
+
+# 3. A replacement that was cut off, in Spark
+
+_STOPS = {
+    "only new files, none renamed": 0,
+    "the upper new segment renamed": 3,
+    "the .log of the lower one renamed too, its index not": 4,
+    "all renamed .swap": 6,
+    "the old files are going": 10,
+    "one new segment has its name": 21,
+}
+
+
+def _half_done(name: str) -> WreckedCase:
+    """Segments 0 and 6 are being replaced by one, 12 and 18 by another; the crash comes after some renames."""
+    state: dict[str, bytes] = {}
+
+    def files() -> dict[str, bytes]:
+        if not state:
+            state.update(_stopped(_STOPS[name]))
+        return state
+
+    def wreck() -> Path:
+        directory = scratch()
+        directory.mkdir(parents=True)
+        for file, data in files().items():
+            (directory / file).write_bytes(data)
+        return directory
+
+    rows = [row for file, data in sorted(files().items()) for row in _row(file, data)]
+    table = frame(rows, "base BIGINT, kind STRING, suffix STRING, next BIGINT")
+
+    def expected() -> list[int]:
+        return _sql(
+            """SELECT f.base FROM {files} f
+               WHERE f.kind = 'log' AND f.suffix = 'swap'
+                     AND NOT EXISTS (SELECT 1 FROM {files} c WHERE c.suffix = 'cleaned' AND c.base <= f.base)
+               UNION
+               SELECT f.base FROM {files} f CROSS JOIN (
+                   SELECT min(s.base) AS low, max(s.next) AS high FROM {files} s
+                   LEFT ANTI JOIN {files} c ON c.suffix = 'cleaned' AND c.base <= s.base
+                   WHERE s.kind = 'log' AND s.suffix = 'swap') r
+               WHERE f.kind = 'log' AND f.suffix = '' AND coalesce(f.base < r.low OR f.base >= r.high, true)
+               ORDER BY base""",
+            files=table,
+        )
+
+    return WreckedCase(name, (table,), expected, wreck, lambda state: [base for base, _ in state[5]])
+
+
+def _stopped(renames: int) -> dict[str, bytes]:
+    """The files of a log after so many renames of a replacement."""
+    from minikafka.common import file_ops
+
+    log = fresh_log(SMALL)
+    for number in range(14):
+        log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
+    stops: list[dict[str, bytes]] = []
+    home = Path(log.dir)
+
+    def note(operation: str, path: Path) -> None:
+        if operation == "rename" and Path(path).parent == home:
+            stops.append({file.name: file.read_bytes() for file in home.iterdir()})
+        elif not stops or operation == "write":
+            before.update({file.name: file.read_bytes() for file in home.iterdir()})
+
+    before: dict[str, bytes] = {}
+    with file_ops.observe(note):
+        replace_by_copies(log, [0, 6], [12, 18])
+    kill(log)
+    return stops[renames - 1] if renames else before
+
+
+def _row(file: str, data: bytes):
+    """(base, kind, suffix, next offset) of a segment's `.log` or `.index`; nothing for other files."""
+    from minikafka.record.memory_records import MemoryRecords
+
+    base, kind, *suffix = [*file.split("."), ""] if "." not in file else file.split(".")
+    if kind in ("log", "index"):
+        batches = list(MemoryRecords.readable_records(data).batches()) if kind == "log" else []
+        end = (batches[-1].next_offset if batches else int(base)) if kind == "log" else None
+        yield int(base), kind, suffix[0] if suffix else "", end
+
+
+def _segments_after(files):
+    return files.sparkSession.sql(
+        """WITH swaps AS (
+               SELECT base, next FROM {files}
+               WHERE kind = 'log' AND suffix = 'swap'
+                     AND base < coalesce((SELECT min(base) FROM {files} WHERE suffix = 'cleaned'), 9223372036854775807)),
+           replaced AS (SELECT min(base) AS low, max(next) AS high FROM swaps)
+           SELECT base FROM swaps
+           UNION
+           SELECT base FROM {files}, replaced
+           WHERE kind = 'log' AND suffix = '' AND (low IS NULL OR base < low OR base >= high)
+           ORDER BY base""",
+        files=files,
+    )
+
+
+def _after(*, finish: Callable[[int, int | None], bool], whole_range: bool = True):
+    """A wrong loader: `finish(base, lowest .cleaned)` decides about a `.swap`; else each replaces its own base only."""
+
+    def loaded(files):
+        rows = [tuple(row) for row in files.collect()]
+        lowest = min((base for base, _, suffix, _ in rows if suffix == "cleaned"), default=None)
+        swaps = [(base, end) for base, kind, suffix, end in rows if (kind, suffix) == ("log", "swap") and finish(base, lowest)]
+        low, high = min((b for b, _ in swaps), default=0), max((e for _, e in swaps), default=0)
+        own = {base for base, _ in swaps}
+        gone = (lambda base: low <= base < high) if whole_range else (lambda base: base in own)
+        plain = [base for base, kind, suffix, _ in rows if (kind, suffix) == ("log", "") and not gone(base)]
+        return sorted({*own, *plain})
+
+    return loaded
+
+
+half_done = Exercise(
+    "Exercise 3, a replacement that was cut off",
+    lambda: [_half_done(name) for name in _STOPS],
+    judged_by_spark,
+    _segments_after,
+    hints=[
+        "First decide which .swap segments count. One .cleaned file, of a .log or of an index, tells that the renaming was not over.",
+        "A .swap at or above the lowest .cleaned base is dropped. Those that remain replace everything from the lowest base to the highest next.",
+        "Segments after the load: the .swap ones that count, and the plain ones outside of [low, high).",
+    ],
+    beliefs=[
+        Belief(
+            _after(finish=lambda base, lowest: True),
+            "You finish every .swap. While one .cleaned file is left, not all new segments are there: the work is undone.",
+        ),
+        Belief(
+            _after(finish=lambda base, lowest: False),
+            "You undo every .swap. Once no .cleaned file is left the new segments are complete, and the old ones may be gone already.",
+        ),
+        Belief(
+            _after(finish=lambda base, lowest: lowest is None or base < lowest, whole_range=False),
+            "Your .swap replaces only the segment of its own name. It replaces all whose base lies in its range of offsets.",
+        ),
+        Belief(
+            _after(finish=lambda base, lowest: lowest is None or base <= lowest),
+            "You finish a .swap at the lowest .cleaned offset. The rule is ≥: its own index may still be .cleaned.",
+        ),
+    ],
+    normal=as_rows,
+)
+
+
+# 4. What the checkpoints are bent to
+
+
+def _checkpointed(clean: bool, recovery_point: int, log_start: int) -> WreckedCase:
+    """A log of offsets 4 to 13 is loaded with these checkpoints."""
+    first_base, log_end = 4, 14
+
+    def wreck() -> Path:
+        log = fresh_log(SMALL)
+        log.truncate_fully_and_start_at(first_base)
+        for number in range(5):
+            log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
+        return kill(log)
+
+    def expected() -> tuple[int, int]:
+        return _sql(
+            """SELECT start, greatest(start, IF(clean AND NOT emptied, end, least(point, end)))
+               FROM (SELECT *, greatest(checkpoint, IF(emptied, checkpoint, first_base)) AS start,
+                            IF(emptied, checkpoint, log_end) AS end
+                     FROM (SELECT *, log_end < checkpoint AS emptied FROM {case}))""",
+            case=frame(
+                [(clean, recovery_point, log_start, first_base, log_end)],
+                "clean BOOLEAN, point BIGINT, checkpoint BIGINT, first_base BIGINT, log_end BIGINT",
+            ),
+        )[0]
+
+    name = f"{'clean' if clean else 'unclean'} stop, recovery point {recovery_point}, log start {log_start}"
+    arguments = (clean, recovery_point, log_start, first_base, log_end)
+    checkpoints = {"clean": clean, "recovery_point": recovery_point, "log_start": log_start}
+    return WreckedCase(name, arguments, expected, wreck, lambda state: (state[0], state[1]), checkpoints)
+
+
+def _bent(clean, recovery_point, log_start, first_base, log_end):
+    if log_end < log_start:  # segments are missing: all of the log is dropped, it begins anew
+        first_base = log_end = log_start
+        clean = False
+    start = max(log_start, first_base)
+    point = log_end if clean else min(recovery_point, log_end)
+    return start, max(start, point)
+
+
+bent = Exercise(
+    "Exercise 4, what the checkpoints are bent to",
+    lambda: [
+        _checkpointed(False, 8, 0),
+        _checkpointed(False, 99, 6),
+        _checkpointed(True, 8, 0),
+        _checkpointed(False, 0, 6),
+        _checkpointed(False, 8, 40),
+        _checkpointed(True, 8, 40),
+    ],
+    judged_by_spark,
+    _bent,
+    hints=[
+        "The log start is never below the first segment, and never below its checkpoint.",
+        "The recovery point: after a clean stop everything is flushed. After an unclean one the checkpoint holds, as far as the log goes.",
+        "A checkpointed start above the log end means that segments were lost: the log is empty and begins there. Last, no recovery point lies below the start.",
+    ],
+    beliefs=[
+        Belief(
+            lambda clean, point, start, base, end: (_bent(clean, point, start, base, end)[0], max(end, start)),
+            "You move the recovery point to the log end. Up to 2.7 Kafka did; now what was recovered is not taken for flushed.",
+        ),
+        Belief(
+            lambda clean, point, start, base, end: (base, max(base, end if clean else min(point, end))),
+            "Your log begins at its first segment. The checkpoint may be higher: DeleteRecords moves the start inside a segment.",
+        ),
+        Belief(
+            lambda clean, point, start, base, end: (max(start, base), end if clean and end >= start else min(point, max(start, end))),
+            "You leave the recovery point below the log start. It is raised to the start: what is gone needs no recovery.",
+        ),
+    ],
+    normal=lambda answer: tuple(answer) if isinstance(answer, list | tuple) else answer,
+)
+
+EXERCISES = (damaged_end, epoch_entries, half_done, bent)
