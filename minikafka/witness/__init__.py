@@ -27,8 +27,6 @@ _HOMES = {
     "KafkaJvm": "kafka_jvm",
     "KafkaUnavailableError": "kafka_jvm",
     "KafkaLog": "kafka_log",
-    "kafka_log": "kafka_log",
-    "directory_diff": "directory_diff",
 }
 
 __all__ = list(_HOMES)
