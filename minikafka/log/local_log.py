@@ -200,13 +200,17 @@ class LocalLog:
         return list(self._collect_aborted_transactions(log_start_offset, upper_bound_offset, segment))
 
     def _add_aborted_transactions(self, start_offset: int, segment: LogSegment, fetch_data_info: FetchDataInfo) -> None:
+        """Note the aborted transactions that overlap with what was read. Kafka: `LocalLog.addAbortedTransactions`."""
         metadata = fetch_data_info.fetch_offset_metadata
         start = OffsetPosition(metadata.message_offset, metadata.relative_position_in_segment)
+        # 1. An offset above all that was read: an index entry behind it, or where the segment ends.
         upper_bound_offset = segment.fetch_upper_bound_offset(start, fetch_data_info.records.size_in_bytes)
         if upper_bound_offset is None:
             higher = self.segments.higher_segment(segment.base_offset)
             upper_bound_offset = self.log_end_offset if higher is None else higher.base_offset
+        # 2. From this segment on, what overlaps with it, until an entry tells that no later one can.
         aborted_txns = self._collect_aborted_transactions(start_offset, upper_bound_offset, segment)
+        # 3. The consumer is told producer and first offset; where it ends, the marker tells.
         fetch_data_info.aborted_transactions = [txn.as_aborted_transaction for txn in aborted_txns]
 
     def _collect_aborted_transactions(

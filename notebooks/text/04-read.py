@@ -1,0 +1,582 @@
+# %% [markdown]
+# # Read
+#
+# *Three readers ask one log for the same offset and get three different answers. None of them gets a copy.*
+#
+# ## 1. The question
+#
+# **Time:** about an hour. **Before:** the lessons *Segments*, *High watermark* and *Append*.
+# **Afterwards you can decide:** why one consumer stands still while another one goes on, what a fetch limit of your consumer really limits,
+# and what a difference of two offsets does not tell you.
+#
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill.
+
+# %%
+from minikafka.lab import ReadLanes, ___, copied_log, delivered, diagram, erratum, fresh_log, log_after, planted, predict
+from minikafka.lab import records, replicate, scratch, search_index, step_through, three_witnesses, transaction, values_seen
+from minikafka.log.fetch_isolation import FetchIsolation
+from minikafka.witness import Workload, agree, minikafka_log, run
+
+# %% [markdown]
+# What goes wrong without an isolation? A bank writes each transfer as two records of one transaction. The first is committed. The second is
+# aborted: Ada has no such sum. The third is not finished yet. All of this is in the log, and every in-sync replica has it.
+
+# %%
+bank = fresh_log(name="bank-0")
+transaction(bank, 1, "Ada −40", "Bob +40", end="commit")
+transaction(bank, 2, "Ada −90", "Bob +90", end="abort")
+transaction(bank, 3, "Bob −10")
+print("without:", values_seen(bank, FetchIsolation.HIGH_WATERMARK))
+
+# %% [markdown]
+# Whoever reads that way up to the high watermark pays Bob 90 out of thin air, and takes 10 that arrive nowhere. The aborted records
+# can't be taken out of the log: it is append-only. So the *reader* must be told how far to read, and what to skip:
+
+# %%
+print("read_committed:", values_seen(bank, FetchIsolation.TXN_COMMITTED))
+
+# %% [markdown]
+# **The log is the same for everybody. What differs is the bound at which a reader is stopped, and a list of what it must skip.**
+
+# %% [markdown]
+# ## 2. The picture
+
+# %%
+diagram("read")
+
+# %% [markdown]
+# - **Isolation:** who reads, and so how far. **Bound:** the first offset that this reader does not get.
+# - **LSO**, last stable offset: the bound of `read_committed`. Below it every transaction is decided.
+# - **Marker:** a control record that ends a transaction. It takes an offset like any record.
+# - **Transaction index** (`.txnindex`): the aborted transactions whose markers lie in a segment.
+# - **View:** a file, a first and a last byte. It is what a read gives back.
+#
+# The log of this lesson: producer 7 aborts, producer 8 commits, producer 9 is not done; the last append has not reached the followers.
+
+# %%
+STORY = """
+config internal.segment.bytes=300 index.interval.bytes=100
+append_as_leader [3x10]
+append_as_leader [2x10 pid=7 epoch=0 seq=0 txn]
+append_as_leader [2x10 pid=8 epoch=0 seq=0 txn]
+append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0]
+append_as_leader origin=coordinator transaction_version=0 [commit pid=8 epoch=0]
+append_as_leader [2x10]
+append_as_leader [2x10 pid=9 epoch=0 seq=0 txn]
+append_as_leader [2x10]
+maybe_increment_high_watermark leo
+append_as_leader [2x10]
+"""
+log = log_after(Workload.parse(STORY))
+print("segments", [segment.base_offset for segment in log.log_segments])
+print("log start", log.log_start_offset, " LSO", log.last_stable_offset, " HW", log.high_watermark, " LEO", log.log_end_offset)
+
+# %%
+quiet = log_after(Workload.parse("append_as_leader [3x10]\nmaybe_increment_high_watermark leo"))
+erratum(
+    "LSO is the Log Stable Offset, an offset smaller than the log end",
+    "the Last Stable Offset, min(first unstable offset, HW): LSO ≤ HW ≤ LEO, and all equal when nothing is open or waits",
+    f"nothing open: LSO {quiet.last_stable_offset}, HW {quiet.high_watermark}, LEO {quiet.log_end_offset}",
+)
+
+# %% [markdown]
+# ## 3. The rules
+#
+# 1. log start ≤ LSO ≤ HW ≤ LEO.
+# 2. Nobody gets anything at or above his bound: LEO for a follower, HW for `read_uncommitted`, LSO for `read_committed`.
+# 3. An answer begins with the whole batch that holds the start.
+# 4. An answer comes from one segment.
+# 5. A start below the log start or above LEO is refused. A start from the bound up to LEO gives an empty answer.
+#
+# Each is a line of code:
+
+# %%
+bounds = dict(zip(FetchIsolation, (log.log_end_offset, log.high_watermark, log.last_stable_offset)))
+bases = [segment.base_offset for segment in log.log_segments]
+answers = [
+    (start, bound, list(log.read(start, 1_048_576, isolation, True).records.batches()))
+    for isolation, bound in bounds.items() for start in range(17)
+]  # fmt: skip
+print("rule 1:", 0 <= log.log_start_offset <= log.last_stable_offset <= log.high_watermark <= log.log_end_offset)
+print("rule 2:", all(batch.last_offset < bound for _, bound, batches in answers for batch in batches))
+
+# %%
+print("rule 3:", all(batches[0].base_offset <= start <= batches[0].last_offset for start, _, batches in answers if batches))
+print("rule 4:", not any(batch.base_offset in bases for _, _, batches in answers for batch in batches[1:]))
+print("rule 5:", all(bool(batches) == (start < bound) for start, bound, batches in answers))
+
+# %% [markdown]
+# ## 4. The source, walked
+#
+# ### Three readers
+#
+# One slider position is one read with a limit of a MiB; the slider is the start. What will a follower get that reads from 0? It may see
+# everything, and all of the log is far less than a MiB.
+
+# %%
+predict(
+    "The last offset in the answer to a follower that reads from 0?",
+    ___,
+    lambda: [batch.last_offset for batch in log.read(0, 1_048_576, FetchIsolation.LOG_END, True).records.batches()][-1],
+)
+
+# %%
+lanes = ReadLanes(log)
+for start in range(19):
+    lanes.read(start)
+lanes.play(at=0)
+
+# %% [markdown]
+# Look at four places:
+#
+# - From **0**: the aborted records 3 and 4 are **sent to everybody**. The `read_committed` consumer gets a list with them, and skips.
+# - From **6**: the answer begins at 5, for the batch is the smallest thing that a file can give. Offset 5 is dropped by the consumer.
+# - From **11**: producer 9 is not done. Its own records *and the plain ones behind them* wait for it.
+# - From **16**: beyond HW, below LEO. That is no error: the answer is empty, and the consumer asks again later.
+
+# %%
+at_hw = log.read(15, 1_048_576, FetchIsolation.HIGH_WATERMARK, True)
+erratum(
+    "Consumers see the range up to and including the HW, up to and including the LSO",
+    "both bounds are exclusive: the offset HW is the first that is not committed",
+    f"read at HW {log.high_watermark}: {at_hw.records.size_in_bytes} bytes; the highest offset shown is "
+    f"{max(batch.last_offset for _, bound, batches in answers if bound == log.high_watermark for batch in batches)}",
+)
+
+# %%
+erratum(
+    "Reading at LEO gives an empty answer: the first check of the method",
+    "so it was in 2.5.0; since 2.5.1 the range is checked first, then the start is compared with the reader's own bound",
+    f"at HW the answer is empty and names the bound {at_hw.fetch_offset_metadata}; "
+    f"above it, its own batch {log.read(16, 1_048_576, FetchIsolation.HIGH_WATERMARK, True).fetch_offset_metadata}",
+)
+
+# %% [markdown]
+# ### The walk
+#
+# Three methods, one inside the other: `Log.read` finds the bound, `LocalLog.read` the segment, `LogSegment.read` the bytes.
+
+# %%
+step_through(
+    log.read, 10, 1_048_576, FetchIsolation.TXN_COMMITTED, True,
+    watch=log,
+    into={"Log.read", "LocalLog.read", "LogSegment.read"},
+    locals_of_interest={"max_offset_metadata", "segment", "max_position", "start", "adjusted_max_size", "fetch_size", "offset_metadata"},
+).play()  # fmt: skip
+
+# %% [markdown]
+# The bound is not a number but a **place**: `(offset=11, segment=[9:95])`. In step 4 of `LocalLog.read` byte 95 becomes the end of what may be
+# read, without a look at any record. That is why marks carry their position with them.
+#
+# ### When a segment has nothing
+#
+# Compaction takes records out, and what is left may have holes. This follower has three records from 0 on, and three from 20 on, in two segments:
+
+# %%
+holes = log_after(Workload.parse("""
+config internal.segment.bytes=150
+append_as_follower [3x10]
+append_as_follower [3x10 offset=20]
+"""))
+print("segments", [segment.base_offset for segment in holes.log_segments], " LEO", holes.log_end_offset)
+
+# %%
+predict(
+    "At which offset does the answer to a read from 5 begin? (a number, or the name of an exception)",
+    ___,
+    lambda: holes.read(5, 1_048_576, FetchIsolation.LOG_END, True).fetch_offset_metadata.message_offset,
+)
+
+# %%
+walk = step_through(
+    holes.read, 5, 1_048_576, FetchIsolation.LOG_END, True,
+    into={"LocalLog.read"}, locals_of_interest={"segment", "max_position"},
+)  # fmt: skip
+walk.play()
+
+# %% [markdown]
+# The loop of step 3 runs twice. The same holes are the reason why a difference of offsets is not a number of messages:
+
+# %%
+erratum(
+    "LEO − HW is the number of messages between high watermark and log end",
+    "it counts offsets. Markers take offsets and are no messages; compacted logs have holes",
+    f"LEO − HW = {holes.log_end_offset - holes.high_watermark}, messages: "
+    f"{sum(1 for segment in holes.log_segments for batch in segment.log.batches() for _ in batch)}",
+)
+
+# %% [markdown]
+# ### From an offset to a byte
+#
+# A log with a longer index: 60 batches of 1 to 4 records. To find offset 106, first the index is searched by halving…
+
+# %%
+many = fresh_log({"index.interval.bytes": 300})
+for number in range(60):
+    many.append_as_leader(records(1 + number % 4, first=many.log_end_offset), leader_epoch=0)
+search_index(many.active_segment.offset_index, 106)
+
+# %% [markdown]
+# …then the file is scanned from the byte that the entry names. How many batches does the scan look at before it has the one with 106?
+
+# %%
+predict(
+    "How many batches does the scan look at (the one found included)?",
+    ___,
+    lambda: sum(batch.base_offset <= 106 for batch in many.active_segment.log.batches_from(4140)),
+)
+
+# %%
+entry = many.active_segment.offset_index.lookup(106)
+scan = [(b.base_offset, b.last_offset) for b in many.active_segment.log.batches_from(entry.position) if b.base_offset <= 106]
+print("from byte", entry.position, "on:", scan)
+print("found:", tuple(many.active_segment.translate_offset(106)))
+print("bytes between entries, unless you say otherwise: at least", fresh_log().config.index_interval)
+
+# %% [markdown]
+# (Offset, byte and size of the batch.) The scan reads headers of batches, never their records, and `index.interval.bytes` says how far it has to go.
+#
+# ### How much
+#
+# A limit counts bytes, and bytes know nothing of batches. We read from 9, where batches of 95 bytes lie, with a limit of 120:
+
+# %%
+predict(
+    "How many bytes has the answer to read(9, 120, LOG_END, True)?",
+    ___,
+    lambda: log.read(9, 120, FetchIsolation.LOG_END, True).records.size_in_bytes,
+)
+
+# %% [markdown]
+# The reader drops what is left over. And if not even the first batch fits? Four reads from 4, with a limit and without, with
+# `min_one_message` and without:
+
+# %%
+limits = ReadLanes(log, "Limits")
+limits.read(9, 120).read(4, 50).read(4, 50, min_one_message=False).read(4, 0, min_one_message=False)
+limits.play(at=1)
+
+# %%
+one = log.read(4, 1, FetchIsolation.LOG_END, True)
+erratum(
+    "minOneMessage returns at least one message",
+    "at least one whole batch, however large; and a fetch request allows it only until its first partition with data",
+    f"limit 1 byte: {one.records.size_in_bytes} bytes, {sum(1 for batch in one.records.batches() for _ in batch)} messages",
+)
+
+# %% [markdown]
+# Without that rule a consumer whose limit is below the largest batch would be stuck for ever. The answer that is cut short says so
+# (`first_entry_incomplete`), and the broker sends nothing instead.
+#
+# ### What was aborted
+#
+# `read_committed` has a second half. The bound says that everything below it is *decided*; the list says what was decided against.
+# It comes from the transaction index of the segment in which the **marker** lies:
+
+# %%
+for segment in log.log_segments:
+    for entry in segment.txn_index.all_aborted_txns():
+        print("segment", segment.base_offset, "lists producer", entry.producer_id, "from", entry.first_offset, "to", entry.last_offset)
+
+# %%
+predict(
+    "read(0, …, TXN_COMMITTED) is answered from segment 0 alone. How many aborted transactions does it name?",
+    ___,
+    lambda: len(log.read(0, 1_048_576, FetchIsolation.TXN_COMMITTED, True).aborted_transactions),
+)
+
+# %%
+walk = step_through(
+    log.read, 0, 1_048_576, FetchIsolation.TXN_COMMITTED, True,
+    into={"LocalLog._add_aborted_transactions", "TransactionIndex.collect_aborted_txns"},
+    locals_of_interest={"upper_bound_offset", "aborted_txn", "found", "higher"},
+)  # fmt: skip
+walk.play()
+
+# %% [markdown]
+# Two indexes were asked, the one of segment 0 and the one of segment 5. What overlaps with the offsets that were read is named. Now the consumer's
+# part: it walks the batches, and from a producer's first offset on the list up to its abort marker it skips that producer's batches.
+
+# %%
+for start in (0, 5):
+    found = log.read(start, 1_048_576, FetchIsolation.TXN_COMMITTED, True)
+    named = [tuple(txn) for txn in found.aborted_transactions]
+    print("list:", named, " fates:", [(record.offset, fate) for record, fate in delivered(found, start)])
+
+# %% [markdown]
+# The second list names producer 7 although none of its records is in the answer; its marker is. The list may name more than one needs, never less.
+#
+# ### Out of range
+#
+# The offsets below 6 are deleted now (DeleteRecords raised the log start).
+
+# %%
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
+
+log.maybe_increment_log_start_offset(6, Reason.CLIENT_RECORD_DELETION)
+ReadLanes(log, "Log start 6").read(5).read(6).read(17).read(18).play(at=0)
+
+# %%
+predict(
+    "Is the deleted record 5 still sent to somebody? (True or False)",
+    ___,
+    lambda: 5 in [record.offset for batch in log.read(6, 1_048_576, FetchIsolation.LOG_END, True).records.batches() for record in batch],
+)
+
+# %% [markdown]
+# A start below the log start or above LEO is refused with `OffsetOutOfRangeException`. It is the consumer who then decides, by its
+# `auto.offset.reset`, whether to begin at the earliest or at the latest offset.
+#
+# May a follower be read from? The older text says that only the leader serves reads.
+
+# %%
+follower = fresh_log(name="follower-0")
+replicate(quiet, follower, up_to=3)
+follower.maybe_update_high_watermark(quiet.high_watermark)
+seen = [record.offset for record, _ in delivered(follower.read(0, 1_048_576, FetchIsolation.HIGH_WATERMARK, True), 0)]
+erratum(
+    "Only the leader serves reads",
+    "since 2.4 a consumer may read from a follower in its own rack (preferred read replica), up to that follower's HW",
+    f"a follower's log, read with HIGH_WATERMARK: offsets {seen}",
+)
+
+# %% [markdown]
+# ### By timestamp
+#
+# *Everything since noon* is a question for an offset. Back to the broker's orders, a minute apart:
+
+# %%
+orders = copied_log("data/orders-0", {"internal.segment.bytes": 1000, "index.interval.bytes": 250, "retention.ms": -1})
+first = next(orders.log_segments[0].log.records()).timestamp
+step_through(
+    orders.fetch_offset_by_timestamp, first + 40 * 60_000 + 1,
+    into={"LogSegment.find_offset_by_timestamp"}, locals_of_interest={"timestamp_offset", "position"},
+).play()  # fmt: skip
+
+# %%
+for name, timestamp in (("earliest", -2), ("latest", -1), ("largest timestamp", -3), ("in 1970", 0), ("tomorrow", first + 86_400_000)):
+    found = orders.fetch_offset_by_timestamp(timestamp)
+    print(f"{name:18}", found and (found.offset, found.timestamp))
+
+# %% [markdown]
+# Timestamps come from producers, and need not be in order. Here are three records: at noon, 5 seconds later, 2 seconds later.
+
+# %%
+mixed = fresh_log()
+noon = mixed.time.milliseconds()
+for milliseconds in (0, 5000, 2000):
+    mixed.append_as_leader(records(1, timestamp=noon + milliseconds), leader_epoch=0)
+
+# %%
+predict(
+    "Which offset does fetch_offset_by_timestamp(noon + 2000) find?",
+    ___,
+    lambda: mixed.fetch_offset_by_timestamp(noon + 2000).offset,
+)
+
+# %% [markdown]
+# ### A view of the file
+#
+# What came back from all these reads? Not bytes:
+
+# %%
+found = log.read(6, 1_048_576, FetchIsolation.HIGH_WATERMARK, True)
+view = found.records
+print(type(view).__name__, "of", view.file.name, "from byte", view.start, "to", view.end)
+
+# %%
+diagram("read_file")
+
+# %% [markdown]
+# `write_to` tells the kernel which bytes of which file go to which socket. They never visit the program. Both ends of a socket pair, to see it:
+
+# %%
+import socket
+
+sender, receiver = socket.socketpair()
+walk = step_through(view.write_to, sender, 0, view.size_in_bytes, into={"FileRecords.write_to", "FileChannel.transfer_to"})
+received = receiver.recv(4096)
+print(*walk.frames[-2:], sep="\n")
+print(len(received), "bytes received, the file's own:", received == view.file.read_bytes()[view.start : view.end])
+
+# %% [markdown]
+# That is **zero copy**, and it explains the rest of this lesson: whole batches, compressed as the producer sent them, aborted records and markers
+# among them. To leave one out the broker would have to touch the bytes. (With TLS it has to, and zero copy is gone.)
+#
+# A view is fixed when it is made. Does it grow with the file, and what if the file is cut under it?
+
+# %%
+view = log.read(15, 1_048_576, FetchIsolation.LOG_END, True).records
+log.append_as_leader(records(1), leader_epoch=0)
+print("view:", view.size_in_bytes, "bytes, file:", view.file.stat().st_size, "bytes")
+log.truncate_to(15)
+print("view:", view.size_in_bytes, "bytes, file:", view.file.stat().st_size, "bytes")
+
+# %%
+predict(
+    "What does view.write_to(sender, 0, view.size_in_bytes) do now? (a number of bytes, or the name of an exception)",
+    ___,
+    lambda: view.write_to(sender, 0, view.size_in_bytes),
+)
+
+# %% [markdown]
+# ## 5. Three witnesses
+#
+# The story once more, with consumers in it. `consume` gives the offsets that an application sees. Spark's rule for it is one sentence:
+
+# %%
+from minikafka.witness.queries import committed
+
+print(committed.rule)
+
+# %%
+workload = Workload.parse("""
+config internal.segment.bytes=300
+append_as_leader [3x10]
+append_as_leader [2x10 pid=7 epoch=0 seq=0 txn]
+append_as_leader [2x10 pid=8 epoch=0 seq=0 txn]
+maybe_increment_high_watermark leo
+consume read_committed=true
+append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0]
+append_as_leader origin=coordinator transaction_version=0 [commit pid=8 epoch=0]
+maybe_increment_high_watermark leo
+consume read_committed=true
+append_as_leader [2x10 pid=9 epoch=0 seq=0 txn]
+append_as_leader [2x10]
+maybe_increment_high_watermark leo
+consume read_committed=true
+consume
+read 0 isolation=txn_committed
+""")
+ours, spark, kafka = three_witnesses(workload, only=["read_committed"])
+agree(ours, spark, kafka)
+
+# %%
+for operation in (4, 8, 12, 13):
+    print(workload.operations[operation], "→", spark.value(operation, "result"))
+
+# %% [markdown]
+# And the exercise of the older text: how many messages lie between HW and LEO? By code, by Spark, by Kafka:
+
+# %%
+waiting = Workload.parse("""
+isr 1
+append_as_leader [3x10]
+fetch 1 3
+append_as_leader [4x10]
+append_as_leader [5x10]
+count hw leo
+""")
+counted = three_witnesses(waiting, only=["counts"])
+print([witness and (witness.witness, witness.value(4, "result")) for witness in counted], " agree:", bool(agree(*counted)))
+
+# %% [markdown]
+# Now a bug is planted into minikafka: aborted transactions are looked up in the index of the segment that was read, and in no other. After
+# which operation (counted from 0) will the witnesses differ first?
+
+# %%
+with planted("aborted transactions are looked up in one segment"):
+    sick = run(workload, minikafka_log, scratch())
+found = agree(sick, spark, kafka)
+
+# %%
+predict(
+    "After which operation is the list missed first?",
+    ___,
+    lambda: found.first_difference.operation,
+)
+
+# %%
+print(found.first_difference)
+
+# %% [markdown]
+# ## 6. Exercises
+#
+# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
+# more; `solution()` shows one way.
+
+# %%
+from minikafka.lab.exercises.read import answered, between_code, between_spark, read_committed, skipped
+
+# %% [markdown]
+# **Exercise 1, between high watermark and log end.** *Why: the older text's exercise, and the number behind every lag that you look at.*
+
+# %%
+def messages_between(log):
+    """log: a Log. Returns how many messages (records that are no markers) lie in [high watermark, log end)."""
+    return ___
+
+
+between_code.check(messages_between)
+
+# %% [markdown]
+# **Exercise 2, the same at every moment, in Spark.** *Why: a lag is a curve, not a number.*
+# `records.sparkSession.sql("SELECT … FROM {records} …", records=records, marks=marks)` queries both tables.
+
+# %%
+def messages_waiting(records, marks):
+    """records: DataFrame of offset, control (true: a marker); marks: DataFrame of t, hw, leo. Returns a DataFrame of t
+    and messages, the messages that lie between the two marks at t, in the order of t."""
+    return ___
+
+
+between_spark.check(messages_waiting)
+
+# %% [markdown]
+# **Exercise 3, what a read answers.** *Why: this decides what `max.partition.fetch.bytes` does to you.*
+
+# %%
+def answer(batches, start, max_length, min_one_message, bound):
+    """batches: list of (base offset, last offset, bytes) in one segment; bound: exclusive, between two batches, above the
+    start. Returns (offset at which the answer begins, bytes)."""
+    return ___
+
+
+answered.check(answer)
+
+# %% [markdown]
+# **Exercise 4, what a read_committed consumer skips.** *Why: this runs in every such consumer; clients that had it wrong showed aborted records.*
+
+# %%
+def visible(batches, aborted):
+    """batches: list of (offsets, producer id, "data" | "commit" | "abort") in log order; aborted: the broker's list of
+    (producer id, first offset). Returns the offsets that the application gets."""
+    return ___
+
+
+skipped.check(visible)
+
+# %% [markdown]
+# **Exercise 5, read_committed, in Spark.** *Why: with this query you can audit a consumer.*
+
+# %%
+def committed_offsets(records):
+    """records: DataFrame of offset, producer (−1: none), transactional, marker ("commit", "abort" or null); the high
+    watermark is the log end. Returns a DataFrame: the offsets that a read_committed consumer sees, ascending."""
+    return ___
+
+
+read_committed.check(committed_offsets)
+
+# %% [markdown]
+# ## 7. Honesty box
+#
+# | Same as Kafka | Simpler than Kafka | Not shown here |
+# |---|---|---|
+# | bounds, order of checks, exceptions, the place that an answer names | readers beside a writer are safe by Python's lock, not by volatile fields | the fetch request: many partitions, one limit for all, waiting for `fetch.min.bytes` |
+# | whole batches first, the cut at the limit, `min_one_message` | the consumer here is a function, not a client | fetch sessions; reading from tiered storage |
+# | the transaction index and its list; views and sendfile | no metrics | a timestamp's answer at the level of the partition: nothing at or above the reader's bound |
+#
+# **A question to take along.** A `read_committed` consumer of one partition sees nothing new for ten minutes. A console consumer without
+# isolation sees new records all the time. What do you check first?
+#
+# <details><summary>One answer</summary>
+#
+# The last stable offset against the high watermark: if it lags, a transaction is open (`kafka-transactions.sh find-hanging` names it, with its producer).
+# One producer that is stuck holds back everybody's records behind its own, plain ones too, until `transaction.timeout.ms` aborts
+# it. If the two are equal, look at the consumer: it may be skipping a long run of aborted records.
+#
+# </details>
+#
+# **Next:** *Loading and recovery*: how all of this comes back from a directory of files.
