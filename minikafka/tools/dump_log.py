@@ -9,7 +9,9 @@ from pathlib import Path
 
 import click
 
-from minikafka.tools.dump_log_segments import INT_MAX, DumpLogSegments, DumpOptions
+from minikafka.common.errors import IllegalArgumentException, NumberFormatException
+from minikafka.common.java_numbers import parse_int
+from minikafka.tools.dump_log_segments import DumpLogSegments, DumpOptions
 from minikafka.tools.failure import describe
 
 # A .log file of this many bytes takes long enough for a progress bar.
@@ -28,9 +30,14 @@ NOT_BUILT = (
 
 
 class DumpLogCommand(click.Command):
-    """Refuses Kafka's other options by name, and ends with exit code 1 on wrong usage, as Kafka's tool does."""
+    """Refuses Kafka's other options by name, and ends with exit code 1 on wrong usage, as Kafka's tool does.
+
+    As there, one dash will do, a value behind a flag (`--deep-iteration=true`) says nothing, and words that belong to
+    no option are passed over.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        args = list(map(self._canonical, args))
         for argument in args:
             name = argument.removeprefix("--").partition("=")[0]
             if argument.startswith("--") and name in NOT_BUILT:
@@ -41,6 +48,50 @@ class DumpLogCommand(click.Command):
             error.exit_code = 1
             raise
 
+    def _canonical(self, argument: str) -> str:
+        name, _, _ = argument.lstrip("-").partition("=")
+        option = next((o for o in self.params if f"--{name}" in o.opts), None)
+        if option is None or not argument.startswith("-"):
+            return argument
+        return f"--{name}" if option.is_flag else f"--{argument.lstrip('-')}"
+
+
+class CommandLine:
+    """The options of one run, with the names of `DumpOptions`.
+
+    A number is read when it is asked for: Kafka's tool, too, has printed the file's name before it finds fault with it.
+    """
+
+    def __init__(self, max_message_size: tuple[str, ...], max_bytes: tuple[str, ...], **flags: bool):
+        self._max_message_size = max_message_size
+        self._max_bytes = max_bytes
+        for name, value in flags.items():
+            setattr(self, name, value)
+
+    @property
+    def max_message_size(self) -> int:
+        """Bytes. Raises IllegalArgumentException."""
+        return _the_number("max-message-size", self._max_message_size, DumpOptions().max_message_size)
+
+    @property
+    def max_bytes(self) -> int:
+        """Bytes. Raises IllegalArgumentException."""
+        return _the_number("max-bytes", self._max_bytes, DumpOptions().max_bytes)
+
+
+def _the_number(option: str, given: tuple[str, ...], default: int) -> int:
+    text = _the_one(option, given) if given else str(default)
+    try:
+        return parse_int(text)
+    except NumberFormatException:
+        raise IllegalArgumentException(f"Cannot parse argument '{text}' of option {option}") from None
+
+
+def _the_one(option: str, given: tuple[str, ...]) -> str:
+    if len(given) > 1:
+        raise IllegalArgumentException(f"Found multiple arguments for option {option}, but you asked for only one")
+    return given[0]
+
 
 def _usage_error(message: str, ctx: click.Context) -> click.UsageError:
     error = click.UsageError(message, ctx)
@@ -48,16 +99,20 @@ def _usage_error(message: str, ctx: click.Context) -> click.UsageError:
     return error
 
 
-@click.command(cls=DumpLogCommand, name="dump-log", context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--files", required=True, metavar="F[,F...]", help="The files to dump, with commas between them.")
+@click.command(
+    cls=DumpLogCommand,
+    name="dump-log",
+    context_settings={"help_option_names": ["-h", "--help"], "allow_extra_args": True},
+)
+@click.option("--files", required=True, multiple=True, metavar="F[,F...]", help="The files to dump, with commas between them.")
 @click.option("--print-data-log", is_flag=True, help="Print keys and values too; brings --deep-iteration with it.")
 @click.option("--deep-iteration", is_flag=True, help="Print a line for each record, not only for each batch.")
 @click.option("--skip-record-metadata", is_flag=True, help="Print keys and values alone, and no control records.")
 @click.option("--index-sanity-check", is_flag=True, help="Only run the check that Kafka has for an index.")
 @click.option("--verify-index-only", is_flag=True, help="Only compare an index with its log.")
-@click.option("--max-message-size", type=int, default=5 * 1024 * 1024, show_default=True, help="Bytes.")
-@click.option("--max-bytes", type=int, default=INT_MAX, help="Read no more than so many bytes of a .log file.")
-def dump_log(files: str, **options) -> None:
+@click.option("--max-message-size", multiple=True, metavar="N", help="Bytes; 5242880 unless told.")
+@click.option("--max-bytes", multiple=True, metavar="N", help="Read no more than so many bytes of a .log file.")
+def dump_log(files: tuple[str, ...], **options) -> None:
     """Print log segments and indexes, line for line as Kafka's own tool prints them.
 
     Takes .log, .index, .timeindex, .txnindex and .snapshot files, the .checkpoint snapshots of the metadata log, and
@@ -67,7 +122,7 @@ def dump_log(files: str, **options) -> None:
     err = io.TextIOWrapper(sys.stderr.buffer, encoding="utf-8", errors="surrogateescape", newline="\n", line_buffering=True)
     exit_code = 0
     try:
-        DumpLogSegments(DumpOptions(**options), out, err, _progress_bar).run(_split(files))
+        DumpLogSegments(CommandLine(**options), out, err, _progress_bar).run(_split(_the_one("files", files)))
         out.flush()
     except BrokenPipeError:
         # Whoever read the lines (`head`, say) has enough; Python must not try to flush the rest.
@@ -83,11 +138,8 @@ def dump_log(files: str, **options) -> None:
 
 
 def _split(files: str) -> list[str]:
-    """As Java's `split(",")`: empty names at the end do not count."""
-    names = files.split(",")
-    while len(names) > 1 and not names[-1]:
-        names.pop()
-    return names
+    """As Java's `split(",")`: empty names at the end do not count, unless there is no comma at all."""
+    return files.rstrip(",").split(",") if files.strip(",") or not files else []
 
 
 @contextmanager

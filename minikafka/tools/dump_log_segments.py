@@ -8,6 +8,7 @@ line ends with the same half line. Errors leave as Kafka's exceptions; the comma
 Kafka: `org.apache.kafka.tools.DumpLogSegments`.
 """
 
+import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
@@ -109,9 +110,9 @@ class DumpLogSegments:
         path = Path(file)
         match suffix:
             case str() if suffix in (LOG_FILE_SUFFIX, SNAPSHOT_SUFFIX):
-                self._dump_log(path)
+                self._dump_log(file, path, self._options.max_bytes)
             case str() if suffix == INDEX_FILE_SUFFIX:
-                self._dump_index(file, path)
+                self._dump_index(file, path, self._options.max_message_size)
             case str() if suffix == TIME_INDEX_FILE_SUFFIX:
                 self._dump_time_index(file, path)
             case str() if suffix == PRODUCER_SNAPSHOT_FILE_SUFFIX:
@@ -125,22 +126,22 @@ class DumpLogSegments:
 
     # ---- .log, and the snapshots of the metadata log, which are batches too
 
-    def _dump_log(self, path: Path) -> None:
+    def _dump_log(self, file: str, path: Path, max_bytes: int) -> None:
         options = self._options
         self._println(_headline(path))
         with _log(path) as file_records:
-            sliced = file_records.slice(0, options.max_bytes)
+            sliced = file_records.slice(0, max_bytes)
             valid_bytes = 0
             last_offset = -1
             with self._progress(path, sliced.size_in_bytes) as advance:
                 for batch in sliced.batches():
                     self._print_batch_level(batch, valid_bytes)
                     if options.deep_iteration or options.print_data_log:
-                        last_offset = self._dump_batch_records(batch, last_offset, path)
+                        last_offset = self._dump_batch_records(batch, last_offset, file)
                     valid_bytes += batch.size_in_bytes
                     advance(valid_bytes)
             trailing_bytes = sliced.size_in_bytes - valid_bytes
-            if trailing_bytes > 0 and options.max_bytes == INT_MAX:
+            if trailing_bytes > 0 and max_bytes == INT_MAX:
                 self._println(f"Found {trailing_bytes} invalid bytes at the end of {path.name}")
 
     def _print_batch_level(self, batch, position: int) -> None:
@@ -161,14 +162,14 @@ class DumpLogSegments:
             f" isvalid: {_java_bool(batch.is_valid())}"
         )
 
-    def _dump_batch_records(self, batch, last_offset: int, path: Path) -> int:
+    def _dump_batch_records(self, batch, last_offset: int, file: str) -> int:
         """Print a line for each record; returns the offset of the last one, to find gaps."""
         options = self._options
         timestamp_type = batch.timestamp_type
         is_control_batch = batch.is_control_batch
         for record in batch:
             if record.offset != last_offset + 1:
-                self._non_consecutive.setdefault(_absolute(path), {})[last_offset] = record.offset
+                self._non_consecutive.setdefault(_absolute(file), {})[last_offset] = record.offset
             last_offset = record.offset
             line = ""
             if not options.skip_record_metadata:
@@ -183,7 +184,7 @@ class DumpLogSegments:
 
     # ---- .index and .timeindex
 
-    def _dump_index(self, file: str, path: Path) -> None:
+    def _dump_index(self, file: str, path: Path, max_message_size: int) -> None:
         options = self._options
         base_offset = _base_offset(path)
         with (
@@ -202,9 +203,9 @@ class DumpLogSegments:
                 # An index that was not trimmed (a crash) ends in zeros, which read as the base offset.
                 if entry.offset == index.base_offset and n > 0:
                     return
-                last_offset = _first_batch(file_records.slice(entry.position, options.max_message_size)).last_offset
+                last_offset = _first_batch(file_records.slice(entry.position, max_message_size)).last_offset
                 if last_offset != entry.offset:
-                    self._index_mismatches.setdefault(_absolute(path), {})[entry.offset] = last_offset
+                    self._index_mismatches.setdefault(_absolute(file), {})[entry.offset] = last_offset
                 if not options.verify_index_only:
                     self._println(f"offset: {entry.offset} position: {entry.position}")
 
@@ -227,13 +228,13 @@ class DumpLogSegments:
                 if entry.offset == time_index.base_offset and n > 0:
                     return
                 batch = chain.first_batch_reaching(entry.offset, index.lookup(entry.offset).position)
-                self._check_time_index_entry(path, entry, batch, previous_timestamp)
+                self._check_time_index_entry(_absolute(file), entry, batch, previous_timestamp)
                 if not options.verify_index_only:
                     self._println(f"timestamp: {entry.timestamp} offset: {entry.offset}")
                 previous_timestamp = entry.timestamp
 
-    def _check_time_index_entry(self, path: Path, entry, batch, previous_timestamp: int) -> None:
-        errors, file = self._time_index_errors, _absolute(path)
+    def _check_time_index_entry(self, file: str, entry, batch, previous_timestamp: int) -> None:
+        errors = self._time_index_errors
         if batch is None or batch.last_offset != entry.offset:
             errors.shallow_offset_not_found(file, entry.offset, -1 if batch is None else batch.last_offset)
             return
@@ -461,8 +462,9 @@ def _java_file(name: str) -> str:
     return ("/" if name.startswith("/") else "") + "/".join(parts)
 
 
-def _absolute(path: Path) -> str:
-    return str(Path.cwd() / path)
+def _absolute(file: str) -> str:
+    """Java: `File.getAbsolutePath`, which keeps `.` and `..`."""
+    return file if file.startswith("/") else f"{os.getcwd()}/{file}"
 
 
 def _in_java_order(findings: dict[str, object]) -> list[tuple[str, object]]:

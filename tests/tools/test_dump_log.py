@@ -168,3 +168,32 @@ def test_checkpoint_files_are_printed_an_entry_a_line(our_dump, tmp_path):
     assert broken.failed and broken.stderr.startswith("KafkaStorageException: ")
     missing = our_dump("--files", str(tmp_path / "cleaner-offset-checkpoint"))
     assert missing.failed and missing.stderr.startswith("NoSuchFileException: ")
+
+
+def test_numbers_are_read_as_javas_and_only_when_they_are_used(same, tmp_path):
+    files = [str(tmp_path / name) for name in ("5.log", "5.index", "5.timeindex", "5.snapshot")]
+    for file in files:
+        Path(file).write_bytes(b"")
+    for number in ("99999999999", "2147483648", "-2147483648", "+7", " 7", "", "x", "1_0", "٧"):
+        for option in ("--max-bytes", "--max-message-size"):
+            for file in files[:2]:
+                same("--files", file, f"{option}={number}")
+    same("--files", files[0], "--max-bytes", "1", "--max-bytes", "2")
+    same("--files", files[0], "--files", files[0])
+    same("--files", files[3], "--max-bytes", "x")
+
+
+def test_how_options_may_be_written(same, log_file):
+    same("-files", str(log_file), "-max-bytes", "300", "--deep-iteration=false")
+    same(f"--files={log_file}", "word", "--skip-record-metadata=x", "-deep-iteration", "--", "more")
+    for names in ("", ",", ",,,", f",{log_file}", f"{log_file},,{log_file},,"):
+        same("--files", names)
+
+
+def test_a_path_is_told_as_it_was_given(same, our_dump, log_file, monkeypatch):
+    directory, name = log_file.parent, log_file.name
+    for path in (f"{directory}/./{name}", f"{directory}//../{directory.name}/./{name}"):
+        assert "/./" in same("--files", path, "--deep-iteration").stderr
+    monkeypatch.chdir(directory)
+    ours = our_dump("--files", f"./{name}", "--deep-iteration")
+    assert ours.stderr.startswith(f"Non-consecutive offsets in {directory}/./{name}\n")
