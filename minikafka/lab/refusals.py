@@ -30,14 +30,14 @@ APPENDS = {
     "a timestamp from the far future": "append_as_leader [3x10 ts=now,now+7200000,now]",
     "no key for a compacted topic": "config cleanup.policy=compact\nappend_as_leader [2x10]",
     "a follower is sent what it has": "append_as_leader [3x10]\nappend_as_follower leader_epoch=1 [2x10 offset=1]",
+    "a batch is too large without its compression": (
+        "config max.message.bytes=200 compression.type=uncompressed\nappend_as_leader [40xnull codec=gzip]"
+    ),
     "a new leader's batch is larger than a segment": (
         "config internal.segment.bytes=200\nappend_as_leader [1x10]\nappend_as_leader leader_epoch=1 [1x200]"
     ),
-    "one append spans more offsets than a segment can": (
-        "append_as_leader [1x10]\nappend_as_follower leader_epoch=1 [1x10 offset=1] [1x10 offset=3000000000]"
-    ),
     "a new leader gets a sequence out of order, the segment is full": (
-        "config internal.segment.bytes=200\n"
+        "config internal.segment.bytes=300\n"
         "append_as_leader [9x10 pid=7 epoch=0 seq=0]\n"
         "append_as_leader leader_epoch=1 [9x10 pid=7 epoch=0 seq=12]"
     ),
@@ -53,6 +53,9 @@ APPENDS = {
         "append_as_leader origin=coordinator transaction_version=0 [commit pid=7 epoch=0 coordinator_epoch=5]\n"
         "append_as_leader [1x10 pid=7 epoch=0 seq=1 txn]\n"
         "append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0 coordinator_epoch=4]"
+    ),
+    "one append spans more offsets than a segment can": (
+        "append_as_leader [1x10]\nappend_as_follower leader_epoch=1 [1x10 offset=1] [1x10 offset=3000000000]"
     ),
 }
 """What is wrong → the workload whose last line is refused for it, in the order of the steps that refuse."""
@@ -122,7 +125,7 @@ def refuse(wrong: str, text: str) -> Refusal:
     try:
         states = [runner.apply(operation) for operation in before] or [runner.apply(Workload.parse("tick 0").operations[0])]
         walk = step_through(runner.apply, last, watch=runner.log, into={"Log._append"})
-        told = walk.result
+        walk.title, told = f"A refused append: {wrong}", walk.result
         log_steps = [frame for frame in walk.frames if frame.raised]
         if not told.error or not log_steps or any(state.error for state in states):
             raise AssertionError(f"{wrong}: {last} was to be refused, and no line before it")
