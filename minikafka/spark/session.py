@@ -77,7 +77,8 @@ def _start() -> None:
     from pyspark.java_gateway import launch_gateway
 
     # On a mistaken query PySpark logs what it then raises again: once is enough.
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     conf = SparkConf(loadDefaults=False).setAll(_SETTINGS.items())
     conf.set("spark.sql.warehouse.dir", os.path.join(tempfile.gettempdir(), "minikafka-spark-warehouse"))
     if jars := _kafka_jars_for_spark():

@@ -174,8 +174,8 @@ class Batch:
             base_offset=base_offset,
             log_append_time=max(times, default=-1) if self.log_append_time else -1,
             producer_id=self.pid,
-            producer_epoch=self.epoch,
-            base_sequence=self.seq,
+            producer_epoch=self.epoch if self.pid < 0 else max(self.epoch, 0),
+            base_sequence=self.seq if self.pid < 0 else max(self.seq, 0),
             is_transactional=self.txn,
             is_control_batch=False,
             partition_leader_epoch=leader_epoch,
@@ -186,7 +186,10 @@ class Batch:
         data = bytearray(builder.build().buffer)
         if last_offset is not None:
             data[23:27] = (last_offset - base_offset & 0xFFFFFFFF).to_bytes(4, "big")
-            _seal(data)
+        if self.pid >= 0:
+            # No builder makes a batch with a producer id and a negative epoch or sequence; a log must refuse one.
+            data[51:57] = self.epoch.to_bytes(2, "big", signed=True) + self.seq.to_bytes(4, "big", signed=True)
+        _seal(data)
         return data
 
     def _encode_marker(self, now, base_offset, leader_epoch):
