@@ -14,7 +14,10 @@ from minikafka.witness.operations import parse_operation
 from minikafka.witness.runner import Runner, minikafka_log
 from minikafka.witness.workload import Workload
 
-_NOT_KAFKAS_WORDS = re.compile(r"Cannot invoke |\w+(Exception|Error): |begin 0, end -1, length ")
+_NOT_KAFKAS_WORDS = re.compile(
+    r"Cannot invoke |\w+(Exception|Error): |begin 0, end -1, length "
+    r"|Failed to decompress record stream|Error checking for remaining bytes"
+)
 """Messages of Java's own: of null pointers, of damage found by its codecs (with the class before it), of texts."""
 
 

@@ -205,23 +205,39 @@ def tear(runner):
 def test_whatever_is_left_is_opened_equally(kafka, two_logs, name):
     before, act, config = LIVES[name]
     logs = two_logs()
-    workload = Workload(config={**CONFIG, **config})
-    living = Runner(minikafka_log, logs.directories[0].parents[1] / "living" / "topic-0", workload)
-    for prepare in before if isinstance(before, tuple) else (before,):
-        prepare(living)
+    living = live_until(before, logs, config)
     stopped = StoppedWorlds(living)
     stopped.live(act)
     assert len(stopped.worlds) > 10
-    kept = batches(living.directory)
-    now_ms = living.time.milliseconds()
+    stopped.open_all(kafka, logs)
+
+
+@pytest.mark.parametrize("name", ["append and roll", "truncation", "replacing segments", "splitting a segment"])
+def test_a_recovery_that_stops_is_recovered(kafka, two_logs, name):
+    """The world stops in some of the lives' worlds again, while minikafka recovers."""
+    before, act, config = LIVES[name]
+    logs = two_logs()
+    living = live_until(before, logs, config)
+    stopped = StoppedWorlds(living)
+    stopped.live(act)
     living.let_go()
-    for when, world, flushed in stopped.worlds:
-        stopped.put(world, logs.directories[0].parents[1] / "stopped")
-        try:
-            opened = open_both(kafka, logs, logs.directories[0].parents[1] / "stopped", workload.config, now_ms)
-        except AssertionError as difference:
-            raise AssertionError(f"stopped {when}: {difference}") from None
-        assert opened is None or flushed & kept <= opened, f"stopped {when}: flushed records are lost"
+    for when, world, _ in stopped.worlds[:: -(-len(stopped.worlds) // (5 * THOROUGHNESS))]:
+        put(world, living.directory.parent)
+        known, _ = known_of(kafka, living.directory.parent)
+        living.checkpoints = known
+        again = StoppedWorlds(living, when)
+        again.live(RECOVER)
+        again.open_all(kafka, logs)
+
+
+def live_until(before, logs, config):
+    """A runner of minikafka's log in a directory beside those of `logs`, prepared by `before`."""
+    living = Runner(
+        minikafka_log, logs.directories[0].parents[1] / "living" / "topic-0", Workload(config={**CONFIG, **config})
+    )
+    for prepare in before if isinstance(before, tuple) else (before,):
+        prepare(living)
+    return living
 
 
 def open_both(kafka, logs, log_dir, config, now_ms):
@@ -278,8 +294,9 @@ class StoppedWorlds:
     `worlds`: (when, {relative path: content}, the batches below the recovery point at that moment).
     """
 
-    def __init__(self, runner: Runner):
+    def __init__(self, runner: Runner, before: str = ""):
         self.runner = runner
+        self.before = before
         self.log_dir = runner.directory.parent
         self.worlds = []
         self._seen = set()
@@ -292,6 +309,22 @@ class StoppedWorlds:
         """Let `act` happen to the runner, noting the world after each effect."""
         with file_ops.observe(self._after):
             act(self.runner)
+
+    def open_all(self, kafka, logs) -> None:
+        """Let the life end, and demand that each of its worlds is opened equally, with all that had been flushed."""
+        kept = batches(self.runner.directory)
+        now_ms = self.runner.time.milliseconds()
+        self.runner.let_go()
+        log_dir = logs.directories[0].parents[1] / "stopped"
+        for when, world, flushed in self.worlds:
+            put(world, log_dir)
+            try:
+                opened = open_both(kafka, logs, log_dir, self.runner.config, now_ms)
+            except AssertionError as difference:
+                raise AssertionError(f"stopped {self.before}, {when}: {difference}") from None
+            assert opened is None or flushed & kept <= opened, (
+                f"stopped {self.before}, {when}: flushed records are lost"
+            )
 
     def _after(self, operation: str, path: Path) -> None:
         if self.log_dir not in path.parents:
@@ -327,14 +360,14 @@ class StoppedWorlds:
     def _inode(self, name: str) -> int:
         return (self.log_dir / name).stat().st_ino
 
-    @staticmethod
-    def put(world: dict[str, bytes], directory: Path) -> None:
-        """Make `directory` look like that world."""
-        shutil.rmtree(directory, ignore_errors=True)
-        for name, content in world.items():
-            path = directory / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+
+def put(world: dict[str, bytes], directory: Path) -> None:
+    """Make `directory` look like that world."""
+    shutil.rmtree(directory, ignore_errors=True)
+    for name, content in world.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
 
 
 def torn(old: bytes, new: bytes):
