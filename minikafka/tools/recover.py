@@ -35,6 +35,7 @@ from minikafka.tools.failure import describe
 LOCK_FILE_NAME = ".lock"
 RECOVERY_POINT_CHECKPOINT_FILE = "recovery-point-offset-checkpoint"
 LOG_START_OFFSET_CHECKPOINT_FILE = "log-start-offset-checkpoint"
+_INT64 = click.IntRange(-(2**63), 2**63 - 1)
 
 logger = logging.getLogger(__name__)
 
@@ -42,10 +43,10 @@ logger = logging.getLogger(__name__)
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--config", "configs", multiple=True, metavar="K=V", help="A topic setting, by Kafka's name; repeatable.")
-@click.option("--log-start-offset", type=int, help="Instead of the one in log-start-offset-checkpoint.")
-@click.option("--recovery-point", type=int, help="Instead of the one in recovery-point-offset-checkpoint.")
+@click.option("--log-start-offset", type=_INT64, help="Instead of the one in log-start-offset-checkpoint.")
+@click.option("--recovery-point", type=_INT64, help="Instead of the one in recovery-point-offset-checkpoint.")
 @click.option("--clean-shutdown/--unclean-shutdown", "clean", default=None, help="Instead of what the marker tells.")
-@click.option("--now-ms", type=int, help="The clock, in ms since 1970, in place of the machine's.")
+@click.option("--now-ms", type=_INT64, help="The clock, in ms since 1970, in place of the machine's.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object; asks nothing.")
 @click.option("--dry-run", is_flag=True, help="Work on a copy and leave the directory as it is.")
 @click.option("--yes", is_flag=True, help="Do not ask before the directory is changed.")

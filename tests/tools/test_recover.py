@@ -117,4 +117,7 @@ def test_wrong_arguments(log_dir, tmp_path):
     assert recover(log_dir / "mixed-0", "--config", "segment.bytes=x", code=1).startswith("ConfigException: ")
     assert "name=value" in recover(log_dir / "mixed-0", "--config", "segment.bytes", code=1)
     (tmp_path / "nopartition").mkdir()
-    assert recover(tmp_path / "nopartition", code=1).startswith("KafkaException: ")
+    told = recover(tmp_path / "nopartition", code=1)
+    assert told.startswith("KafkaException: ") and told.count("\n") == 1
+    for option in ("--log-start-offset", "--recovery-point", "--now-ms"):
+        assert "not in the range" in recover(log_dir / "mixed-0", "--json", option, str(2**63), code=2)
