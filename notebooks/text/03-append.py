@@ -487,13 +487,12 @@ erratum(
 # the log start in a checkpoint file:
 
 # %%
-from minikafka.common.scheduler import ManualScheduler
 from minikafka.log.log import Log
 
 log = fresh_log()
 log.append_as_leader(records(5, 1), leader_epoch=0)
 log.close()
-loaded = [Log.create(log.dir, LogConfig(), start, 0, ManualScheduler(log.time), log.time).log_start_offset for start in (0, 3)]
+loaded = [Log.create(log.dir, log.config, start, 0, log.scheduler, log.time).log_start_offset for start in (0, 3)]
 erratum(
     "At initialization the log start is the first segment's base offset",
     "it is the greater one of that and the checkpoint",
