@@ -160,12 +160,21 @@ def _log_row(frame: ReadFrame, place, unit: float) -> list[str]:
     parts = [look.text(10, 50, "the log", kind="b")]
     producers = sorted({batch.producer for batch in frame.batches if batch.producer >= 0})
     for batch in frame.batches:
-        x, width = place(batch.first), (batch.last - batch.first + 1) * unit
+        if batch.last < frame.log_start:
+            continue
+        first = max(batch.first, frame.log_start)
+        x, width = place(first), (batch.last - first + 1) * unit
         colour = _PRODUCERS[producers.index(batch.producer) % len(_PRODUCERS)] if batch.producer >= 0 else "a"
         parts.append(look.rect(x, 36, width, 22, colour))
         short = batch.words.replace("producer ", "p")
         words = next((w for w in (batch.words, short) if len(w) * 6.3 + 4 <= width), "")
         parts.append(look.text(x + width / 2, 51, words, kind="s", anchor="middle", fill="ink"))
+    low = frame.batches[0].first if frame.batches else frame.log_start
+    if frame.log_start > low:
+        x, width = place(low), (frame.log_start - low) * unit
+        parts.append(look.text(10, 66, f"log start {frame.log_start}", kind="s"))
+        parts.append(look.rect(x, 36, width, 22, "gone", dash="2 4"))
+        parts.append(look.text(x + width / 2, 51, "deleted" if width > 50 else "✗", kind="s", anchor="middle"))
     for base in frame.segments:
         x = place(base)
         parts.append(look.line(x, 31, x, 66, "ink", weight=2))

@@ -52,7 +52,8 @@ diagram("read")
 # - **Transaction index** (`.txnindex`): the aborted transactions whose markers lie in a segment.
 # - **View:** a file, a first and a last byte. It is what a read gives back.
 #
-# The log of this lesson: producer 7 aborts, producer 8 commits, producer 9 is not done; the last append has not reached the followers.
+# The log of this lesson, one line an operation (`2x10`: two records with values of 10 bytes). Producer 7 aborts, producer 8 commits, producer
+# 9 is not done, and the last append has not reached the followers.
 
 # %%
 STORY = """
@@ -105,6 +106,7 @@ print("rule 2:", all(batch.last_offset < bound for _, bound, batches in answers 
 print("rule 3:", all(batches[0].base_offset <= start <= batches[0].last_offset for start, _, batches in answers if batches))
 print("rule 4:", not any(batch.base_offset in bases for _, _, batches in answers for batch in batches[1:]))
 print("rule 5:", all(bool(batches) == (start < bound) for start, bound, batches in answers))
+print("from 18:", {lane.words for lane in ReadLanes(log).read(18).frames[0].lanes})
 
 # %% [markdown]
 # ## 4. The source, walked
@@ -134,6 +136,8 @@ lanes.play(at=0)
 # - From **6**: the answer begins at 5, for the batch is the smallest thing that a file can give. Offset 5 is dropped by the consumer.
 # - From **11**: producer 9 is not done. Its own records *and the plain ones behind them* wait for it.
 # - From **16**: beyond HW, below LEO. That is no error: the answer is empty, and the consumer asks again later.
+#
+# (The older text has followers and plain consumers the wrong way round; the lesson *High watermark* shows why that can't be.)
 
 # %%
 at_hw = log.read(15, 1_048_576, FetchIsolation.HIGH_WATERMARK, True)

@@ -8,6 +8,7 @@ from minikafka.lab.read_lanes import ReadLanes, render_lanes
 from minikafka.lab.readers import SEEN, delivered, log_after, transaction, values_seen
 from minikafka.lab.workbench import fresh_log, records
 from minikafka.log.fetch_isolation import FetchIsolation
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 from minikafka.witness import Workload
 
 TEXT = """
@@ -48,6 +49,13 @@ def test_a_refused_read_and_an_empty_one_are_told_apart(log):
     lanes = ReadLanes(log).read(16).read(15).frames
     assert {lane.words for lane in lanes[0].lanes} == {"OffsetOutOfRangeException"}
     assert lanes[1].lanes[0].words == "empty"
+
+
+def test_what_is_below_the_log_start_is_drawn_as_deleted(log):
+    log.maybe_increment_log_start_offset(6, LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION)
+    frame = ReadLanes(log).read(6).frames[0]
+    assert dict(frame.lanes[2].fates)[5] == "earlier", "its batch is sent whole"
+    assert "deleted" in render_lanes(frame) and "log start 6" in render_lanes(frame)
 
 
 def test_a_cut_batch_is_told(log):
