@@ -33,12 +33,17 @@ class CleanShutdownFileHandler:
             os.close(fd)
 
     def read(self) -> int | None:
-        """The broker epoch, None when the marker is missing or says nothing. Kafka: `CleanShutdownFileHandler.read`."""
+        """The broker epoch, None when the marker is missing or says nothing. Kafka: `CleanShutdownFileHandler.read`.
+
+        As with Kafka's JSON reader bytes that are no UTF-8, and what follows the object, do no harm.
+        """
         try:
-            content = json.loads(self.clean_shutdown_file.read_bytes())
-            return int(content["brokerEpoch"])
-        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            text = self.clean_shutdown_file.read_bytes().decode("utf-8", "replace")
+            content, _ = json.JSONDecoder().raw_decode(text.lstrip())
+            version, broker_epoch = int(content.get("version", CURRENT_VERSION)), int(content["brokerEpoch"])
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
             return None
+        return broker_epoch if -(2**31) <= version < 2**31 and -(2**63) <= broker_epoch < 2**63 else None
 
     def delete(self) -> None:
         """Remove the marker if it is there. Raises OSError. Kafka: `CleanShutdownFileHandler.delete`."""

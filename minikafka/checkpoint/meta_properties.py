@@ -74,6 +74,6 @@ def _int_property(properties: dict[str, str], key: str, default: str | None = No
     if text is None:
         raise KafkaException(f"Failed to find {key}")
     try:
-        return parse_int(text.strip())
+        return parse_int(text.strip() if key == "version" else text)  # blanks at a value's end belong to it
     except NumberFormatException as error:
         raise KafkaException(f"Unable to read {key} as a base-10 number.") from error
