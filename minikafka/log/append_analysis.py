@@ -77,8 +77,12 @@ def analyze_and_validate_records(
             )
 
         # 3. A follower takes nothing from a leader that came after the one it asked.
-        if skip_remaining_batches or (origin is AppendOrigin.REPLICATION and partition_leader_epoch > leader_epoch):
-            skip_remaining_batches = True
+        skip_remaining_batches |= (
+            origin is AppendOrigin.REPLICATION
+            and partition_leader_epoch != NO_PARTITION_LEADER_EPOCH
+            and partition_leader_epoch > leader_epoch
+        )
+        if skip_remaining_batches:
             logger.info(
                 "Skipping batch %s from an origin of %s because its partition leader epoch %s is higher than the "
                 "replica's current leader epoch %s",

@@ -41,6 +41,7 @@ SCENARIOS = {
         "append_as_follower [1x10 offset=leo+5]",
         "append_as_follower leader_epoch=7 [1x700 leader_epoch=7]",
         "append_as_leader [commit pid=1 epoch=0]",
+        "append_as_follower leader_epoch=-2 [1x10 leader_epoch=-1] [1x10 leader_epoch=0]",
     ],
     "high watermark": [
         *[TEN] * 4,
