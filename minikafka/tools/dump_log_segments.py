@@ -238,8 +238,8 @@ class DumpLogSegments:
         if batch is None or batch.last_offset != entry.offset:
             errors.shallow_offset_not_found(file, entry.offset, -1 if batch is None else batch.last_offset)
             return
-        max_timestamp = max((record.timestamp for record in batch), default=NO_TIMESTAMP)
-        if max(max_timestamp, NO_TIMESTAMP) != entry.timestamp:
+        max_timestamp = max([NO_TIMESTAMP, *(record.timestamp for record in batch)])
+        if max_timestamp != entry.timestamp:
             errors.mismatch(file, entry.timestamp, max_timestamp)
         if previous_timestamp >= entry.timestamp:
             errors.out_of_order(file, entry.timestamp, previous_timestamp)

@@ -170,6 +170,17 @@ def test_checkpoint_files_are_printed_an_entry_a_line(our_dump, tmp_path):
     assert missing.failed and missing.stderr.startswith("NoSuchFileException: ")
 
 
+def test_timestamps_below_none(same, tmp_path):
+    record = SimpleRecord(5, b"k", b"v")
+    log = bytearray(MemoryRecords.with_records(CompressionType.NONE, record, initial_offset=3).buffer)
+    log[27:35] = (-5).to_bytes(8, "big", signed=True)  # damaged: no writer takes such a timestamp
+    (tmp_path / "3.log").write_bytes(log)
+    (tmp_path / "3.index").write_bytes(b"")
+    for timestamp in (-5, -1, 7):
+        (tmp_path / "3.timeindex").write_bytes(timestamp.to_bytes(8, "big", signed=True) + bytes(4))
+        same("--files", str(tmp_path / "3.timeindex"))
+
+
 def test_numbers_are_read_as_javas_and_only_when_they_are_used(same, tmp_path):
     files = [str(tmp_path / name) for name in ("5.log", "5.index", "5.timeindex", "5.snapshot")]
     for file in files:
