@@ -5,6 +5,7 @@ to a `.log` stops it in the middle too, since a power cut may leave any part of 
 unclean stop, by the real loader, and its effects are noted with the phase of `LogLoader.load` that caused them.
 """
 
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -21,8 +22,10 @@ from minikafka.lab.workbench import scratch
 from minikafka.lab.wreck import kill, load, short
 
 _FORCED = ("fsync", "flush_dir")
-_ROW, _TOP, _MOST_ROWS = 17, 118, 22
-_BAR_LEFT, _BAR_TOP = 130, 62
+_WORDS = 44
+_FATE = re.compile(r"(?P<verb>delete|rebuild|rewrite) (?P<base>…\d+)(?P<files>[ .a-z]+)(?P<end>, same bytes)?$")
+_ROW, _MOST_ROWS = 17, 27
+_BAR_LEFT, _BARtop = 130, 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,8 @@ class CrashFrame:
         if self.error:
             return f"the load fails: {self.error}"
         cut = f"; {self.cut} bytes of {self.log} are cut off" if self.log and self.cut else ""
-        return f"the log ends at {self.end}{cut}"
+        bases = ", ".join(str(int(name[1:-4])) for name, _ in self.after if name.endswith(".log"))
+        return f"the log ends at {self.end}{cut}; its segments begin at {bases}"
 
     def __str__(self) -> str:
         columns = (("leaves", self.before), ("after", self.after))
@@ -127,8 +131,9 @@ class CrashTheatre:
 
     def play(self) -> Player:
         """The stage with its slider, at the first frame; one size for all frames."""
-        height = max(map(_height, self.frames), default=0)
-        return Player(self.frames, lambda frame: render_crash(frame, height), title=self._title)
+        top = max(map(_top, self.frames), default=0)
+        height = top + max(map(_rows_height, self.frames), default=0)
+        return Player(self.frames, lambda frame: render_crash(frame, top, height), title=self._title)
 
     def _played(self, number: int, caption: str, files: dict[str, bytes], log: str, whole: bytes) -> CrashFrame:
         directory = self.directory(number)
@@ -165,17 +170,23 @@ def watched_load(directory: Path, settings: Mapping[str, Any], **checkpoints: An
     return _coalesced(noted), end, error
 
 
-def render_crash(frame: CrashFrame, height: float | None = None) -> str:
-    """The stage at one moment: the file under the axe, then what the crash leaves, what the load does, what comes of it."""
-    height = height or _height(frame)
+def render_crash(frame: CrashFrame, top: float | None = None, height: float | None = None) -> str:
+    """The stage at one moment: the file under the axe, then what the crash leaves, what the load does, what comes of it.
+
+    `top`, `height`: where the three columns begin, and the height of the whole (default: as much as this frame needs).
+    """
+    top = top or _top(frame)
+    height = height or top + _rows_height(frame)
     sign, kind = ("✗", "bad") if frame.error else ("✓", "good")
     parts = [look.text(10, 20, look.shorten(frame.caption, 105), kind="h")]
     parts.append(look.text(10, 41, look.shorten(f"{sign} {frame.outcome}", 125), kind="b", fill=kind))
     parts += _bar(frame)
     was, now = dict(frame.before), dict(frame.after)
-    parts += _files(10, "the crash leaves", frame.before, lambda name: "" if name in now else "−", 250)
-    parts += _effects(282, frame.effects)
-    parts += _files(638, "after the load", frame.after, lambda name: "+" if name not in was else "·" if was[name] != now[name] else "", 232)
+    parts += _files(10, top, "the crash leaves", frame.before, lambda name: "" if name in now else "−", 250)
+    parts += _effects(282, top, frame.effects)
+    parts += _files(638, top, "after the load", frame.after, lambda name: "+" if name not in was else "~" if was[name] != now[name] else "", 232)
+    legend = "− the load takes it away · + it is new · ~ it has another size · 1–7 phases of LogLoader.load, – afterwards"
+    parts.append(look.text(10, height - 8, legend, kind="s"))
     words = f"{frame.caption}: {frame.outcome}"
     return look.svg(look.WIDTH, height, "".join(parts), words)
 
@@ -186,61 +197,62 @@ def _bar(frame: CrashFrame) -> list[str]:
         return []
     whole = max(sum(batch.size for batch in frame.batches), frame.left, 1)
     scale = (look.WIDTH - _BAR_LEFT - 20) / whole
-    parts = [look.text(10, _BAR_TOP + 17, frame.log, kind="bm")]
+    parts = [look.text(10, _BARtop + 17, frame.log, kind="bm")]
     for number, batch in enumerate(frame.batches):
         x, wide = _BAR_LEFT + batch.position * scale, batch.size * scale
         fill = "gone" if batch.position >= frame.left else "a" if number % 2 else "f"
-        parts.append(look.rect(x, _BAR_TOP, wide, 24, fill, dash="3 3" if batch.position + batch.size > frame.left else ""))
-        offsets = str(batch.first) if batch.first == batch.last else f"{batch.first}–{batch.last}"
-        if len(offsets) * 6.6 + 4 <= wide:
-            parts.append(look.text(x + wide / 2, _BAR_TOP + 16, offsets, kind="s", anchor="middle", fill="ink"))
+        parts.append(look.rect(x, _BARtop, wide, 24, fill, dash="3 3" if batch.position + batch.size > frame.left else ""))
     end = _BAR_LEFT + frame.left * scale
     if frame.cut > 0:
         kept = _BAR_LEFT + frame.kept * scale
-        parts.append(look.rect(kept, _BAR_TOP, end - kept, 24, "pending", stroke="bad", weight=1.5))
-        parts.append(look.hatch(kept, _BAR_TOP, end - kept, 24, "bad"))
-    parts.append(look.line(end, _BAR_TOP - 3, end, _BAR_TOP + 30, "bad", weight=2))
+        parts.append(look.rect(kept, _BARtop, end - kept, 24, "pending", stroke="bad", weight=1.5))
+        parts.append(look.hatch(kept, _BARtop, end - kept, 24, "bad"))
+    parts.append(look.line(end, _BARtop - 3, end, _BARtop + 30, "bad", weight=2))
     side = "end" if end > look.WIDTH - 160 else "start"
     label = f"▲ the file ends at byte {frame.left}" if side == "start" else f"the file ends at byte {frame.left} ▲"
-    parts.append(look.text(end - 5 if side == "start" else end + 5, _BAR_TOP + 40, label, kind="s", anchor=side, fill="bad"))
+    parts.append(look.text(end - 5 if side == "start" else end + 5, _BARtop + 40, label, kind="s", anchor=side, fill="bad"))
     return parts
 
 
-def _files(x: float, heading: str, files: tuple[tuple[str, int], ...], sign: Callable[[str], str], width: float) -> list[str]:
-    parts = [look.text(x, _TOP, heading, kind="b"), look.line(x, _TOP + 6, x + width, _TOP + 6)]
+def _files(x: float, top: float, heading: str, files: tuple[tuple[str, int], ...], sign: Callable[[str], str], width: float) -> list[str]:
+    parts = [look.text(x, top, heading, kind="b"), look.line(x, top + 6, x + width, top + 6)]
     for row, (name, size) in enumerate(_most(files)):
-        y, mark = _TOP + 24 + row * _ROW, sign(name)
-        fill = {"−": "bad", "+": "good", "·": "leo"}.get(mark, "ink")
+        y, mark = top + 24 + row * _ROW, sign(name)
+        fill = {"−": "bad", "+": "good", "~": "leo"}.get(mark, "ink")
         parts.append(look.text(x, y, mark, kind="bm", fill=fill))
         parts.append(look.text(x + 13, y, look.shorten(name, 27), kind="sm", fill=fill))
         parts.append(look.text(x + width, y, f"{size:,} B", kind="sm", anchor="end", fill=fill))
-    return parts + _more(x, files)
+    return parts + _more(x, top, files)
 
 
-def _effects(x: float, effects: tuple[Effect, ...]) -> list[str]:
-    parts = [look.text(x, _TOP, "what the load does, by phase", kind="b"), look.line(x, _TOP + 6, x + 336, _TOP + 6)]
+def _effects(x: float, top: float, effects: tuple[Effect, ...]) -> list[str]:
+    parts = [look.text(x, top, "what the load does, by phase", kind="b"), look.line(x, top + 6, x + 336, top + 6)]
     for row, effect in enumerate(_most(effects)):
-        y = _TOP + 24 + row * _ROW
+        y = top + 24 + row * _ROW
         parts.append(look.rect(x, y - 12, 16, 15, "panel"))
         parts.append(look.text(x + 8, y, effect.phase or "–", kind="s", anchor="middle", fill="ink"))
-        parts.append(look.text(x + 22, y, look.shorten(effect.words, 45), kind="sm", fill="ink"))
+        parts.append(look.text(x + 22, y, look.shorten(effect.words, _WORDS + 2), kind="sm", fill="ink"))
     if not effects:
-        parts.append(look.text(x, _TOP + 24, "nothing", kind="s"))
-    return parts + _more(x, effects)
+        parts.append(look.text(x, top + 24, "nothing", kind="s"))
+    return parts + _more(x, top, effects)
 
 
 def _most(rows: tuple) -> tuple:
     return rows if len(rows) <= _MOST_ROWS else rows[: _MOST_ROWS - 1]
 
 
-def _more(x: float, rows: tuple) -> list[str]:
+def _more(x: float, top: float, rows: tuple) -> list[str]:
     left_out = len(rows) - len(_most(rows))
-    return [look.text(x, _TOP + 24 + (_MOST_ROWS - 1) * _ROW, f"+{left_out} more", kind="s")] if left_out else []
+    return [look.text(x, top + 24 + (_MOST_ROWS - 1) * _ROW, f"+{left_out} more", kind="s")] if left_out else []
 
 
-def _height(frame: CrashFrame) -> float:
+def _top(frame: CrashFrame) -> float:
+    return 118 if frame.log else 70
+
+
+def _rows_height(frame: CrashFrame) -> float:
     rows = max(min(len(part), _MOST_ROWS) for part in (frame.before, frame.effects, frame.after))
-    return _TOP + 24 + max(rows, 1) * _ROW
+    return 48 + max(rows, 1) * _ROW
 
 
 def _contents(directory: Path) -> dict[str, bytes]:
@@ -287,7 +299,21 @@ def _coalesced(noted: list[tuple[str, str, str, dict[str, bytes], dict[str, byte
         else:
             first, _, count = groups.get((phase, name), (before.get(name), None, 0))
             groups[phase, name] = (first, now.get(name), count + 1)
-    return told + [_told(key, group) for key, group in groups.items()]
+    return _side_by_side(told + [_told(key, group) for key, group in groups.items()])
+
+
+def _side_by_side(effects: list[Effect]) -> list[Effect]:
+    """Files of one segment that share a fate share a line: `delete …006 .index .log`."""
+    lines: list[Effect] = []
+    for effect in effects:
+        this, last = _FATE.match(effect.words), _FATE.match(lines[-1].words) if lines else None
+        if this and last and lines[-1].phase == effect.phase and this.group("verb", "base", "end") == last.group("verb", "base", "end"):
+            words = f"{last['verb']} {last['base']} {last['files'].strip()} {this['files'].strip()}{last['end'] or ''}"
+            if len(words) <= _WORDS:
+                lines[-1] = Effect(effect.phase, words)
+                continue
+        lines.append(effect)
+    return lines
 
 
 def _told(key: tuple[str, str], group: tuple[bytes | None, bytes | None, int]) -> Effect:

@@ -275,42 +275,82 @@ def reopened(s: Column, now: Column) -> Column:
     return let(changed(s, segments=segments, leo=leo, start=start, known=known), lambda s: watermarked(s, s.start))
 
 
-def step(s: Column, o: Column, settings: Column) -> Column:
-    """What operation `o` makes of the log `s`."""
+REBUILT = (
+    "struct<position:bigint, indexed:bigint, newest:struct<timestamp:bigint,offset:bigint>,"
+    " entries:array<struct<offset:bigint,position:bigint>>, times:array<struct<timestamp:bigint,offset:bigint>>>"
+)
+
+
+def rebuilt(segment: Column, settings: Column) -> Column:
+    """The segment with the index entries that a scan of its batches gives."""
+
+    def scan(r, b):
+        newest = F.when(b.timestamp > r.newest.timestamp, struct(timestamp=b.timestamp, offset=b.last)).otherwise(r.newest)
+        due = r.position - r.indexed > settings.index_interval_bytes
+        last_time = F.coalesce(F.get(r.times, F.size(r.times) - 1).timestamp, long(-1))
+        return struct(
+            position=r.position + b.bytes,
+            indexed=F.when(due, r.position).otherwise(r.indexed),
+            newest=newest,
+            entries=F.when(due, F.concat(r.entries, F.array(struct(offset=b.last, position=r.position)))).otherwise(r.entries),
+            times=F.when(due & (newest.timestamp > last_time), F.concat(r.times, F.array(newest))).otherwise(r.times),
+        ).cast(REBUILT)
+
+    nothing = struct(
+        position=long(0),
+        indexed=long(0),
+        newest=struct(timestamp=long(-1), offset=segment.base),
+        entries=F.array(),
+        times=F.array(),
+    ).cast(REBUILT)
+    return let(
+        F.aggregate(segment.batches, nothing, scan),
+        lambda r: timed(changed(segment, entries=r.entries, times=r.times)),
+    )
+
+
+def recovered(s: Column, now: Column, settings: Column) -> Column:
+    """Killed and loaded again: all segments are scanned, and a log start that no checkpoint holds is forgotten."""
+    scanned = changed(s, segments=F.transform(s.segments, lambda segment: rebuilt(segment, settings)), start=long(0))
+    return let(scanned, lambda s: reopened(s, now))
+
+
+def step(s: Column, o: Column, settings: Column, kinds: frozenset[str]) -> Column:
+    """What operation `o`, which is of one of `kinds`, makes of the log `s`."""
     fresh = changed(s, result=F.lit(None).cast("string"))
-    return let(fresh, lambda s: let(place(s, o.anchor, o.distance), lambda offset: _step(s, o, offset, settings)))
+    return let(fresh, lambda s: let(place(s, o.anchor, o.distance), lambda offset: _step(s, o, offset, settings, kinds)))
 
 
-def _step(s: Column, o: Column, offset: Column, settings: Column) -> Column:
+def _step(s: Column, o: Column, offset: Column, settings: Column, kinds: frozenset[str]) -> Column:
     refused = F.lit(None).cast("string")
     higher = (offset > s.hw) & (offset <= s.leo)
     effects = {
-        "append_as_leader": F.when(o.accepted, appended(s, o, settings)).otherwise(s),
-        "roll": changed(rolled(s, o.now), known=s.known & (offset <= s.leo), result=F.concat(F.lit("segment "), s.leo)),
-        "delete_old_segments": retained(s, o, settings),
-        "fetch": fetched(s, o, offset),
-        "isr": isr_raised(changed(s, isr=o.replicas)),
-        "update_high_watermark": changed(watermarked(s, clamped(s, offset)), result=clamped(s, offset).cast("string")),
-        "maybe_update_high_watermark": watermarked(s, clamped(s, offset)),
-        "maybe_increment_high_watermark": F.when(higher, watermarked(s, offset)).otherwise(s),
-        "maybe_increment_log_start_offset": changed(
+        "append_as_leader": lambda: F.when(o.accepted, appended(s, o, settings)).otherwise(s),
+        "roll": lambda: changed(rolled(s, o.now), known=s.known & (offset <= s.leo), result=F.concat(F.lit("segment "), s.leo)),
+        "delete_old_segments": lambda: retained(s, o, settings),
+        "fetch": lambda: fetched(s, o, offset),
+        "isr": lambda: isr_raised(changed(s, isr=o.replicas)),
+        "update_high_watermark": lambda: changed(watermarked(s, clamped(s, offset)), result=clamped(s, offset).cast("string")),
+        "maybe_update_high_watermark": lambda: watermarked(s, clamped(s, offset)),
+        "maybe_increment_high_watermark": lambda: F.when(higher, watermarked(s, offset)).otherwise(s),
+        "maybe_increment_log_start_offset": lambda: changed(
             log_start_raised(s, offset),
             result=F.when(offset > s.hw, refused).when(offset > s.start, F.lit("yes")).otherwise(F.lit("no")),
         ),
-        "truncate_to": truncated_to(s, offset, o.now),
-        "truncate_fully_and_start_at": restarted(
+        "truncate_to": lambda: truncated_to(s, offset, o.now),
+        "truncate_fully_and_start_at": lambda: restarted(
             s, offset, F.coalesce(place(s, o.upper_anchor, o.upper_distance), offset), o.now
         ),
-        "reopen": reopened(s, o.now),
+        "reopen": lambda: F.when(o.clean, reopened(s, o.now)).otherwise(recovered(s, o.now, settings)),
     }
     result = s
-    for kind, effect in effects.items():
-        result = F.when(o.kind == kind, effect).otherwise(result)
+    for kind in sorted(kinds & effects.keys()):
+        result = F.when(o.kind == kind, effects[kind]()).otherwise(result)
     return result
 
 
-def fold(spark):
-    """The state of the log after each operation: one row an operation."""
+def fold(spark, kinds: frozenset[str]):
+    """The state of the log after each operation, all of which are of one of `kinds`: one row an operation."""
     operations = spark.table("operations")
     appends = spark.table("appends").select("op", F.col("max_timestamp").alias("appended_timestamp"))
     rows = operations.join(appends, "op", "left").select(
@@ -318,16 +358,18 @@ def fold(spark):
             "op", "kind", "now", "replica", "replicas", "anchor", "distance", "upper_anchor", "upper_distance",
             "bytes", "records", F.col("appended_timestamp").alias("max_timestamp"),
             F.col("appended_timestamp").isNotNull().alias("accepted"),
+            (~F.col("text").contains("clean=false")).alias("clean"),
         ).alias("o")
     )  # fmt: skip
     settings = spark.table("settings").select(F.struct("*").alias("settings"))
     everything = rows.agg(F.sort_array(F.collect_list("o")).alias("operations")).crossJoin(settings)
-    return everything.select(F.inline(_history(spark)))
+    return everything.select(F.inline(_history(spark, kinds)))
 
 
-@lru_cache(maxsize=1)
-def _history(spark) -> Column:
-    """The fold over the column `operations`; made once for a session, because it is a long expression."""
+@lru_cache(maxsize=8)
+def _history(spark, kinds: frozenset[str]) -> Column:
+    """The fold over the column `operations`. Spark takes its time over long expressions: so it speaks of the kinds of
+    operations that there are, and is made once for a session."""
     settings = F.col("settings")
     empty = struct(
         known=F.lit(True),
@@ -343,7 +385,7 @@ def _history(spark) -> Column:
 
     def walk(acc, o):
         return let(
-            step(acc.state, o, settings).cast(STATE),
+            step(acc.state, o, settings, kinds).cast(STATE),
             lambda s: struct(state=s, history=F.concat(acc.history, F.array(seen(s, o)))),
         )
 
@@ -367,9 +409,11 @@ def seen(s: Column, o: Column) -> Column:
 
 
 def _foldable(workload: Workload) -> str | None:
+    checkpointed = False
     for i, operation in enumerate(workload):
-        if operation.kind == "reopen" and not operation.clean:
-            return f"operation {i} is an unclean reopen"
+        if operation.kind == "reopen" and not operation.clean and checkpointed:
+            return f"operation {i} is an unclean reopen that begins with checkpoints"
+        checkpointed |= operation.kind == "checkpoint" or operation.kind == "reopen" and operation.clean
         place_ = getattr(operation, "offset", None)
         if operation.kind not in PASSIVE and place_ is not None and place_.anchor in ("recovery", "now"):
             return f"operation {i} anchors on {place_.anchor}"

@@ -143,6 +143,32 @@ def test_minikafka_agrees_on_the_followers(followers):
     }
 
 
+def test_a_killed_log_is_scanned_and_its_indexes_are_built_anew(spark):
+    """Reopening forgets the bytes since the last index entry, a scan counts them: entries move."""
+    lines = ["config internal.segment.bytes=700 index.interval.bytes=150"]
+    lines += ["append_as_leader [2x10]", "append_as_leader [3x40]", *["append_as_leader [2x10]"] * 3, "truncate_to leo-2"]
+    lines += ["append_as_leader [2x10]"] * 4
+    lines += ["maybe_increment_high_watermark leo", "maybe_increment_log_start_offset 4"]
+    killed = [*lines, "reopen clean=false", "append_as_leader [2x10]"]
+    expected = spark_expected(Workload.parse("\n".join(killed)), spark, only=["log_fold"])
+    assert expected.column("log_start_offset")[-3:] == [4, 0, 0]
+    assert expected.column("index_entries")[-3:-1] == [((6, 297),), ((6, 297), (10, 487))]
+    assert agree_with_minikafka(Workload.parse("\n".join(killed)), expected)
+    checkpointed = spark_expected(Workload.parse("\n".join([*lines, "checkpoint", "reopen clean=false"])), spark)
+    assert "begins with checkpoints" in checkpointed.notes["log_fold"]
+
+
+@pytest.mark.parametrize("seed", [4, 11])
+def test_minikafka_agrees_on_drawn_workloads_that_are_killed(seed, spark):
+    drawn = Workload.draw(seed, 30, reopen=False)
+    lines = [str(operation) for operation in drawn if operation.kind != "checkpoint"]
+    lines[10:10], lines[25:25] = ["reopen clean=false"], ["reopen clean=false"]
+    workload = Workload(tuple(lines), drawn.config)
+    expected = spark_expected(workload, spark, only=["log_fold"])
+    assert expected.notes == {} and expected.column("segments")[-1] is not BLANK
+    assert agree_with_minikafka(workload, expected)
+
+
 @pytest.mark.parametrize("seed", [2, 3, 8, 9])
 def test_minikafka_agrees_on_drawn_workloads(seed, spark):
     workload = Workload.draw(seed, 40)
