@@ -1,5 +1,7 @@
-"""Read lanes: one log, one read, three readers. Each lane shows what `Log.read` sends to a reader of one isolation, and what
-that reader keeps: a follower appends all of it, a consumer hands some of it to its application.
+"""Read lanes: one log, one read, three readers.
+
+Each lane shows what `Log.read` sends to a reader of one isolation, and what that reader keeps: a follower appends all
+of it, a consumer hands some of it to its application.
 """
 
 from dataclasses import dataclass
@@ -32,7 +34,7 @@ class LaidBatch:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """What one reader gets: `fates` of the offsets sent, `size` in bytes, what the answer's metadata says, or `error`."""
+    """What one reader gets: `fates` of the offsets sent, `size` in bytes, the offset where it `begins`; or `error`."""
 
     name: str
     reader: str
@@ -147,7 +149,8 @@ def render_lanes(frame: ReadFrame) -> str:
     parts.append(look.polygon([(x - 6, 84), (x + 6, 84), (x, 93)], "ink"))
     near_end = x > look.WIDTH - 90
     words = f"read from {frame.start}"
-    parts.append(look.text(x + (-9 if near_end else 9), 93, words, kind="sb", fill="ink", anchor="end" if near_end else "start"))
+    shift, anchor = (-9, "end") if near_end else (9, "start")
+    parts.append(look.text(x + shift, 93, words, kind="sb", fill="ink", anchor=anchor))
     for number in range(len(frame.lanes)):
         top = _TOP + number * _LANE
         parts.append(look.line(x, top - 3, x, top + 30, "ink", weight=1.5, dash="5 3"))

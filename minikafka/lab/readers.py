@@ -21,8 +21,10 @@ def log_after(workload: Any) -> Any:
 
 
 def transaction(log: Any, producer_id: int, *values: str, end: str = "") -> int:
-    """Append a producer's first transaction: one record for each value, then the marker `end` ("commit", "abort", "": it
-    stays open). Raises the high watermark to the log end, which it returns."""
+    """Append a producer's first transaction, and raise the high watermark to the log end, which is returned.
+
+    One record for each value, then the marker `end`: "commit", "abort", or "" for a transaction that stays open.
+    """
     from minikafka.log.append_origin import AppendOrigin
     from minikafka.record.compression import Compression
     from minikafka.record.control_record import ControlRecordType, EndTransactionMarker

@@ -135,9 +135,9 @@ class LocalLog:
         max_offset_metadata: LogOffsetMetadata,
         include_aborted_txns: bool,
     ) -> FetchDataInfo:
-        """Read whole batches from the one that holds `start_offset` on, but nothing at or above the bound.
+        """Read from the batch that holds `start_offset` on, but nothing at or above the bound.
 
-        At most `max_length` bytes, unless `min_one_message` asks for the first batch however large it is. The bound
+        At most `max_length` bytes, which may cut the last batch, unless `min_one_message` asks for the first batch however large it is. The bound
         `max_offset_metadata` is exclusive. Raises OffsetOutOfRangeException for a start above the log end or below the
         first segment, KafkaStorageException. Kafka: `LocalLog.read`.
         """
@@ -169,7 +169,7 @@ class LocalLog:
                 else:
                     max_position = None
 
-                # 5. Whole batches, as a view of the file.
+                # 5. The bytes from a batch on, as a view of the file.
                 fetch_data_info = segment.read(start_offset, max_length, max_position, min_one_message)
                 if fetch_data_info is not None:
                     # 6. The aborted transactions among them, for a reader of committed records.

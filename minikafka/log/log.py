@@ -852,9 +852,9 @@ class Log:
     def read(
         self, start_offset: int, max_length: int, isolation: FetchIsolation, min_one_message: bool
     ) -> FetchDataInfo:
-        """Read whole batches, from the one that holds `start_offset` on, up to what `isolation` lets its reader see.
+        """Read from the batch that holds `start_offset` on, up to what `isolation` lets its reader see.
 
-        At most `max_length` bytes, unless `min_one_message` asks for the first batch however large it is. Records
+        At most `max_length` bytes, which may cut the last batch, unless `min_one_message` asks for the first batch however large it is. Records
         below `start_offset` may come with their batch. Raises OffsetOutOfRangeException below the log start and above
         the log end, KafkaStorageException. Kafka: `UnifiedLog.read`.
         """

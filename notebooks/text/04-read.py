@@ -253,8 +253,8 @@ predict(
 )
 
 # %% [markdown]
-# The reader drops what is left over. And if not even the first batch fits? Four reads from 4, with a limit and without, with
-# `min_one_message` and without:
+# The reader drops what is left over (frame 1). And if not even the first batch fits? Frames 2 and 3 read from 4 with a limit of 50, with
+# `min_one_message` and without it:
 
 # %%
 limits = ReadLanes(log, "Limits")
