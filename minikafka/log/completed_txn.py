@@ -10,3 +10,9 @@ class CompletedTxn(NamedTuple):
     first_offset: int
     last_offset: int
     is_aborted: bool
+
+    def __str__(self) -> str:
+        return (
+            f"CompletedTxn[producerId={self.producer_id}, firstOffset={self.first_offset}, "
+            f"lastOffset={self.last_offset}, isAborted={str(self.is_aborted).lower()}]"
+        )
