@@ -12,15 +12,6 @@ from minikafka.lab import look
 from minikafka.lab.stepper import Walk, step_through
 from minikafka.lab.workbench import scratch
 
-_LEFTOVERS = {
-    "epochs": "leader epochs (epoch, first offset)",
-    "segments": "segments (base, bytes)",
-    "producers": "producers",
-    "log_end_offset": "LEO",
-    "high_watermark": "HW",
-    "last_stable_offset": "LSO",
-}
-
 APPENDS = {
     "a client's batch does not begin at offset 0": "append_as_leader [1x10 offset=5]",
     "a follower is sent offsets out of order": "append_as_follower [3x10] [2x10 offset=1]",
@@ -137,15 +128,14 @@ def refuse(wrong: str, text: str) -> Refusal:
 
 def _left_behind(before: Any, after: Any) -> tuple[str, ...]:
     """What differs in the log although nothing was appended."""
-    found = []
-    for name, words in _LEFTOVERS.items():
-        old, new = getattr(before, name), getattr(after, name)
-        if old != new:
-            found.append(f"{words}: {_show(old)} → {_show(new)}")
+    found = [f"leader epoch {epoch} from offset {start}" for epoch, start in after.epochs if (epoch, start) not in before.epochs]
+    old = dict(before.segments)
+    for base, size in after.segments:
+        if base not in old:
+            found.append(f"segment {base}, {size} bytes")
+        elif old[base] != size:
+            found.append(f"segment {base} {old[base]} → {size} bytes")
+    for name in ("producers", "log_start_offset", "last_stable_offset", "high_watermark", "log_end_offset"):
+        if getattr(before, name) != getattr(after, name):
+            found.append(f"{name.replace('_', ' ')} {getattr(before, name)} → {getattr(after, name)}")
     return tuple(found)
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, tuple):
-        return " ".join(f"({', '.join(map(str, item))})" for item in value) or "none"
-    return str(value)

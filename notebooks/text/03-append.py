@@ -331,9 +331,9 @@ refusal.walk.play()
 refused_appends()
 
 # %% [markdown]
-# Read the last column downwards. Up to step 5 a refusal leaves nothing. From step 7 on the epoch stays, from step 9 on a rolled segment too.
-# No refusal writes a record. One more can come at any moment, when the disk has failed and the broker
-# has let go of the files:
+# Read the last column downwards. Up to step 5 a refusal leaves nothing. From step 7 on a new leader's epoch stays, from step 9 on a
+# rolled segment too; where it says *nothing* behind step 9, the leader was no new one and the segment had room. No refusal writes a
+# record. One more can come at any moment, when the disk has failed and the broker has let go of the files:
 
 # %%
 closed = fresh_log()

@@ -113,12 +113,9 @@ def test_refusals_tell_step_and_leftovers():
     refusals = refused_appends()
     steps = [refusal.step for refusal in refusals]
     assert len(steps) == len(APPENDS) and steps == sorted(steps, key=lambda s: (int(s.rstrip("b")), s))
-    assert refusals["OutOfOrderSequenceException"].left == (
-        "leader epochs (epoch, first offset): (0, 0) → (0, 0) (1, 9)",
-        "segments (base, bytes): (0, 214) → (0, 214) (9, 0)",
-    )
+    assert refusals["OutOfOrderSequenceException"].left == ("leader epoch 1 from offset 9", "segment 9, 0 bytes")
     assert all(not refusal.left for refusal in refusals if refusal.step in ("2", "5", "5b"))
-    assert not any("LEO" in words for refusal in refusals for words in refusal.left)
+    assert not any("offset " in words and "→" in words for refusal in refusals for words in refusal.left)
     assert "object at" not in str(refusals) and "<table>" in refusals._repr_html_()
 
 
