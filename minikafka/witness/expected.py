@@ -42,7 +42,7 @@ def spark_expected(workload: Workload, spark=None, only=None) -> Observations:
         if not views_made:
             create_views(workload, spark)
             views_made = True
-        for row in query.ask(spark).collect():
+        for row in query.ask(spark, workload).collect():
             for quantity in query.quantities:
                 if row[quantity] is not None:
                     rows[row["op"]].setdefault(quantity, _value(row[quantity]))

@@ -285,14 +285,18 @@ def rebuilt(segment: Column, settings: Column) -> Column:
     """The segment with the index entries that a scan of its batches gives."""
 
     def scan(r, b):
-        newest = F.when(b.timestamp > r.newest.timestamp, struct(timestamp=b.timestamp, offset=b.last)).otherwise(r.newest)
+        newest = F.when(b.timestamp > r.newest.timestamp, struct(timestamp=b.timestamp, offset=b.last)).otherwise(
+            r.newest
+        )
         due = r.position - r.indexed > settings.index_interval_bytes
         last_time = F.coalesce(F.get(r.times, F.size(r.times) - 1).timestamp, long(-1))
         return struct(
             position=r.position + b.bytes,
             indexed=F.when(due, r.position).otherwise(r.indexed),
             newest=newest,
-            entries=F.when(due, F.concat(r.entries, F.array(struct(offset=b.last, position=r.position)))).otherwise(r.entries),
+            entries=F.when(due, F.concat(r.entries, F.array(struct(offset=b.last, position=r.position)))).otherwise(
+                r.entries
+            ),
             times=F.when(due & (newest.timestamp > last_time), F.concat(r.times, F.array(newest))).otherwise(r.times),
         ).cast(REBUILT)
 
@@ -318,7 +322,9 @@ def recovered(s: Column, now: Column, settings: Column) -> Column:
 def step(s: Column, o: Column, settings: Column, kinds: frozenset[str]) -> Column:
     """What operation `o`, which is of one of `kinds`, makes of the log `s`."""
     fresh = changed(s, result=F.lit(None).cast("string"))
-    return let(fresh, lambda s: let(place(s, o.anchor, o.distance), lambda offset: _step(s, o, offset, settings, kinds)))
+    return let(
+        fresh, lambda s: let(place(s, o.anchor, o.distance), lambda offset: _step(s, o, offset, settings, kinds))
+    )
 
 
 def _step(s: Column, o: Column, offset: Column, settings: Column, kinds: frozenset[str]) -> Column:
@@ -326,11 +332,15 @@ def _step(s: Column, o: Column, offset: Column, settings: Column, kinds: frozens
     higher = (offset > s.hw) & (offset <= s.leo)
     effects = {
         "append_as_leader": lambda: F.when(o.accepted, appended(s, o, settings)).otherwise(s),
-        "roll": lambda: changed(rolled(s, o.now), known=s.known & (offset <= s.leo), result=F.concat(F.lit("segment "), s.leo)),
+        "roll": lambda: changed(
+            rolled(s, o.now), known=s.known & (offset <= s.leo), result=F.concat(F.lit("segment "), s.leo)
+        ),
         "delete_old_segments": lambda: retained(s, o, settings),
         "fetch": lambda: fetched(s, o, offset),
         "isr": lambda: isr_raised(changed(s, isr=o.replicas)),
-        "update_high_watermark": lambda: changed(watermarked(s, clamped(s, offset)), result=clamped(s, offset).cast("string")),
+        "update_high_watermark": lambda: changed(
+            watermarked(s, clamped(s, offset)), result=clamped(s, offset).cast("string")
+        ),
         "maybe_update_high_watermark": lambda: watermarked(s, clamped(s, offset)),
         "maybe_increment_high_watermark": lambda: F.when(higher, watermarked(s, offset)).otherwise(s),
         "maybe_increment_log_start_offset": lambda: changed(

@@ -34,9 +34,11 @@ class Query:
                 return f"does not admit operation {i}, {operation.kind}"
         return self.condition(workload)
 
-    def ask(self, spark):
-        """The answer as a DataFrame; the views of the workload must be there."""
-        return self.frame(spark) if self.frame else spark.sql(self.sql)
+    def ask(self, spark, workload: Workload):
+        """The answer for `workload` as a DataFrame; its views must be there."""
+        if self.frame:
+            return self.frame(spark, frozenset(operation.kind for operation in workload))
+        return spark.sql(self.sql)
 
     def __str__(self) -> str:
         return f"-- {self.name}: {self.rule}\n-- admits {', '.join(sorted(self.admits))}\n{self.sql.strip()}"
