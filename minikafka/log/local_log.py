@@ -137,9 +137,9 @@ class LocalLog:
     ) -> FetchDataInfo:
         """Read from the batch that holds `start_offset` on, but nothing at or above the bound.
 
-        At most `max_length` bytes, which may cut the last batch, unless `min_one_message` asks for the first batch however large it is. The bound
-        `max_offset_metadata` is exclusive. Raises OffsetOutOfRangeException for a start above the log end or below the
-        first segment, KafkaStorageException. Kafka: `LocalLog.read`.
+        At most `max_length` bytes, which may cut the last batch, unless `min_one_message` asks for the first batch
+        however large it is. The bound `max_offset_metadata` is exclusive. Raises OffsetOutOfRangeException for a start
+        above the log end or below the first segment, KafkaStorageException. Kafka: `LocalLog.read`.
         """
         with self._maybe_handle_io_exception(lambda: f"Exception while reading from {self._in_dir()}"):
             # 1. Find the segment: the last one that begins at or below the start.

@@ -854,9 +854,10 @@ class Log:
     ) -> FetchDataInfo:
         """Read from the batch that holds `start_offset` on, up to what `isolation` lets its reader see.
 
-        At most `max_length` bytes, which may cut the last batch, unless `min_one_message` asks for the first batch however large it is. Records
-        below `start_offset` may come with their batch. Raises OffsetOutOfRangeException below the log start and above
-        the log end, KafkaStorageException. Kafka: `UnifiedLog.read`.
+        At most `max_length` bytes, which may cut the last batch, unless `min_one_message` asks for the first batch
+        however large it is. Records below `start_offset` may come with their batch.
+        Raises OffsetOutOfRangeException below the log start and above the log end,
+        KafkaStorageException. Kafka: `UnifiedLog.read`.
         """
         # 1. Below the log start everything is deleted.
         if start_offset < self.log_start_offset:
