@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import click
@@ -30,6 +30,7 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.tools.dump_log import LONG_FILE
 from minikafka.tools.failure import describe
 
 LOCK_FILE_NAME = ".lock"
@@ -77,7 +78,8 @@ def recover(
         clock = ManualTime(time.time_ns() // 1_000_000 if now_ms is None else now_ms)
         with _locked(directory.parent), _copied(directory) if dry_run else _as_it_is(directory) as place:
             before = _files(place)
-            state = load_and_close(place, config, clock, **arguments)
+            with _progress(place) as remaining:
+                state = load_and_close(place, config, clock, num_remaining_segments=remaining, **arguments)
             changes = _changes(before, _files(place))
     except (RuntimeError, ValueError, IndexError, OSError) as error:
         click.echo(describe(error), err=True)
@@ -111,6 +113,15 @@ def load_and_close(directory: Path, config: LogConfig, clock: ManualTime, **argu
     log.close()
     scheduler.run_due_tasks()
     return state
+
+
+def _progress(directory: Path) -> AbstractContextManager[dict[str, int] | None]:
+    """A bar on a terminal for a log that takes a while."""
+    if not sys.stderr.isatty() or sum(file.stat().st_size for file in directory.glob("*.log")) < LONG_FILE:
+        return nullcontext()
+    from minikafka.tools.recovery_progress import RecoveryProgress
+
+    return RecoveryProgress(directory.name)
 
 
 def _producer(entry) -> dict:

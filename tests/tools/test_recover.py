@@ -1,6 +1,7 @@
 """`minikafka recover` leaves the directory, and tells the state, that Kafka's own load and close leave."""
 
 import fcntl
+import io
 import json
 import random
 import shutil
@@ -121,3 +122,24 @@ def test_wrong_arguments(log_dir, tmp_path):
     assert told.startswith("KafkaException: ") and told.count("\n") == 1
     for option in ("--log-start-offset", "--recovery-point", "--now-ms"):
         assert "not in the range" in recover(log_dir / "mixed-0", "--json", option, str(2**63), code=2)
+
+
+def test_a_bar_counts_the_segments_recovered(log_dir):
+    from rich.console import Console
+
+    from minikafka.log.log import Log
+    from minikafka.log.log_config import LogConfig
+    from minikafka.tools.recovery_progress import RecoveryProgress
+
+    time = ManualTime(NOW_MS)
+    drawn = io.StringIO()
+    with RecoveryProgress("mixed-0", Console(file=drawn, force_terminal=True, width=80)) as remaining:
+        Log.create(
+            log_dir / "mixed-0", LogConfig({}), scheduler=ManualScheduler(time), time=time, last_shutdown_clean=False,
+            num_remaining_segments=remaining,
+        ).close()  # fmt: skip
+    assert list(remaining.values()) == [0]
+    assert "recovering mixed-0" in drawn.getvalue() and "5/5" in drawn.getvalue()
+    with RecoveryProgress("mixed-0", Console(file=(unused := io.StringIO()), force_terminal=True)):
+        pass
+    assert unused.getvalue() == ""
