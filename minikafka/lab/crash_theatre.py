@@ -116,9 +116,12 @@ class CrashTheatre:
         with file_ops.observe(stop_the_world):
             action()
         kill(self._log)
-        for state in states:
-            self._left.append(state[1])
-            self.frames.append(self._played(len(self._left) - 1, *state))
+        written = {name: whole for _, _, name, whole in states if name}
+        for caption, files, name, whole in states:
+            self._left.append(files)
+            if len(written) == 1:  # one file under the axe: it stays in view
+                name, whole = next(iter(written.items()))
+            self.frames.append(self._played(len(self._left) - 1, caption, files, name, whole))
         return self
 
     def directory(self, number: int) -> Path:
@@ -130,10 +133,11 @@ class CrashTheatre:
         return directory
 
     def play(self) -> Player:
-        """The stage with its slider, at the first frame; one size for all frames."""
+        """The stage with its slider, at the first torn write if there is one; one size for all frames."""
         top = max(map(_top, self.frames), default=0)
         height = top + max(map(_rows_height, self.frames), default=0)
-        return Player(self.frames, lambda frame: render_crash(frame, top, height), title=self._title)
+        start = next((number for number, frame in enumerate(self.frames) if frame.cut), 0)
+        return Player(self.frames, lambda frame: render_crash(frame, top, height), title=self._title, start=start)
 
     def _played(self, number: int, caption: str, files: dict[str, bytes], log: str, whole: bytes) -> CrashFrame:
         directory = self.directory(number)
@@ -209,7 +213,8 @@ def _bar(frame: CrashFrame) -> list[str]:
         parts.append(look.hatch(kept, _BARtop, end - kept, 24, "bad"))
     parts.append(look.line(end, _BARtop - 3, end, _BARtop + 30, "bad", weight=2))
     side = "end" if end > look.WIDTH - 160 else "start"
-    label = f"▲ the file ends at byte {frame.left}" if side == "start" else f"the file ends at byte {frame.left} ▲"
+    words = f"the file ends at byte {frame.left}" if (frame.log, frame.left) in frame.before else "there is no such file yet"
+    label = f"▲ {words}" if side == "start" else f"{words} ▲"
     parts.append(look.text(end - 5 if side == "start" else end + 5, _BARtop + 40, label, kind="s", anchor=side, fill="bad"))
     return parts
 

@@ -166,7 +166,8 @@ print("producers", [(p.producer_id, p.last_data_offset, p.current_txn_first_offs
 # All records are there: `kill -9` ends a process, and what it has written lies in the system's memory, safe. The last producer still has an open
 # transaction, from offset 54 on; its coordinator will abort it.
 #
-# The recovery point stayed at 24 although all was just read and found good. Read is not flushed.
+# The recovery point stayed at 24 although all was just read and found good. Read is not flushed. And HW is 0: a log knows nothing of replicas;
+# its partition sets the mark afterwards, from a checkpoint.
 
 # %%
 erratum(
@@ -191,11 +192,21 @@ print("entries after: ", active.offset_index.entries, " steps:", len(scanned.fra
 # %%
 scanned.play()
 
+# %%
+after = load(another(killed), TOPIC, recovery_point=24)
+print("…015.index:", sizes(killed)["…015.index"], "→", sizes(after.dir)["…015.index"], "bytes")
+
+# %% [markdown]
+# Segment 15 has one entry more than the broker ever wrote. The count of bytes since the last entry is kept in memory only, and the clean stop at offset
+# 24 fell into this segment: after it the broker counted from 0 again. A scan never stops in between. (So two replicas with equal
+# `.log` files may well have different indexes.)
+
 # %% [markdown]
 # ### A crash at the byte you pick
 #
 # The crash theatre does an append and stops the world after each effect on disk, and inside the write as well: a power cut may leave any part of
-# it. Each directory is loaded by the real loader. Move the slider; the column in the middle says what the load does, and in which phase.
+# it. Each directory is loaded by the real loader. Move the slider to choose the byte; the column in the middle says what the load does, and in
+# which phase.
 
 # %%
 log = fresh_log(SMALL)
@@ -402,7 +413,8 @@ erratum(
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# The same workload by **minikafka**, by **Spark** from the lines alone, by the real **Apache Kafka**. `reopen clean=false` kills the log and loads it.
+# The same workload by **minikafka**, by **Spark** from the lines alone, by the real **Apache Kafka**. `reopen clean=false` kills the log and loads it;
+# Spark knows what a scan of all batches must put into the indexes.
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -439,13 +451,14 @@ damages = {
 }
 {name: loaded_by_both(killed, TOPIC, damage).equal for name, damage in damages.items()}
 
+# %% [markdown]
+# And the replacement of part 4, stopped after so many renames:
+
 # %%
 stops = {renames: theatre.directory(renames - 1) for renames in (3, 6, 9, 19)}
 {renames: loaded_by_both(directory, SMALL).equal for renames, directory in stops.items()}
 
 # %% [markdown]
-# The second line of dictionaries: the replacement of part 4, stopped after so many renames.
-#
 # Now a bug is planted: after an unclean stop nothing is scanned. After which operation (counted from 0) will the witnesses
 # differ first?
 
