@@ -159,7 +159,19 @@ step_through(
 
 # %% [markdown]
 # Batches of a later epoch than the one it asked in are left out (since 4.1): whoever wrote them is not the leader that this follower
-# follows. Asking again, in epoch 1, it gets them. What the follower did not do: no validator, no limit on the size of a
+# follows. That is decided in step 2, batch by batch. Here with the last two batches, one of each epoch:
+
+# %%
+step_through(
+    fresh_log().append_as_follower,
+    fetched(leader, 8),
+    leader_epoch=0,
+    into={"analyze_and_validate_records"},
+    locals_of_interest={"partition_leader_epoch", "skip_remaining_batches", "is_monotonic", "size", "valid_bytes"},
+).play()
+
+# %% [markdown]
+# Asking again, in epoch 1, it gets them. What the follower did not do: no validator, no limit on the size of a
 # batch, no check of sequences. Its leader has done that, and refusing now would only part the two logs.
 
 # %%
@@ -170,6 +182,19 @@ try:
     follower.append_as_follower(sent("2x1 offset=21 leader_epoch=1"), leader_epoch=1)
 except Exception as error:
     print(type(error).__name__, "first", error.first_offset, "last", error.last_offset)
+
+# %% [markdown]
+# A gap shows in the file names, too: the first offset of a set may lie above LEO, and a new segment is named after it.
+
+# %%
+gappy = fresh_log({"internal.segment.bytes": 100})
+gappy.append_as_follower(sent("1x10 offset=0 leader_epoch=0"), leader_epoch=0)
+gappy.append_as_follower(sent("1x10 offset=50 leader_epoch=0"), leader_epoch=0)
+erratum(
+    "A new segment's base offset is LEO",
+    "it is the greater one of LEO and the first offset of the incoming set",
+    f"LEO was 1, the segments are {[segment.base_offset for segment in gappy.log_segments]}",
+)
 
 # %% [markdown]
 # ### The twelve steps of the older text
