@@ -350,14 +350,15 @@ LEFTOVERS = [
 
 @pytest.mark.parametrize("content", ["empty", "garbage", "a segment"])
 def test_leftovers(golden, demand_equal, content):
+    ways = ["clean", "unclean"] if content == "empty" else ["unclean"]
     content = {"empty": b"", "garbage": b"garbage.", "a segment": golden.files(".log")[1].read_bytes()}[content]
     changes = [(name, lambda directory, name=name: (directory / name).write_bytes(content)) for name in LEFTOVERS]
-    demand_equal(golden, changes, ["clean", "unclean"])
+    demand_equal(golden, changes, ways)
 
 
 def test_leftover_directories(golden, demand_equal):
     changes = [(name, lambda directory, name=name: (directory / name).mkdir()) for name in LEFTOVERS]
-    demand_equal(golden, changes, ["clean", "unclean"])
+    demand_equal(golden, changes, ["unclean"])
 
 
 @ORIGINS
@@ -386,7 +387,7 @@ def test_anything(origin, demand_equal):
     """Several bytes anywhere, several cuts, several files gone: drawn."""
     rand, changes = random.Random(5), []
     names = [path.name for path in origin.files() if path.stat().st_size]
-    for number in range(20 * THOROUGHNESS):
+    for number in range(12 * THOROUGHNESS):
         done, told = [], []
         for _ in range(rand.randint(1, 4)):
             name = rand.choice(names)
