@@ -171,15 +171,15 @@ class DumpLogSegments:
             if record.offset != last_offset + 1:
                 self._non_consecutive.setdefault(_absolute(file), {})[last_offset] = record.offset
             last_offset = record.offset
-            line = ""
+            # A damaged record may end the dump in the middle of its line.
             if not options.skip_record_metadata:
-                line = _record_metadata(batch, record, timestamp_type)
+                self._out.write(_record_metadata(batch, record, timestamp_type))
                 if is_control_batch:
-                    self._out.write(line)
-                    line = _control_record(record)
+                    self._out.write(_control_record(record))
             if options.print_data_log and not is_control_batch:
-                line += _record_contents(record, f"{RECORD_INDENT} " if options.skip_record_metadata else " ")
-            self._println(line)
+                prefix = f"{RECORD_INDENT} " if options.skip_record_metadata else " "
+                self._out.write(_record_contents(record, prefix))
+            self._println("")
         return last_offset
 
     # ---- .index and .timeindex

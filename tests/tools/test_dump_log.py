@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from minikafka.record.compression import CompressionType
+from minikafka.record.compression import Compression, CompressionType
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.memory_records_builder import MemoryRecordsBuilder
 from minikafka.record.record import Header, SimpleRecord
 
 ROOT = Path(__file__).parents[2]
@@ -208,3 +209,16 @@ def test_a_path_is_told_as_it_was_given(same, our_dump, log_file, monkeypatch):
     monkeypatch.chdir(directory)
     ours = our_dump("--files", f"./{name}", "--deep-iteration")
     assert ours.stderr.startswith(f"Non-consecutive offsets in {directory}/./{name}\n")
+
+
+def test_a_record_whose_value_cannot_be_read_is_told_up_to_there(same, tmp_path):
+    """Old formats: the sizes are told before key and value are read, so the line breaks off after them."""
+    for magic, header in ((0, 18), (1, 26)):
+        builder = MemoryRecordsBuilder(Compression(CompressionType.NONE), magic=magic)
+        builder.append(1_000 if magic else -1, b"key", b"value")
+        for position, size in ((header, 5000), (header + 7, 5000), (header + 7, 2**31 - 1), (header, -7), (header + 7, -7)):
+            log = bytearray(builder.build().buffer)
+            log[position : position + 4] = size.to_bytes(4, "big", signed=True)
+            (tmp_path / "0.log").write_bytes(log)
+            for options in (["--print-data-log"], ["--print-data-log", "--skip-record-metadata"], ["--deep-iteration"]):
+                same("--files", str(tmp_path / "0.log"), *options)
