@@ -14,7 +14,7 @@ def decrement_sequence(sequence: int, decrement: int) -> int:
     """`sequence` - `decrement`, where 2147483647 precedes 0. Kafka: `DefaultRecordBatch.decrementSequence`."""
     if sequence < decrement:
         return _to_int(_MAX_INT - (decrement - sequence) + 1)
-    return sequence - decrement
+    return _to_int(sequence - decrement)
 
 
 def _to_int(number: int) -> int:

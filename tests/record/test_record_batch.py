@@ -196,3 +196,4 @@ def test_sequences_wrap_to_zero():
     assert increment_sequence(largest - 3, 10) == 6
     assert decrement_sequence(0, 1) == largest
     assert decrement_sequence(6, 10) == largest - 3
+    assert decrement_sequence(17, -largest) == 17 + largest - 2**32  # a damaged delta: Java's int goes around
