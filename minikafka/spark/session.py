@@ -4,8 +4,9 @@ import logging
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -39,6 +40,7 @@ _SETTINGS = {
 _SPARK_HAS = ("jackson-", "lz4-java-", "scala-", "slf4j-", "snappy-java-", "zstd-jni-")
 
 _kafka_absence: str | None = None
+_starting = threading.RLock()
 
 
 class SparkDidNotStartError(Exception):
@@ -55,9 +57,23 @@ def session() -> "SparkSession":
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    if SparkContext._active_spark_context is None:
-        _start()
-    return SparkSession.builder.getOrCreate()
+    with _starting:
+        if SparkContext._active_spark_context is None:
+            _start()
+        return SparkSession.builder.getOrCreate()
+
+
+def start_early() -> None:
+    """Begin to start the session in the background, so that the first question to it need not wait.
+
+    What goes wrong is told by the first call of `session`, not here.
+    """
+
+    def start() -> None:
+        with suppress(Exception):
+            session().range(1).count()
+
+    threading.Thread(target=start, name="start-spark", daemon=True).start()
 
 
 def kafka_available() -> bool:
