@@ -6,6 +6,10 @@ from typing import Any
 from minikafka.lab import look
 
 
+LEFT = 'style="text-align:left;vertical-align:top"'
+"""JupyterLab would set the cells of a table to the right."""
+
+
 class Table:
     """Rows of words under `head`; shown as a table, printed as aligned text."""
 
@@ -20,8 +24,8 @@ class Table:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(word)}</th>" for word in self.head)
-        rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in self.rows)
+        head = "".join(f"<th {LEFT}>{escape(word)}</th>" for word in self.head)
+        rows = "".join(f"<tr>{''.join(f'<td {LEFT}>{escape(cell)}</td>' for cell in row)}</tr>" for row in self.rows)
         return look.page(f"<table><tr>{head}</tr>{rows}</table>")
 
 

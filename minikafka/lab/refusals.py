@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from minikafka.lab import look
+from minikafka.lab.append_notes import LEFT
 from minikafka.lab.stepper import Walk, step_through
 from minikafka.lab.workbench import scratch
 
@@ -88,10 +89,10 @@ class Refusals:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{word}</th>" for word in ("step", "what is wrong", "exception", "left behind"))
+        head = "".join(f"<th {LEFT}>{word}</th>" for word in ("step", "what is wrong", "exception", "left behind"))
         rows = "".join(
-            f"<tr><td>{r.step}</td><td>{escape(r.wrong)}</td><td><code>{r.error}</code></td>"
-            f"<td>{'<br>'.join(map(escape, r.left)) or '<span class=mk-faint>nothing</span>'}</td></tr>"
+            f"<tr><td {LEFT}>{r.step}</td><td {LEFT}>{escape(r.wrong)}</td><td {LEFT}><code>{r.error}</code></td>"
+            f"<td {LEFT}>{'<br>'.join(map(escape, r.left)) or '<span class=mk-faint>nothing</span>'}</td></tr>"
             for r in self.refusals
         )
         return look.page(f"<table><tr>{head}</tr>{rows}</table>")
