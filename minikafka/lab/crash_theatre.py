@@ -25,7 +25,7 @@ _FORCED = ("fsync", "flush_dir")
 _WORDS = 44
 _FATE = re.compile(r"(?P<verb>delete|rebuild|rewrite) (?P<base>…\d+)(?P<files>[ .a-z]+)(?P<end>, same bytes)?$")
 _ROW, _MOST_ROWS = 17, 27
-_BAR_LEFT, _BARtop = 130, 62
+_BAR_LEFT, _BAR_TOP = 130, 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,21 +201,27 @@ def _bar(frame: CrashFrame) -> list[str]:
         return []
     whole = max(sum(batch.size for batch in frame.batches), frame.left, 1)
     scale = (look.WIDTH - _BAR_LEFT - 20) / whole
-    parts = [look.text(10, _BARtop + 17, frame.log, kind="bm")]
+    parts = [look.text(10, _BAR_TOP + 17, frame.log, kind="bm")]
     for number, batch in enumerate(frame.batches):
         x, wide = _BAR_LEFT + batch.position * scale, batch.size * scale
         fill = "gone" if batch.position >= frame.left else "a" if number % 2 else "f"
-        parts.append(look.rect(x, _BARtop, wide, 24, fill, dash="3 3" if batch.position + batch.size > frame.left else ""))
+        parts.append(look.rect(x, _BAR_TOP, wide, 24, fill, dash="3 3" if batch.position + batch.size > frame.left else ""))
     end = _BAR_LEFT + frame.left * scale
     if frame.cut > 0:
         kept = _BAR_LEFT + frame.kept * scale
-        parts.append(look.rect(kept, _BARtop, end - kept, 24, "pending", stroke="bad", weight=1.5))
-        parts.append(look.hatch(kept, _BARtop, end - kept, 24, "bad"))
-    parts.append(look.line(end, _BARtop - 3, end, _BARtop + 30, "bad", weight=2))
+        parts.append(look.rect(kept, _BAR_TOP, end - kept, 24, "pending", stroke="bad", weight=1.5))
+        parts.append(look.hatch(kept, _BAR_TOP, end - kept, 24, "bad"))
+    for batch in frame.batches:
+        middle, wide = _BAR_LEFT + (batch.position + batch.size / 2) * scale, batch.size * scale
+        offsets = str(batch.first) if batch.first == batch.last else f"{batch.first}–{batch.last}"
+        if len(offsets) * 7.2 <= wide:
+            parts.append(look.rect(middle - len(offsets) * 3.6, _BAR_TOP + 5, len(offsets) * 7.2, 14, "paper", stroke="none"))
+            parts.append(look.text(middle, _BAR_TOP + 16, offsets, kind="s", anchor="middle", fill="ink"))
+    parts.append(look.line(end, _BAR_TOP - 3, end, _BAR_TOP + 30, "bad", weight=2))
     side = "end" if end > look.WIDTH - 160 else "start"
     words = f"the file ends at byte {frame.left}" if (frame.log, frame.left) in frame.before else "there is no such file yet"
     label = f"▲ {words}" if side == "start" else f"{words} ▲"
-    parts.append(look.text(end - 5 if side == "start" else end + 5, _BARtop + 40, label, kind="s", anchor=side, fill="bad"))
+    parts.append(look.text(end - 5 if side == "start" else end + 5, _BAR_TOP + 40, label, kind="s", anchor=side, fill="bad"))
     return parts
 
 
@@ -329,12 +335,18 @@ def _told(key: tuple[str, str], group: tuple[bytes | None, bytes | None, int]) -
     elif now is None:
         words = f"delete {short(name)}"
     elif name.endswith("index") and count > 1:
-        words = f"rebuild {short(name)}, " + ("same bytes" if was == now else f"{len(was):,} → {len(now):,} B")
+        words = f"rebuild {short(name)}, " + _change(was, now)
     elif len(was) != len(now):
         words = f"{'cut' if len(now) < len(was) else 'grow'} {short(name)} {len(was):,} → {len(now):,} B"
     else:
         words = f"rewrite {short(name)}" + (", same bytes" if was == now else "")
     return Effect(phase, words)
+
+
+def _change(was: bytes, now: bytes) -> str:
+    if len(was) != len(now):
+        return f"{len(was):,} → {len(now):,} B"
+    return "same bytes" if was == now else "other bytes"
 
 
 def _phase() -> str:
