@@ -328,7 +328,13 @@ class SegmentVerifier:
             marker = aborts.get(entry.last_offset)
             if marker is None or marker.producer_id != entry.producer_id:
                 what = f"no abort marker of producer {entry.producer_id} lies at offset {entry.last_offset}"
-                self._report(Finding(file, n * entry.TOTAL_SIZE, entry.last_offset, what, fate))
+            elif not 0 <= entry.first_offset <= entry.last_offset:
+                what = f"the transaction begins at offset {entry.first_offset} and ends at {entry.last_offset}"
+            elif not 0 <= entry.last_stable_offset <= entry.last_offset + 1:
+                what = f"its last stable offset {entry.last_stable_offset} is none that an abort there can lead to"
+            else:
+                continue
+            self._report(Finding(file, n * entry.TOTAL_SIZE, entry.last_offset, what, fate))
         torn = file.stat().st_size % 34
         if torn:
             self._report(Finding(file, file.stat().st_size - torn, None, f"{torn} bytes after the last entry", "they stay"))

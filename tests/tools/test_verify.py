@@ -70,6 +70,16 @@ def damage_table():
         "torn offset index": (lambda d: (d / index).write_bytes((d / index).read_bytes()[:-3]), index, "it stays"),
         "entry of the time index": (lambda d: flip(d / time_index, 7), time_index, "it stays"),
         "transaction index": (lambda d: flip(d / f"{52:020d}.txnindex", 9), f"{52:020d}.txnindex", "committed readers"),
+        "first offset of an aborted transaction": (
+            lambda d: flip(d / f"{52:020d}.txnindex", 11),
+            f"{52:020d}.txnindex",
+            "committed readers",
+        ),
+        "last stable offset of an aborted transaction": (
+            lambda d: flip(d / f"{52:020d}.txnindex", 30),
+            f"{52:020d}.txnindex",
+            "committed readers",
+        ),
         "snapshot": (lambda d: flip(d / f"{64:020d}.snapshot", 12), f"{64:020d}.snapshot", "it is deleted"),
         "stray snapshot": (
             lambda d: shutil.copy(d / f"{64:020d}.snapshot", d / f"{5:020d}.snapshot"),
