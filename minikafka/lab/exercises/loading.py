@@ -121,6 +121,11 @@ def _first_bad(rows):
     return next((first for _, first, _, sound in rows if not sound), rows[-1][2] + 1)
 
 
+def _doubtful(rows, point):
+    """The rows of the segments that are scanned."""
+    return [row for row in rows if row[0] >= max(segment for segment, *_ in rows if segment <= point)]
+
+
 def _later_segments_stay(rows, point):
     doubtful = max(segment for segment, *_ in rows if segment <= point)
     kept, cut_segments = [], set()
@@ -164,6 +169,18 @@ damaged_end = Exercise(
         Belief(
             _ends(lambda rows, point: _first_bad([row for row in rows if row[1] >= point] or rows[-1:])),
             "You begin exactly at the recovery point. The scan takes the whole segment that holds it, from its first byte.",
+        ),
+        Belief(
+            _ends(lambda rows, point: next((last + 1 for _, _, last, sound in _doubtful(rows, point) if not sound), rows[-1][2] + 1)),
+            "Your log ends behind the bad batch. It ends before it: at the batch's first offset.",
+        ),
+        Belief(
+            _ends(lambda rows, point: next((first for _, first, _, sound in _doubtful(rows, point) if not sound), rows[-1][2])),
+            "Without a bad batch you give the last offset. The log end is the offset that the next record gets: one more.",
+        ),
+        Belief(
+            _ends(lambda rows, point: next((first for _, first, _, sound in _doubtful(rows, point) if not sound), None)),
+            "Without a bad batch you have no answer. Then nothing is cut, and the log ends where its last batch does.",
         ),
     ],
     normal=lambda answer: (as_rows(answer) or [None])[0] if hasattr(answer, "collect") else answer,
@@ -224,6 +241,13 @@ def _changes(rows):
     return [(epoch, first) for (first, _, epoch), before in zip(rows, [None, *[e for *_, e in rows]], strict=False) if epoch != before]
 
 
+def _firsts(rows):
+    found = {}
+    for first, _, epoch in rows:
+        found.setdefault(epoch, first)
+    return list(found.items())
+
+
 def _rising(rows, place):
     entries, latest = [], -1
     for row in rows:
@@ -235,7 +259,7 @@ def _rising(rows, place):
 
 epoch_entries = Exercise(
     "Exercise 2, the epochs that recovery finds",
-    lambda: [_epochs((0, 0, 1, 1, 4)), _epochs((2, 3, 2, 3, 5)), _epochs((-1, -1, 7, -1, 8)), _epochs((6, 6, 6, 6, 6))],
+    lambda: [_epochs((0, 0, 1, 1, 4)), _epochs((2, 3, 1, 3, 5)), _epochs((-1, -1, 7, -1, 8)), _epochs((6, 6, 6, 6, 6))],
     judged_by_spark,
     _epoch_entries,
     hints=[
@@ -252,6 +276,14 @@ epoch_entries = Exercise(
         Belief(
             _entries(lambda rows: [(epoch, first) for first, _, epoch in rows if epoch >= 0]),
             "You make an entry for each batch. One entry stands for all batches of an epoch.",
+        ),
+        Belief(
+            _entries(lambda rows: [row for row in _firsts(rows) if row[0] >= 0]),
+            "You note where each epoch is met first. One that is lower than an epoch before it makes no entry: the cache only rises.",
+        ),
+        Belief(
+            _entries(lambda rows: _firsts(rows)),
+            "You note where each epoch is met first, −1 and lower ones too. Only an epoch above all before it makes an entry.",
         ),
     ],
     normal=as_rows,
@@ -400,6 +432,10 @@ half_done = Exercise(
             _after(finish=lambda base, lowest: lowest is None or base <= lowest),
             "You finish a .swap at the lowest .cleaned offset. The rule is ≥: its own index may still be .cleaned.",
         ),
+        Belief(
+            lambda files: sorted({base for base, kind, _, _ in (tuple(row) for row in files.collect()) if kind == "log"}),
+            "You count each .log, whatever follows its name. A .deleted or .cleaned file is no segment, and what a .swap replaces goes.",
+        ),
     ],
     normal=as_rows,
 )
@@ -475,6 +511,18 @@ bent = Exercise(
         Belief(
             lambda clean, point, start, base, end: (max(start, base), end if clean and end >= start else min(point, max(start, end))),
             "You leave the recovery point below the log start. It is raised to the start: what is gone needs no recovery.",
+        ),
+        Belief(
+            lambda clean, point, start, base, end: (max(start, base), max(start, base, min(point, end))),
+            "You treat both stops alike. A clean stop has flushed everything: then the recovery point is the log end.",
+        ),
+        Belief(
+            lambda clean, point, start, base, end: (min(max(start, base), end), max(min(max(start, base), end), end if clean else min(point, end))),
+            "You lower the log start to the log end. It is the other way round: the segments go, and the empty log begins at the checkpoint.",
+        ),
+        Belief(
+            lambda clean, point, start, base, end: (start, point),
+            "You take the checkpoints as they are. They were written at another moment than the files: bend them to what the files hold.",
         ),
     ],
     normal=lambda answer: tuple(answer) if isinstance(answer, list | tuple) else answer,
