@@ -22,7 +22,8 @@ from minikafka.log.fetch_isolation import FetchIsolation
 
 # %% [markdown]
 # What goes wrong without recovery? A log of four records; the machine loses its power in the middle of the fourth write, and the
-# last 20 bytes never reach the disk.
+# last 20 bytes never reach the disk. (`kill(log)` ends the log without closing it and gives its directory; `another` copies a directory;
+# `cut`, `flip` and `remove` damage a file in it; `load` makes a log of it again, `clean` saying what kind of stop there was.)
 
 # %%
 log = fresh_log()
@@ -43,7 +44,8 @@ print("a reader sees", values_of(believed, FetchIsolation.LOG_END))
 
 # %% [markdown]
 # Record `9` is acknowledged, and nobody will ever read it: it was written behind the first bytes of a batch that has no end, so the reader
-# takes its bytes for the end of that one. Now the same with recovery:
+# takes its bytes for the end of that one. (Our reader does not check the CRC and finds no record there. A consumer does, by its
+# `check.crcs`, and throws a `KafkaException`: the batch at offset 3 is invalid. It gets no further.) Now the same with recovery:
 
 # %%
 recovered = load(another(torn), clean=False)
@@ -62,9 +64,11 @@ diagram("loading")
 
 # %% [markdown]
 # - **Clean stop:** the broker closed its logs and left the file `.kafka_cleanshutdown`. **Unclean:** the file is missing.
-# - **Recovery point:** everything below it is known to be on the device. A checkpoint file keeps it for the next start.
+# - **Recovery point:** all records with offsets below it are known to be on the device (flushed). A checkpoint file keeps it for the next start.
 # - **To recover a segment:** to read all of it, check each batch, cut at the first bad one, and build its indexes anew.
-# - **Snapshot:** the producers' state at one offset, in a file of that name.
+# - **Snapshot:** what the log knows of its producers (last sequence numbers, open transactions) before one offset, in a file of that name.
+#
+# In the errata of this page, *older text* is the one that the course grew from.
 #
 # A real broker was killed with `kill -9` while it wrote `orders-0`. Here is what it left:
 
@@ -82,7 +86,7 @@ print(*(f"{size:12,}  {name}" for name, size in sizes(killed).items()), sep="\n"
 # | `.log` | the batches of one segment | retention, compaction |
 # | `.index`, `.timeindex` | offset → byte, timestamp → offset; 10 MiB while the segment grows | go with their `.log` |
 # | `.txnindex` | aborted transactions; only where there are any | goes with its `.log` |
-# | `.snapshot` | producers before the offset in its name | goes with the segment that begins there |
+# | `.snapshot` | producers before the offset in its name | goes with the segment that begins there; the next load, where none does (`…024` above, written by a clean stop) |
 # | `.deleted` | appended to the whole name: on its way out | a task after `file.delete.delay.ms`, or the next load |
 # | `.cleaned` | a new segment that is being written | renamed `.swap`, or the next load |
 # | `.swap` | a new segment that is complete | renamed to its final name, by the next load if need be |
@@ -110,13 +114,14 @@ diagram("loading_names")
 # ## 3. The rules
 #
 # 1. After a clean stop no batch is checked: damage stays where it is, and stays hidden.
-# 2. After an unclean stop the log ends before the first bad batch at or above the segment of the recovery point.
-# 3. Nothing below that segment is looked at. What was flushed before the checkpoint is never cut.
+# 2. After an unclean stop the segment that holds the recovery point and all above it are recovered: the log ends before the first bad batch there.
+# 3. No batch below that segment is checked. Flushed is taken for good.
 # 4. A replacement of segments is either undone or completed, never half.
 # 5. Loading twice gives the same bytes as loading once.
 # 6. log start ≤ recovery point ≤ LEO, whatever the checkpoints say; HW begins at the log start.
 #
-# Each of them on copies of what the broker left:
+# (One exception to 1 and 3, in part 4: a segment without its `.index` is recovered after any stop.) Each of them on copies of what the
+# broker left, but for rule 4, which is for the theatre in part 4:
 
 # %%
 damaged = flip(another(killed), "030.log", 100)
@@ -132,8 +137,6 @@ log = load(another(killed), TOPIC, recovery_point=5000, log_start=20)
 print("rule 6:", log.high_watermark == log.log_start_offset <= log.recovery_point <= log.log_end_offset, log.log_start_offset, log.recovery_point)
 
 # %% [markdown]
-# Rule 4 is for the theatre in part 4.
-#
 # ## 4. The source, walked
 #
 # ### Seven phases
@@ -163,8 +166,11 @@ print("epochs", [(entry.epoch, entry.start_offset) for entry in log.leader_epoch
 print("producers", [(p.producer_id, p.last_data_offset, p.current_txn_first_offset) for p in log.producer_state_manager.active_producers.values()])
 
 # %% [markdown]
-# All records are there: `kill -9` ends a process, and what it has written lies in the system's memory, safe. The last producer still has an open
-# transaction, from offset 54 on; its coordinator will abort it.
+# (A producer: its id, the last offset it wrote, the first one of its open transaction.) Segment 15 was scanned whole, although the recovery
+# point lies in its middle.
+#
+# All records are there: `kill -9` ends a process, and what it has written lies in the system's memory, safe as long as the machine runs.
+# The last producer still has an open transaction, from offset 54 on; its coordinator will abort it.
 #
 # The recovery point stayed at 24 although all was just read and found good. Read is not flushed. And HW is 0: a log knows nothing of replicas;
 # its partition sets the mark afterwards, from a checkpoint.
@@ -275,14 +281,20 @@ predict(
     lambda: load(missing, TOPIC, clean=True).log_segments[2].time_index.entries,
 )
 
+# %% [markdown]
+# It is made anew, empty, and stays so. From now on a search by time reads this segment from its first byte, and retention by time takes the
+# file's modification time for that of its newest record. Now nonsense: one bit in the first entry (offset, byte) of the offset index.
+
 # %%
-wrong = load(flip(another(orders), "030.index", 7), TOPIC, clean=True).log_segments[2].offset_index
-right = load(another(orders), TOPIC, clean=True).log_segments[2].offset_index
-print([tuple(right.entry(number)) for number in range(2)], "→", [tuple(wrong.entry(number)) for number in range(2)])
+for copy in (another(orders), flip(another(orders), "030.index", 7)):
+    log = load(copy, TOPIC, clean=True)
+    found = log.read(38, 1_048_576, FetchIsolation.LOG_END, True).records
+    print(tuple(log.log_segments[2].offset_index.entry(0)), " a read from 38 begins with batch", next(found.batches()).base_offset)
 
 # %% [markdown]
-# One bit is wrong, and the load took it. Contents of offset and time indexes are not checked at all (older versions did, and
-# starts took minutes). If you suspect an index, stop the broker and delete the `.index` file: the next start builds it anew.
+# The load took it, and a reader of offset 38 is sent to the next segment, without an error: it never sees what lies between.
+# Contents of offset and time indexes are not checked at all (older versions did, and starts took minutes). If you suspect an index, stop the
+# broker and delete the `.index` file: the next start recovers that segment, and builds the `.timeindex` anew with it.
 #
 # ### Snapshots
 #
@@ -296,8 +308,8 @@ for clean in (True, False):
 
 # %% [markdown]
 # After a clean stop a log without any snapshot is taken for one that never had producers: three *empty* snapshots are written, ten bytes
-# each, and the open transaction is forgotten. After an unclean stop everything is read. The last file you should delete by hand in a
-# directory that was closed cleanly is the snapshot.
+# each, and the open transaction is forgotten. After an unclean stop everything was read. So never delete the snapshots of a directory that
+# was closed cleanly.
 #
 # A snapshot that is **damaged** is found out by its CRC and deleted, and the one before it serves:
 
@@ -320,17 +332,42 @@ predict(
 )
 
 # %%
-for clean in (True, False):
-    log = load(another(lost), TOPIC, clean=clean)
-    print("clean" if clean else "unclean", [(entry.epoch, entry.start_offset) for entry in log.leader_epoch_cache.epoch_entries], sizes(log.dir, "checkpoint"))
+for clean, point in ((False, 24), (False, 0), (True, 24)):
+    log = load(another(lost), TOPIC, clean=clean, recovery_point=point)
+    print("clean  " if clean else "unclean", point, [(e.epoch, e.start_offset) for e in log.leader_epoch_cache.epoch_entries], sizes(log.dir, "checkpoint"))
 
 # %% [markdown]
-# After a clean stop the lost file is replaced by an empty one, and nothing is rebuilt.
+# Epoch 0 begins with its first batch that was *read*; only a scan from the beginning finds the true start. After a clean stop
+# the lost file is replaced by an empty one, and nothing is rebuilt: asked where an epoch ended, this replica has no answer.
+#
+# ### The index of aborted transactions
+#
+# A segment without a `.txnindex` is nothing unusual: it has no aborted transactions. So what if the file is lost?
+
+# %%
+for clean in (False, True):
+    log = load(remove(another(killed), "041.txnindex"), TOPIC, clean=clean, recovery_point=24)
+    log.update_high_watermark(log.log_end_offset)
+    aborted = log.read(41, 1_048_576, FetchIsolation.TXN_COMMITTED, True).aborted_transactions
+    print("clean" if clean else "unclean", "stop: aborted transactions named to a reader:", len(aborted))
+
+# %% [markdown]
+# After a clean stop `read_committed` consumers are given the records of an aborted transaction. To sum up, **with the broker stopped**:
+#
+# | file | may you delete it? |
+# |---|---|
+# | `.index` | yes; the segment is recovered, after any stop |
+# | `.timeindex` | only together with its `.index` |
+# | `.snapshot` | no: after a clean stop, with none left, the producers are forgotten |
+# | `.txnindex`, `leader-epoch-checkpoint` | no: after a clean stop, and below the recovery point after any, the loss is not noticed |
+# | `.deleted`, `.cleaned`, `.swap` | leave them to the load: a `.swap` may be the only copy |
+# | `.log` | no |
 #
 # ### Checkpoints that don't fit
 #
-# The checkpoints are written every minute, the log at every append: they are hints, bent to what is there. One hint is stronger than the log: a log
-# that ends **below** its checkpointed start has lost segments. What is left of it has no successor, so it goes.
+# The checkpoints are written every minute, the log at every append: they are hints, bent to what is there. Only one of them is stronger than the
+# log, its start. Records below the start are deleted ones. So where a log ends **below** the start that the checkpoint names, its upper segments
+# were lost, and all that is left is deleted records: it is dropped, and an empty log begins at the start.
 
 # %%
 for checkpoint in (20, 100):
@@ -356,6 +393,10 @@ outcomes = [[name for name, _ in frame.after if name.endswith(".log")] for frame
 for found in (outcomes[0], outcomes[-1]):
     print(outcomes.count(found), "crashes leave", found)
 print("others:", sum(found not in (outcomes[0], outcomes[-1]) for found in outcomes), " log ends:", {frame.end for frame in theatre.frames})
+
+# %% [markdown]
+# How the load decides: in phase 1 every `.swap` file whose offset is at or above that of the lowest `.cleaned` file is dropped. In phase 2 the `.swap`
+# segments that remain replace **all** segments whose base lies in their range: from the lowest base to the end of the last record.
 
 # %%
 predict(
@@ -459,8 +500,8 @@ stops = {renames: theatre.directory(renames - 1) for renames in (3, 6, 9, 19)}
 {renames: loaded_by_both(directory, SMALL).equal for renames, directory in stops.items()}
 
 # %% [markdown]
-# Now a bug is planted: after an unclean stop nothing is scanned. After which operation (counted from 0) will the witnesses
-# differ first?
+# Now a bug is planted: after an unclean stop nothing is scanned. After which operation will the witnesses
+# differ first? (The first append is operation 0, `reopen` is 5; `config` does not count.) And who of the three differs?
 
 # %%
 with planted("an unclean log is not scanned"):
@@ -478,8 +519,9 @@ predict(
 print(found.first_difference)
 
 # %% [markdown]
-# The index of the active segment is long and full of zeros. Unscanned, it counts as *full*, and a full index is a reason to roll.
-# The bug loses no record; it makes tiny segments, one at each crash.
+# (`6:95` is a segment that begins at 6 and has 95 bytes.) minikafka stands alone: Spark and Kafka agree. The index of the active segment is long and
+# full of zeros. Unscanned, it counts as *full*, and a full index is a reason to roll. In this workload no file was torn, so the bug loses no
+# record; it makes one more tiny segment at each crash. With a torn file it would be the failure of part 1.
 
 # %% [markdown]
 # ## 6. Exercises
@@ -492,12 +534,13 @@ from minikafka.lab.exercises.loading import bent, damaged_end, epoch_entries, ha
 
 # %% [markdown]
 # **Exercise 1, where a damaged log ends, in Spark.** *Why: to know what a start would cut, before you start.*
-# `batches.sparkSession.sql("SELECT … FROM {batches}", batches=batches)` queries the table.
+# `batches.sparkSession.sql("SELECT … FROM {batches} WHERE … {point}", batches=batches, point=recovery_point)` queries the table: names in
+# braces are filled in, tables and numbers alike.
 
 # %%
 def log_end(batches, recovery_point):
-    """batches: DataFrame of segment (its base offset), first, last (offsets), sound. Returns a DataFrame of one row: the LEO
-    after an unclean stop."""
+    """batches: DataFrame of segment (its base offset), first, last (offsets), sound (BOOLEAN). recovery_point: an offset.
+    Returns a DataFrame of one row and one column: the LEO after an unclean stop."""
     return ___
 
 
@@ -508,8 +551,8 @@ damaged_end.check(log_end)
 
 # %%
 def epochs(batches):
-    """batches: DataFrame of first, last (offsets), epoch (−1: none); all are scanned, the file of epochs is lost.
-    Returns a DataFrame of epoch, start_offset, in the order of offsets."""
+    """batches: DataFrame of first, last (offsets), epoch (−1: none; it may also be lower than one before); all are scanned, the
+    file of epochs is lost. Returns a DataFrame of epoch, start_offset, in the order of offsets."""
     return ___
 
 
@@ -520,8 +563,8 @@ epoch_entries.check(epochs)
 
 # %%
 def segments_after(files):
-    """files: DataFrame of base, kind ("log" or "index"), suffix ("", "cleaned", "swap", "deleted"), next (the offset after the
-    last one; null for an index). Returns a DataFrame: the base offsets of the segments after the load, ascending."""
+    """files: DataFrame of base, kind ("log" or "index"), suffix ("", "cleaned", "swap", "deleted"), next (one more
+    than the offset of its last record; null for an index). Returns a DataFrame: the base offsets of the segments after the load, ascending."""
     return ___
 
 
