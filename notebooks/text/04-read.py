@@ -46,7 +46,8 @@ print("read_committed:", values_seen(bank, FetchIsolation.TXN_COMMITTED))
 diagram("read")
 
 # %% [markdown]
-# - **Isolation:** who reads, and so how far. **Bound:** the first offset that this reader does not get.
+# - **Isolation:** who reads, and so how far: `LOG_END` is a follower, `HIGH_WATERMARK` a `read_uncommitted` consumer, `TXN_COMMITTED` a
+#   `read_committed` one. **Bound:** the first offset that this reader does not get.
 # - **LSO**, last stable offset: the bound of `read_committed`. Below it every transaction is decided.
 # - **Marker:** a control record that ends a transaction. It takes an offset like any record.
 # - **Transaction index** (`.txnindex`): the aborted transactions whose markers lie in a segment.
@@ -86,18 +87,19 @@ erratum(
 #
 # 1. log start ≤ LSO ≤ HW ≤ LEO.
 # 2. Nobody gets anything at or above his bound: LEO for a follower, HW for `read_uncommitted`, LSO for `read_committed`.
-# 3. An answer begins with the whole batch that holds the start.
+# 3. An answer begins with the first byte of the batch that holds the start (in a gap: of the next batch).
 # 4. An answer comes from one segment.
 # 5. A start below the log start or above LEO is refused. A start from the bound up to LEO gives an empty answer.
 #
-# Each is a line of code:
+# Each is a line of code. `log.read` takes the start, a limit in bytes (here a MiB, far more than there is), the isolation, and
+# `min_one_message`, which part 4 explains.
 
 # %%
 bounds = dict(zip(FetchIsolation, (log.log_end_offset, log.high_watermark, log.last_stable_offset)))
 bases = [segment.base_offset for segment in log.log_segments]
 answers = [
     (start, bound, list(log.read(start, 1_048_576, isolation, True).records.batches()))
-    for isolation, bound in bounds.items() for start in range(17)
+    for isolation, bound in bounds.items() for start in range(18)
 ]  # fmt: skip
 print("rule 1:", 0 <= log.log_start_offset <= log.last_stable_offset <= log.high_watermark <= log.log_end_offset)
 print("rule 2:", all(batch.last_offset < bound for _, bound, batches in answers for batch in batches))
@@ -149,11 +151,12 @@ erratum(
 )
 
 # %%
+at_lso, above = (log.read(start, 1_048_576, FetchIsolation.TXN_COMMITTED, True) for start in (11, 14))
 erratum(
     "Reading at LEO gives an empty answer: the first check of the method",
     "so it was in 2.5.0; since 2.5.1 the range is checked first, then the start is compared with the reader's own bound",
-    f"at HW the answer is empty and names the bound {at_hw.fetch_offset_metadata}; "
-    f"above it, its own batch {log.read(16, 1_048_576, FetchIsolation.HIGH_WATERMARK, True).fetch_offset_metadata}",
+    f"LSO {log.last_stable_offset}, both empty: a read from 11 names the bound's place {at_lso.fetch_offset_metadata}, "
+    f"one from 14 the place of its own batch {above.fetch_offset_metadata}",
 )
 
 # %% [markdown]
@@ -213,7 +216,7 @@ erratum(
 # %% [markdown]
 # ### From an offset to a byte
 #
-# A log with a longer index: 60 batches of 1 to 4 records. To find offset 106, first the index is searched by halving…
+# A log with a longer index: 60 batches, of 1, 2, 3, 4, 1, 2, … records from offset 0 on. To find offset 106, first the index is searched by halving…
 
 # %%
 many = fresh_log({"index.interval.bytes": 300})
@@ -243,7 +246,8 @@ print("bytes between entries, unless you say otherwise: at least", fresh_log().c
 #
 # ### How much
 #
-# A limit counts bytes, and bytes know nothing of batches. We read from 9, where batches of 95 bytes lie, with a limit of 120:
+# The limit is your `max.partition.fetch.bytes`, or what the partitions before have left of `fetch.max.bytes`, if that is less. It counts bytes, and
+# bytes know nothing of batches. We read from 9, where batches of 95 bytes lie, with a limit of 120:
 
 # %%
 predict(
@@ -254,7 +258,7 @@ predict(
 
 # %% [markdown]
 # The reader drops what is left over (frame 1). And if not even the first batch fits? Frames 2 and 3 read from 4 with a limit of 50, with
-# `min_one_message` and without it:
+# `min_one_message` and without it; in frame 4 the partitions before have left nothing:
 
 # %%
 limits = ReadLanes(log, "Limits")
@@ -270,8 +274,8 @@ erratum(
 )
 
 # %% [markdown]
-# Without that rule a consumer whose limit is below the largest batch would be stuck for ever. The answer that is cut short says so
-# (`first_entry_incomplete`), and the broker sends nothing instead.
+# Without that rule a consumer whose limit is below the largest batch would be stuck for ever. Where the first batch itself is cut (frame 3), the
+# answer is marked `first_entry_incomplete`, and the broker sends an empty one in its place: half a batch is of no use.
 #
 # ### What was aborted
 #
@@ -299,7 +303,8 @@ walk = step_through(
 walk.play()
 
 # %% [markdown]
-# Two indexes were asked, the one of segment 0 and the one of segment 5. What overlaps with the offsets that were read is named. Now the consumer's
+# Two indexes were asked, the one of segment 0 and the one of segment 5 (step 2 is a generator: it runs only when step 3 draws from it, so its calls stand
+# last). What overlaps with the offsets that were read is named. Now the consumer's
 # part: it walks the batches, and from a producer's first offset on the list up to its abort marker it skips that producer's batches.
 
 # %%
@@ -319,7 +324,7 @@ for start in (0, 5):
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
 
 log.maybe_increment_log_start_offset(6, Reason.CLIENT_RECORD_DELETION)
-ReadLanes(log, "Log start 6").read(5).read(6).read(17).read(18).play(at=0)
+print("log start", log.log_start_offset, " segments", [segment.base_offset for segment in log.log_segments])
 
 # %%
 predict(
@@ -327,6 +332,9 @@ predict(
     ___,
     lambda: 5 in [record.offset for batch in log.read(6, 1_048_576, FetchIsolation.LOG_END, True).records.batches() for record in batch],
 )
+
+# %%
+ReadLanes(log, "Log start 6").read(5).read(6).read(17).read(18).play(at=0)
 
 # %% [markdown]
 # A start below the log start or above LEO is refused with `OffsetOutOfRangeException`. It is the consumer who then decides, by its
@@ -364,7 +372,7 @@ for name, timestamp in (("earliest", -2), ("latest", -1), ("largest timestamp", 
     print(f"{name:18}", found and (found.offset, found.timestamp))
 
 # %% [markdown]
-# Timestamps come from producers, and need not be in order. Here are three records: at noon, 5 seconds later, 2 seconds later.
+# (Offset and timestamp. *Earliest* and *latest* are marks and not records: −1.) Timestamps come from producers, and need not be in order. Here are three records: at noon, 5 seconds later, 2 seconds later.
 
 # %%
 mixed = fresh_log()
@@ -427,7 +435,8 @@ predict(
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# The story once more, with consumers in it. `consume` gives the offsets that an application sees. Spark's rule for it is one sentence:
+# The story once more, with consumers in it. `consume` gives the offsets that an application sees. Spark's rule for records of transactions is one
+# sentence; plain records need no marker, only the second half holds for them:
 
 # %%
 from minikafka.witness.queries import committed
@@ -516,7 +525,8 @@ between_code.check(messages_between)
 
 # %% [markdown]
 # **Exercise 2, the same at every moment, in Spark.** *Why: a lag is a curve, not a number.*
-# `records.sparkSession.sql("SELECT … FROM {records} …", records=records, marks=marks)` queries both tables.
+# `records.sparkSession.sql("SELECT … FROM {records} …", records=records, marks=marks)` queries both tables. (In Python write
+# `records["offset"]`: `records.offset` is a method of every DataFrame.)
 
 # %%
 def messages_waiting(records, marks):
@@ -577,7 +587,8 @@ read_committed.check(committed_offsets)
 #
 # <details><summary>One answer</summary>
 #
-# The last stable offset against the high watermark: if it lags, a transaction is open (`kafka-transactions.sh find-hanging` names it, with its producer).
+# The last stable offset against the high watermark: if it lags, a transaction is open. `kafka-transactions.sh describe-producers` shows for a partition
+# which producer's it is, and where it began. (`find-hanging` would be silent yet: it looks for transactions older than 15 minutes, unless told otherwise.)
 # One producer that is stuck holds back everybody's records behind its own, plain ones too, until `transaction.timeout.ms` aborts
 # it. If the two are equal, look at the consumer: it may be skipping a long run of aborted records.
 #
