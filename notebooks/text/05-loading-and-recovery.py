@@ -86,7 +86,7 @@ print(*(f"{size:12,}  {name}" for name, size in sizes(killed).items()), sep="\n"
 # | `.log` | the batches of one segment | retention, compaction |
 # | `.index`, `.timeindex` | offset → byte, timestamp → offset; 10 MiB while the segment grows | go with their `.log` |
 # | `.txnindex` | aborted transactions; only where there are any | goes with its `.log` |
-# | `.snapshot` | producers before the offset in its name | goes with the segment that begins there; the next load, where none does (`…024` above, written by a clean stop) |
+# | `.snapshot` | producers before the offset in its name | goes with the segment that begins there; the next load, where none does (`…024` in the listing, written by a clean stop) |
 # | `.deleted` | appended to the whole name: on its way out | a task after `file.delete.delay.ms`, or the next load |
 # | `.cleaned` | a new segment that is being written | renamed `.swap`, or the next load |
 # | `.swap` | a new segment that is complete | renamed to its final name, by the next load if need be |
@@ -311,7 +311,9 @@ for clean in (True, False):
 # each, and the open transaction is forgotten. After an unclean stop everything was read. So never delete the snapshots of a directory that
 # was closed cleanly.
 #
-# A snapshot that is **damaged** is found out by its CRC and deleted, and the one before it serves:
+# A snapshot that is **damaged** is found out by its CRC and deleted, and the one before it serves. (Two producers, not three: the first had
+# been quiet for longer than `producer.id.expiration.ms`, so the broker dropped it at its restart, and later snapshots don't have it. The full
+# scan above read its batches again.)
 
 # %%
 log = load(flip(another(killed), "056.snapshot", 20), TOPIC, clean=True)
@@ -595,7 +597,9 @@ bent.check(loaded)
 #
 # <details><summary>One answer</summary>
 #
-# That it gets on: the lines count segments per partition, and each of them is read whole. It is normal after an unclean stop; how much is read depends
+# That it gets on: the base offsets in these lines rise, one line a segment, and each segment is read whole. (*N recovered* in the line always
+# says 0 in 4.3.0, by an integer division; the JMX metrics `remainingLogsToRecover` and `remainingSegmentsToRecover` count truly.)
+# It is normal after an unclean stop; how much is read depends
 # on `recovery-point-offset-checkpoint` (everything above, whole segments) and on `num.recovery.threads.per.data.dir`.
 # Don't kill it: the next start would begin at the same recovery points. Why was the stop unclean? Often the service manager's patience was
 # shorter than the shutdown. And `minikafka verify DIRECTORY` tells what a start would cut, without changing a byte.
