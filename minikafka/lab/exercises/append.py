@@ -52,6 +52,10 @@ def _sound(row, limit: int) -> bool:
     return row.batches == 1 and row.base_offset == 0 and row.crc_ok and row.bytes <= limit
 
 
+def _by_the_rules(appends, limit: int) -> list[tuple[int, int | None]]:
+    return _offsets_given(appends, lambda row: _sound(row, limit), lambda row, accepted: row.records if accepted else 0)
+
+
 first_offsets = Exercise(
     "Exercise 1, the offsets that a leader gives",
     lambda: [
@@ -99,6 +103,29 @@ first_offsets = Exercise(
                 lambda row, accepted: row.records if accepted else 0,
             ),
             "You take two batches from a producer in one append. Since magic 2 the leader's validator wants exactly one.",
+        ),
+        Belief(
+            lambda appends, limit: _offsets_given(
+                appends,
+                lambda row: row.batches == 1 and row.crc_ok and row.bytes <= limit,
+                lambda row, accepted: row.records if accepted else 0,
+            ),
+            "You take a client's batch that begins at another offset than 0. Offsets are the leader's to give: it is refused.",
+        ),
+        Belief(
+            lambda appends, limit: [(t, first or None) for t, first in _by_the_rules(appends, limit)],
+            "You give null to the first batch: a sum over no rows is null in SQL. The log begins at 0 (coalesce).",
+        ),
+        Belief(
+            lambda appends, limit: [row for row in _by_the_rules(appends, limit) if row[1] is not None],
+            "You leave refused appends out. Each has a row, with null for the first offset.",
+        ),
+        Belief(
+            lambda appends, limit: [
+                (t, None if first is None else first + row.records)
+                for (t, first), row in zip(_by_the_rules(appends, limit), appends.orderBy("t").collect(), strict=True)
+            ],
+            "You give LEO after the append. The first offset is LEO before it: sum the records of the earlier rows only.",
         ),
     ],
     normal=as_rows,
@@ -155,7 +182,7 @@ def _judged_by_a_fold(case: WitnessedCase) -> list[int | str]:
 
 
 def _answers(batches, *, remembered: int = 5, refuses_duplicates: bool = False, writes_duplicates: bool = False,
-             new_epoch_goes_on: bool = False) -> list[int | str]:  # fmt: skip
+             new_epoch_goes_on: bool = False, unknown_begins_at_0: bool = False) -> list[int | str]:  # fmt: skip
     """The answers by Kafka's rules, or with one of them bent."""
     log_end, known_epoch, last, recent, answers = 0, None, -1, [], []
     for epoch, first, count in batches:
@@ -166,7 +193,7 @@ def _answers(batches, *, remembered: int = 5, refuses_duplicates: bool = False, 
             answers.append("OutOfOrderSequenceException" if refuses_duplicates else found[0])
         elif known_epoch is not None and epoch < known_epoch:
             answers.append("InvalidProducerEpochException")
-        elif known_epoch is not None and first != expected and not found:
+        elif (known_epoch is not None or unknown_begins_at_0) and first != expected and not found:
             answers.append("OutOfOrderSequenceException")
         else:
             answers.append(log_end)
@@ -229,6 +256,10 @@ sequences = Exercise(
         Belief(
             lambda batches: _answers(batches, new_epoch_goes_on=True),
             "Your sequences go on in a new epoch. A new epoch begins at sequence 0 again.",
+        ),
+        Belief(
+            lambda batches: _answers(batches, unknown_begins_at_0=True),
+            "You want an unknown producer to begin at 0. It may begin anywhere: what the log knew of it may have been deleted.",
         ),
     ],
 )
@@ -307,8 +338,11 @@ def _last_stable(events, marks):
     )
 
 
-def _stable_by(events, marks, choose) -> list[tuple[int, int]]:
-    """LSO at each mark by `choose(undecided, unreplicated, hw)`: first offsets of open, and of decided transactions."""
+def _stable_by(events, marks, choose, reached: int = 0) -> list[tuple[int, int]]:
+    """LSO at each mark by `choose(undecided, unreplicated, hw)`: first offsets of open, and of decided transactions.
+
+    A marker counts as replicated when it is below hw + `reached`.
+    """
     rows = events.orderBy("t").collect()
     answers = []
     for t, hw in (tuple(row) for row in marks.orderBy("t").collect()):
@@ -318,7 +352,7 @@ def _stable_by(events, marks, choose) -> list[tuple[int, int]]:
                 begun.setdefault(row.producer, row.first)
             elif row.kind in ("commit", "abort") and row.producer in begun:
                 first = begun.pop(row.producer)
-                unreplicated += [first] if row.first >= hw else []
+                unreplicated += [first] if row.first >= hw + reached else []
         answers.append((t, choose(list(begun.values()), unreplicated, hw)))
     return answers
 
@@ -351,6 +385,18 @@ last_stable = Exercise(
                 events, marks, lambda open_, waiting, hw: min(hw, max([*open_, *waiting], default=hw))
             ),
             "You wait for the youngest undecided transaction. The oldest one decides.",
+        ),
+        Belief(
+            lambda events, marks: _stable_by(
+                events, marks, lambda open_, waiting, hw: min([hw, *open_, *waiting]), reached=1
+            ),
+            "You take a marker at HW for replicated. HW is the first offset that is not: the marker must be below it.",
+        ),
+        Belief(
+            lambda events, marks: _stable_by(
+                events, marks, lambda open_, waiting, hw: min([*open_, *waiting], default=hw)
+            ),
+            "Your LSO rises above HW. A transaction that begins above HW holds nothing back yet: LSO is never above HW.",
         ),
     ],
     normal=as_rows,
@@ -432,6 +478,20 @@ log_start = Exercise(
         Belief(
             lambda event, offset, start, hw: start if offset > hw and event != "truncate fully" else offset,
             "You take every value that is not above HW. The log start only grows, but for a truncation below it.",
+        ),
+        Belief(
+            lambda event, offset, start, hw: offset if event == "truncate" else _log_start_after(event, offset, start, hw),
+            "Your log start goes to the target of every truncation. It can only lower it: a target above the log start leaves it.",
+        ),
+        Belief(
+            lambda event, offset, start, hw: offset if event == "segments deleted" else _log_start_after(event, offset, start, hw),
+            "Your log start falls back to a segment's base. DeleteRecords may have raised it beyond that, and it only grows.",
+        ),
+        Belief(
+            lambda event, offset, start, hw: (
+                max(start, offset) if not event.startswith("truncate") else _log_start_after(event, offset, start, hw)
+            ),
+            "You raise the log start above HW. That is refused: unreplicated records would be declared deleted.",
         ),
         Belief(
             lambda event, offset, start, hw: (
