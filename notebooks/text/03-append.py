@@ -7,7 +7,7 @@
 #
 # **Time:** about ninety minutes. **Before:** the lessons *Segments* and *High watermark*.
 # **Afterwards you can decide:** which check refused a producer and what the refusal has changed all the same, why a retry is
-# no duplicate, what holds consumers of committed records back, and where each of it stands in Kafka's source.
+# no duplicate, what holds `read_committed` consumers back, and where each of these stands in Kafka's source.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
 # a blank for you to fill.
@@ -18,10 +18,11 @@ from minikafka.lab import fresh_log, open_log, planted, predict, records, refuse
 from minikafka.lab import step_through, three_witnesses, values_of
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_isolation import FetchIsolation
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
 
 # %% [markdown]
 # What goes wrong without an `append` that does more than write? Take the rest away: the bytes go to the segment as producers sent them, and
-# every producer numbers its records from 0.
+# every producer numbers the records of each batch from 0. (The 2 is the last offset of the batch, which a segment is told.)
 
 # %%
 bare = fresh_log()
@@ -32,7 +33,8 @@ print("reading at offset 3:", bare.active_segment.read(3, 1000))
 
 # %% [markdown]
 # Six records are in the file, and at offset 3 there is nothing: the records `3`, `4` and `5` are lost to every reader. Now with offsets,
-# but without a memory of producers. A producer sends three records, the answer gets lost, it sends them again:
+# but without a memory of producers. A producer sends three records, the answer gets lost, it sends them again. (`sent` makes a batch as it
+# comes over the network: `3x1` is three records with values of one byte; `pid`, `epoch` and `seq` say who sends, see part 2.)
 
 # %%
 forgetful, log = fresh_log(), fresh_log()
@@ -54,28 +56,34 @@ diagram("append")
 
 # %% [markdown]
 # - **Leader epoch:** the number of a leader's reign. The leader writes it into each batch; followers keep it.
-# - **Origin:** who sends the batch. CLIENT is checked most, COORDINATOR (markers) less, REPLICATION (a follower's fetch) least.
-# - **Producer id, epoch, sequence:** who produces, in which incarnation, and the number of its next record here.
-# - **Marker:** a batch of one control record that commits or aborts a producer's transaction.
+# - **Origin:** who sends the batch. CLIENT is checked most, COORDINATOR (a group's offsets, a transaction's markers) less, REPLICATION
+#   (a follower's fetch) least. RAFT_LEADER, the fourth, is for the metadata log alone.
+# - **Magic:** the version of the batch format. It is 2 in all that today's producers send; 0 and 1 are found in old logs.
+# - **Producer id, epoch, sequence:** who produces, in which incarnation, and the number of the batch's first record, counted per partition.
+# - **Marker:** a batch of one control record that commits or aborts a producer's transaction. The transaction's coordinator sends it, and says
+#   by which version of the protocol (**transaction version** 0, 1 or 2).
 # - **LSO**, last stable offset: below it every transaction is decided, and its marker is below the high watermark.
 
 # %%
+log = fresh_log()
+log.append_as_leader(records(3, 1), leader_epoch=0)
+log.update_high_watermark(3)
 erratum(
     "LSO is the log stable offset, and smaller than LEO",
     "it is the last stable offset; LSO ≤ HW ≤ LEO, and all three are equal when nothing is open or unreplicated",
-    f"an empty log: LSO {bare.last_stable_offset}, HW {bare.high_watermark}, LEO {bare.log_end_offset}",
+    f"three records, replicated: LSO {log.last_stable_offset}, HW {log.high_watermark}, LEO {log.log_end_offset}",
 )
 
 # %% [markdown]
 # ## 3. The rules
 #
 # 1. A refused append writes no record: LEO stays.
-# 2. A leader gives offsets from LEO on, without a gap. A follower keeps its leader's offsets; gaps are allowed.
+# 2. A leader gives offsets from LEO on, without a gap. A follower keeps its leader's offsets; gaps are allowed (compaction leaves them).
 # 3. After an append LEO is the last offset + 1.
 # 4. A batch with a producer id is written once, and in sequence.
 # 5. Nothing at or above the first record of an undecided transaction is stable: LSO is not above it.
 #
-# Each is checked here:
+# Each is checked here on a leader; a follower's gap comes in part 4:
 
 # %%
 log = fresh_log()
@@ -128,6 +136,7 @@ walk.play()
 # %% [markdown]
 # In step 2 the answer-to-be still says *first_offset 0*: that is what the producer wrote. Step 5 makes it 10, and writes offset and epoch into the
 # very bytes that came in. LEO moves in step 10; HW stays at 10, for nobody has fetched the new records yet.
+# (Step 11 asks for a mark at or above the *new* log end, so it changes nothing here.)
 #
 # Step 6 comes before steps 7 to 9, which can still refuse. Remember that when we come to refusals.
 #
@@ -171,17 +180,21 @@ step_through(
 ).play()
 
 # %% [markdown]
-# Asking again, in epoch 1, it gets them. What the follower did not do: no validator, no limit on the size of a
-# batch, no check of sequences. Its leader has done that, and refusing now would only part the two logs.
+# What the follower did not do: no validator, no `max.message.bytes`, no check of sequences. Its leader has done that, and refusing now
+# would only part the two logs.
+#
+# Asking again, in epoch 1, it gets the batch that was left out. Then come offsets 20 and 21, which leave a gap, and then something that begins
+# at 21, which it has already:
 
 # %%
 follower_info = follower.append_as_follower(fetched(leader, 10), leader_epoch=1)
 gap = follower.append_as_follower(sent("2x1 offset=20 leader_epoch=1"), leader_epoch=1)
-print("then", follower_info.last_offset, " with a gap", gap.first_offset, gap.last_offset, " LEO", follower.log_end_offset)
+print("asked again, up to", follower_info.last_offset)
+print("with a gap,", gap.first_offset, "to", gap.last_offset, " LEO", follower.log_end_offset)
 try:
     follower.append_as_follower(sent("2x1 offset=21 leader_epoch=1"), leader_epoch=1)
 except Exception as error:
-    print(type(error).__name__, "first", error.first_offset, "last", error.last_offset)
+    print(type(error).__name__, "for", error.first_offset, "to", error.last_offset)
 
 # %% [markdown]
 # A gap shows in the file names, too: the first offset of a set may lie above LEO, and a new segment is named after it.
@@ -221,15 +234,15 @@ erratum(
 # %%
 erratum(
     "Step 2 deletes badly formatted messages",
-    "it cuts off what follows the last whole batch, and no more; a bad batch is an exception in step 2",
-    [fresh_log().append_as_leader(sent("3x1", "3x1 damage=torn"), 0).valid_bytes,
-     type(step_through(fresh_log().append_as_leader, sent("3x1", "3x1 damage=crc"), 0).raised).__name__],
+    "that step (here 3) cuts off what follows the last whole batch, and no more; a bad batch is an exception in step 2",
+    [f"second batch cut short: {fresh_log().append_as_leader(sent('3x1', '3x1 damage=torn'), 0).num_messages} records appended",
+     f"its CRC wrong: {type(step_through(fresh_log().append_as_leader, sent('3x1', '3x1 damage=crc'), 0).raised).__name__}"],
 )  # fmt: skip
 
 # %%
 erratum(
     "A batch of magic 2 must begin at offset 0",
-    "only one from a client; the coordinator's and the leader's are not asked",
+    "only one from a client; batches of coordinators and of leaders may begin anywhere",
     f"sent at 5 by a coordinator, stored at {fresh_log().append_as_leader(sent('2x1 offset=5'), 0, AppendOrigin.COORDINATOR).first_offset}",
 )
 
@@ -246,12 +259,13 @@ again = leader.append_as_leader(sent("3x1 pid=7 epoch=0 seq=0", now=1_700_000_00
 side_by_side(leader=leader_info, follower=follower_info, duplicate=again)
 
 # %% [markdown]
-# - **first_offset, last_offset:** inclusive; −1 where nothing was appended, or where magic 0 and 1 hide the first one.
+# - **first_offset, last_offset:** inclusive; −1 where nothing valid came in. Magic 0 and 1 hide the first one from a follower: −1, too.
 # - **last_leader_epoch:** of the batch as it came in. A producer knows no epoch: None on a leader.
-# - **max_timestamp:** of what came in. **log_append_time:** −1, unless the topic stamps its own time. For a duplicate it is the old
+# - **max_timestamp:** of the batch after step 5. **log_append_time:** −1, unless the topic stamps its own time. For a duplicate it is the old
 #   batch's time, while `max_timestamp` is that of the retry, five seconds later.
 # - **log_start_offset:** of the *log*. **valid_bytes:** whole batches. **source_compression:** the last codec that is not NONE.
-# - **last_offset_of_first_batch:** stands in for the first offset where that is unknown.
+# - **last_offset_of_first_batch:** stands in for the first offset where that is unknown. It is of step 2: the leader's still says 2, as the
+#   producer counted. **num_messages:** last − first + 1, so a gap counts, too.
 # - **record_errors, leader_hw_change:** filled in by others: by whoever catches a validation error, and by `Partition`.
 
 # %%
@@ -290,7 +304,7 @@ changed_fields(original, batch.buffer)
 # %%
 batch = sent("3x10 ts=now-9000,now-8000")
 info = stamped.append_as_leader(batch, leader_epoch=5)
-print("log_append_time:", info.log_append_time)
+print("log_append_time:", info.log_append_time, " max_timestamp:", info.max_timestamp)
 changed_fields(original, batch.buffer)
 
 # %% [markdown]
@@ -385,8 +399,9 @@ for (first, _), walk in zip(batches, answers):
 print("LEO", log.log_end_offset)
 
 # %% [markdown]
-# The five last are answered as the first time, and the log does not grow. The oldest, sequence 0, is out of order: as if the log had
-# never seen it. Now the broker restarts. What it knows of producers comes from a snapshot file.
+# (The list above has first sequence, last sequence and last offset of each.) The five last are answered as the first time, and the log does
+# not grow. The oldest, sequence 0, is out of order: as if the log had never seen it. Now the broker restarts. What it knows of producers comes
+# from a snapshot file.
 
 # %%
 log.close()
@@ -405,6 +420,19 @@ print("the last one:", log.append_as_leader(sent(batches[-1][1]), leader_epoch=0
 
 # %% [markdown]
 # A snapshot has room for the last batch only, of each producer. That is enough to go on in sequence, and for the retry of the last batch.
+#
+# Which sequence may a producer begin with? Four batches of one that this log has never seen: in epoch 3, twice in epoch 4, and then once more
+# in epoch 3.
+
+# %%
+log = fresh_log()
+for words in ("2x1 pid=9 epoch=3 seq=40", "1x1 pid=9 epoch=4 seq=42", "1x1 pid=9 epoch=4 seq=0", "1x1 pid=9 epoch=3 seq=42"):
+    walk = step_through(log.append_as_leader, sent(words), leader_epoch=0)
+    print(words, "→", f"written at {walk.result.first_offset}" if walk.result else type(walk.raised).__name__)
+
+# %% [markdown]
+# An unknown producer may begin anywhere: its records may have been deleted, and what was known of it with them. (Only transactions of
+# version 2 must begin at 0.) A new epoch begins at 0, with no batches to remember, and from then on the old epoch is refused.
 #
 # ### A transaction, opened, aborted, indexed
 #
@@ -448,7 +476,8 @@ lanes.play()
 # A marker on one disk may be lost with it. Only when the high watermark has passed it is the transaction decided for good.
 #
 # The aborted one is in the transaction index, a file of its own that only segments with aborted transactions have. Its entry was written
-# with the marker, in step 12, and has the LSO of *that* moment's view: the oldest other open transaction.
+# with the marker, in step 12. The last field says where LSO will go once the marker is replicated: to the first record of the oldest
+# transaction that is open then, 8's at 3.
 
 # %%
 [entry] = log.active_segment.txn_index.all_aborted_txns()
@@ -480,11 +509,10 @@ ruler.snap("roll: LEO stays, its place is new")
 print("LEO's place:", before, "→", log.log_end_offset_metadata)
 
 # %%
-from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
-
 for number in range(6, 9):
     log.append_as_leader(records(1, first=number), leader_epoch=0)
 log.update_high_watermark(9)
+ruler.snap("three more records, all replicated")
 log.maybe_increment_log_start_offset(2, Reason.CLIENT_RECORD_DELETION)
 ruler.snap("DeleteRecords to 2: the log start rises, no byte goes")
 log.delete_old_segments()
@@ -492,9 +520,17 @@ ruler.snap("a segment is deleted: the log start is the base of the first that st
 log.maybe_increment_log_start_offset(8, Reason.LEADER_OFFSET_INCREMENTED)
 print(ruler.snap("a follower hears of its leader's log start, 8").frames[-1])
 
+# %% [markdown]
+# Above the high watermark nobody may raise it:
+
 # %%
 walk = step_through(log.maybe_increment_log_start_offset, 10, Reason.CLIENT_RECORD_DELETION)
 print(walk.frames[-1].outcome)
+
+# %% [markdown]
+# A truncation below the log start takes it along, and a full one sets it anew:
+
+# %%
 log.truncate_to(7)
 ruler.snap("truncation to 7: LEO falls, and the log start with it")
 log.truncate_fully_and_start_at(20)
@@ -503,8 +539,8 @@ ruler.snap("full truncation: both begin anew at 20").play()
 # %%
 erratum(
     "A truncation may change the log start, as the deletion of segments does",
-    "a truncation can only lower it, to its own target; a deletion only raises it",
-    [f"{frame.caption.split(':')[0]}: {frame.before.log_start} → {frame.offsets.log_start}" for frame in ruler.frames[4:7]],
+    "a deletion only raises it; a truncation only lowers it, to its own target; a full truncation sets it, either way",
+    [f"{f.caption.split(':')[0]}: {f.before.log_start} → {f.offsets.log_start}" for f in (ruler.frames[5], *ruler.frames[7:])],
 )
 
 # %% [markdown]
@@ -527,8 +563,8 @@ erratum(
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# First offsets: sound batches and refused ones, to minikafka, to Spark (the running sum over the batches that a leader must accept), and to
-# Kafka.
+# First offsets: sound batches and refused ones, to minikafka, to Spark, and to Kafka. Spark's running sum over the batches that a leader must
+# accept is LEO after each, and that is the first offset of the next.
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -546,8 +582,9 @@ append_as_leader [2x10] [2x10]
 agree(*three_witnesses(offsets))
 
 # %% [markdown]
-# Now transactions. Spark gives each record its producer's next marker, and finds the last stable offset without a
-# notion of append. `consume` is what a consumer sees.
+# Now transactions. Spark gives each record its producer's next marker, and finds the last stable offset without a notion of append. `consume`
+# is what a consumer sees; `maybe_increment_high_watermark leo` stands for followers that have fetched everything. (Markers of transaction
+# version 0 keep the producer's epoch.)
 
 # %%
 workload = Workload.parse("""
