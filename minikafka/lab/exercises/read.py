@@ -100,6 +100,10 @@ between_code = Exercise(
             "You take the log end for the last record. It is the next offset, and the high watermark is the first that waits.",
         ),
         Belief(_one_read, "You read once. An answer holds batches of one segment only: the reader must ask again."),
+        Belief(
+            lambda log: 0,
+            "From the high watermark on a consumer gets nothing. Read as a follower does, with LOG_END.",
+        ),
         Belief(_batches_between, "You count batches. One batch holds several records."),
     ],
 )
@@ -192,6 +196,10 @@ between_spark = Exercise(
             lambda records, marks: _joined(records, marks, lambda offset, hw, leo: hw <= offset < leo, bool),
             "You leave out the moments at which nothing waits. Keep them, with 0.",
         ),
+        Belief(
+            lambda records, marks: [(t, max(count, 1)) for t, count in as_rows(_messages_waiting(records, marks))],
+            "count(*) counts the row that a LEFT JOIN makes of nothing. Count a column of the right side.",
+        ),
     ],
     normal=as_rows,
 )
@@ -263,7 +271,7 @@ answered = Exercise(
         _read((3, 5, 2, 4), 0, 300, 14),
         _read((3, 5, 2, 4), 9, 40, 14),
         _read((3, 5, 2, 4), 9, 40, 14, min_one=False),
-        _read((3, 5, 2, 4), 1, 1_000_000, 8),
+        _read((3, 5, 1, 4), 1, 1_000_000, 8),
         _read((3, 5, 2, 4), 2, 100, 3),
     ],
     _read_by_spark,
@@ -285,6 +293,10 @@ answered = Exercise(
         Belief(
             lambda batches, start, limit, min_one, bound: _answered(batches, start, limit, False, bound),
             "You keep to the limit always. With min_one_message the first batch comes whole, or a reader with a small limit would be stuck.",
+        ),
+        Belief(
+            lambda batches, start, limit, min_one, bound: _answered(batches, start, limit, min_one, bound + 1),
+            "You take the bound in. It is exclusive: the batch that begins there is not sent.",
         ),
         Belief(_unbounded, "You read past the bound. A consumer gets nothing at or above its mark."),
         Belief(_one_batch_only, "min_one_message is a floor, not a ceiling: as many bytes as the limit allows, but at least that batch."),
@@ -451,6 +463,10 @@ read_committed = Exercise(
         Belief(
             _by_fate(f"transactional AND fate = 'commit' AND {_STABLE}"),
             "You leave out the plain records. read_committed shows them too, below the last stable offset.",
+        ),
+        Belief(
+            _by_fate(f"NOT transactional AND {_STABLE}"),
+            "You leave out committed transactions. What their producer's next marker commits is shown.",
         ),
         Belief(
             _by_fate(_STABLE),
