@@ -701,7 +701,7 @@ class Log:
             # 10. Write. The log end moves at once: should a later step fail, offsets still grow.
             local_log.append(append_info.last_offset, valid_records)
 
-            # 11. A high watermark at (or above) the old log end gets its place right.
+            # 11. A high watermark at (or above) the new log end gets its place right.
             self._update_high_watermark_with_log_end_offset()
 
             # 12. Producers get their new states; aborted transactions go into the transaction index.
