@@ -173,6 +173,15 @@ def test_a_prediction_is_kept_before_the_run_and_named_after_it():
     assert predict("what comes?", True, lambda: 1).state == "wrong", "True is not 1"
 
 
+def test_a_second_try_is_compared_with_the_first_run():
+    grown = []
+    for _ in range(2):  # the cell's function is made anew each time that it runs
+        assert predict("how many?", 1, lambda: grown.append("x") or len(grown)).state == "right"
+    assert grown == ["x"]
+    grown = []
+    assert predict("how many?", 2, lambda: grown.append("x") or len(grown)).state == "wrong" and grown == ["x"]
+
+
 def test_an_erratum_shows_claim_truth_and_run():
     box = erratum("the claim", "the truth", [1, 2])
     assert "the claim" in str(box) and "[1, 2]" in box._repr_html_()
