@@ -146,13 +146,18 @@ def first_difference(got: Any, expected: Any) -> str:
     if isinstance(got, list | tuple) and isinstance(expected, list | tuple):
         for place, (mine, theirs) in enumerate(zip(got, expected)):
             if not _equal(mine, theirs):
-                return f"entry {place} is {mine!r}, expected {theirs!r}"
+                words = f"entry {place} is {mine!r}, expected {theirs!r}"
+                return f"the right entries in another order: {words}" if _reordered(got, expected) else words
         if len(got) != len(expected):
             more = "missing" if len(got) < len(expected) else "too much"
             longer = expected if len(got) < len(expected) else got
             place = min(len(got), len(expected))
             return f"{len(got)} entries, expected {len(expected)}; entry {place}, {longer[place]!r}, is {more}"
     return f"you answer {got!r}, expected {expected!r}"
+
+
+def _reordered(got: Sequence[Any], expected: Sequence[Any]) -> bool:
+    return len(got) == len(expected) and sorted(map(repr, got)) == sorted(map(repr, expected))
 
 
 def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, Exception | None]:

@@ -240,7 +240,7 @@ increment = Exercise(
     beliefs=[
         Belief(
             lambda old, new, log_end: "moved" if min(new, log_end) > old else "stays",
-            "You clamp at LEO. The leader's method refuses with IllegalArgumentException: such a mark is a bug.",
+            "You let a mark above LEO pass, or bend it to LEO. The leader's method refuses with IllegalArgumentException: such a mark is a bug.",
         ),
         Belief(
             lambda old, new, log_end: "refused" if new > log_end else "moved" if new != old else "stays",

@@ -56,6 +56,25 @@ def _roll_when_exactly_full(first_offset, appends, segment_bytes):
     return bases
 
 
+def _roll_even_when_empty(first_offset, appends, segment_bytes):
+    bases, size, log_end = [first_offset], 0, first_offset
+    for count, bytes_ in appends:
+        if size >= segment_bytes - bytes_:
+            bases.append(log_end)
+            size = 0
+        size, log_end = size + bytes_, log_end + count
+    return bases
+
+
+def _roll_once_and_for_all(first_offset, appends, segment_bytes):
+    bases, size, log_end = [first_offset], 0, first_offset
+    for count, bytes_ in appends:
+        if size > segment_bytes - bytes_:
+            bases.append(log_end)
+        size, log_end = size + bytes_, log_end + count
+    return bases
+
+
 def _roll_after_overflow(first_offset, appends, segment_bytes):
     bases, size, log_end = [first_offset], 0, first_offset
     for count, bytes_ in appends:
@@ -90,6 +109,15 @@ rolling = Exercise(
             _roll_when_exactly_full,
             "You roll when a batch would fill the segment exactly. Kafka asks `size > segment.bytes - incoming`:"
             " a segment may be exactly full.",
+        ),
+        Belief(
+            _roll_even_when_empty,
+            "You roll when a batch would fill the segment exactly, even an empty one, which leaves two segments with the same"
+            " base. Kafka asks `size > segment.bytes - incoming`.",
+        ),
+        Belief(
+            _roll_once_and_for_all,
+            "You go on counting after a roll. A new segment is empty: its size starts from 0.",
         ),
         Belief(
             _roll_after_overflow,
@@ -158,6 +186,22 @@ def _index_counts_itself(base_offset, batches, interval):
     return entries
 
 
+def _index_at_the_interval(base_offset, batches, interval):
+    return _index(base_offset, batches, interval - 1)
+
+
+def _index_forgets_the_indexed(base_offset, batches, interval):
+    entries, since_entry, position = [], 0, 0
+    for last_offset, bytes_ in batches:
+        if since_entry > interval:
+            entries.append((last_offset - base_offset, position))
+            since_entry = 0
+        else:
+            since_entry += bytes_
+        position += bytes_
+    return entries
+
+
 def _index_every_batch(base_offset, batches, interval):
     return _index_first_batch_too(base_offset, batches)
 
@@ -170,7 +214,7 @@ def _index_first_batch_too(base_offset, batches):
 sparse_index = Exercise(
     "Exercise 2, the sparse index",
     lambda: [
-        _indexed((3, 3, 3, 3, 3, 3), start=0, interval=200),
+        _indexed((3, 3, 3, 3, 3, 3, 3, 3), start=0, interval=2 * _bytes(3)),
         _indexed((1, 2, 3, 4, 5, 6, 7, 8), start=40, interval=224),
         _indexed((10, 1, 1, 1, 10, 1), start=1000, interval=100),
     ],
@@ -193,6 +237,14 @@ sparse_index = Exercise(
         Belief(
             _index_counts_itself,
             "You count a batch before you ask. Kafka asks first: only bytes before the batch count.",
+        ),
+        Belief(
+            _index_at_the_interval,
+            "You write an entry at exactly index.interval.bytes. There must be more bytes than that: `>`.",
+        ),
+        Belief(
+            _index_forgets_the_indexed,
+            "You leave out the bytes of a batch that got an entry. The count starts again from 0, then that batch is counted.",
         ),
         Belief(
             _index_every_batch, "You index every batch. The index is sparse: one entry for each index.interval.bytes."
