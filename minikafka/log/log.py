@@ -997,13 +997,13 @@ class Log:
         segments = self._local_log.segments.values()
         for segment, next_segment in zip(segments, [*segments[1:], None], strict=True):
             upper_bound_offset = self.log_end_offset if next_segment is None else next_segment.base_offset
-            # 1. Not below the high watermark.
+            # 1. Stop at what the high watermark has not passed.
             if self.high_watermark < upper_bound_offset:
                 break
-            # 2. The rule says no.
+            # 2. Stop where the rule says no.
             if not should_delete(segment, next_segment):
                 break
-            # 3. Empty and last: there would be nothing gained.
+            # 3. Stop at a last segment that is empty: nothing would be gained.
             if next_segment is None and segment.size == 0:
                 break
             deletable.append(segment)
