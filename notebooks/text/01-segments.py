@@ -19,6 +19,9 @@ from minikafka.lab import planted, predict, records, scratch, search_index, step
 # %% [markdown]
 # What goes wrong without segments? Take them away and see. Two logs get the same ten batches and the same order to keep
 # 500 bytes. The first log may put everything into one file, the second begins a new file every 250 bytes.
+#
+# (`internal.segment.bytes` is Kafka's own `segment.bytes` for tests, without the lower bound of a megabyte. `leader_epoch` counts
+# the leaders; here there is one. Only what is replicated may be deleted: the last line of the loop says that everything is.)
 
 # %%
 whole = fresh_log({"retention.bytes": 500})
@@ -52,8 +55,11 @@ diagram("segments")
 #   begins; it is the name of its files, with 20 digits.
 # - **Active segment:** the last one. Only it is appended to.
 # - **Roll:** close the active segment and begin a new one.
-# - **Sparse index:** an entry now and then, not one for each record.
+# - **Sparse index:** an entry now and then, not one for each record. `.index` leads from an offset to a byte, `.timeindex` from
+#   a timestamp to an offset.
 # - **Retention:** the rules by which the oldest segments go.
+# - **Log start:** the first offset that may be read. **Log end** (LEO): the next offset to be written. **High watermark** (HW):
+#   below it everything is replicated. The pictures also show LSO, which is the same as HW until there are transactions.
 #
 # A real broker wrote the directory `data/orders-0`: 90 orders, three in a batch, a minute apart. We open a copy, with the
 # settings that its topic had.
@@ -64,7 +70,8 @@ orders = copied_log("data/orders-0", TOPIC)
 print(*files_of(orders)[:7], sep="\n")
 
 # %% [markdown]
-# The shelf shows each segment as its file: batches side by side, index entries as arrows to the byte that they name.
+# (A `.snapshot` keeps what is known of producers; a later lesson opens it.) The shelf shows each segment as its file: batches side
+# by side, index entries as arrows to the byte that they name.
 
 # %%
 SegmentShelf(orders, "What the broker left").snap("orders-0, six segments").play()
@@ -78,7 +85,7 @@ SegmentShelf(orders, "What the broker left").snap("orders-0, six segments").play
 # 4. An index entry names the last offset of a batch and the byte at which that batch begins; both grow strictly.
 # 5. The first batch of a segment has no entry: an empty index already says *begin at byte 0*.
 #
-# Every rule is a line of code:
+# Every rule is a line of code (here `segment.bytes` is 1000):
 
 # %%
 bases = [segment.base_offset for segment in orders.log_segments]
@@ -112,8 +119,10 @@ for segment in orders.log_segments:
 print(segments.base_offsets, "first", segments.first_segment.base_offset, "last", segments.last_segment.base_offset)
 
 # %% [markdown]
-# **Floor** is the segment that holds an offset, **lower** the one strictly before, **higher** the one strictly after. Which
-# base offset does `higher_segment(15)` give?
+# Three questions to the map: **floor** is the segment whose base offset is the greatest at or below an offset, **lower** and
+# **higher** are its like on either side. Which base offset does `higher_segment(15)` give?
+#
+# (An *Erratum* box, as below, sets what older texts say beside the source and a run.)
 
 # %%
 predict(
@@ -169,7 +178,7 @@ print("segments:", [(segment.base_offset, segment.size) for segment in log.log_s
 
 # %% [markdown]
 # The next offset went 10, 13, 18, 20 while the base offset stayed 10. Now come 10 records. Which base offset has the segment that
-# takes them? (The twin, a log with the same past, tries it for you.)
+# takes them? (The twin, a log with the same past, tries it for you, once: a second answer is compared with the same run.)
 
 # %%
 predict(
@@ -241,10 +250,10 @@ step_through(
 
 # %% [markdown]
 # Step 4 comes before step 5: a batch is asked about before its own bytes are counted. So the first batch of a segment never gets an
-# entry, and an entry says *at least so many bytes since the one before*.
+# entry, and from one entry's byte to the next one's there are *more than* `index.interval.bytes`.
 #
-# To find offset 65 the index is searched by halving, then the file is read from the byte that the entry names. Predict what
-# the search answers: an entry for 65 itself, the one at or below it, or the one above?
+# To find offset 65 the index is searched by halving, then the file is read from the byte that the entry names. Should one expect
+# to find an entry for 65 itself?
 
 # %%
 predict(
@@ -310,7 +319,7 @@ print(sum(name.endswith(".deleted") for name in files_of(orders)), "left a minut
 # %%
 erratum(
     "Segments are deleted first, then the log start offset is updated; policies run in the order time, size, log start",
-    "since 3.x the log start moves first; 4.x asks log start, then size, then time",
+    "4.3.0 moves the log start first; it asks log start, then size, then time",
     " → ".join(f.step.text for f in walk.frames if f.method.name in ("Log.delete_old_segments", "Log._delete_segments")),
 )
 
@@ -319,16 +328,18 @@ erratum(
 
 # %%
 day = 86_400_000
-aged = fresh_log({"retention.ms": 7 * day, "message.timestamp.before.max.ms": 100 * day})
+aged = fresh_log({"retention.ms": 7 * day})
 for age in (10, 1, 9, 0):
     aged.append_as_leader(records(2, timestamp=aged.time.milliseconds() - age * day), leader_epoch=0)
     aged.roll()
 aged.update_high_watermark(aged.log_end_offset)
 print("deleted:", aged.delete_old_segments(), " left:", [segment.base_offset for segment in aged.log_segments])
+print("a producer's clock may be ahead by at most", aged.config.message_timestamp_after_max_ms, "ms")
 
 # %% [markdown]
-# The third segment is 9 days old and stays, because the second, 1 day old, stands before it. One record with a wrong
-# timestamp in the future can hold up retention for as long as it likes.
+# The third segment is 9 days old and stays, because the second, 1 day old, stands before it. One record with a timestamp in the
+# future holds up retention until that time and `retention.ms` have passed. A leader refuses records that are further ahead
+# than `message.timestamp.after.max.ms`: an hour, unless a topic allows more, and unless the record is older than this default.
 #
 # **By log start.** Whoever calls DeleteRecords raises the log start; segments that lie wholly below it go at the next round.
 
@@ -354,6 +365,7 @@ print("high watermark:", stuck.high_watermark, " deleted:", stuck.delete_old_seg
 #
 # The same workload goes to three witnesses. **minikafka** runs it. **Spark** knows only the lines below, and works out by
 # queries what must come of them. **Apache Kafka**, the real `UnifiedLog` 4.3.0, runs inside Spark's JVM with the same clock.
+# (`[3x10]` is a batch of 3 records with values of 10 bytes, `leo` the log end. The first call waits until Spark is up.)
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -374,7 +386,7 @@ agree(ours, spark, kafka)
 
 # %% [markdown]
 # One line for each quantity, and who spoke of it. Spark says nothing where no rule of its own applies, and its silence is never counted
-# as agreement.
+# as agreement. *Recovery point*, *epochs* and *producers* belong to later lessons.
 #
 # Now a bug is planted into minikafka: it rolls with `>=` where Kafka has `>`. Which witness will differ, and after
 # which operation (counted from 0)?
@@ -463,8 +475,9 @@ by_time.check(deletable_by_time)
 # <details><summary>One answer</summary>
 #
 # The largest timestamp in the oldest segment (`minikafka dump-log` prints the batches). One record with a timestamp in the
-# future makes its whole segment young, and the walk stops there. Then the high watermark: a partition whose followers
-# don't fetch never deletes. Then whether the topic is compacted only, without `delete`.
+# future makes its whole segment young, and the walk stops there; look at the topic's `message.timestamp.after.max.ms`, too.
+# Then the high watermark: where an in-sync follower lags, nothing above the mark is deleted. Then whether the topic is
+# compacted only, without `delete`.
 #
 # </details>
 #
