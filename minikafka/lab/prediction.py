@@ -88,7 +88,12 @@ def predict(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping
 def _outcome(question: str, run: Callable[[], Any]) -> Any:
     made_of = _made_of(run)
     kept, actual = _OUTCOMES.get(question, ((), None))
-    if made_of and len(kept) == len(made_of) and kept[0] == made_of[0] and all(map(operator.is_, kept[1:], made_of[1:])):
+    if (
+        made_of
+        and len(kept) == len(made_of)
+        and kept[0] == made_of[0]
+        and all(map(operator.is_, kept[1:], made_of[1:]))
+    ):
         return actual
     try:
         actual = run()
