@@ -1,7 +1,6 @@
 """A JVM with Apache Kafka's classes, driven from Python: the ground on which the third witness stands."""
 
 import atexit
-import functools
 import os
 import re
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from minikafka.common import errors
+from minikafka.spark.java_exceptions import left_as_they_are
 
 _JAVA_OPTIONS = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dfile.encoding=UTF-8"]
 _FILE_RECORDS = re.compile(r"FileRecords\(size=(\d+), file=(.*), start=(\d+), end=\d+\)")
@@ -26,7 +26,7 @@ class JavaException(Exception):
 class KafkaJvm:
     """A py4j gateway to a JVM that has Kafka's classes on its class path.
 
-    - `jvm` gives the classes: `kafka.jvm.org.apache.kafka.common.Uuid`.
+    - `find_class` gives the classes: `kafka.find_class("org.apache.kafka.common.Uuid")`.
     - Java may call Python objects (`Time`, `Scheduler`) back; neither those threads nor the JVM keep Python alive.
     - Nothing that Java prints reaches this process' own output.
 
@@ -84,9 +84,9 @@ class KafkaJvm:
         process.stdin.close()
 
     def find_class(self, name: str):
-        """Java's class of this full name. Looked up once: `jvm.a.b.C` asks Java for each dot."""
+        """Java's class of this full name. Looked up once, and whole: for `jvm.a.b.C` Java looks for classes `a` and `a.b`."""
         if name not in self._classes:
-            self._classes[name] = functools.reduce(getattr, name.split("."), self.jvm)
+            self._classes[name] = getattr(self.jvm, name)
         return self._classes[name]
 
     def log_class(self, name: str):
@@ -103,19 +103,19 @@ class KafkaJvm:
     @cached_property
     def executor(self):
         """A thread pool of Java's that makes true `ScheduledFuture`s; cancelled ones are forgotten at once."""
-        executor = self.jvm.java.util.concurrent.ScheduledThreadPoolExecutor(0)
+        executor = self.find_class("java.util.concurrent.ScheduledThreadPoolExecutor")(0)
         executor.setRemoveOnCancelPolicy(True)
         return executor
 
     @cached_property
     def broker_topic_stats(self):
         """Metrics that every log of Kafka's counts into."""
-        return self.jvm.org.apache.kafka.storage.log.metrics.BrokerTopicStats(False)
+        return self.find_class("org.apache.kafka.storage.log.metrics.BrokerTopicStats")(False)
 
     @cached_property
     def no_caching(self):
         """A `RequestLocal` without buffers to use again."""
-        return self.jvm.org.apache.kafka.server.common.RequestLocal.noCaching()
+        return self.find_class("org.apache.kafka.server.common.RequestLocal").noCaching()
 
     def file(self, path: Path):
         """A `java.io.File`."""
@@ -186,10 +186,11 @@ def kafka_errors():
     """Raise Java's exceptions that leave the block as minikafka's of the same name, with the same message."""
     from py4j.protocol import Py4JJavaError
 
-    try:
-        yield
-    except Py4JJavaError as failure:
-        raise to_python(failure.java_exception) from None
+    with left_as_they_are():
+        try:
+            yield
+        except Py4JJavaError as failure:
+            raise to_python(failure.java_exception) from None
 
 
 def to_python(throwable) -> Exception:

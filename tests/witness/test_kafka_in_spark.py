@@ -1,9 +1,12 @@
 """The lessons' way: Kafka's own log inside the JVM of the notebook's Spark session."""
 
 import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException
 
+from minikafka.common.errors import IllegalArgumentException
 from minikafka.witness.differential import compare
-from minikafka.witness.kafka_jvm import KafkaJvm
+from minikafka.witness.kafka_jvm import KafkaJvm, kafka_errors
 from minikafka.witness.workload import Workload
 
 WORKLOAD = Workload(
@@ -31,3 +34,21 @@ def test_the_log_in_sparks_jvm_is_the_same_kafka(spark, kafka):
     in_spark.close()
     assert spark.range(3).count() == 3  # a JVM that was not started here is not ended here
     assert compare(KafkaJvm(spark._sc._gateway), WORKLOAD).same
+
+
+@pytest.mark.spark
+def test_pyspark_makes_its_own_of_sparks_exceptions_and_of_no_others(spark, kafka):
+    in_spark = KafkaJvm(spark._sc._gateway)
+    for jvm in (in_spark, kafka):
+        with pytest.raises(IllegalArgumentException), kafka_errors():
+            jvm.find_class("java.util.Currency").getInstance("-")
+    with pytest.raises(Py4JJavaError):
+        kafka.find_class("java.util.Currency").getInstance("-")
+    with pytest.raises(AnalysisException):
+        spark.sql("SELECT missing")
+
+
+@pytest.mark.spark
+def test_a_refusal_in_sparks_jvm_reads_as_minikafkas(spark):
+    refused = Workload.parse("append_as_leader [3x10]\nmaybe_increment_high_watermark 7\nread 9")
+    assert compare(KafkaJvm(spark._sc._gateway), refused).same
