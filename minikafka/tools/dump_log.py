@@ -3,8 +3,8 @@
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import click
@@ -13,9 +13,7 @@ from minikafka.common.errors import IllegalArgumentException, NumberFormatExcept
 from minikafka.common.java_numbers import parse_int
 from minikafka.tools.dump_log_segments import DumpLogSegments, DumpOptions
 from minikafka.tools.failure import describe
-
-# A .log file of this many bytes takes long enough for a progress bar.
-LONG_FILE = 64 * 1024 * 1024
+from minikafka.tools.progress_bar import progress_bar
 
 # Options of Kafka's tool that decode the records of Kafka's internal topics, or load classes of the user's.
 NOT_BUILT = (
@@ -142,16 +140,6 @@ def _split(files: str) -> list[str]:
     return files.rstrip(",").split(",") if files.strip(",") or not files else []
 
 
-@contextmanager
-def _progress_bar(path: Path, total_bytes: int) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr while a long file is written elsewhere than to the terminal; otherwise nothing."""
-    if total_bytes < LONG_FILE or not sys.stderr.isatty() or sys.stdout.isatty():
-        yield lambda position: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(path.name, total=total_bytes)
-        yield lambda position: progress.update(task, completed=position)
+def _progress_bar(path: Path, total_bytes: int) -> AbstractContextManager[Callable[[int], None]]:
+    """A bar while the lines go elsewhere than to the terminal."""
+    return progress_bar(path.name, total_bytes, shown=not sys.stdout.isatty())

@@ -81,14 +81,14 @@ class DumpOptions:
 class DumpLogSegments:
     """One run of the tool over a list of files; findings are collected and told on `err` after the last file.
 
-    `progress(path, total_bytes)` is entered for each .log file and gives a function that is told the bytes read so far.
+    `progress(path, total_bytes)` is entered for each .log file and gives a function that is told the bytes of each batch.
     """
 
     def __init__(self, options: DumpOptions, out: TextIO, err: TextIO, progress: Progress | None = None):
         self._options = options
         self._out = out
         self._err = err
-        self._progress = progress or (lambda path, total_bytes: nullcontext(lambda position: None))
+        self._progress = progress or (lambda path, total_bytes: nullcontext(lambda size: None))
         self._index_mismatches: dict[str, dict[int, int]] = {}  # file → index offset → offset found in the log
         self._non_consecutive: dict[str, dict[int, int]] = {}  # file → offset → the one that follows it
         self._time_index_errors = TimeIndexDumpErrors()
@@ -139,7 +139,7 @@ class DumpLogSegments:
                     if options.deep_iteration or options.print_data_log:
                         last_offset = self._dump_batch_records(batch, last_offset, file)
                     valid_bytes += batch.size_in_bytes
-                    advance(valid_bytes)
+                    advance(batch.size_in_bytes)
             trailing_bytes = sliced.size_in_bytes - valid_bytes
             if trailing_bytes > 0 and max_bytes == INT_MAX:
                 self._println(f"Found {trailing_bytes} invalid bytes at the end of {path.name}")

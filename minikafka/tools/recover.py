@@ -30,8 +30,8 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
-from minikafka.tools.dump_log import LONG_FILE
 from minikafka.tools.failure import describe
+from minikafka.tools.progress_bar import LONG_WORK
 
 LOCK_FILE_NAME = ".lock"
 RECOVERY_POINT_CHECKPOINT_FILE = "recovery-point-offset-checkpoint"
@@ -117,7 +117,7 @@ def load_and_close(directory: Path, config: LogConfig, clock: ManualTime, **argu
 
 def _progress(directory: Path) -> AbstractContextManager[dict[str, int] | None]:
     """A bar on a terminal for a log that takes a while."""
-    if not sys.stderr.isatty() or sum(file.stat().st_size for file in directory.glob("*.log")) < LONG_FILE:
+    if not sys.stderr.isatty() or sum(file.stat().st_size for file in directory.glob("*.log")) < LONG_WORK:
         return nullcontext()
     from minikafka.tools.recovery_progress import RecoveryProgress
 

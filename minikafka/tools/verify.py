@@ -7,8 +7,7 @@ that depends on whether the last stop was clean and on the checkpoints beside th
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -18,9 +17,9 @@ from minikafka.checkpoint.meta_properties import MetaProperties
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import KafkaException
 from minikafka.log.log_dir_name import parse_topic_partition_name
-from minikafka.tools.dump_log import LONG_FILE
 from minikafka.tools.failure import describe
 from minikafka.tools.partition_verifier import PartitionVerifier
+from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE, checkpointed_offset
 from minikafka.tools.segment_verifier import Finding, NextStart
 
@@ -49,7 +48,7 @@ def verify(directories: tuple[Path, ...], as_json: bool) -> None:
             partitions += _partitions_of(directory, findings.append)
         except (RuntimeError, ValueError, OSError) as error:
             unread.append(describe(error))
-    with _progress_bar(sum(map(_log_bytes, partitions))) as advance:
+    with progress_bar("verify", sum(map(_log_bytes, partitions))) as advance:
         for partition in partitions:
             try:
                 PartitionVerifier(partition, next_start_of(partition), findings.append, advance).verify()
@@ -110,20 +109,6 @@ def _verify_log_dir(log_dir: Path, report: Callable[[Finding], None]) -> None:
 
 def _log_bytes(partition: Path) -> int:
     return sum(file.stat().st_size for file in partition.glob("*.log"))
-
-
-@contextmanager
-def _progress_bar(total_bytes: int) -> Iterator[Callable[[int], None]]:
-    if total_bytes < LONG_FILE or not sys.stderr.isatty():
-        yield lambda size: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("verify", total=total_bytes)
-        yield lambda size: progress.update(task, advance=size)
 
 
 def _print(partitions: list[Path], findings: list[Finding], unread: list[str], as_json: bool) -> None:

@@ -1,0 +1,27 @@
+"""A progress bar on stderr for work on many bytes."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+LONG_WORK = 64 * 1024 * 1024
+"""So many bytes take long enough for a progress bar."""
+
+
+@contextmanager
+def progress_bar(work: str, total_bytes: int, *, shown: bool = True) -> Iterator[Callable[[int], None]]:
+    """Gives a function that is told by how many bytes the work has come on.
+
+    `work` is the words before the bar. Nothing is drawn for less than LONG_WORK bytes, without a terminal, or when not
+    `shown`.
+    """
+    if total_bytes < LONG_WORK or not sys.stderr.isatty() or not shown:
+        yield lambda size: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(work, total=total_bytes)
+        yield lambda size: progress.update(task, advance=size)
