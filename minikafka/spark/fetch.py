@@ -1,16 +1,22 @@
-"""`minikafka fetch`: Kafka's jars into the cache."""
+"""`minikafka fetch`: Kafka's jars into the cache, and Spark's classes for a quicker start."""
 
 import click
 
+from minikafka.spark import class_archive
 from minikafka.spark.cache import cache_dir
+from minikafka.spark.java_home import java_home
 from minikafka.spark.kafka_jars import COORDINATES, KAFKA_VERSION, KafkaJarsUnavailableError, cached_classpath
 from minikafka.spark.kafka_jars import fetch as fetch_jars
+from minikafka.spark.session import kafka_jars_for_spark
 
 
 @click.command()
 @click.option("--again", is_flag=True, help="Resolve them anew even if the cache has them.")
 def fetch(again: bool) -> None:
-    """Download Apache Kafka's jars (about 55 MB) into the cache, once; lessons and tests then need no network."""
+    """Download Apache Kafka's jars (about 55 MB) into the cache, once; lessons and tests then need no network.
+
+    Besides, an archive of the classes that Spark loads (170 MB) is made there: Spark starts in half the time with it.
+    """
     for part in COORDINATES:
         jars = None if again else cached_classpath(part)
         try:
@@ -18,4 +24,7 @@ def fetch(again: bool) -> None:
         except KafkaJarsUnavailableError as unavailable:
             raise click.ClickException(str(unavailable)) from unavailable
         click.echo(f"Kafka {KAFKA_VERSION} {part}: {len(jars)} jars")
+    jars = kafka_jars_for_spark()
+    if again or not class_archive.java_option(java_home(), jars):
+        class_archive.make(java_home(), jars)
     click.echo(f"in {cache_dir()}")

@@ -5,36 +5,41 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from minikafka.spark import class_archive
+from minikafka.spark.java_exceptions import limit_pyspark_to_spark
 from minikafka.spark.java_home import java_home
 from minikafka.spark.kafka_jars import KafkaJarsUnavailableError, kafka_classpath
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# What makes small queries fast: no web pages, one partition after a shuffle, no planning again while a query runs, and a
-# JVM that starts sooner instead of peaking later.
+# What makes small queries fast: no web pages, one partition after a shuffle, no planning again while a query runs, no
+# Java compiled for some rows, and a JVM that starts sooner instead of peaking later.
 _SETTINGS = {
     "spark.app.name": "minikafka",
     "spark.master": "local[2]",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "1",
 }
+
+_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 # Libraries of Kafka's that Spark has as well, in its own versions, which must stay the ones it finds.
 _SPARK_HAS = ("jackson-", "lz4-java-", "scala-", "slf4j-", "snappy-java-", "zstd-jni-")
@@ -59,21 +64,21 @@ def session() -> "SparkSession":
 
     with _starting:
         if SparkContext._active_spark_context is None:
-            _start()
+            start()
         return SparkSession.builder.getOrCreate()
 
 
-def start_early() -> None:
-    """Begin to start the session in the background, so that the first question to it need not wait.
+def in_background(work: Callable[[], object]) -> None:
+    """Do `work` in a thread that nobody waits for, so that a later question need not wait for what it needs.
 
-    What goes wrong is told by the first call of `session`, not here.
+    What goes wrong is told by that question, not here.
     """
 
-    def start() -> None:
+    def run() -> None:
         with suppress(Exception):
-            session().range(1).count()
+            work()
 
-    threading.Thread(target=start, name="start-spark", daemon=True).start()
+    threading.Thread(target=run, name="minikafka-background", daemon=True).start()
 
 
 def kafka_available() -> bool:
@@ -87,27 +92,38 @@ def why_kafka_is_absent() -> str | None:
     return _kafka_absence
 
 
-def _start() -> None:
+def start(java_option: str | None = None) -> "SparkSession":
+    """Start the process' session; to be called once, and as a rule by `session`.
+
+    `java_option`: one more option for Java (default: the one that gives it the archive of Spark's classes).
+    """
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
 
     # On a mistaken query PySpark logs what it then raises again: once is enough.
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     conf = SparkConf(loadDefaults=False).setAll(_SETTINGS.items())
     conf.set("spark.sql.warehouse.dir", os.path.join(tempfile.gettempdir(), "minikafka-spark-warehouse"))
-    if jars := _kafka_jars_for_spark():
+    if jars := kafka_jars_for_spark():
         conf.set("spark.driver.extraClassPath", os.pathsep.join(jars))
+    if java_option is None:
+        java_option = class_archive.java_option(java_home(), jars)
+    conf.set("spark.driver.extraJavaOptions", f"{_JAVA_OPTIONS} {java_option}")
     with tempfile.TemporaryFile() as said, _environment():
         try:
             gateway = launch_gateway(conf, {"stdout": said, "stderr": said})
-            SparkContext(conf=conf, gateway=gateway)
+            spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
         except PySparkRuntimeError as failure:
             raise SparkDidNotStartError(f"Spark's JVM did not start.\n{_last_lines(said)}") from failure
+    limit_pyspark_to_spark(gateway._gateway_client)
+    return spark
 
 
-def _kafka_jars_for_spark() -> list[str]:
+def kafka_jars_for_spark() -> list[str]:
+    """Kafka's jars without those that Spark brings; none where they can't be had (`why_kafka_is_absent` says why)."""
     global _kafka_absence
     try:
         jars = kafka_classpath("storage")
