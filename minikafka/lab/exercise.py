@@ -4,6 +4,9 @@ The judge is Spark: its expected results come from the workload alone. minikafka
 """
 
 import inspect
+import sys
+import threading
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -11,6 +14,7 @@ from typing import Any
 
 from minikafka.lab import look
 from minikafka.lab.prediction import ___
+from minikafka.spark.session import in_background
 
 NOT_ATTEMPTED, NOT_YET, CORRECT = "not attempted", "not yet", "correct"
 
@@ -78,37 +82,53 @@ class Exercise:
         normal: Callable[[Any], Any] = lambda value: value,
     ):
         self.name, self.judge, self.judge_name, self.normal = name, judge, judge_name, normal
-        self._cases, self._solution, self._hints, self._given = cases, solution, tuple(hints), 0
+        self._make_cases, self._solution, self._hints, self._given = cases, solution, tuple(hints), 0
         self.beliefs = tuple(beliefs)
+        self._making, self._judging = threading.Lock(), threading.Lock()
+        self._cases: list[Case] | None = None
+        self._answers: dict[int, Any] = {}
 
     @property
     def cases(self) -> list[Case]:
         """The cases. Raises AssertionError when there are none: a check that compares nothing is an error."""
-        found = list(self._cases() if callable(self._cases) else self._cases)
-        if not found:
+        with self._making:
+            if self._cases is None:
+                self._cases = list(self._make_cases() if callable(self._make_cases) else self._make_cases)
+        if not self._cases:
             raise AssertionError(f"{self.name}: there is nothing to check")
-        return found
+        return self._cases
+
+    def answer(self, number: int) -> Any:
+        """The judge's answer to case `number`, counted from 0; asked for once."""
+        with self._judging:
+            if number not in self._answers:
+                self._answers[number] = self.normal(self.judge(self.cases[number]))
+            return self._answers[number]
 
     def check(self, function: Callable[..., Any], judge: Callable[[Case], Any] | None = None) -> Verdict:
-        """Ask `function` every case and compare with the judge's answers; the first difference is told."""
-        judge = judge or self.judge
-        cases, answers = self.cases, []
+        """Ask `function` every case and compare with the answers of `judge` (None: the exercise's own).
+
+        The first difference is told.
+        """
+        cases, answers, error = self.cases, [], None
         for case in cases:
             answer, error = _ask(function, case.arguments)
             if error is not None:
-                words = f"{case.name}: your function raised {type(error).__name__}: {error}"
-                return Verdict(self.name, NOT_YET, words, len(answers))
+                break
             if answer is ___:
                 return Verdict(self.name, NOT_ATTEMPTED, "Replace ___ in the function above, then run this cell again.")
             answers.append(self.normal(answer))
-        if all(answer is None for answer in answers):
+        if error is None and all(answer is None for answer in answers):
             return Verdict(self.name, NOT_ATTEMPTED, "Your function returns nothing so far.")
-        for number, (case, answer) in enumerate(zip(cases, answers, strict=True), 1):
-            right = self.normal(judge(case))
+        for number, (case, answer) in enumerate(zip(cases, answers, strict=False)):
+            right = self.normal(judge(case)) if judge else self.answer(number)
             if not _equal(answer, right):
                 words = f"{case.name}: {first_difference(answer, right)}. ({self.judge_name} is the judge.)"
                 belief = self._belief(cases, answers)
-                return Verdict(self.name, NOT_YET, f"{words}\n{belief}" if belief else words, number)
+                return Verdict(self.name, NOT_YET, f"{words}\n{belief}" if belief else words, number + 1)
+        if error is not None:
+            words = f"{cases[len(answers)].name}: your function raised {_said(error)}"
+            return Verdict(self.name, NOT_YET, words, len(answers))
         return Verdict(self.name, CORRECT, f"Equal to {self.judge_name}'s answers in {_cases(len(cases))}.", len(cases))
 
     def hint(self) -> str:
@@ -126,12 +146,25 @@ class Exercise:
         return self._solution
 
     def _belief(self, cases: list[Case], answers: list[Any]) -> str:
-        """The words for the wrong belief whose answers are exactly these."""
+        """The words for the wrong belief whose answers are exactly these; `answers` may end before the cases do."""
         for belief in self.beliefs:
-            believed = [_ask(belief.function, case.arguments) for case in cases]
+            believed = [_ask(belief.function, case.arguments) for case in cases[: len(answers)]]
             if all(e is None and _equal(self.normal(b), a) for (b, e), a in zip(believed, answers, strict=True)):
                 return belief.words
         return ""
+
+
+def answered_early(*exercises: Exercise) -> tuple[Exercise, ...]:
+    """The exercises; in a notebook their judges begin to answer all cases while the reader still reads them."""
+
+    def answer_all() -> None:
+        for exercise in exercises:
+            for number in range(len(exercise.cases)):
+                exercise.answer(number)
+
+    if "ipykernel" in sys.modules:
+        in_background(answer_all)
+    return exercises
 
 
 class _Text(str):
@@ -165,6 +198,13 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any,
         return function(*arguments), None
     except Exception as error:  # the reader's code may do anything; the verdict tells what
         return None, error
+
+
+def _said(error: Exception) -> str:
+    """The error in words; for a name in braces that `sql` was not given PySpark raises no more than a KeyError."""
+    if isinstance(error, KeyError) and any(frame.name == "sql" for frame in traceback.extract_tb(error.__traceback__)):
+        return f"KeyError: your query names {{{error.args[0]}}}, and sql(…) was not given {error.args[0]}=…"
+    return f"{type(error).__name__}: {error}"
 
 
 def _equal(one: Any, other: Any) -> bool:

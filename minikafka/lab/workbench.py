@@ -8,21 +8,26 @@ import atexit
 import shutil
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
-from minikafka.spark.session import start_early
+from minikafka.spark.session import in_background
 
 NOON = 1_700_000_000_000
 """Where the clock of every lesson starts, in ms since 1970."""
 
-_kafka: Any = None
+_FIRST_QUESTION = """
+append_as_leader [3x10]
+append_as_leader [2x10]
+update_high_watermark leo
+delete_old_segments
+"""
 
-if "ipykernel" in sys.modules:
-    # A lesson comes to its witnesses some minutes after its first cell; Spark takes seconds to start.
-    start_early()
+_kafka: Any = None
+_waking = threading.Lock()
 
 
 def fresh_log(settings: dict[str, Any] | None = None, *, name: str = "lesson-0", start_ms: int = NOON) -> Any:
@@ -72,8 +77,9 @@ def kafka_witness() -> Any:
     global _kafka
     if not kafka_available():
         return None
-    if _kafka is None:
-        _kafka = kafka_log(KafkaJvm(session().sparkContext._gateway))
+    with _waking:
+        if _kafka is None:
+            _kafka = kafka_log(KafkaJvm(session().sparkContext._gateway))
     return _kafka
 
 
@@ -115,3 +121,18 @@ def _new_directory() -> Path:
     directory = Path(tempfile.mkdtemp(prefix="minikafka-lesson-"))
     atexit.register(shutil.rmtree, directory, True)
     return directory
+
+
+def _wake_the_witnesses() -> None:
+    """Let Spark and Kafka answer a first question, which takes them many times as long as any later one."""
+    from minikafka.witness import Workload, run, spark_expected
+
+    workload = Workload.parse(_FIRST_QUESTION)
+    spark_expected(workload)
+    if kafka := kafka_witness():
+        run(workload, kafka, scratch())
+
+
+if "ipykernel" in sys.modules:
+    # A lesson comes to its witnesses some minutes after its first cell.
+    in_background(_wake_the_witnesses)

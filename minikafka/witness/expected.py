@@ -6,6 +6,8 @@ a blank never counts as agreement. Where the answer depends on something that th
 null: blank too.
 """
 
+import threading
+
 from minikafka.witness.fold import log_fold
 from minikafka.witness.observation import Observations
 from minikafka.witness.queries import SQL_QUERIES, Query
@@ -13,6 +15,8 @@ from minikafka.witness.views import create_views
 from minikafka.witness.workload import Workload
 
 QUERIES: tuple[Query, ...] = (*SQL_QUERIES, log_fold)
+
+_one_workload_at_a_time = threading.Lock()  # the session has one set of views
 
 
 def spark_expected(workload: Workload, spark=None, only=None) -> Observations:
@@ -30,6 +34,11 @@ def spark_expected(workload: Workload, spark=None, only=None) -> Observations:
         from minikafka.spark import session
 
         spark = session()
+    with _one_workload_at_a_time:
+        return _ask_all(workload, spark, only)
+
+
+def _ask_all(workload: Workload, spark, only) -> Observations:
     rows = [{} for _ in workload]
     notes = {}
     views_made = False
