@@ -2,8 +2,14 @@
 
 A lesson is written as plain Python with `# %%` cells in `notebooks/text/`; that is what is reviewed. Building runs it in a fresh
 kernel and stores the outputs, without the state of widgets. A test tells when text and notebook have drifted apart.
+
+In a text of solutions a cell says only which function is checked; the function itself comes from `minikafka.lab.solutions`.
 """
 
+import importlib
+import inspect
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -27,6 +33,8 @@ def read_text(text: Path):
     import jupytext
 
     notebook = jupytext.read(text, fmt="py:percent")
+    if text.parent.name == "solutions":
+        _write_out_solutions(notebook)
     for number, cell in enumerate(notebook.cells):
         cell.id = f"{text.stem}-{number:03d}"
         cell.metadata = {}
@@ -35,6 +43,15 @@ def read_text(text: Path):
         "language_info": {"name": "python"},
     }
     return notebook
+
+
+def _write_out_solutions(notebook) -> None:
+    """Put the source of each function that a cell checks above the check."""
+    lesson = re.search(r"from minikafka\.lab\.exercises\.(\w+) import", "\n".join(cell.source for cell in notebook.cells))[1]
+    solutions = importlib.import_module(f"minikafka.lab.solutions.{lesson}")
+    for cell in notebook.cells:
+        if check := re.fullmatch(r"\w+\.check\((\w+)\)", cell.source):
+            cell.source = f"{inspect.getsource(getattr(solutions, check[1]))}\n\n{cell.source}"
 
 
 def build(text: Path) -> Path:
@@ -52,7 +69,7 @@ def build(text: Path) -> Path:
         store_widget_state=False,
         record_timing=False,
         resources={"metadata": {"path": str(target.parent)}},
-    ).execute()
+    ).execute(stderr=subprocess.DEVNULL)
     notebook.metadata = metadata
     for cell in notebook.cells:
         for output in cell.get("outputs", []):

@@ -1,7 +1,8 @@
 """The exercises of the lesson *Append*."""
 
-from minikafka.lab.exercise import Belief, Exercise
+from minikafka.lab.exercise import Belief, Exercise, answered_early
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+from minikafka.lab.solutions import append as solutions
 from minikafka.witness.observation import Observations
 from minikafka.witness.operations import AppendAsLeader
 from minikafka.witness.workload import START_MS, Workload
@@ -25,17 +26,6 @@ def _accepted(name: str, text: str, limit: int) -> WitnessedCase:
 
     table = frame(rows, "t BIGINT, batches BIGINT, base_offset BIGINT, records BIGINT, bytes BIGINT, crc_ok BOOLEAN")
     return WitnessedCase(name, (table, limit), workload, answer, ("log_end_offset",))
-
-
-def _first_offsets(appends, max_message_bytes):
-    return appends.sparkSession.sql(
-        """SELECT t, IF(ok, coalesce(sum(IF(ok, records, 0)) OVER before, 0), NULL) AS first_offset
-           FROM (SELECT *, batches = 1 AND base_offset = 0 AND crc_ok AND bytes <= {limit} AS ok FROM {appends})
-           WINDOW before AS (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-           ORDER BY t""",
-        appends=appends,
-        limit=max_message_bytes,
-    )
 
 
 def _offsets_given(appends, accepts, step) -> list[tuple[int, int | None]]:
@@ -73,7 +63,7 @@ first_offsets = Exercise(
         ),
     ],
     judged_by_spark,
-    _first_offsets,
+    solutions.offsets_given,
     hints=[
         "First a column that says whether the append is accepted; then a running sum over the accepted ones.",
         "Accepted: one batch, base offset 0, CRC right, bytes not above the limit (equal is fine).",
@@ -202,24 +192,6 @@ def _answers(batches, *, remembered: int = 5, refuses_duplicates: bool = False, 
     return answers
 
 
-def _answered(batches):
-    log_end, known_epoch, last, recent, answers = 0, None, -1, [], []
-    for epoch, first, count in batches:
-        expected = last + 1 if epoch == known_epoch else 0
-        earlier = [offset for f, c, offset in recent if epoch == known_epoch and (f, c) == (first, count)]
-        if earlier:
-            answers.append(earlier[0])
-        elif known_epoch is not None and epoch < known_epoch:
-            answers.append("InvalidProducerEpochException")
-        elif known_epoch is not None and first != expected:
-            answers.append("OutOfOrderSequenceException")
-        else:
-            answers.append(log_end)
-            recent = [*(recent if epoch == known_epoch else []), (first, count, log_end)][-5:]
-            known_epoch, last, log_end = epoch, first + count - 1, log_end + count
-    return answers
-
-
 sequences = Exercise(
     "Exercise 2, a producer's sequences",
     lambda: [
@@ -230,7 +202,7 @@ sequences = Exercise(
         _sequences("a producer that the log has never seen", (3, 40, 2), (3, 42, 1), (3, 40, 2)),
     ],
     _judged_by_a_fold,
-    _answered,
+    solutions.answers_to,
     hints=[
         "Carry the epoch, the last sequence, the log end, and the last five batches with their first offsets.",
         "The order of questions: one of the five, exactly? An older epoch? The sequence that was to come?",
@@ -322,22 +294,6 @@ append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0]
 """
 
 
-def _last_stable(events, marks):
-    return events.sparkSession.sql(
-        """SELECT m.t, least(m.hw, coalesce(min(d.first), m.hw)) AS lso
-           FROM {marks} m LEFT JOIN (
-               SELECT e.t, e.first, min(x.t) AS decided, min(x.first) AS marker
-               FROM {events} e LEFT JOIN {events} x ON x.producer = e.producer AND x.kind <> 'data' AND x.first > e.first
-               WHERE e.kind = 'data'
-               GROUP BY e.t, e.first) d
-             ON d.t <= m.t AND (d.decided IS NULL OR d.decided > m.t OR d.marker >= m.hw)
-           GROUP BY m.t, m.hw
-           ORDER BY m.t""",
-        events=events,
-        marks=marks,
-    )
-
-
 def _stable_by(events, marks, choose, reached: int = 0) -> list[tuple[int, int]]:
     """LSO at each mark by `choose(undecided, unreplicated, hw)`: first offsets of open, and of decided transactions.
 
@@ -365,7 +321,7 @@ last_stable = Exercise(
         _stable("markers that wait for the high watermark", _SLOW_REPLICATION),
     ],
     judged_by_spark,
-    _last_stable,
+    solutions.stable_offsets,
     hints=[
         "First give each transactional batch its marker: the next one of its producer, commit or abort alike.",
         "At t a batch is undecided while its marker is not there yet, or is there but at or above HW.",
@@ -447,19 +403,11 @@ def _moments() -> list[WitnessedCase]:
     ]
 
 
-def _log_start_after(event, offset, log_start, hw):
-    if event == "truncate fully":
-        return offset
-    if event == "truncate":
-        return min(offset, log_start)
-    return log_start if offset > hw else max(offset, log_start)
-
-
 log_start = Exercise(
     "Exercise 4, the log start's moments",
     _moments,
     judged_by_spark,
-    _log_start_after,
+    solutions.new_log_start,
     hints=[
         "Three of the five go through maybe_increment_log_start_offset: it only grows, and above HW it refuses.",
         "Truncation can only lower it, to the new end. Full truncation sets it.",
@@ -467,12 +415,16 @@ log_start = Exercise(
     beliefs=[
         Belief(
             lambda event, offset, start, hw: (
-                max(start, min(offset, hw)) if not event.startswith("truncate") else _log_start_after(event, offset, start, hw)
+                max(start, min(offset, hw))
+                if not event.startswith("truncate")
+                else solutions.new_log_start(event, offset, start, hw)
             ),
             "You bend a log start above HW to HW. It is refused, OffsetOutOfRangeException, and nothing moves.",
         ),
         Belief(
-            lambda event, offset, start, hw: start if event == "truncate" else _log_start_after(event, offset, start, hw),
+            lambda event, offset, start, hw: (
+                start if event == "truncate" else solutions.new_log_start(event, offset, start, hw)
+            ),
             "Your log start stays when the log is truncated below it. Then it would lie above LEO: it is lowered to the new end.",
         ),
         Belief(
@@ -480,26 +432,32 @@ log_start = Exercise(
             "You take every value that is not above HW. The log start only grows, but for a truncation below it.",
         ),
         Belief(
-            lambda event, offset, start, hw: offset if event == "truncate" else _log_start_after(event, offset, start, hw),
+            lambda event, offset, start, hw: (
+                offset if event == "truncate" else solutions.new_log_start(event, offset, start, hw)
+            ),
             "Your log start goes to the target of every truncation. It can only lower it: a target above the log start leaves it.",
         ),
         Belief(
-            lambda event, offset, start, hw: offset if event == "segments deleted" else _log_start_after(event, offset, start, hw),
+            lambda event, offset, start, hw: (
+                offset if event == "segments deleted" else solutions.new_log_start(event, offset, start, hw)
+            ),
             "Your log start falls back to a segment's base. DeleteRecords may have raised it beyond that, and it only grows.",
         ),
         Belief(
             lambda event, offset, start, hw: (
-                max(start, offset) if not event.startswith("truncate") else _log_start_after(event, offset, start, hw)
+                max(start, offset)
+                if not event.startswith("truncate")
+                else solutions.new_log_start(event, offset, start, hw)
             ),
             "You raise the log start above HW. That is refused: unreplicated records would be declared deleted.",
         ),
         Belief(
             lambda event, offset, start, hw: (
-                max(start, offset) if event == "truncate fully" else _log_start_after(event, offset, start, hw)
+                max(start, offset) if event == "truncate fully" else solutions.new_log_start(event, offset, start, hw)
             ),
             "You let a full truncation only raise the log start. It sets it: a follower may begin anew below, where its leader begins.",
         ),
     ],
 )
 
-EXERCISES = (first_offsets, sequences, last_stable, log_start)
+EXERCISES = answered_early(first_offsets, sequences, last_stable, log_start)

@@ -1,7 +1,8 @@
 """The exercises of the lesson *High watermark*."""
 
-from minikafka.lab.exercise import Belief, Exercise
+from minikafka.lab.exercise import Belief, Exercise, answered_early
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+from minikafka.lab.solutions import high_watermark as solutions
 from minikafka.witness.operations import AppendAsLeader, Fetch, Isr
 from minikafka.witness.workload import Workload
 
@@ -70,16 +71,6 @@ fetch 2 2
 """
 
 
-def _high_watermark(ends):
-    return ends.sparkSession.sql(
-        """SELECT t, max(least_end) OVER (ORDER BY t) AS hw
-           FROM (SELECT t, CASE WHEN count(end) = count(*) THEN min(end) ELSE 0 END AS least_end
-                 FROM {ends} GROUP BY t)
-           ORDER BY t""",
-        ends=ends,
-    )
-
-
 def _by_t(ends, choose):
     rows = {}
     for row in ends.collect():
@@ -123,7 +114,7 @@ least_end = Exercise(
         _fetches("a third follower fetches last", _LATE_FOLLOWER),
     ],
     judged_by_spark,
-    _high_watermark,
+    solutions.high_watermarks,
     hints=[
         "First one row for each t: the least end. Then a window over t.",
         "While any in-sync follower has not fetched (a null end), the leader raises nothing: count(end) < count(*).",
@@ -166,10 +157,6 @@ def _set_to(suggested: int, *, old: int, log_start: int, records: int = 10) -> W
     return WitnessedCase(name, (old, suggested, log_start, records), Workload.parse("\n".join(lines)), answer)
 
 
-def _clamp(old, suggested, log_start, log_end):
-    return max(log_start, min(suggested, log_end))
-
-
 clamp = Exercise(
     "Exercise 2, update_high_watermark",
     lambda: [
@@ -179,14 +166,14 @@ clamp = Exercise(
         _set_to(10, old=4, log_start=4),
     ],
     judged_by_spark,
-    _clamp,
+    solutions.updated,
     hints=[
         "Two bounds: nothing below the log start, nothing above the log end offset.",
         "Both bounds are allowed values. The old mark plays no part: this method may move it back.",
     ],
     beliefs=[
         Belief(
-            lambda old, suggested, log_start, log_end: max(old, _clamp(old, suggested, log_start, log_end)),
+            lambda old, suggested, log_start, log_end: max(old, solutions.updated(old, suggested, log_start, log_end)),
             "You never let the mark fall. That is maybe_increment_high_watermark; update_high_watermark may move it back.",
         ),
         Belief(
@@ -217,12 +204,6 @@ def _increment_to(new: int, *, old: int, records: int = 10) -> WitnessedCase:
     return WitnessedCase(f"HW {old}, new {new}, LEO {records}", (old, new, records), Workload.parse(text), answer)
 
 
-def _increment(old, new, log_end):
-    if new > log_end:
-        return "refused"
-    return "moved" if new > old else "stays"
-
-
 increment = Exercise(
     "Exercise 3, maybe_increment_high_watermark",
     lambda: [
@@ -232,7 +213,7 @@ increment = Exercise(
         _increment_to(11, old=4),
     ],
     judged_by_spark,
-    _increment,
+    solutions.incremented,
     hints=[
         "Three outcomes. Which one comes first, before the old mark is even looked at?",
         "Above LEO is refused with an exception, not clamped. At LEO is fine.",
@@ -281,17 +262,6 @@ def _simulated_marks(workload: Workload) -> list[tuple[int, int]]:
     return _running([(t, _least(found)) for t, found in sorted(rows.items())])
 
 
-def _acks_all(appends, watermarks):
-    return appends.sparkSession.sql(
-        """SELECT a.t, min(w.t) AS answered
-           FROM {appends} a LEFT JOIN {watermarks} w ON w.t >= a.t AND w.hw > a.last_offset
-           GROUP BY a.t
-           ORDER BY a.t""",
-        appends=appends,
-        watermarks=watermarks,
-    )
-
-
 def _joined(appends, watermarks, reached):
     marks = [tuple(row) for row in watermarks.orderBy("t").collect()]
     rows = [tuple(row) for row in appends.orderBy("t").collect()]
@@ -306,7 +276,7 @@ acks_all = Exercise(
         _answered("the last append is never answered", _LATE_FOLLOWER + "append_as_leader [2x10]\nfetch 1 4"),
     ],
     judged_by_spark,
-    _acks_all,
+    solutions.answered,
     hints=[
         "Join each append with the marks that came at or after it, and keep the first that is high enough.",
         "The append of last offset x is answered when HW >= x + 1, in other words HW > x.",
@@ -331,4 +301,4 @@ acks_all = Exercise(
     normal=as_rows,
 )
 
-EXERCISES = (least_end, clamp, increment, acks_all)
+EXERCISES = answered_early(least_end, clamp, increment, acks_all)

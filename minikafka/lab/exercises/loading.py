@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from minikafka.lab.exercise import Belief, Case, Exercise
+from minikafka.lab.exercise import Belief, Case, Exercise, answered_early
 from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.lab.solutions import loading as solutions
 from minikafka.lab.workbench import fresh_log, records, scratch
 from minikafka.lab.wreck import SMALL, flip, kill, named, remove, replace_by_copies
 
@@ -101,17 +102,6 @@ def _damaged(bad: tuple[int, ...], recovery_point: int, batches: int = 9) -> Wre
     return WreckedCase(name, (table, recovery_point), expected, wreck, lambda state: state[4], checkpoints)
 
 
-def _log_end(batches, recovery_point):
-    return batches.sparkSession.sql(
-        """WITH doubtful AS (
-               SELECT * FROM {batches}
-               WHERE segment >= (SELECT max(segment) FROM {batches} WHERE segment <= {point}))
-           SELECT coalesce((SELECT min(first) FROM doubtful WHERE NOT sound), (SELECT max(last) + 1 FROM {batches})) AS log_end""",
-        batches=batches,
-        point=recovery_point,
-    )
-
-
 def _ends(choose):
     """A wrong answer that needs only plain Python: `choose(rows, recovery point)` of rows (segment, first, last, sound)."""
     return lambda batches, point: choose([tuple(row) for row in batches.orderBy("first").collect()], point)
@@ -147,7 +137,7 @@ damaged_end = Exercise(
         _damaged((), 6),
     ],
     judged_by_spark,
-    _log_end,
+    solutions.log_end,
     hints=[
         "Three questions: which segments are scanned, where is the first bad batch among them, and if there is none?",
         "The scan begins with the segment that holds the recovery point, at its first byte: max(segment) with segment <= recovery point.",
@@ -171,15 +161,25 @@ damaged_end = Exercise(
             "You begin exactly at the recovery point. The scan takes the whole segment that holds it, from its first byte.",
         ),
         Belief(
-            _ends(lambda rows, point: next((last + 1 for _, _, last, sound in _doubtful(rows, point) if not sound), rows[-1][2] + 1)),
+            _ends(
+                lambda rows, point: next(
+                    (last + 1 for _, _, last, sound in _doubtful(rows, point) if not sound), rows[-1][2] + 1
+                )
+            ),
             "Your log ends behind the bad batch. It ends before it: at the batch's first offset.",
         ),
         Belief(
-            _ends(lambda rows, point: next((first for _, first, _, sound in _doubtful(rows, point) if not sound), rows[-1][2])),
+            _ends(
+                lambda rows, point: next(
+                    (first for _, first, _, sound in _doubtful(rows, point) if not sound), rows[-1][2]
+                )
+            ),
             "Without a bad batch you give the last offset. The log end is the offset that the next record gets: one more.",
         ),
         Belief(
-            _ends(lambda rows, point: next((first for _, first, _, sound in _doubtful(rows, point) if not sound), None)),
+            _ends(
+                lambda rows, point: next((first for _, first, _, sound in _doubtful(rows, point) if not sound), None)
+            ),
             "Without a bad batch you have no answer. Then nothing is cut, and the log ends where its last batch does.",
         ),
     ],
@@ -219,17 +219,8 @@ def _epochs(epochs: tuple[int, ...]) -> WreckedCase:
     def answer(state: tuple) -> list[tuple[int, int]]:
         return [tuple(entry) for entry in state[6]]
 
-    return WreckedCase(f"batches of epochs {', '.join(map(str, epochs))}", (table,), expected, wreck, answer, settings={})
-
-
-def _epoch_entries(batches):
-    return batches.sparkSession.sql(
-        """SELECT epoch, first AS start_offset
-           FROM (SELECT *, max(epoch) OVER (ORDER BY first ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-                 FROM {batches})
-           WHERE epoch > coalesce(before, -1)
-           ORDER BY first""",
-        batches=batches,
+    return WreckedCase(
+        f"batches of epochs {', '.join(map(str, epochs))}", (table,), expected, wreck, answer, settings={}
     )
 
 
@@ -238,7 +229,11 @@ def _entries(choose):
 
 
 def _changes(rows):
-    return [(epoch, first) for (first, _, epoch), before in zip(rows, [None, *[e for *_, e in rows]], strict=False) if epoch != before]
+    return [
+        (epoch, first)
+        for (first, _, epoch), before in zip(rows, [None, *[e for *_, e in rows]], strict=False)
+        if epoch != before
+    ]
 
 
 def _firsts(rows):
@@ -261,14 +256,17 @@ epoch_entries = Exercise(
     "Exercise 2, the epochs that recovery finds",
     lambda: [_epochs((0, 0, 1, 1, 4)), _epochs((2, 3, 1, 3, 5)), _epochs((-1, -1, 7, -1, 8)), _epochs((6, 6, 6, 6, 6))],
     judged_by_spark,
-    _epoch_entries,
+    solutions.epochs,
     hints=[
         "An entry says where an epoch begins. Which batches begin one?",
         "A batch begins an epoch when its epoch is greater than every one before it: a window that ends one row before.",
         "Batches without an epoch have −1, and never make an entry: coalesce(…, -1).",
     ],
     beliefs=[
-        Belief(_entries(_changes), "You note each change. Epochs in the cache only rise: a batch with a lower one, or with −1, makes no entry."),
+        Belief(
+            _entries(_changes),
+            "You note each change. Epochs in the cache only rise: a batch with a lower one, or with −1, makes no entry.",
+        ),
         Belief(
             _entries(lambda rows: _rising(rows, 1)),
             "You note where an epoch's first batch ends. An entry has the first offset that was written in the epoch.",
@@ -373,29 +371,17 @@ def _row(file: str, data: bytes):
         yield int(base), kind, suffix[0] if suffix else "", end
 
 
-def _segments_after(files):
-    return files.sparkSession.sql(
-        """WITH swaps AS (
-               SELECT base, next FROM {files}
-               WHERE kind = 'log' AND suffix = 'swap'
-                     AND base < coalesce((SELECT min(base) FROM {files} WHERE suffix = 'cleaned'), 9223372036854775807)),
-           replaced AS (SELECT min(base) AS low, max(next) AS high FROM swaps)
-           SELECT base FROM swaps
-           UNION
-           SELECT base FROM {files}, replaced
-           WHERE kind = 'log' AND suffix = '' AND (low IS NULL OR base < low OR base >= high)
-           ORDER BY base""",
-        files=files,
-    )
-
-
 def _after(*, finish: Callable[[int, int | None], bool], whole_range: bool = True):
     """A wrong loader: `finish(base, lowest .cleaned)` decides about a `.swap`; else each replaces its own base only."""
 
     def loaded(files):
         rows = [tuple(row) for row in files.collect()]
         lowest = min((base for base, _, suffix, _ in rows if suffix == "cleaned"), default=None)
-        swaps = [(base, end) for base, kind, suffix, end in rows if (kind, suffix) == ("log", "swap") and finish(base, lowest)]
+        swaps = [
+            (base, end)
+            for base, kind, suffix, end in rows
+            if (kind, suffix) == ("log", "swap") and finish(base, lowest)
+        ]
         low, high = min((b for b, _ in swaps), default=0), max((e for _, e in swaps), default=0)
         own = {base for base, _ in swaps}
         gone = (lambda base: low <= base < high) if whole_range else (lambda base: base in own)
@@ -409,7 +395,7 @@ half_done = Exercise(
     "Exercise 3, a replacement that was cut off",
     lambda: [_half_done(name) for name in _STOPS],
     judged_by_spark,
-    _segments_after,
+    solutions.segments_after,
     hints=[
         "First decide which .swap segments count. One .cleaned file, of a .log or of an index, tells that the renaming was not over.",
         "A .swap at or above the lowest .cleaned base is dropped. Those that remain replace everything from the lowest base to the highest next.",
@@ -433,7 +419,9 @@ half_done = Exercise(
             "You finish a .swap at the lowest .cleaned offset. The rule is ≥: its own index may still be .cleaned.",
         ),
         Belief(
-            lambda files: sorted({base for base, kind, _, _ in (tuple(row) for row in files.collect()) if kind == "log"}),
+            lambda files: sorted(
+                {base for base, kind, _, _ in (tuple(row) for row in files.collect()) if kind == "log"}
+            ),
             "You count each .log, whatever follows its name. A .deleted or .cleaned file is no segment, and what a .swap replaces goes.",
         ),
     ],
@@ -473,15 +461,6 @@ def _checkpointed(clean: bool, recovery_point: int, log_start: int) -> WreckedCa
     return WreckedCase(name, arguments, expected, wreck, lambda state: (state[0], state[1]), checkpoints)
 
 
-def _bent(clean, recovery_point, log_start, first_base, log_end):
-    if log_end < log_start:  # segments are missing: all of the log is dropped, it begins anew
-        first_base = log_end = log_start
-        clean = False
-    start = max(log_start, first_base)
-    point = log_end if clean else min(recovery_point, log_end)
-    return start, max(start, point)
-
-
 bent = Exercise(
     "Exercise 4, what the checkpoints are bent to",
     lambda: [
@@ -493,7 +472,7 @@ bent = Exercise(
         _checkpointed(True, 8, 40),
     ],
     judged_by_spark,
-    _bent,
+    solutions.loaded,
     hints=[
         "The log start is never below the first segment, and never below its checkpoint.",
         "The recovery point: after a clean stop everything is flushed. After an unclean one the checkpoint holds, as far as the log goes.",
@@ -501,7 +480,10 @@ bent = Exercise(
     ],
     beliefs=[
         Belief(
-            lambda clean, point, start, base, end: (_bent(clean, point, start, base, end)[0], max(end, start)),
+            lambda clean, point, start, base, end: (
+                solutions.loaded(clean, point, start, base, end)[0],
+                max(end, start),
+            ),
             "You move the recovery point to the log end. Up to 2.7 Kafka did; now what was recovered is not taken for flushed.",
         ),
         Belief(
@@ -509,7 +491,10 @@ bent = Exercise(
             "Your log begins at its first segment. The checkpoint may be higher: DeleteRecords moves the start inside a segment.",
         ),
         Belief(
-            lambda clean, point, start, base, end: (max(start, base), end if clean and end >= start else min(point, max(start, end))),
+            lambda clean, point, start, base, end: (
+                max(start, base),
+                end if clean and end >= start else min(point, max(start, end)),
+            ),
             "You leave the recovery point below the log start. It is raised to the start: what is gone needs no recovery.",
         ),
         Belief(
@@ -517,7 +502,10 @@ bent = Exercise(
             "You treat both stops alike. A clean stop has flushed everything: then the recovery point is the log end.",
         ),
         Belief(
-            lambda clean, point, start, base, end: (min(max(start, base), end), max(min(max(start, base), end), end if clean else min(point, end))),
+            lambda clean, point, start, base, end: (
+                min(max(start, base), end),
+                max(min(max(start, base), end), end if clean else min(point, end)),
+            ),
             "You lower the log start to the log end. It is the other way round: the segments go, and the empty log begins at the checkpoint.",
         ),
         Belief(
@@ -528,4 +516,4 @@ bent = Exercise(
     normal=lambda answer: tuple(answer) if isinstance(answer, list | tuple) else answer,
 )
 
-EXERCISES = (damaged_end, epoch_entries, half_done, bent)
+EXERCISES = answered_early(damaged_end, epoch_entries, half_done, bent)

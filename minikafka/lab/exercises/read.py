@@ -2,8 +2,9 @@
 
 import re
 
-from minikafka.lab.exercise import Belief, Case, Exercise
+from minikafka.lab.exercise import Belief, Case, Exercise, answered_early
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+from minikafka.lab.solutions import read as solutions
 from minikafka.lab.readers import log_after
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.witness.batch import Batch
@@ -56,15 +57,6 @@ def _between(name: str, story: str, config: str = "") -> WitnessedCase:
     )  # fmt: skip
 
 
-def _messages_between(log):
-    count, offset = 0, log.high_watermark
-    while offset < log.log_end_offset:
-        for batch in log.read(offset, 1_048_576, FetchIsolation.LOG_END, True).records.batches():
-            count += 0 if batch.is_control_batch else sum(1 for _ in batch)
-            offset = batch.next_offset
-    return count
-
-
 def _one_read(log):
     batches = list(log.read(log.high_watermark, 1_048_576, FetchIsolation.LOG_END, True).records.batches())
     return sum(sum(1 for _ in batch) for batch in batches if not batch.is_control_batch)
@@ -84,7 +76,7 @@ between_code = Exercise(
         _between("nothing waits", "p3 7:2 7+ hw"),
     ],
     judged_by_spark,
-    _messages_between,
+    solutions.messages_between,
     hints=[
         "Read with LOG_END from the high watermark on, and look at the batches of the answer.",
         "A read never goes beyond one segment. Go on from `batch.next_offset` until you are at the log end.",
@@ -148,17 +140,6 @@ def _waiting(name: str, story: str) -> WitnessedCase:
     return WitnessedCase(name, arguments, told, answer, _TRANSACTIONS)
 
 
-def _messages_waiting(records, marks):
-    return records.sparkSession.sql(
-        """SELECT m.t, count(r.offset) AS messages
-           FROM {marks} m LEFT JOIN {records} r ON r.offset >= m.hw AND r.offset < m.leo AND NOT r.control
-           GROUP BY m.t
-           ORDER BY m.t""",
-        records=records,
-        marks=marks,
-    )
-
-
 def _joined(records, marks, inside, keep=lambda count: True):
     messages = [row.offset for row in records.collect() if not row.control]
     rows = [(m.t, sum(inside(offset, m.hw, m.leo) for offset in messages)) for m in marks.orderBy("t").collect()]
@@ -173,7 +154,7 @@ between_spark = Exercise(
         _waiting("nothing but markers wait", "7:3 8:2 hw 7- 8+"),
     ],
     judged_by_spark,
-    _messages_waiting,
+    solutions.messages_waiting,
     hints=[
         "Join each moment with the records whose offset lies between its two marks.",
         "Both marks are exclusive bounds of what is below them: offset >= hw AND offset < leo.",
@@ -197,7 +178,9 @@ between_spark = Exercise(
             "You leave out the moments at which nothing waits. Keep them, with 0.",
         ),
         Belief(
-            lambda records, marks: [(t, max(count, 1)) for t, count in as_rows(_messages_waiting(records, marks))],
+            lambda records, marks: [
+                (t, max(count, 1)) for t, count in as_rows(solutions.messages_waiting(records, marks))
+            ],
             "count(*) counts the row that a LEFT JOIN makes of nothing. Count a column of the right side.",
         ),
     ],
@@ -239,15 +222,8 @@ def _read_by_spark(case: Case) -> tuple[int, int]:
     return tuple(found.collect()[0])
 
 
-def _answered(batches, start, max_length, min_one_message, bound):
-    wanted = [(base, size) for base, last, size in batches if last >= start and base < bound]
-    first, first_size = wanted[0]
-    limit = max(max_length, first_size) if min_one_message else max_length
-    return first, min(limit, sum(size for _, size in wanted))
-
-
 def _whole_batches(batches, start, max_length, min_one_message, bound):
-    first, limit = _answered(batches, start, max_length, min_one_message, bound)
+    first, limit = solutions.answer(batches, start, max_length, min_one_message, bound)
     total = 0
     for base, _, size in batches:
         if base >= first and total + size <= limit:
@@ -256,11 +232,11 @@ def _whole_batches(batches, start, max_length, min_one_message, bound):
 
 
 def _unbounded(batches, start, max_length, min_one_message, bound):
-    return _answered(batches, start, max_length, min_one_message, batches[-1][1] + 1)
+    return solutions.answer(batches, start, max_length, min_one_message, batches[-1][1] + 1)
 
 
 def _one_batch_only(batches, start, max_length, min_one_message, bound):
-    first, size = _answered(batches, start, max_length, min_one_message, bound)
+    first, size = solutions.answer(batches, start, max_length, min_one_message, bound)
     return first, next(s for b, _, s in batches if b == first) if min_one_message else size
 
 
@@ -275,7 +251,7 @@ answered = Exercise(
         _read((3, 5, 2, 4), 2, 100, 3),
     ],
     _read_by_spark,
-    _answered,
+    solutions.answer,
     hints=[
         "The first batch is the first one whose last offset is not below the start. The answer begins at its base offset.",
         "From there the bytes up to the bound, or the limit if that is less. A batch at the end may be cut.",
@@ -283,7 +259,7 @@ answered = Exercise(
     ],
     beliefs=[
         Belief(
-            lambda batches, start, *rest: (start, _answered(batches, start, *rest)[1]),
+            lambda batches, start, *rest: (start, solutions.answer(batches, start, *rest)[1]),
             "You begin at the start. A read begins with the whole batch that holds it (since 4.0 the metadata say so, too).",
         ),
         Belief(
@@ -291,15 +267,18 @@ answered = Exercise(
             "You end with a whole batch. Kafka counts bytes and cuts the last batch anywhere; the reader drops the rest of it.",
         ),
         Belief(
-            lambda batches, start, limit, min_one, bound: _answered(batches, start, limit, False, bound),
+            lambda batches, start, limit, min_one, bound: solutions.answer(batches, start, limit, False, bound),
             "You keep to the limit always. With min_one_message the first batch comes whole, or a reader with a small limit would be stuck.",
         ),
         Belief(
-            lambda batches, start, limit, min_one, bound: _answered(batches, start, limit, min_one, bound + 1),
+            lambda batches, start, limit, min_one, bound: solutions.answer(batches, start, limit, min_one, bound + 1),
             "You take the bound in. It is exclusive: the batch that begins there is not sent.",
         ),
         Belief(_unbounded, "You read past the bound. A consumer gets nothing at or above its mark."),
-        Belief(_one_batch_only, "min_one_message is a floor, not a ceiling: as many bytes as the limit allows, but at least that batch."),
+        Belief(
+            _one_batch_only,
+            "min_one_message is a floor, not a ceiling: as many bytes as the limit allows, but at least that batch.",
+        ),
     ],
 )
 
@@ -323,18 +302,6 @@ def _consumed(name: str, story: str) -> WitnessedCase:
     listed = log.read(0, 1_048_576, FetchIsolation.TXN_COMMITTED, True).aborted_transactions
     arguments = (_batches_of(log), [tuple(each) for each in listed])
     return WitnessedCase(name, arguments, workload_of(story, "consume read_committed=true"), _offsets, _TRANSACTIONS)
-
-
-def _visible(batches, aborted):
-    waiting, aborting, seen = sorted(aborted, key=lambda txn: txn[1]), set(), []
-    for offsets, producer, kind in batches:
-        while waiting and waiting[0][1] <= offsets[-1]:
-            aborting.add(waiting.pop(0)[0])
-        if kind == "abort":
-            aborting.discard(producer)
-        elif kind == "data" and producer not in aborting:
-            seen += offsets
-    return seen
 
 
 def _all_data(batches, aborted):
@@ -366,7 +333,7 @@ def _in_listed_order(batches, aborted):
 
 def _markers_too(batches, aborted):
     control = [offset for offsets, _, kind in batches if kind != "data" for offset in offsets]
-    return sorted(_visible(batches, aborted) + control)
+    return sorted(solutions.visible(batches, aborted) + control)
 
 
 skipped = Exercise(
@@ -377,17 +344,24 @@ skipped = Exercise(
         _consumed("the one that began first ends last", "7:1 8:2 7:1 8- p1 7:2 7- 8:1 8+ hw"),
     ],
     judged_by_spark,
-    _visible,
+    solutions.visible,
     hints=[
         "Keep the set of producers that are in an aborted transaction right now, and walk the batches once.",
         "A producer enters the set at its first offset in the list, and leaves it at its abort marker.",
         "The list is in the order of the markers. Sort it by first offset.",
     ],
     beliefs=[
-        Belief(_all_data, "You hand out aborted records. The broker sends them all; the list exists for the reader to skip them."),
+        Belief(
+            _all_data,
+            "You hand out aborted records. The broker sends them all; the list exists for the reader to skip them.",
+        ),
         Belief(_never_forgiven, "You drop a producer for good. After its abort marker it may begin anew, and commit."),
-        Belief(_first_batch_only, "You skip one batch of each transaction. It lasts up to the producer's abort marker."),
-        Belief(_in_listed_order, "You take the list as sorted by first offset. It is in the order of the abort markers."),
+        Belief(
+            _first_batch_only, "You skip one batch of each transaction. It lasts up to the producer's abort marker."
+        ),
+        Belief(
+            _in_listed_order, "You take the list as sorted by first offset. It is in the order of the abort markers."
+        ),
         Belief(_markers_too, "You hand out markers. A control record is for the reader, not for the application."),
     ],
 )
@@ -409,21 +383,6 @@ _FATES = """WITH fates AS (
     FROM {records})
 """
 _STABLE = "offset < (SELECT coalesce(min(offset), 9223372036854775807) FROM fates WHERE transactional AND fate IS NULL)"
-
-
-def _read_committed(records):
-    return records.sparkSession.sql(
-        """WITH fates AS (
-               SELECT *, first_value(marker) IGNORE NULLS OVER (
-                   PARTITION BY producer ORDER BY offset ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS fate
-               FROM {records})
-           SELECT offset FROM fates
-           WHERE marker IS NULL AND (NOT transactional OR fate = 'commit')
-             AND offset < (SELECT coalesce(min(offset), 9223372036854775807) FROM fates
-                           WHERE transactional AND fate IS NULL)
-           ORDER BY offset""",
-        records=records,
-    )
 
 
 def _by_fate(condition: str):
@@ -448,7 +407,7 @@ read_committed = Exercise(
         _committed_case("a producer aborts, commits, aborts", "7:2 7- p1 7:2 7+ 7:1 7- p1 hw"),
     ],
     judged_by_spark,
-    _read_committed,
+    solutions.committed_offsets,
     hints=[
         "The fate of a record in a transaction is its producer's first marker behind it.",
         "`first_value(marker) IGNORE NULLS OVER (PARTITION BY producer ORDER BY offset ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)`.",
@@ -476,4 +435,4 @@ read_committed = Exercise(
     normal=as_rows,
 )
 
-EXERCISES = (between_code, between_spark, answered, skipped, read_committed)
+EXERCISES = answered_early(between_code, between_spark, answered, skipped, read_committed)

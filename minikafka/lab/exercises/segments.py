@@ -1,7 +1,8 @@
 """The exercises of the lesson *Segments*."""
 
-from minikafka.lab.exercise import Belief, Exercise
+from minikafka.lab.exercise import Belief, Exercise, answered_early
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+from minikafka.lab.solutions import segments as solutions
 from minikafka.witness.batch import Batch
 from minikafka.witness.workload import START_MS, Workload
 
@@ -34,16 +35,6 @@ def _appends(counts, *, start: int, limit: int) -> WitnessedCase:
     sizes = [(count, _bytes(count)) for count in counts]
     name = f"{len(counts)} appends from offset {start}, segment.bytes {limit}"
     return WitnessedCase(name, (start, sizes, limit), Workload.parse("\n".join(lines)), _bases)
-
-
-def _roll(first_offset, appends, segment_bytes):
-    bases, size, log_end = [first_offset], 0, first_offset
-    for count, bytes_ in appends:
-        if size > segment_bytes - bytes_:
-            bases.append(log_end)
-            size = 0
-        size, log_end = size + bytes_, log_end + count
-    return bases
 
 
 def _roll_when_exactly_full(first_offset, appends, segment_bytes):
@@ -86,7 +77,7 @@ def _roll_after_overflow(first_offset, appends, segment_bytes):
 
 
 def _base_is_the_last_offset(first_offset, appends, segment_bytes):
-    right = _roll(first_offset, appends, segment_bytes)
+    right = solutions.base_offsets(first_offset, appends, segment_bytes)
     return right[:1] + [base - 1 for base in right[1:]]
 
 
@@ -98,7 +89,7 @@ rolling = Exercise(
         _appends((1, 9, 2, 2, 7, 1, 1, 8, 3), start=100, limit=400),
     ],
     judged_by_spark,
-    _roll,
+    solutions.base_offsets,
     hints=[
         "Carry two numbers from append to append: the bytes in the active segment, and the log end offset.",
         "Kafka asks before it writes: is what is there more than the limit less what comes? `size > limit - incoming`.",
@@ -152,18 +143,11 @@ def _indexed(counts, *, start: int, interval: int) -> WitnessedCase:
     return WitnessedCase(name, (start, batches, interval), Workload.parse("\n".join(lines)), entries)
 
 
-def _index(base_offset, batches, interval):
-    entries, since_entry, position = [], 0, 0
-    for last_offset, bytes_ in batches:
-        if since_entry > interval:
-            entries.append((last_offset - base_offset, position))
-            since_entry = 0
-        since_entry, position = since_entry + bytes_, position + bytes_
-    return entries
-
-
 def _index_absolute(base_offset, batches, interval):
-    return [(relative + base_offset, position) for relative, position in _index(base_offset, batches, interval)]
+    return [
+        (relative + base_offset, position)
+        for relative, position in solutions.index_entries(base_offset, batches, interval)
+    ]
 
 
 def _index_first_offsets(base_offset, batches, interval):
@@ -172,7 +156,10 @@ def _index_first_offsets(base_offset, batches, interval):
     for last_offset, bytes_ in batches:
         position += bytes_
         starts[position] = last_offset + 1
-    return [(starts[position] - base_offset, position) for _, position in _index(base_offset, batches, interval)]
+    return [
+        (starts[position] - base_offset, position)
+        for _, position in solutions.index_entries(base_offset, batches, interval)
+    ]
 
 
 def _index_counts_itself(base_offset, batches, interval):
@@ -187,7 +174,7 @@ def _index_counts_itself(base_offset, batches, interval):
 
 
 def _index_at_the_interval(base_offset, batches, interval):
-    return _index(base_offset, batches, interval - 1)
+    return solutions.index_entries(base_offset, batches, interval - 1)
 
 
 def _index_forgets_the_indexed(base_offset, batches, interval):
@@ -219,7 +206,7 @@ sparse_index = Exercise(
         _indexed((10, 1, 1, 1, 10, 1), start=1000, interval=100),
     ],
     judged_by_spark,
-    _index,
+    solutions.index_entries,
     hints=[
         "Count the bytes since the last entry; the count starts at 0, so the first batch can't have an entry.",
         "The question `since_entry > interval` comes before this batch's own bytes are counted.",
@@ -268,17 +255,6 @@ def _sized(sizes, limit: int) -> WitnessedCase:
     return WitnessedCase(name, (segments, limit), Workload.parse("\n".join(lines)), _deleted)
 
 
-def _by_size(segments, retention_bytes):
-    return segments.sparkSession.sql(
-        """SELECT base
-           FROM (SELECT base, sum(size) OVER () - sum(size) OVER (ORDER BY base) AS rest FROM {segments})
-           WHERE rest >= {limit} AND {limit} >= 0
-           ORDER BY base""",
-        segments=segments,
-        limit=retention_bytes,
-    )
-
-
 def _until_below_the_limit(segments, retention_bytes):
     rows = [tuple(row) for row in segments.orderBy("base").collect()]
     rest, gone = sum(size for _, size in rows), []
@@ -316,7 +292,7 @@ by_size = Exercise(
         _sized((80, 80, 80), -1),
     ],
     judged_by_spark,
-    _by_size,
+    solutions.deletable_by_size,
     hints=[
         "For each segment: how many bytes would stay if it and all older ones went? Two window sums tell.",
         "`sum(size) OVER ()` is the whole log, `sum(size) OVER (ORDER BY base)` what goes with this segment.",
@@ -353,19 +329,6 @@ def _aged(ages, retention_ms: int) -> WitnessedCase:
     return WitnessedCase(name, (segments, START_MS, retention_ms), Workload.parse("\n".join(lines)), _deleted)
 
 
-def _by_time(segments, now, retention_ms):
-    return segments.sparkSession.sql(
-        """SELECT base
-           FROM (SELECT base, bool_and({now} - largest_timestamp > {limit}) OVER (ORDER BY base) AS expired
-                 FROM {segments})
-           WHERE expired AND {limit} >= 0
-           ORDER BY base""",
-        segments=segments,
-        now=now,
-        limit=retention_ms,
-    )
-
-
 def _each_for_itself(segments, now, retention_ms):
     rows = segments.orderBy("base").collect()
     return [row.base for row in rows if retention_ms >= 0 and now - row.largest_timestamp > retention_ms]
@@ -382,7 +345,7 @@ def _expired_at_the_limit(segments, now, retention_ms):
 
 def _never_the_active(segments, now, retention_ms):
     rows = segments.orderBy("base").collect()
-    return [base for base in as_rows(_by_time(segments, now, retention_ms)) if base != rows[-1].base]
+    return [base for base in as_rows(solutions.deletable_by_time(segments, now, retention_ms)) if base != rows[-1].base]
 
 
 by_time = Exercise(
@@ -393,7 +356,7 @@ by_time = Exercise(
         _aged((30 * DAY, 20 * DAY), 7 * DAY),
     ],
     judged_by_spark,
-    _by_time,
+    solutions.deletable_by_time,
     hints=[
         "A segment is expired when now - its largest timestamp > retention.ms.",
         "The walk stops at the first segment that stays: all older ones must be expired too.",
@@ -414,4 +377,4 @@ by_time = Exercise(
     normal=as_rows,
 )
 
-EXERCISES = (rolling, sparse_index, by_size, by_time)
+EXERCISES = answered_early(rolling, sparse_index, by_size, by_time)
