@@ -23,6 +23,9 @@ BELIEFS: dict[str, dict[object, str]] = {
     "After which operation do the segments differ first?": {
         4: "The fourth append rolls with and without the bug. It is the third that fills the segment exactly.",
     },
+    "About the segments after that operation, how many witnesses contradict minikafka? (1 or 2)": {
+        1: "Spark has a rule for rolling: it works out the segments from the sizes of the batches, and Kafka has run them.",
+    },
     # high-watermark
     "What comes of there.position_diff(snapshot.log_end_offset)? (a number, or the name of an exception)": {
         -54: "That is the difference of the offsets. Bytes can be compared only within one file.",
@@ -49,6 +52,9 @@ BELIEFS: dict[str, dict[object, str]] = {
         6: "Taking follower 2 out raises the mark, with and without the bug.",
         5: "There the mark rises for the first time. Only a step back can tell the bug.",
     },
+    "About the result of that operation, how many witnesses contradict minikafka? (1 or 2)": {
+        2: "Spark works out where the mark must be, not what a call returns. Where a witness has no rule, it says nothing.",
+    },
     # read
     "The last offset in the answer to a follower that reads from 0?": {
         16: "An answer is a view of one file. It ends where segment 0 ends; the follower asks again.",
@@ -68,9 +74,9 @@ BELIEFS: dict[str, dict[object, str]] = {
         95: "One whole batch, so one would think. But the broker does not look for the end of a batch: it cuts at the limit.",
         190: "The limit is kept to: only the first batch may break it.",
     },
-    "read(0, …, TXN_COMMITTED) is answered from segment 0 alone. How many aborted transactions does it name?": {
-        0: "The records come from segment 0, but its index is not the only one that is asked: the marker may lie in any later segment.",
-        2: "Producer 8 committed. A commit leaves no trace in the index.",
+    "read(0, …, TXN_COMMITTED) is answered from segment 0. How many segments' transaction indexes are asked?": {
+        1: "The records come from segment 0, but the markers that abort them may lie in any later segment.",
+        3: "Segment by segment, until an entry says that all below the upper bound was decided when it was written. Segment 5 has one.",
     },
     "Is the deleted record 5 still sent to somebody? (True or False)": {
         False: "A read at 6 begins with the batch that holds 6, and that one begins at 5. The consumer drops it.",
@@ -88,6 +94,9 @@ BELIEFS: dict[str, dict[object, str]] = {
         4: "There both transactions are open: the bound stops the reader before them, and no list is needed.",
         5: "Writing a marker is sound. What is wrong is read later.",
         14: "That read would show it, too, but a consumer came by before.",
+    },
+    "About what that consumer sees, how many witnesses contradict minikafka? (1 or 2)": {
+        1: "Spark has its sentence about markers, and Kafka has its log. Both know that producer 7 aborted.",
     },
     # loading-and-recovery
     "The segments begin at 0, 15, 30, 41 and 56, the recovery point is 24. How many of them are scanned?": {
@@ -119,6 +128,9 @@ BELIEFS: dict[str, dict[object, str]] = {
         5: "The load itself looks right: the last batch tells the log end, scanned or not.",
         7: "It comes one append sooner.",
     },
+    "About the segments after that append, how many witnesses contradict minikafka? (1 or 2)": {
+        1: "A kill without damage changes nothing of what comes next: Spark's rule for rolling holds on, and Kafka agrees with it.",
+    },
     # append
     "The last_offset of the answer, for a batch of three on a log that ends at 10?": {
         13: "13 is LEO afterwards. last_offset is inclusive: the offset of the last record that was written.",
@@ -145,5 +157,8 @@ BELIEFS: dict[str, dict[object, str]] = {
         2: "There both transactions are open, with and without the bug.",
         5: "There HW passes the marker, and the sound log lets go as well.",
         6: "By then the first marker has been replicated. The bug shows at the first marker that is not.",
+    },
+    "About the last stable offset after that operation, how many witnesses contradict minikafka? (1 or 2)": {
+        1: "Spark gives each record its producer's next marker, and asks whether the mark has passed it. It needs no log for that.",
     },
 }

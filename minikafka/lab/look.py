@@ -36,7 +36,7 @@ _HTML_RULES = """
 .mk pre,.mk code{font:12.5px/1.45 'Liberation Mono','DejaVu Sans Mono',Menlo,Consolas,monospace;color:inherit;background:none}
 .mk pre{margin:0;padding:6px 0;background:var(--mk-panel);border-radius:4px;overflow-x:auto;white-space:pre}
 .mk .mk-now{background:var(--mk-mark);display:inline-block;min-width:100%}
-.mk table{border-collapse:collapse;margin:4px 0;font-size:12.5px;color:inherit} .mk td,.mk th{padding:2px 10px 2px 0;text-align:left;border:0;background:none}
+.mk table{border-collapse:collapse;margin:4px 0;font-size:12.5px;color:inherit} div.mk td,div.mk th{padding:2px 10px 2px 0;text-align:left;border:0;background:none}
 .mk a{color:var(--mk-leo)} .mk-faint{color:var(--mk-faint)} .mk-good{color:var(--mk-good);font-weight:700} .mk-bad{color:var(--mk-bad);font-weight:700}
 .mk-box{border-left:4px solid var(--mk-line);padding:6px 12px;background:var(--mk-panel);border-radius:0 4px 4px 0}
 """

@@ -388,8 +388,8 @@ agree(ours, spark, kafka)
 # One line for each quantity, and who spoke of it. Spark says nothing where no rule of its own applies, and its silence is never counted
 # as agreement. *Recovery point*, *epochs* and *producers* belong to later lessons.
 #
-# Now a bug is planted into minikafka: it rolls with `>=` where Kafka has `>`. Which witness will differ, and after
-# which operation (counted from 0)?
+# Now a bug is planted into minikafka: it rolls with `>=` where Kafka has `>`. After which operation
+# (counted from 0) do the witnesses differ first, and how many of the other two contradict minikafka there?
 
 # %%
 with planted("a segment rolls when it would be exactly full"):
@@ -401,6 +401,13 @@ predict(
     "After which operation do the segments differ first?",
     ___,
     lambda: found.first_difference.operation,
+)
+
+# %%
+predict(
+    "About the segments after that operation, how many witnesses contradict minikafka? (1 or 2)",
+    ___,
+    lambda: len(found.first_difference.values) - 1,
 )
 
 # %%

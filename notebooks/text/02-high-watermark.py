@@ -376,7 +376,8 @@ ours_2, spark_2, kafka_2 = three_witnesses(surprise)
 print("high watermark by minikafka:", ours_2.column("high_watermark"), " the witnesses agree:", bool(agree(ours_2, spark_2, kafka_2)))
 
 # %% [markdown]
-# Now a bug is planted: the leader's mark may fall. After which operation (counted from 0) will the witnesses differ first?
+# Now a bug is planted: the leader's mark may fall. After which operation (counted from 0) will the witnesses differ first, and
+# how many of the other two contradict minikafka there? (The first thing to differ is the *result* of the call, which comes before the marks.)
 
 # %%
 with planted("the leader's high watermark may fall"):
@@ -388,6 +389,13 @@ predict(
     "After which operation do the witnesses differ first?",
     ___,
     lambda: found.first_difference.operation,
+)
+
+# %%
+predict(
+    "About the result of that operation, how many witnesses contradict minikafka? (1 or 2)",
+    ___,
+    lambda: len(found.first_difference.values) - 1,
 )
 
 # %%

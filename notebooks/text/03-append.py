@@ -18,6 +18,8 @@ from minikafka.lab import fresh_log, open_log, planted, predict, records, refuse
 from minikafka.lab import step_through, three_witnesses, values_of
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_isolation import FetchIsolation
+from minikafka.log.log import Log
+from minikafka.log.log_config import LogConfig
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
 
 # %% [markdown]
@@ -326,8 +328,6 @@ erratum(
 )
 
 # %%
-from minikafka.log.log_config import LogConfig
-
 erratum(
     "Batches are limited by the broker's setting max.message.bytes, 1 MB",
     "that is the topic's setting (the broker's is message.max.bytes), and its default is 1 MiB + 12",
@@ -548,8 +548,6 @@ erratum(
 # the log start in a checkpoint file:
 
 # %%
-from minikafka.log.log import Log
-
 log = fresh_log()
 log.append_as_leader(records(5, 1), leader_epoch=0)
 log.close()
@@ -607,7 +605,7 @@ print("last stable offset by Spark:    ", spark.column("last_stable_offset"))
 
 # %% [markdown]
 # A bug is planted: a marker lets its transaction go as soon as it is written, replicated or not. After which operation (counted from 0) will
-# the witnesses differ first?
+# the witnesses differ first, and how many of the other two contradict minikafka there?
 
 # %%
 with planted("a marker frees its transaction before it is replicated"):
@@ -619,6 +617,13 @@ predict(
     "After which operation do the last stable offsets differ first?",
     ___,
     lambda: found.first_difference.operation,
+)
+
+# %%
+predict(
+    "About the last stable offset after that operation, how many witnesses contradict minikafka? (1 or 2)",
+    ___,
+    lambda: len(found.first_difference.values) - 1,
 )
 
 # %%

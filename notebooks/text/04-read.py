@@ -16,6 +16,7 @@
 from minikafka.lab import ReadLanes, ___, copied_log, delivered, diagram, erratum, fresh_log, log_after, planted, predict
 from minikafka.lab import records, replicate, scratch, search_index, step_through, three_witnesses, transaction, values_seen
 from minikafka.log.fetch_isolation import FetchIsolation
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
 from minikafka.witness import Workload, agree, minikafka_log, run
 
 # %% [markdown]
@@ -203,7 +204,8 @@ walk = step_through(
 walk.play()
 
 # %% [markdown]
-# The loop of step 3 runs twice. The same holes are the reason why a difference of offsets is not a number of messages:
+# The loop of step 3 runs twice. The same holes are the reason why a difference of offsets is not a number of messages. (Nobody has told this
+# follower of a high watermark, so HW is 0 and all of its log lies above.)
 
 # %%
 erratum(
@@ -287,12 +289,9 @@ for segment in log.log_segments:
     for entry in segment.txn_index.all_aborted_txns():
         print("segment", segment.base_offset, "lists producer", entry.producer_id, "from", entry.first_offset, "to", entry.last_offset)
 
-# %%
-predict(
-    "read(0, …, TXN_COMMITTED) is answered from segment 0 alone. How many aborted transactions does it name?",
-    ___,
-    lambda: len(log.read(0, 1_048_576, FetchIsolation.TXN_COMMITTED, True).aborted_transactions),
-)
+# %% [markdown]
+# There are three segments. The records of `read(0, …, TXN_COMMITTED)` come from segment 0 alone, and it names producer 7, as we saw. How many
+# segments were asked for their transaction indexes?
 
 # %%
 walk = step_through(
@@ -300,11 +299,21 @@ walk = step_through(
     into={"LocalLog._add_aborted_transactions", "TransactionIndex.collect_aborted_txns"},
     locals_of_interest={"upper_bound_offset", "aborted_txn", "found", "higher"},
 )  # fmt: skip
+
+# %%
+predict(
+    "read(0, …, TXN_COMMITTED) is answered from segment 0. How many segments' transaction indexes are asked?",
+    ___,
+    lambda: sum(frame.returned for frame in walk.frames if frame.method.name == "TransactionIndex.collect_aborted_txns"),
+)
+
+# %%
 walk.play()
 
 # %% [markdown]
 # Two indexes were asked, the one of segment 0 and the one of segment 5 (step 2 is a generator: it runs only when step 3 draws from it, so its calls stand
-# last). What overlaps with the offsets that were read is named. Now the consumer's
+# last). The entry in segment 5 says by its *last_stable_offset* that all below 5, the end of what was read, was decided when it
+# was written: no later index can add to that, and segment 9 is not asked. What overlaps with the offsets that were read is named. Now the consumer's
 # part: it walks the batches, and from a producer's first offset on the list up to its abort marker it skips that producer's batches.
 
 # %%
@@ -318,11 +327,10 @@ for start in (0, 5):
 #
 # ### Out of range
 #
-# The offsets below 6 are deleted now (DeleteRecords raised the log start).
+# The story's log once more. This time the offsets below 6 are deleted (DeleteRecords raised the log start).
 
 # %%
-from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
-
+log = log_after(Workload.parse(STORY))
 log.maybe_increment_log_start_offset(6, Reason.CLIENT_RECORD_DELETION)
 print("log start", log.log_start_offset, " segments", [segment.base_offset for segment in log.log_segments])
 
@@ -337,7 +345,8 @@ predict(
 ReadLanes(log, "Log start 6").read(5).read(6).read(17).read(18).play(at=0)
 
 # %% [markdown]
-# A start below the log start or above LEO is refused with `OffsetOutOfRangeException`. It is the consumer who then decides, by its
+# A deleted record may still be sent, for the file is cut off nowhere: the batch that holds 6 begins at 5, and the consumer drops what it did not
+# ask for. A start below the log start or above LEO is refused with `OffsetOutOfRangeException`. It is the consumer who then decides, by its
 # `auto.offset.reset`, whether to begin at the earliest or at the latest offset.
 #
 # May a follower be read from? The older text says that only the leader serves reads.
@@ -388,13 +397,16 @@ predict(
 )
 
 # %% [markdown]
+# Offset 1, the record of noon + 5000: the first, by offset, that is **not older**. Offset 2 has just that timestamp and stands behind it. Whoever
+# reads from the answer on misses nothing that is younger, and may get what is older in between.
+#
 # ### A view of the file
 #
 # What came back from all these reads? Not bytes:
 
 # %%
-found = log.read(6, 1_048_576, FetchIsolation.HIGH_WATERMARK, True)
-view = found.records
+log = log_after(Workload.parse(STORY))
+view = log.read(6, 1_048_576, FetchIsolation.HIGH_WATERMARK, True).records
 print(type(view).__name__, "of", view.file.name, "from byte", view.start, "to", view.end)
 
 # %%
@@ -433,6 +445,9 @@ predict(
 )
 
 # %% [markdown]
+# Neither 95 bytes nor none: the reader was promised bytes, and they are gone. Kafka throws the same class, with the sizes in its message; the fetch
+# fails, and the client asks again. So a truncation never makes a reader take other bytes for those it asked for.
+#
 # ## 5. Three witnesses
 #
 # The story once more, with consumers in it. `consume` gives the offsets that an application sees. Spark's rule for records of transactions is one
@@ -486,7 +501,7 @@ print([witness and (witness.witness, witness.value(4, "result")) for witness in 
 
 # %% [markdown]
 # Now a bug is planted into minikafka: aborted transactions are looked up in the index of the segment that was read, and in no other. After
-# which operation (counted from 0) will the witnesses differ first?
+# which operation (counted from 0) will the witnesses differ first, and how many of the other two contradict minikafka there?
 
 # %%
 with planted("aborted transactions are looked up in one segment"):
@@ -498,6 +513,13 @@ predict(
     "After which operation is the list missed first?",
     ___,
     lambda: found.first_difference.operation,
+)
+
+# %%
+predict(
+    "About what that consumer sees, how many witnesses contradict minikafka? (1 or 2)",
+    ___,
+    lambda: len(found.first_difference.values) - 1,
 )
 
 # %%

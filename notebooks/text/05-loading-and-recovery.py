@@ -17,7 +17,8 @@ from minikafka.lab import ___, diagram, erratum, fresh_log, planted, predict, re
 from minikafka.lab import three_witnesses, values_of
 from minikafka.lab.crash_theatre import CrashTheatre
 from minikafka.lab.killed import killed_broker
-from minikafka.lab.wreck import SMALL, another, cut, flip, kill, load, loaded_by_both, remove, replace_by_copies, sizes
+from minikafka.lab.wreck import SMALL, another, cut, entries_of, far_apart, flip, kill, load, loaded_by_both, remove
+from minikafka.lab.wreck import replace_by_copies, sizes
 from minikafka.log.fetch_isolation import FetchIsolation
 
 # %% [markdown]
@@ -262,8 +263,6 @@ print(sizes(log.dir, ".deleted"))
 # `orders-0` was closed cleanly. We take the offset index of segment 30 away, or its time index, or write nonsense into it.
 
 # %%
-from minikafka.lab.wreck import entries_of
-
 orders = "data/orders-0"
 missing = remove(another(orders), "030.index")
 print("before:", entries_of(load(another(orders), TOPIC, clean=True)))
@@ -436,8 +435,6 @@ erratum(
 # far off. `retryOnOffsetOverflow` has no strategy: it splits that segment and begins the phase again, until no segment overflows.
 
 # %%
-from minikafka.lab.wreck import far_apart
-
 directory = far_apart(2**31 + 9)
 print("before:", sizes(directory, ".log"))
 walk = step_through(load, directory, into={"split_overflowed_segment", "replace_segments"}, locals_of_interest={"new_segments", "total_size"})
@@ -503,7 +500,8 @@ stops = {renames: theatre.directory(renames - 1) for renames in (3, 6, 9, 19)}
 
 # %% [markdown]
 # Now a bug is planted: after an unclean stop nothing is scanned. After which operation will the witnesses
-# differ first? (The first append is operation 0, `reopen` is 5; `config` does not count.) And who of the three differs?
+# differ first? (The first append is operation 0, `reopen` is 5; `config` does not count.) And how many
+# of the other two contradict minikafka there?
 
 # %%
 with planted("an unclean log is not scanned"):
@@ -518,10 +516,17 @@ predict(
 )
 
 # %%
+predict(
+    "About the segments after that append, how many witnesses contradict minikafka? (1 or 2)",
+    ___,
+    lambda: len(found.first_difference.values) - 1,
+)
+
+# %%
 print(found.first_difference)
 
 # %% [markdown]
-# (`6:95` is a segment that begins at 6 and has 95 bytes.) minikafka stands alone: Spark and Kafka agree. The index of the active segment is long and
+# (`6:95` is a segment that begins at 6 and has 95 bytes.) The index of the active segment is long and
 # full of zeros. Unscanned, it counts as *full*, and a full index is a reason to roll. In this workload no file was torn, so the bug loses no
 # record; it makes one more tiny segment at each crash. With a torn file it would be the failure of part 1.
 
