@@ -19,7 +19,7 @@ help:
 	@echo "make fuzz-bytes damaged bytes into every reader, INPUTS=1000000"
 	@echo "make lock       renew the locked dependencies"
 
-lab: ready-lab fetched
+lab: ready-lab ready-kafka
 	@$(BIN)/python -m minikafka.lab.desk open
 
 fresh: ready-lab
@@ -27,14 +27,14 @@ fresh: ready-lab
 
 test: ready-dev
 	@sh requirements/chromium.sh
-	@$(MAKE) -s fetched
+	@$(MAKE) -s ready-kafka
 	@$(BIN)/minikafka doctor || true
 	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
-lessons: ready-lab fetched
+lessons: ready-lab ready-kafka
 	@$(BIN)/python -m minikafka.lab.run_lessons $(NOTEBOOKS)
 
-notebooks: ready-lab fetched
+notebooks: ready-lab ready-kafka
 	@$(BIN)/python -m minikafka.lab.build_lessons $(NOTEBOOKS)
 
 diagrams: ready-lab
@@ -68,7 +68,7 @@ ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
 # Without Kafka's jars lessons have two witnesses, and tests say what is missing.
-fetched:
+ready-kafka:
 	@$(BIN)/minikafka fetch || true
 
-.PHONY: help lab fresh test lessons notebooks diagrams bench fuzz fuzz-bytes lock ready-lab ready-dev ready-fuzz fetched
+.PHONY: help lab fresh test lessons notebooks diagrams bench fuzz fuzz-bytes lock ready-lab ready-dev ready-fuzz ready-kafka

@@ -447,7 +447,8 @@ predict(
 # %% [markdown]
 # Neither 95 bytes nor none: the reader was promised bytes, and they are gone. Kafka throws the same class, with the sizes in its message; the fetch
 # fails, and the client asks again. So a truncation never makes a reader take other bytes for those it asked for.
-#
+
+# %% [markdown]
 # ## 5. Three witnesses
 #
 # The story once more, with consumers in it. `consume` gives the offsets that an application sees. Spark's rule for records of transactions is one

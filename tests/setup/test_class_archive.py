@@ -1,0 +1,43 @@
+"""The archive of Spark's classes: used where it fits, never needed."""
+
+import pytest
+
+from minikafka.spark import class_archive
+from minikafka.spark.java_home import java_home
+from minikafka.spark.session import kafka_jars_for_spark
+
+
+@pytest.fixture
+def cache(monkeypatch, tmp_path):
+    directory = tmp_path / "with a space"
+    directory.mkdir()
+    monkeypatch.setenv("MINIKAFKA_CACHE", str(directory))
+    return directory
+
+
+def test_without_an_archive_java_gets_no_option(cache):
+    assert class_archive.java_option(java_home(), ["a.jar"]) == ""
+
+
+def test_an_archive_is_given_to_the_java_and_the_jars_that_it_was_made_with(cache, monkeypatch):
+    monkeypatch.setattr(class_archive.subprocess, "run", lambda command, **_: open(command[-1], "wb").close())
+    assert class_archive.make(java_home(), ["a.jar"])
+    archive = cache / "spark-classes.jsa"
+    assert class_archive.java_option(java_home(), ["a.jar"]) == f'"-XX:SharedArchiveFile={archive}"'
+    assert class_archive.java_option(java_home(), ["a.jar", "b.jar"]) == ""
+    assert class_archive.java_option(cache, ["a.jar"]) == ""
+    archive.unlink()
+    assert class_archive.java_option(java_home(), ["a.jar"]) == ""
+
+
+def test_where_java_writes_none_nothing_is_left(cache, monkeypatch):
+    monkeypatch.setattr(class_archive.subprocess, "run", lambda *_, **__: None)
+    assert not class_archive.make(java_home(), [])
+    assert list(cache.iterdir()) == []
+
+
+@pytest.mark.spark
+def test_the_session_uses_it(spark):
+    arguments = spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()
+    option = class_archive.java_option(java_home(), kafka_jars_for_spark())
+    assert (option.strip('"') in list(arguments)) if option else not any("SharedArchive" in word for word in arguments)
