@@ -16,6 +16,7 @@ import logging
 import mmap
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,18 +27,30 @@ KINDS = ("create", "create_directory", "write", "truncate", "preallocate", "rena
 
 Observer = Callable[[str, Path], None]
 
-_observer: Observer | None = None
+_observers: dict[int, Observer] = {}  # by thread: a crash stops the one that it is played in
 
 
 @contextmanager
 def observe(callback: Observer) -> Iterator[None]:
-    """Call `callback(operation, path)` after each effect inside the `with` block; what it raises reaches the log."""
-    global _observer
-    previous, _observer = _observer, callback
+    """Call `callback(operation, path)` after each effect of this thread inside the `with` block.
+
+    What it raises reaches the log. Of two blocks, one in the other, the inner one's callback is called.
+    """
+    thread = threading.get_ident()
+    outer = _observers.get(thread)
+    _observers[thread] = callback
     try:
         yield
     finally:
-        _observer = previous
+        if outer is None:
+            del _observers[thread]
+        else:
+            _observers[thread] = outer
+
+
+def _tell(operation: str, path: Path) -> None:
+    if observer := _observers.get(threading.get_ident()):
+        observer(operation, path)
 
 
 def open_file(path: Path, *, create: bool = True, truncate: bool = False) -> int:
@@ -48,14 +61,14 @@ def open_file(path: Path, *, create: bool = True, truncate: bool = False) -> int
     flags = os.O_RDWR | os.O_CLOEXEC | (os.O_TRUNC if truncate else 0)
     try:
         fd = os.open(path, flags)
-        if truncate and _observer is not None:
-            _observer("truncate", Path(path))
+        if truncate and _observers:
+            _tell("truncate", Path(path))
     except FileNotFoundError:
         if not create:
             raise
         fd = os.open(path, flags | os.O_CREAT, 0o644)
-        if _observer is not None:
-            _observer("create", Path(path))
+        if _observers:
+            _tell("create", Path(path))
     return fd
 
 
@@ -65,8 +78,8 @@ def create_file_if_missing(path: Path) -> bool:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
     except FileExistsError:
         return False
-    if _observer is not None:
-        _observer("create", Path(path))
+    if _observers:
+        _tell("create", Path(path))
     return True
 
 
@@ -75,8 +88,8 @@ def create_directories(path: Path) -> None:
     missing = [p for p in (path, *path.parents) if not p.exists()]
     for directory in reversed(missing):
         directory.mkdir(exist_ok=True)
-        if _observer is not None:
-            _observer("create_directory", directory)
+        if _observers:
+            _tell("create_directory", directory)
 
 
 def write(fd: int, data, position: int) -> int:
@@ -85,44 +98,44 @@ def write(fd: int, data, position: int) -> int:
     size = data.nbytes if type(data) is memoryview else len(data)
     while written < size:
         written += os.pwrite(fd, memoryview(data).cast("B")[written:], position + written)
-    if _observer is not None:
-        _observer("write", _path_of(fd))
+    if _observers:
+        _tell("write", _path_of(fd))
     return size
 
 
 def write_mapped(mapping: mmap.mmap, position: int, data: bytes, path: Path) -> None:
     """Write `data` at byte `position` of the mapped file `path`. Kafka: `MappedByteBuffer.putInt`, `putLong`."""
     mapping[position : position + len(data)] = data
-    if _observer is not None:
-        _observer("write", path)
+    if _observers:
+        _tell("write", path)
 
 
 def flush_mapped(mapping: mmap.mmap, path: Path) -> None:
     """Force the changed pages of the mapped file `path` down to the device. Kafka: `MappedByteBuffer.force`."""
     mapping.flush()
-    if _observer is not None:
-        _observer("fsync", path)
+    if _observers:
+        _tell("fsync", path)
 
 
 def truncate(fd: int, size: int) -> None:
     """Cut the file to `size` bytes (or let it grow with zeros). Kafka: `FileChannel.truncate`, `setLength`."""
     os.ftruncate(fd, size)
-    if _observer is not None:
-        _observer("truncate", _path_of(fd))
+    if _observers:
+        _tell("truncate", _path_of(fd))
 
 
 def preallocate(fd: int, size: int) -> None:
     """Give a new file its full length in advance, all zeros. Kafka: `RandomAccessFile.setLength`."""
     os.ftruncate(fd, size)
-    if _observer is not None:
-        _observer("preallocate", _path_of(fd))
+    if _observers:
+        _tell("preallocate", _path_of(fd))
 
 
 def rename(source: Path, target: Path) -> None:
     """Give `source` the name `target`, atomically, replacing a file of that name. Kafka: `Files.move`, ATOMIC_MOVE."""
     os.replace(source, target)
-    if _observer is not None:
-        _observer("rename", Path(target))
+    if _observers:
+        _tell("rename", Path(target))
 
 
 def atomic_move_with_fallback(source: Path, target: Path, need_flush_parent_dir: bool = True) -> None:
@@ -139,8 +152,8 @@ def atomic_move_with_fallback(source: Path, target: Path, need_flush_parent_dir:
         except OSError as outer:
             logger.warning("Failed atomic move of %s to %s, retrying with a non-atomic move: %s", source, target, outer)
             shutil.move(source, target)
-            if _observer is not None:
-                _observer("rename", Path(target))
+            if _observers:
+                _tell("rename", Path(target))
     finally:
         if need_flush_parent_dir:
             flush_dir(Path(target).absolute().parent)
@@ -152,8 +165,8 @@ def delete_if_exists(path: Path) -> bool:
         os.unlink(path)
     except FileNotFoundError:
         return False
-    if _observer is not None:
-        _observer("delete", Path(path))
+    if _observers:
+        _tell("delete", Path(path))
     return True
 
 
@@ -163,15 +176,15 @@ def delete_directory(path: Path) -> None:
         for name in files:
             delete_if_exists(Path(directory, name))
         os.rmdir(directory)
-        if _observer is not None:
-            _observer("delete", Path(directory))
+        if _observers:
+            _tell("delete", Path(directory))
 
 
 def fsync(fd: int) -> None:
     """Force the file's bytes and length down to the device. Kafka: `FileChannel.force(true)`."""
     os.fsync(fd)
-    if _observer is not None:
-        _observer("fsync", _path_of(fd))
+    if _observers:
+        _tell("fsync", _path_of(fd))
 
 
 def flush_dir(path: Path) -> None:
@@ -184,8 +197,8 @@ def flush_dir(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
-    if _observer is not None:
-        _observer("flush_dir", Path(path))
+    if _observers:
+        _tell("flush_dir", Path(path))
 
 
 def flush_dir_if_exists(path: Path) -> None:

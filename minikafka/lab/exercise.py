@@ -4,7 +4,6 @@ The judge is Spark: its expected results come from the workload alone. minikafka
 """
 
 import inspect
-import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Sequence
@@ -13,8 +12,8 @@ from html import escape
 from typing import Any
 
 from minikafka.lab import look
+from minikafka.lab.background import while_the_reader_reads
 from minikafka.lab.prediction import ___
-from minikafka.spark.session import in_background
 
 NOT_ATTEMPTED, NOT_YET, CORRECT = "not attempted", "not yet", "correct"
 
@@ -162,8 +161,7 @@ def answered_early(*exercises: Exercise) -> tuple[Exercise, ...]:
             for number in range(len(exercise.cases)):
                 exercise.answer(number)
 
-    if "ipykernel" in sys.modules:
-        in_background(answer_all)
+    while_the_reader_reads(answer_all)
     return exercises
 
 

@@ -6,7 +6,6 @@ the same numbers each time it runs.
 
 import atexit
 import shutil
-import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
-from minikafka.spark.session import in_background
+from minikafka.lab.background import while_the_reader_reads
 
 NOON = 1_700_000_000_000
 """Where the clock of every lesson starts, in ms since 1970."""
@@ -133,6 +132,4 @@ def _wake_the_witnesses() -> None:
         run(workload, kafka, scratch())
 
 
-if "ipykernel" in sys.modules:
-    # A lesson comes to its witnesses some minutes after its first cell.
-    in_background(_wake_the_witnesses)
+while_the_reader_reads(_wake_the_witnesses)  # a lesson comes to its witnesses some minutes after its first cell

@@ -5,8 +5,8 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -66,19 +66,6 @@ def session() -> "SparkSession":
         if SparkContext._active_spark_context is None:
             start()
         return SparkSession.builder.getOrCreate()
-
-
-def in_background(work: Callable[[], object]) -> None:
-    """Do `work` in a thread that nobody waits for, so that a later question need not wait for what it needs.
-
-    What goes wrong is told by that question, not here.
-    """
-
-    def run() -> None:
-        with suppress(Exception):
-            work()
-
-    threading.Thread(target=run, name="minikafka-background", daemon=True).start()
 
 
 def kafka_available() -> bool:

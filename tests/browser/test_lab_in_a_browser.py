@@ -42,9 +42,15 @@ def lab(tmp_path_factory):
         "--IdentityProvider.token=", "--ServerApp.password=", "--LabApp.expose_app_in_browser=True",
         "--ServerApp.disable_check_xsrf=True",
     ]  # fmt: skip
-    environment = {**os.environ, "JUPYTER_CONFIG_DIR": str(desk / ".jupyter"), "JUPYTERLAB_SETTINGS_DIR": str(desk / ".lab")}
+    environment = {
+        **os.environ,
+        "JUPYTER_CONFIG_DIR": str(desk / ".jupyter"),
+        "JUPYTERLAB_SETTINGS_DIR": str(desk / ".lab"),
+    }
     with (desk / "lab.out").open("w") as out:
-        server = subprocess.Popen([sys.executable, "-m", "jupyterlab", *settings], stdout=out, stderr=out, env=environment)
+        server = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", *settings], stdout=out, stderr=out, env=environment
+        )
     try:
         _wait_for(f"http://127.0.0.1:{port}/api", server, desk / "lab.out")
         yield f"http://127.0.0.1:{port}/lab"
@@ -79,29 +85,50 @@ def test_a_lesson_runs_to_its_end_and_its_widgets_answer(lab, chromium, name):
     stem = name.removesuffix(".ipynb")
     cells = page.evaluate(_WIDGET_CELLS)
     assert cells, "no widget was found"
+    reactions = []  # not judged here, where other tests make the machine busy
     for number, cell in enumerate(cells):
         page.evaluate("i => window.jupyterapp.shell.currentWidget.content.scrollToItem(i, 'start')", cell)
         page.wait_for_timeout(700)
         output = page.locator(f".jp-Notebook .jp-Cell[data-windowed-list-index='{cell}'] .jp-OutputArea")
         handles = output.locator(".noUi-handle")
-        for i in range(handles.count()):
-            _move(page, output, handles.nth(i))
+        seconds = [_move(page, output, handles.nth(i)) for i in range(handles.count())]
+        if output.locator("button.jupyter-button").count():
+            seconds += _press_buttons(page, output)
+        reactions.append(f"{stem} widget {number}: {' '.join(f'{s:.2f}' for s in seconds)}")
         output.locator(".jp-OutputArea-output").last.screenshot(path=SCREENSHOTS / f"{stem}-{number}.png")
         assert page.evaluate(_TOO_WIDE, cell) == [], f"cell {cell} is wider than its place"
+    (SCREENSHOTS / f"{stem}-seconds.txt").write_text("\n".join(reactions) + "\n")
     page.evaluate("() => window.jupyterapp.commands.execute('kernelmenu:shutdown')")
     page.close()
 
 
 def _move(page, output, handle):
-    """One arrow key: the picture must change, and soon."""
-    before = output.inner_text()
+    """One arrow key on a slider's handle; returns the seconds until the picture changed."""
     handle.focus()
-    key = "ArrowLeft" if handle.get_attribute("aria-valuenow") == handle.get_attribute("aria-valuemax") else "ArrowRight"
-    begin = time.monotonic()
-    page.keyboard.press(key)
+    key = "ArrowLeft" if _place(handle) == _place(handle, "valuemax") else "ArrowRight"
+    return _until_it_answers(page, output, lambda: page.keyboard.press(key))
+
+
+def _press_buttons(page, output):
+    """`back` and `next` once each, beginning with the one that can move; returns the seconds of both."""
+    handle = output.locator(".noUi-handle").first
+    buttons = [output.locator("button.jupyter-button", has_text=words) for words in ("back", "next")]
+    if _place(handle) == _place(handle, "valuemin"):
+        buttons.reverse()
+    return [_until_it_answers(page, output, button.click) for button in buttons]
+
+
+def _until_it_answers(page, output, act):
+    before, begin = output.inner_text(), time.monotonic()
+    act()
     while output.inner_text() == before:
-        assert time.monotonic() - begin < 5, "the slider moved and nothing changed"
-        page.wait_for_timeout(10)
+        assert time.monotonic() - begin < 5, "something was moved or pressed and nothing changed"
+        page.wait_for_timeout(5)
+    return time.monotonic() - begin
+
+
+def _place(handle, which="valuenow"):
+    return float(handle.get_attribute(f"aria-{which}"))
 
 
 def _until(page, condition, seconds):

@@ -3,6 +3,7 @@
 import errno
 import os
 import random
+import threading
 
 import pytest
 
@@ -20,6 +21,14 @@ def seen():
     with file_ops.observe(lambda operation, path: effects.append((operation, path.name))):
         yield effects
     assert {operation for operation, _ in effects} <= set(file_ops.KINDS)
+
+
+def test_what_another_thread_does_is_not_told(tmp_path, seen):
+    other = threading.Thread(target=file_ops.create_file_if_missing, args=(tmp_path / "other",))
+    other.start()
+    other.join()
+    assert file_ops.create_file_if_missing(tmp_path / "own")
+    assert seen == [("create", "own")]
 
 
 def test_each_effect_is_seen_once_after_it_took_place(tmp_path, seen):
