@@ -73,6 +73,18 @@ def as_image(svg: str) -> str:
     return f'<img width="{width}" alt="{title.group(1) if title else ""}" src="data:image/svg+xml;base64,{data}">'
 
 
+def standing_alone(svg: str) -> str:
+    """`svg` with the style and the paper that it needs in a file of its own; `drawing_of` takes them out again."""
+    paper = "svg{background:var(--mk-paper)}"
+    style = _image_style(svg + paper).replace("</style>", f"{paper}</style>")
+    return svg.replace(">", f">\n{style}", 1)
+
+
+def drawing_of(svg: str) -> str:
+    """The picture without the style of its own, for a page that has one."""
+    return re.sub(r"\n<style>.*?</style>", "", svg, count=1, flags=re.DOTALL)
+
+
 def _image_style(svg: str) -> str:
     """The style that this picture needs, and no more: an exported notebook holds many pictures."""
     used = {"ink", "faint", *re.findall(r"var\(--mk-(\w+)\)", svg)}

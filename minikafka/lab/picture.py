@@ -43,7 +43,7 @@ class Picture:
 
 def diagram(name: str) -> Picture:
     """The drawn diagram `name`. Raises FileNotFoundError when `make diagrams` has not drawn it."""
-    svg = (diagrams() / f"{name}.svg").read_text(encoding="utf-8")
+    svg = look.drawing_of((diagrams() / f"{name}.svg").read_text(encoding="utf-8"))
     words = re.search(r"<title>(.*?)</title>", svg, flags=re.DOTALL).group(1)
     return Picture(svg, unescape(words))
 
@@ -98,7 +98,7 @@ def main() -> None:
     """Draw every source in `diagrams/` whose SVG differs, and say which."""
     directory = Path(sys.argv[1]) if len(sys.argv) > 1 else diagrams()
     for source in sorted(directory.glob("*.dot")):
-        target, svg = source.with_suffix(".svg"), draw(source.read_text(encoding="utf-8"))
+        target, svg = source.with_suffix(".svg"), look.standing_alone(draw(source.read_text(encoding="utf-8")))
         changed = not target.exists() or target.read_text(encoding="utf-8") != svg
         if changed:
             target.write_text(svg, encoding="utf-8")

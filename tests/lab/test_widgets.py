@@ -1,5 +1,6 @@
 """Every piece as its three parts: frames, pictures of them, and the shell that is driven here as a reader drives it."""
 
+import re
 import time
 import xml.dom.minidom
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ from minikafka.lab.byte_view import fields_of, view_bytes
 from minikafka.lab.index_search import search_frames, search_index
 from minikafka.lab.notes import erratum
 from minikafka.lab.offset_ruler import OffsetRuler, render_ruler
+from minikafka.lab.picture import diagram, diagrams
 from minikafka.lab.player import Player
 from minikafka.lab.prediction import ANSWERS, NOT_YET, ___, predict
 from minikafka.lab.replicas import Replicas, render_replicas
@@ -193,3 +195,12 @@ def test_a_log_of_many_offsets_has_a_plain_axis():
         log_start_offset=100, last_stable_offset=900, high_watermark=1000, log_end_offset=50_000, log_segments=segments
     )
     assert "10,000" in render_ruler(OffsetRuler(large).snap("large").frames[0])
+
+
+@pytest.mark.parametrize("source", sorted(diagrams().glob("*.dot")), ids=lambda path: path.stem)
+def test_a_drawn_diagram_stands_alone_and_takes_the_style_of_a_page_that_has_one(source):
+    drawn = source.with_suffix(".svg").read_text(encoding="utf-8")
+    xml.dom.minidom.parseString(drawn)
+    style = re.search(r"<style>(.*?)</style>", drawn, re.DOTALL)[1]
+    assert all(f"--mk-{role}:" in style for role in re.findall(r"var\(--mk-(\w+)\)", drawn))
+    assert "<style>" not in diagram(source.stem).svg
