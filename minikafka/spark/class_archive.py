@@ -21,25 +21,34 @@ _QUESTIONS = (
 
 def java_option(java_home: Path, jars: list[str]) -> str:
     """The option that gives Java the archive for these jars; empty where there is none."""
+    return f'"-XX:SharedArchiveFile={_archive()}"' if was_made(java_home, jars) and _archive().exists() else ""
+
+
+def was_made(java_home: Path, jars: list[str]) -> bool:
+    """Whether `make` was last called for this Java and these jars, be it that Java can write no archive."""
     try:
-        fits = _label().read_text(encoding="utf-8") == _label_of(java_home, jars)
+        return _label().read_text(encoding="utf-8") == _label_of(java_home, jars)
     except OSError:
-        return ""
-    return f'"-XX:SharedArchiveFile={_archive()}"' if fits and _archive().exists() else ""
+        return False
 
 
 def make(java_home: Path, jars: list[str]) -> bool:
-    """Run Spark once, and let its Java write the archive when it ends (half a minute); False where Java wrote none."""
+    """Run Spark once, and let its Java write the archive when it ends (half a minute); False where it wrote none.
+
+    A Java without an archive of its own classes, such as the wheel's, can write none.
+    """
     cache_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache_dir()) as directory:
         new = Path(directory) / "new.jsa"
         subprocess.run([sys.executable, "-m", __name__, str(new)], capture_output=True, check=False)
-        if not new.exists():
-            return False
+        made = new.exists()
         _label().unlink(missing_ok=True)
-        os.replace(new, _archive())
+        if made:
+            os.replace(new, _archive())
+        else:
+            _archive().unlink(missing_ok=True)
     _label().write_text(_label_of(java_home, jars), encoding="utf-8")
-    return True
+    return made
 
 
 def _archive() -> Path:

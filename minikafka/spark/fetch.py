@@ -25,6 +25,6 @@ def fetch(again: bool) -> None:
             raise click.ClickException(str(unavailable)) from unavailable
         click.echo(f"Kafka {KAFKA_VERSION} {part}: {len(jars)} jars")
     jars = kafka_jars_for_spark()
-    if again or not class_archive.java_option(java_home(), jars):
+    if again or not class_archive.was_made(java_home(), jars):
         class_archive.make(java_home(), jars)
     click.echo(f"in {cache_dir()}")

@@ -30,10 +30,12 @@ def test_an_archive_is_given_to_the_java_and_the_jars_that_it_was_made_with(cach
     assert class_archive.java_option(java_home(), ["a.jar"]) == ""
 
 
-def test_where_java_writes_none_nothing_is_left(cache, monkeypatch):
+def test_where_java_writes_none_that_is_remembered(cache, monkeypatch):
     monkeypatch.setattr(class_archive.subprocess, "run", lambda *_, **__: None)
-    assert not class_archive.make(java_home(), [])
-    assert list(cache.iterdir()) == []
+    assert not class_archive.make(java_home(), ["a.jar"])
+    assert class_archive.java_option(java_home(), ["a.jar"]) == ""
+    assert class_archive.was_made(java_home(), ["a.jar"])  # so nobody tries again at each start
+    assert [path.name for path in cache.iterdir()] == ["spark-classes.txt"]
 
 
 @pytest.mark.spark
