@@ -4,7 +4,7 @@ BIN := .venv/bin
 NOTEBOOKS ?=
 MINUTES ?= 10
 INPUTS ?= 1000000
-# Tests run in three processes, which wait for Java half of the time; a file's tests, and a notebook's cells, stay together.
+# Tests run in two processes; a file's tests, and a notebook's cells, stay together.
 PYTEST := $(BIN)/python -m pytest
 
 help:
@@ -29,7 +29,7 @@ test: ready-dev
 	@sh requirements/chromium.sh
 	@$(MAKE) -s ready-kafka
 	@$(BIN)/minikafka doctor || true
-	$(PYTEST) -q -n 3 --dist loadfile --nbval --nbval-sanitize-with tests/nbval.cfg tests notebooks
+	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
 lessons: ready-lab ready-kafka
 	@$(BIN)/python -m minikafka.lab.run_lessons $(NOTEBOOKS)
