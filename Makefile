@@ -6,6 +6,8 @@ MINUTES ?= 10
 INPUTS ?= 1000000
 # Tests run in two processes; a file's tests, and a notebook's cells, stay together.
 PYTEST := $(BIN)/python -m pytest
+# Without Kafka's jars lessons have two witnesses, and tests say what is missing.
+FETCH := $(BIN)/minikafka fetch || true
 
 help:
 	@echo "make lab        open the lessons in JupyterLab, on a working copy in my-lessons/"
@@ -19,7 +21,8 @@ help:
 	@echo "make fuzz-bytes damaged bytes into every reader, INPUTS=1000000"
 	@echo "make lock       renew the locked dependencies"
 
-lab: ready-lab ready-kafka
+lab: ready-lab
+	@$(FETCH)
 	@$(BIN)/python -m minikafka.lab.desk open
 
 fresh: ready-lab
@@ -27,14 +30,16 @@ fresh: ready-lab
 
 test: ready-dev
 	@sh requirements/chromium.sh
-	@$(MAKE) -s ready-kafka
+	@$(FETCH)
 	@$(BIN)/minikafka doctor || true
 	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
-lessons: ready-lab ready-kafka
+lessons: ready-lab
+	@$(FETCH)
 	@$(BIN)/python -m minikafka.lab.run_lessons $(NOTEBOOKS)
 
-notebooks: ready-lab ready-kafka
+notebooks: ready-lab
+	@$(FETCH)
 	@$(BIN)/python -m minikafka.lab.build_lessons $(NOTEBOOKS)
 
 diagrams: ready-lab
@@ -67,8 +72,4 @@ ready-dev:
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-# Without Kafka's jars lessons have two witnesses, and tests say what is missing.
-ready-kafka:
-	@$(BIN)/minikafka fetch || true
-
-.PHONY: help lab fresh test lessons notebooks diagrams bench fuzz fuzz-bytes lock ready-lab ready-dev ready-fuzz ready-kafka
+.PHONY: help lab fresh test lessons notebooks diagrams bench fuzz fuzz-bytes lock ready-lab ready-dev ready-fuzz

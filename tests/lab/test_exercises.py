@@ -73,7 +73,6 @@ def test_an_answer_that_raises_is_told_and_not_raised(exercise):
     assert verdict.state == NOT_YET and "ZeroDivisionError" in verdict.words
 
 
-@spark
 def test_a_difference_in_an_earlier_case_is_told_before_an_error_in_a_later_one():
     cases = [Case(f"case {number}", (number,)) for number in (1, 2, 3)]
     exercise = Exercise("one less", cases, lambda case: case.arguments[0] - 1, lambda n: n - 1, hints=["Count."])
