@@ -1,9 +1,11 @@
 """The Spark witness's fold: the whole log as one value, and what each operation makes of it.
 
-`aggregate()` walks the operations; the value it carries (STATE) has the segments with what rolling and indexing need of
-them. Each rule below is one expression over that value. Where the answer would depend on something that is not carried
-(a high watermark inside a batch, a segment's age by its file's time), `known` turns false and all later answers are
-null.
+`aggregate()` walks the operations; the value that it carries is the list of the log's states after each of them
+(STATE), with what rolling and indexing need of every segment. Each rule below is one expression over the last state.
+Where the answer would depend on something that is not carried (a high watermark inside a batch, a segment's age by its
+file's time), `known` turns false, and nothing is said of all later operations.
+
+Spark resolves an expression from its leaves up, one round for each lambda within a lambda: the rules are kept shallow.
 """
 
 from functools import lru_cache
@@ -14,19 +16,15 @@ from pyspark.sql import functions as F
 from minikafka.witness.queries import PASSIVE, Query, plain
 from minikafka.witness.workload import Workload
 
+STAMP = "struct<timestamp:bigint,offset:bigint>"
 SEGMENT = (
-    "struct<base:bigint, size:bigint, created:bigint, since_entry:bigint,"
+    f"struct<base:bigint, size:bigint, created:bigint, since_entry:bigint, newest:{STAMP},"
     " batches:array<struct<base:bigint,last:bigint,bytes:bigint,timestamp:bigint>>,"
-    " entries:array<struct<offset:bigint,position:bigint>>, times:array<struct<timestamp:bigint,offset:bigint>>>"
+    f" entries:array<struct<offset:bigint,position:bigint>>, times:array<{STAMP}>>"
 )
 STATE = (
-    f"struct<known:boolean, leo:bigint, hw:bigint, start:bigint, fetched:map<bigint,bigint>, isr:array<bigint>,"
-    f" segments:array<{SEGMENT}>, result:string>"
-)
-HISTORY = (
-    "array<struct<op:bigint, log_start_offset:bigint, high_watermark:bigint, log_end_offset:bigint,"
-    " segments:array<struct<base:bigint,size:bigint>>,"
-    " index_entries:array<struct<offset:bigint,position:bigint>>, result:string>>"
+    "struct<op:bigint, known:boolean, leo:bigint, hw:bigint, start:bigint, fetched:map<bigint,bigint>,"
+    f" isr:array<bigint>, closed:array<{SEGMENT}>, active:{SEGMENT}, result:string>"
 )
 
 
@@ -51,40 +49,43 @@ def long(value: int) -> Column:
     return F.lit(value).cast("bigint")
 
 
-def active(s: Column) -> Column:
-    return F.element_at(s.segments, -1)
+def segments(s: Column) -> Column:
+    """All segments, the active one last."""
+    return F.concat(s.closed, F.array(s.active))
 
 
-def all_but_active(s: Column) -> Column:
-    return F.slice(s.segments, F.lit(1), F.size(s.segments) - 1)
+def first_base(s: Column) -> Column:
+    return F.coalesce(F.get(s.closed, F.lit(0)).base, s.active.base)
 
 
 def new_segment(base: Column, now: Column) -> Column:
     """An empty segment, created now."""
-    empty = {name: F.array() for name in ("batches", "entries", "times")}
-    return struct(base=base, size=long(0), created=now, since_entry=long(0), **empty).cast(SEGMENT)
-
-
-def newest(segment: Column) -> Column:
-    """The largest timestamp, and the last offset of the first batch that has it; (−1, base) for none."""
-    largest = F.array_max(F.transform(segment.batches, lambda b: struct(timestamp=b.timestamp, offset=-b.last)))
     return struct(
-        timestamp=F.coalesce(largest.timestamp, long(-1)), offset=F.coalesce(-largest.offset, segment.base)
-    )  # fmt: skip
+        base=base, size=long(0), created=now, since_entry=long(0), newest=struct(timestamp=long(-1), offset=base),
+        batches=F.array(), entries=F.array(), times=F.array(),
+    ).cast(SEGMENT)  # fmt: skip
 
 
-def timed(segment: Column) -> Column:
-    """The segment with a time index entry for its newest batch, if that is newer than the last entry."""
-    last = F.coalesce(F.get(segment.times, F.size(segment.times) - 1).timestamp, long(-1))
-    entry = newest(segment)
-    times = F.when(entry.timestamp > last, F.concat(segment.times, F.array(entry))).otherwise(segment.times)
-    return changed(segment, times=times)
+def newer(newest: Column, timestamp: Column, offset: Column) -> Column:
+    """The largest timestamp so far, and the last offset of the first batch that has it."""
+    return F.when(timestamp > newest.timestamp, struct(timestamp=timestamp, offset=offset)).otherwise(newest)
+
+
+def timed(times: Column, newest: Column) -> Column:
+    """The time index with an entry for the newest batch, if that is newer than the last entry."""
+    last = F.coalesce(F.array_max(times).timestamp, long(-1))
+    return F.when(newest.timestamp > last, F.concat(times, F.array(newest))).otherwise(times)
+
+
+def closed_by_roll(s: Column) -> Column:
+    """The closed segments after a roll: an empty active segment is replaced, not closed."""
+    last = changed(s.active, times=timed(s.active.times, s.active.newest))
+    return F.when(s.active.size > 0, F.concat(s.closed, F.array(last))).otherwise(s.closed)
 
 
 def rolled(s: Column, now: Column) -> Column:
-    """A new segment at the log end; an empty active segment is replaced by it."""
-    closed = F.when(active(s).size > 0, F.array(timed(active(s)))).otherwise(F.array().cast(f"array<{SEGMENT}>"))
-    return changed(s, segments=F.concat(all_but_active(s), closed, F.array(new_segment(s.leo, now))))
+    """A new segment at the log end."""
+    return changed(s, closed=closed_by_roll(s), active=new_segment(s.leo, now))
 
 
 def must_roll(segment: Column, o: Column, settings: Column) -> Column:
@@ -101,32 +102,35 @@ def must_roll(segment: Column, o: Column, settings: Column) -> Column:
 
 def appended(s: Column, o: Column, settings: Column) -> Column:
     """The batch at the end of the active segment; index entries are made before its own size counts."""
+    last = s.leo + o.records - 1
+    batch = struct(base=s.leo, last=last, bytes=o.bytes, timestamp=o.max_timestamp)
 
-    def grown(segment, last):
-        batch = struct(base=s.leo, last=last, bytes=o.bytes, timestamp=o.max_timestamp)
-        longer = changed(segment, batches=F.concat(segment.batches, F.array(batch)))
-        indexed = changed(
-            timed(longer),
-            entries=F.concat(segment.entries, F.array(struct(offset=last, position=segment.size))),
-            since_entry=long(0),
-        )
+    def grown(segment):
+        newest = newer(segment.newest, o.max_timestamp, last)
         due = segment.since_entry > settings.index_interval_bytes
-        return let(
-            F.when(due, indexed).otherwise(longer),
-            lambda grown: changed(grown, size=grown.size + o.bytes, since_entry=grown.since_entry + o.bytes),
+        entry = struct(offset=last, position=segment.size)
+        return changed(
+            segment,
+            size=segment.size + o.bytes,
+            since_entry=F.when(due, long(0)).otherwise(segment.since_entry) + o.bytes,
+            newest=newest,
+            batches=F.concat(segment.batches, F.array(batch)),
+            entries=F.when(due, F.concat(segment.entries, F.array(entry))).otherwise(segment.entries),
+            times=F.when(due, timed(segment.times, newest)).otherwise(segment.times),
         )
 
-    def at_the_end(s):
-        last = s.leo + o.records - 1
-        segments = F.concat(all_but_active(s), F.array(let(active(s), lambda segment: grown(segment, last))))
-        return changed(s, segments=segments, leo=s.leo + o.records)
-
-    return let(F.when(must_roll(active(s), o, settings), rolled(s, o.now)).otherwise(s), at_the_end)
+    rolls = must_roll(s.active, o, settings)
+    return changed(
+        s,
+        closed=F.when(rolls, closed_by_roll(s)).otherwise(s.closed),
+        active=let(F.when(rolls, new_segment(s.leo, o.now)).otherwise(s.active), grown),
+        leo=s.leo + o.records,
+    )
 
 
 def place(s: Column, anchor: Column, distance: Column) -> Column:
     """The offset that an operation names."""
-    anchors = {"leo": s.leo, "hw": s.hw, "lso": s.hw, "start": s.start, "active": active(s).base}
+    anchors = {"leo": s.leo, "hw": s.hw, "lso": s.hw, "start": s.start, "active": s.active.base}
     base = long(0)
     for name, value in anchors.items():
         base = F.when(anchor == name, value).otherwise(base)
@@ -135,98 +139,97 @@ def place(s: Column, anchor: Column, distance: Column) -> Column:
 
 def batch_base(s: Column, offset: Column) -> Column:
     """Where a read at `offset` begins: the base offset of the first batch that ends at or after it, or the log end."""
-    batches = F.flatten(F.transform(s.segments, lambda segment: segment.batches))
-    return F.coalesce(F.array_min(F.transform(F.filter(batches, lambda b: b.last >= offset), lambda b: b.base)), s.leo)
+    batches = F.concat(F.flatten(s.closed.batches), s.active.batches)
+    return F.coalesce(F.array_min(F.filter(batches, lambda b: b.last >= offset)).base, s.leo)
 
 
-def watermarked(s: Column, offset: Column) -> Column:
-    """The high watermark set; inside a batch a later read would move it, so nothing is known from there on."""
-    return changed(s, hw=offset, known=s.known & (batch_base(s, offset) == offset))
+def sound(s: Column) -> Column:
+    """Inside of a batch a later read would move the high watermark: nothing is known from there on."""
+    return s.known & (batch_base(s, s.hw) == s.hw)
 
 
 def clamped(s: Column, offset: Column) -> Column:
     return F.greatest(s.start, F.least(offset, s.leo))
 
 
-def isr_raised(s: Column) -> Column:
+def isr_raised(s: Column, fetched: Column, isr: Column) -> Column:
     """The high watermark raised to the smallest log end offset of the in-sync replicas, when all have fetched."""
-    complete = F.forall(s.isr, lambda replica: F.map_contains_key(s.fetched, replica))
-    smallest = F.array_min(F.concat(F.array(s.leo), F.transform(s.isr, lambda replica: s.fetched[replica])))
-    return F.when(complete & (smallest > s.hw), watermarked(s, smallest)).otherwise(s)
+    complete = F.size(F.array_except(isr, F.map_keys(fetched))) == 0
+    theirs = F.map_values(F.map_filter(fetched, lambda replica, _: F.array_contains(isr, replica)))
+    smallest = F.array_min(F.concat(F.array(s.leo), theirs))
+    return changed(s, fetched=fetched, isr=isr, hw=F.when(complete, F.greatest(smallest, s.hw)).otherwise(s.hw))
 
 
 def fetched(s: Column, o: Column, offset: Column) -> Column:
     """A fetch inside a batch counts as one of the batch's base offset; one outside of the log is refused."""
     others = F.map_filter(s.fetched, lambda replica, _: replica != o.replica)
-    noted = changed(s, fetched=F.map_concat(others, F.create_map(o.replica, batch_base(s, offset))))
-    served = (offset >= s.start) & (offset >= s.segments[0].base) & (offset <= s.leo)
-    return F.when(served, let(noted, isr_raised)).otherwise(s)
+    noted = F.map_concat(others, F.create_map(o.replica, batch_base(s, offset)))
+    served = (offset >= s.start) & (offset >= first_base(s)) & (offset <= s.leo)
+    return F.when(served, let(noted, lambda noted: isr_raised(s, noted, s.isr))).otherwise(s)
 
 
 def log_start_raised(s: Column, offset: Column) -> Column:
-    return F.when((offset <= s.hw) & (offset > s.start), changed(s, start=offset)).otherwise(s)
+    """The log start only grows, and never above the high watermark: an offset above that is refused."""
+    moves = (offset <= s.hw) & (offset > s.start)
+    answer = F.when(offset > s.hw, F.lit(None)).when(moves, F.lit("yes")).otherwise(F.lit("no"))
+    return changed(s, start=F.when(moves, offset).otherwise(s.start), result=answer)
 
 
 def without_oldest(s: Column, n: Column, now: Column) -> Column:
     """The first `n` segments deleted, after a roll if those are all. The log starts at the first survivor."""
-
-    def drop(s):
-        kept = F.slice(s.segments, n + 1, F.size(s.segments))
-        return changed(s, segments=kept, start=F.greatest(s.start, kept[0].base))
-
-    everything = F.when(n == F.size(s.segments), rolled(s, now)).otherwise(s)
-    return F.when(n == 0, s).otherwise(let(everything, drop))
-
-
-def deletable(s: Column, rule) -> Column:
-    """How many of the oldest segments `rule(i, segment)` lets go: the walk stops at the first that must stay.
-
-    Always: the high watermark has passed the segment, and an empty last segment stays.
-    """
-    count = F.size(s.segments)
-
-    def goes(i):
-        segment = s.segments[i]
-        last = i == count - 1
-        upper = F.when(last, s.leo).otherwise(F.get(s.segments, i + 1).base)
-        return (s.hw >= upper) & ~(last & (segment.size == 0)) & rule(i, segment)
-
-    indexes = F.sequence(F.lit(0), count - 1)
-    return F.size(F.filter(indexes, lambda i: F.forall(F.sequence(F.lit(0), i), goes)))
+    all_go = n > F.size(s.closed)
+    first = F.when(all_go, s.leo).otherwise(F.coalesce(F.get(s.closed, n).base, s.active.base))
+    return changed(
+        s,
+        closed=F.when(all_go, F.array()).otherwise(F.slice(s.closed, n + 1, F.size(s.closed))),
+        active=F.when(all_go, new_segment(s.leo, now)).otherwise(s.active),
+        start=F.when(n == 0, s.start).otherwise(F.greatest(s.start, first)),
+        result=F.concat(n.cast("string"), F.lit(" deleted")),
+    )
 
 
 def retained(s: Column, o: Column, settings: Column) -> Column:
-    """The three rules in their order, each on what the one before has left: log start offset, size, time."""
-    total = lambda segments: F.aggregate(segments, long(0), lambda sum_, segment: sum_ + segment.size)  # noqa: E731
+    """The walk over the segments, oldest first, by three rules in their order: log start offset, size, time.
 
-    def below_start(s):
-        return deletable(s, lambda i, _: (i < F.size(s.segments) - 1) & (F.get(s.segments, i + 1).base <= s.start))
+    A rule that has refused a segment is not asked again; what all have refused stays, and so does all behind it. Always:
+    the high watermark has passed a segment that goes, and an empty last segment stays.
+    """
+    bases = F.concat(s.closed.base, F.array(s.active.base))
+    sizes = F.concat(s.closed.size, F.array(s.active.size))
+    total = F.aggregate(sizes, long(0), lambda sum_, size: sum_ + size)
+    by_size = settings.deletes & (settings.retention_bytes >= 0)
+    by_time = settings.deletes & (settings.retention_ms >= 0)
+    below_start, too_large, too_old, none = range(4)
 
-    def too_large(s):
-        excess = total(s.segments) - settings.retention_bytes
-        fits = lambda i, _: total(F.slice(s.segments, F.lit(1), i + 1)) <= excess  # noqa: E731
-        applies = settings.deletes & (settings.retention_bytes >= 0) & (excess >= 0)
-        return F.when(applies, deletable(s, fits)).otherwise(0)
-
-    def too_old(s):
-        old = lambda _, segment: o.now - newest(segment).timestamp > settings.retention_ms  # noqa: E731
-        return F.when(settings.deletes & (settings.retention_ms >= 0), deletable(s, old)).otherwise(0)
-
-    def after(rule, then):
-        return lambda s, deleted: let(
-            rule(s), lambda n: let(without_oldest(s, n, o.now), lambda left: then(left, deleted + n))
+    def walk(w, segment):
+        last = w.i == F.size(s.closed)
+        upper = F.when(last, s.leo).otherwise(F.get(bases, w.i + 1))
+        may_go = (s.hw >= upper) & ~(last & (segment.size == 0))
+        older = w.bytes + segment.size
+        rule = (
+            F.when(~may_go, none)
+            .when((w.rule <= below_start) & ~last & (upper <= s.start), below_start)
+            .when((w.rule <= too_large) & by_size & (older <= total - settings.retention_bytes), too_large)
+            .when(
+                (w.rule <= too_old) & by_time & (o.now - segment.newest.timestamp > settings.retention_ms), too_old
+            )
+            .otherwise(none)
         )
+        rule = F.greatest(w.rule, rule)
+        return struct(i=w.i + 1, bytes=older, rule=rule, gone=w.gone + F.when(rule < none, 1).otherwise(0))
 
-    ageless = F.exists(s.segments, lambda segment: (segment.size > 0) & (newest(segment).timestamp < 0))
-    done = lambda s, deleted: changed(s, result=F.concat(deleted.cast("string"), F.lit(" deleted")))  # noqa: E731
-    walk = after(below_start, after(too_large, after(too_old, done)))
-    return changed(walk(s, F.lit(0)), known=s.known & ~(ageless & settings.deletes & (settings.retention_ms >= 0)))
+    begin = struct(i=F.lit(0), bytes=long(0), rule=F.lit(below_start), gone=F.lit(0))
+    gone = F.aggregate(segments(s), begin, walk).gone
+    ageless = F.exists(segments(s), lambda segment: (segment.size > 0) & (segment.newest.timestamp < 0))
+    known = s.known & ~(ageless & by_time)
+    return changed(let(gone, lambda n: without_oldest(s, n, o.now)), known=known)
 
 
 def restarted(s: Column, offset: Column, start: Column, now: Column) -> Column:
     """Everything dropped, one empty segment at `offset`. A log start above it is not followed."""
-    fresh = changed(s, segments=F.array(new_segment(offset, now)), leo=offset, hw=offset, start=start)
-    return changed(fresh, known=s.known & (offset >= 0) & (start >= 0) & (start <= offset))
+    known = s.known & (offset >= 0) & (start >= 0) & (start <= offset)
+    active = new_segment(offset, now)
+    return changed(s, known=known, closed=F.array(), active=active, leo=offset, hw=offset, start=start)
 
 
 def truncated(s: Column, offset: Column, now: Column) -> Column:
@@ -234,50 +237,53 @@ def truncated(s: Column, offset: Column, now: Column) -> Column:
 
     def cut(segment):
         batches = F.filter(segment.batches, lambda b: b.last < offset)
-        size = F.aggregate(batches, long(0), lambda sum_, b: sum_ + b.bytes)
+        size = F.aggregate(batches.bytes, long(0), lambda sum_, bytes_: sum_ + bytes_)
+        nothing = struct(timestamp=long(-1), offset=segment.base)
         return changed(
             segment,
             batches=batches,
             size=size,
             created=F.when(size == 0, now).otherwise(segment.created),
             since_entry=long(0),
+            newest=F.aggregate(batches, nothing, lambda newest, b: newer(newest, b.timestamp, b.last)),
             entries=F.filter(segment.entries, lambda entry: entry.offset < offset),
             times=F.filter(segment.times, lambda entry: entry.offset < offset),
         )
 
-    left = changed(s, segments=F.filter(s.segments, lambda segment: segment.base <= offset))
-    cut_off = let(left, lambda s: changed(s, segments=F.concat(all_but_active(s), F.array(let(active(s), cut)))))
-    lowered = changed(cut_off, leo=offset, start=F.least(s.start, offset))
-    partly = let(lowered, lambda s: watermarked(s, F.least(s.hw, offset)))
-    return F.when(offset < s.segments[0].base, restarted(s, offset, offset, now)).otherwise(partly)
+    def shortened(left):
+        return changed(
+            s,
+            closed=F.slice(left, F.lit(1), F.size(left) - 1),
+            active=let(F.element_at(left, -1), cut),
+            leo=offset,
+            start=F.least(s.start, offset),
+            hw=F.least(s.hw, offset),
+        )
+
+    left = F.filter(segments(s), lambda segment: segment.base <= offset)
+    return F.when(offset < first_base(s), restarted(s, offset, offset, now)).otherwise(let(left, shortened))
 
 
 def truncated_to(s: Column, offset: Column, now: Column) -> Column:
     """A target at or above the log end changes nothing, a negative one is refused."""
-    inside = (offset >= 0) & (offset < s.leo)
-    answer = F.when(offset >= s.leo, F.lit("no")).when(inside, F.lit("yes"))
-    return changed(F.when(inside, truncated(s, offset, now)).otherwise(s), result=answer)
+    answered = lambda s, answer: changed(s, result=F.lit(answer))  # noqa: E731
+    inside = let(truncated(s, offset, now), lambda s: answered(s, "yes"))
+    return F.when(offset >= s.leo, answered(s, "no")).when(offset >= 0, inside).otherwise(s)
 
 
 def reopened(s: Column, now: Column) -> Column:
     """Closed and loaded again: the bytes since the last index entry are forgotten, the high watermark begins at the
     start, and the log ends where its last batch does.
     """
-
-    def loaded(segment):
-        return changed(timed(segment), created=now, since_entry=long(0))
-
-    last_batch = F.get(active(s).batches, F.size(active(s).batches) - 1)
-    leo = F.coalesce(last_batch.last + 1, active(s).base)
-    start = F.greatest(s.start, s.segments[0].base)
-    segments = F.concat(all_but_active(s), F.array(let(active(s), loaded)))
-    known = s.known & (leo >= start)
-    return let(changed(s, segments=segments, leo=leo, start=start, known=known), lambda s: watermarked(s, s.start))
+    leo = F.coalesce(F.array_max(s.active.batches).last + 1, s.active.base)
+    start = F.greatest(s.start, first_base(s))
+    loaded = changed(s.active, times=timed(s.active.times, s.active.newest), created=now, since_entry=long(0))
+    return changed(s, known=s.known & (leo >= start), active=loaded, leo=leo, start=start, hw=start)
 
 
 REBUILT = (
-    "struct<position:bigint, indexed:bigint, newest:struct<timestamp:bigint,offset:bigint>,"
-    " entries:array<struct<offset:bigint,position:bigint>>, times:array<struct<timestamp:bigint,offset:bigint>>>"
+    f"struct<position:bigint, indexed:bigint, newest:{STAMP},"
+    f" entries:array<struct<offset:bigint,position:bigint>>, times:array<{STAMP}>>"
 )
 
 
@@ -285,50 +291,43 @@ def rebuilt(segment: Column, settings: Column) -> Column:
     """The segment with the index entries that a scan of its batches gives."""
 
     def scan(r, b):
-        newest = F.when(b.timestamp > r.newest.timestamp, struct(timestamp=b.timestamp, offset=b.last)).otherwise(
-            r.newest
-        )
+        newest = newer(r.newest, b.timestamp, b.last)
         due = r.position - r.indexed > settings.index_interval_bytes
-        last_time = F.coalesce(F.get(r.times, F.size(r.times) - 1).timestamp, long(-1))
+        entry = struct(offset=b.last, position=r.position)
         return struct(
             position=r.position + b.bytes,
             indexed=F.when(due, r.position).otherwise(r.indexed),
             newest=newest,
-            entries=F.when(due, F.concat(r.entries, F.array(struct(offset=b.last, position=r.position)))).otherwise(
-                r.entries
-            ),
-            times=F.when(due & (newest.timestamp > last_time), F.concat(r.times, F.array(newest))).otherwise(r.times),
+            entries=F.when(due, F.concat(r.entries, F.array(entry))).otherwise(r.entries),
+            times=F.when(due, timed(r.times, newest)).otherwise(r.times),
         ).cast(REBUILT)
 
     nothing = struct(
-        position=long(0),
-        indexed=long(0),
-        newest=struct(timestamp=long(-1), offset=segment.base),
-        entries=F.array(),
-        times=F.array(),
-    ).cast(REBUILT)
+        position=long(0), indexed=long(0), newest=struct(timestamp=long(-1), offset=segment.base),
+        entries=F.array(), times=F.array(),
+    ).cast(REBUILT)  # fmt: skip
     return let(
         F.aggregate(segment.batches, nothing, scan),
-        lambda r: timed(changed(segment, entries=r.entries, times=r.times)),
+        lambda r: changed(segment, entries=r.entries, times=timed(r.times, r.newest)),
     )
 
 
 def recovered(s: Column, now: Column, settings: Column) -> Column:
     """Killed and loaded again: all segments are scanned, and a log start that no checkpoint holds is forgotten."""
-    scanned = changed(s, segments=F.transform(s.segments, lambda segment: rebuilt(segment, settings)), start=long(0))
-    return let(scanned, lambda s: reopened(s, now))
+    closed = F.transform(s.closed, lambda segment: rebuilt(segment, settings))
+    return let(
+        changed(s, closed=closed, active=rebuilt(s.active, settings), start=long(0)), lambda s: reopened(s, now)
+    )
 
 
 def step(s: Column, o: Column, settings: Column, kinds: frozenset[str]) -> Column:
     """What operation `o`, which is of one of `kinds`, makes of the log `s`."""
-    fresh = changed(s, result=F.lit(None).cast("string"))
-    return let(
-        fresh, lambda s: let(place(s, o.anchor, o.distance), lambda offset: _step(s, o, offset, settings, kinds))
-    )
+    log = changed(s, op=o.op, known=sound(s), result=F.lit(None).cast("string"))
+    before = struct(log=log, offset=place(s, o.anchor, o.distance))
+    return let(before, lambda before: effect(before.log, o, before.offset, settings, kinds))
 
 
-def _step(s: Column, o: Column, offset: Column, settings: Column, kinds: frozenset[str]) -> Column:
-    refused = F.lit(None).cast("string")
+def effect(s: Column, o: Column, offset: Column, settings: Column, kinds: frozenset[str]) -> Column:
     higher = (offset > s.hw) & (offset <= s.leo)
     effects = {
         "append_as_leader": lambda: F.when(o.accepted, appended(s, o, settings)).otherwise(s),
@@ -337,16 +336,11 @@ def _step(s: Column, o: Column, offset: Column, settings: Column, kinds: frozens
         ),
         "delete_old_segments": lambda: retained(s, o, settings),
         "fetch": lambda: fetched(s, o, offset),
-        "isr": lambda: isr_raised(changed(s, isr=o.replicas)),
-        "update_high_watermark": lambda: changed(
-            watermarked(s, clamped(s, offset)), result=clamped(s, offset).cast("string")
-        ),
-        "maybe_update_high_watermark": lambda: watermarked(s, clamped(s, offset)),
-        "maybe_increment_high_watermark": lambda: F.when(higher, watermarked(s, offset)).otherwise(s),
-        "maybe_increment_log_start_offset": lambda: changed(
-            log_start_raised(s, offset),
-            result=F.when(offset > s.hw, refused).when(offset > s.start, F.lit("yes")).otherwise(F.lit("no")),
-        ),
+        "isr": lambda: isr_raised(s, s.fetched, o.replicas),
+        "update_high_watermark": lambda: changed(s, hw=clamped(s, offset), result=clamped(s, offset).cast("string")),
+        "maybe_update_high_watermark": lambda: changed(s, hw=clamped(s, offset)),
+        "maybe_increment_high_watermark": lambda: changed(s, hw=F.when(higher, offset).otherwise(s.hw)),
+        "maybe_increment_log_start_offset": lambda: log_start_raised(s, offset),
         "truncate_to": lambda: truncated_to(s, offset, o.now),
         "truncate_fully_and_start_at": lambda: restarted(
             s, offset, F.coalesce(place(s, o.upper_anchor, o.upper_distance), offset), o.now
@@ -360,62 +354,50 @@ def _step(s: Column, o: Column, offset: Column, settings: Column, kinds: frozens
 
 
 def fold(spark, kinds: frozenset[str]):
-    """The state of the log after each operation, all of which are of one of `kinds`: one row an operation."""
-    operations = spark.table("operations")
-    appends = spark.table("appends").select("op", F.col("max_timestamp").alias("appended_timestamp"))
-    rows = operations.join(appends, "op", "left").select(
+    """The log after each operation, all of which are of one of `kinds`: one row an operation, as far as it is known."""
+    operations = spark.table("judged").select(
         F.struct(
             "op", "kind", "now", "replica", "replicas", "anchor", "distance", "upper_anchor", "upper_distance",
-            "bytes", "records", F.col("appended_timestamp").alias("max_timestamp"),
-            F.col("appended_timestamp").isNotNull().alias("accepted"),
+            "bytes", "records", "accepted",
+            F.expr("IF(settings.log_append_time, now, max_timestamp)").alias("max_timestamp"),
             (~F.col("text").contains("clean=false")).alias("clean"),
-        ).alias("o")
+        ).alias("o"),
+        "settings",
     )  # fmt: skip
-    settings = spark.table("settings").select(F.struct("*").alias("settings"))
-    everything = rows.agg(F.sort_array(F.collect_list("o")).alias("operations")).crossJoin(settings)
-    return everything.select(F.inline(_history(spark, kinds)))
+    in_order = F.sort_array(F.collect_list("o")).alias("operations")
+    everything = operations.agg(in_order, F.first("settings").alias("settings"))
+    history, known, seen = _expressions(spark, kinds)
+    return everything.select(F.explode(history).alias("log")).where(known).select(*seen)
 
 
 @lru_cache(maxsize=8)
-def _history(spark, kinds: frozenset[str]) -> Column:
-    """The fold over the column `operations`. Spark takes its time over long expressions: so it speaks of the kinds of
-    operations that there are, and is made once for a session."""
-    settings = F.col("settings")
+def _expressions(spark, kinds: frozenset[str]) -> tuple[Column, Column, tuple[Column, ...]]:
+    """The fold over the column `operations`: its states; of a state, the column `log`, whether it is known, and what is
+    seen of it. Spark takes its time over long expressions: so they speak of the kinds of operations that there are, and
+    are made once for a session.
+    """
+    settings, log = F.col("settings"), F.col("log")
     empty = struct(
-        known=F.lit(True),
-        leo=long(0),
-        hw=long(0),
-        start=long(0),
-        fetched=F.create_map().cast("map<bigint,bigint>"),
-        isr=settings.isr,
-        segments=F.array(new_segment(long(0), settings.start_ms)),
-        result=F.lit(None).cast("string"),
-    )
-    zero = struct(state=empty.cast(STATE), history=F.array().cast(HISTORY))
+        op=long(-1), known=F.lit(True), leo=long(0), hw=long(0), start=long(0),
+        fetched=F.create_map(), isr=settings.isr, closed=F.array(), active=new_segment(long(0), settings.start_ms),
+        result=F.lit(None),
+    ).cast(STATE)  # fmt: skip
 
-    def walk(acc, o):
-        return let(
-            step(acc.state, o, settings, kinds).cast(STATE),
-            lambda s: struct(state=s, history=F.concat(acc.history, F.array(seen(s, o)))),
-        )
+    def walk(history, o):
+        return F.concat(history, F.array(step(F.element_at(history, -1), o, settings, kinds).cast(STATE)))
 
-    return F.aggregate("operations", zero, walk, lambda acc: acc.history)
-
-
-def seen(s: Column, o: Column) -> Column:
-    """What can be seen of the log after operation `o`; nulls where it is not known."""
-    pairs = F.transform(s.segments, lambda segment: struct(base=segment.base, size=segment.size))
-    entries = F.flatten(F.transform(s.segments, lambda segment: segment.entries))
-    known = lambda value: F.when(s.known, value)  # noqa: E731
-    return struct(
-        op=o.op,
-        log_start_offset=known(s.start),
-        high_watermark=known(s.hw),
-        log_end_offset=known(s.leo),
-        segments=known(pairs),
-        index_entries=known(entries),
-        result=known(s.result),
-    ).cast(HISTORY.removeprefix("array<").removesuffix(">"))
+    history = F.aggregate("operations", F.array(empty), walk)
+    seen = {
+        "op": log.op,
+        "log_start_offset": log.start,
+        "high_watermark": log.hw,
+        "log_end_offset": log.leo,
+        "segments": F.transform(segments(log), lambda segment: F.struct(segment.base, segment.size)),
+        "index_entries": F.flatten(segments(log).entries),
+        "result": log.result,
+    }
+    after_each = F.slice(history, F.lit(2), F.size(history))
+    return after_each, sound(log), tuple(column.alias(name) for name, column in seen.items())
 
 
 def _foldable(workload: Workload) -> str | None:

@@ -61,17 +61,17 @@ RECORDS = """
 
 def operations_frame(workload: Workload, spark=None):
     """One row an operation, columns as in OPERATIONS."""
-    return local_frame(_session(spark), _operation_rows(workload), OPERATIONS)
+    return local_frame(_session(spark), operation_rows(workload), OPERATIONS)
 
 
 def batches_frame(workload: Workload, spark=None):
     """One row a batch, columns as in BATCHES."""
-    return local_frame(_session(spark), _batch_rows(workload), BATCHES)
+    return local_frame(_session(spark), batch_rows(workload), BATCHES)
 
 
 def records_frame(workload: Workload, spark=None):
     """One row a record, columns as in RECORDS."""
-    return local_frame(_session(spark), _record_rows(workload), RECORDS)
+    return local_frame(_session(spark), record_rows(workload), RECORDS)
 
 
 def local_frame(spark, rows, schema: str):
@@ -95,7 +95,7 @@ def _session(spark):
     return session()
 
 
-def _operation_rows(workload: Workload) -> list[tuple]:
+def operation_rows(workload: Workload) -> list[tuple]:
     rows = []
     for i, (op, now) in enumerate(zip(workload, workload.clock())):
         ms = getattr(op, "ms", None)
@@ -135,7 +135,7 @@ def _appended(workload: Workload):
                 yield i, n, batch if batch.leader_epoch is not None else batch.with_(leader_epoch=epoch), now
 
 
-def _batch_rows(workload: Workload) -> list[tuple]:
+def batch_rows(workload: Workload) -> list[tuple]:
     return [
         (
             i,
@@ -159,7 +159,7 @@ def _batch_rows(workload: Workload) -> list[tuple]:
     ]
 
 
-def _record_rows(workload: Workload) -> list[tuple]:
+def record_rows(workload: Workload) -> list[tuple]:
     rows = []
     for i, n, batch, now in _appended(workload):
         for r, (timestamp, size) in enumerate(zip(batch.timestamps(now), batch.value_sizes)):

@@ -1,6 +1,19 @@
 """The views that the Spark witness asks: the workload's frames, its settings, and the appends that a leader accepts."""
 
-from minikafka.witness.frames import batches_frame, local_frame, operations_frame, records_frame
+from collections import defaultdict
+
+from minikafka.witness.frames import (
+    BATCHES,
+    OPERATIONS,
+    RECORDS,
+    batch_rows,
+    batches_frame,
+    local_frame,
+    operation_rows,
+    operations_frame,
+    record_rows,
+    records_frame,
+)
 from minikafka.witness.workload import Workload
 
 FOREVER = 9_223_372_036_854_775_807
@@ -15,23 +28,39 @@ DEFAULTS = {
     "message.timestamp.after.max.ms": 3_600_000,
 }
 
-APPENDS = """
+SETTINGS = """
+    segment_bytes BIGINT, index_interval_bytes BIGINT, max_index_entries BIGINT, max_time_index_entries BIGINT,
+    segment_ms BIGINT, retention_ms BIGINT, retention_bytes BIGINT, max_message_bytes BIGINT, before_max_ms BIGINT,
+    after_max_ms BIGINT, log_append_time BOOLEAN, compacted BOOLEAN, deletes BOOLEAN, start_ms BIGINT, isr ARRAY<BIGINT>
+"""
+
+OFFERED = f"""
+    {OPERATIONS.strip()},
+    batch STRUCT<{BATCHES.strip()}> COMMENT 'appends of one batch: the batch',
+    batch_records ARRAY<STRUCT<{RECORDS.strip()}>> COMMENT 'appends of one batch: its records',
+    settings STRUCT<{SETTINGS.strip()}>
+"""
+
+ACCEPTED = """
 -- the appends that a leader accepts: one sound batch, not too large, no timestamp out of range, keys where they must
 -- be, sequences with a producer id, markers from the coordinator only
-SELECT o.op, o.now, b.records, b.bytes, b.producer_id, b.transactional, b.marker,
-       IF(s.log_append_time, o.now, b.max_timestamp) AS max_timestamp
-FROM operations o JOIN batches b USING (op) CROSS JOIN settings s
-WHERE o.kind = 'append_as_leader' AND o.batches = 1
-  AND b.damage = '' AND coalesce(b.distance, 0) = 0 AND NOT b.thinned
-  AND IF(b.marker = '', b.producer_id = -1 OR b.base_sequence >= 0, o.origin = 'coordinator')
-  AND b.bytes <= s.max_message_bytes AND b.bytes <= s.segment_bytes
-  AND o.op NOT IN (
-      SELECT r.op
-      FROM records r JOIN batches c USING (op, batch) JOIN operations w ON w.op = r.op CROSS JOIN settings t
-      WHERE t.compacted AND r.key IS NULL AND r.marker = ''
-         OR c.log_append_time AND (t.log_append_time OR r.timestamp = -1)
-         OR NOT t.log_append_time AND r.timestamp <> -1
-            AND (w.now - r.timestamp > t.before_max_ms OR r.timestamp - w.now > t.after_max_ms))
+SELECT *, coalesce(kind = 'append_as_leader'
+    AND batch.damage = '' AND coalesce(batch.distance, 0) = 0 AND NOT batch.thinned
+    AND IF(batch.marker = '', batch.producer_id = -1 OR batch.base_sequence >= 0, origin = 'coordinator')
+    AND batch.bytes <= settings.max_message_bytes AND batch.bytes <= settings.segment_bytes
+    AND NOT exists(batch_records, r ->
+        settings.compacted AND r.key IS NULL AND r.marker = ''
+        OR batch.log_append_time AND (settings.log_append_time OR r.timestamp = -1)
+        OR NOT settings.log_append_time AND r.timestamp <> -1
+           AND (now - r.timestamp > settings.before_max_ms OR r.timestamp - now > settings.after_max_ms)),
+    false) AS accepted  -- what is no append of one batch has no batch: null
+FROM offered
+"""
+
+APPENDS = """
+SELECT op, now, batch.records, batch.bytes, batch.producer_id, batch.transactional, batch.marker,
+       IF(settings.log_append_time, now, batch.max_timestamp) AS max_timestamp
+FROM judged WHERE accepted
 """
 
 ENDS = """
@@ -66,22 +95,35 @@ def settings_row(workload: Workload) -> dict:
     }
 
 
-SETTINGS = """
-    segment_bytes BIGINT, index_interval_bytes BIGINT, max_index_entries BIGINT, max_time_index_entries BIGINT,
-    segment_ms BIGINT, retention_ms BIGINT, retention_bytes BIGINT, max_message_bytes BIGINT, before_max_ms BIGINT,
-    after_max_ms BIGINT, log_append_time BOOLEAN, compacted BOOLEAN, deletes BOOLEAN, start_ms BIGINT, isr ARRAY<BIGINT>
-"""
-
-
 def create_views(workload: Workload, spark) -> None:
-    """Make the temporary views `operations`, `batches`, `records`, `settings`, `appends` and `ends`."""
+    """Make the temporary views `operations`, `batches`, `records`, `settings`, `judged`, `appends` and `ends`.
+
+    Views of local rows alone are folded into constants by Spark's optimizer; `ends` needs a job, and is asked once.
+    """
+    settings = tuple(settings_row(workload).values())
     frames = {
         "operations": operations_frame(workload, spark),
         "batches": batches_frame(workload, spark),
         "records": records_frame(workload, spark),
-        "settings": local_frame(spark, [tuple(settings_row(workload).values())], SETTINGS),
+        "settings": local_frame(spark, [settings], SETTINGS),
+        "offered": local_frame(spark, _offered_rows(workload, settings), OFFERED),
     }
     for name, frame in frames.items():
         frame.createOrReplaceTempView(name)
-    for name, sql in {"appends": APPENDS, "ends": ENDS}.items():
-        spark.createDataFrame(spark.sql(sql).toArrow()).createOrReplaceTempView(name)  # answered once, used often
+    for name, sql in {"judged": ACCEPTED, "appends": APPENDS}.items():
+        spark.sql(sql).createOrReplaceTempView(name)
+    spark.createDataFrame(spark.sql(ENDS).toArrow()).createOrReplaceTempView("ends")
+
+
+def _offered_rows(workload: Workload, settings: tuple) -> list[tuple]:
+    """The operations with what they offer to the log: an append of one batch, that batch and its records."""
+    batches, records = defaultdict(list), defaultdict(list)
+    for row in batch_rows(workload):
+        batches[row[0]].append(row)
+    for row in record_rows(workload):
+        records[row[0]].append(row)
+    single = {op: rows[0] for op, rows in batches.items() if len(rows) == 1}
+    return [
+        (*row, single.get(op), records[op] if op in single else None, settings)
+        for op, row in enumerate(operation_rows(workload))
+    ]
