@@ -46,6 +46,7 @@ _HOMES = {
     "values_of": "workbench",
     "values_seen": "readers",
     "view_bytes": "byte_view",
+    "wake_witnesses": "workbench",
 }
 
 __all__ = list(_HOMES)

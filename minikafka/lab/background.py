@@ -2,21 +2,28 @@
 
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
 
-def while_the_reader_reads(work: Callable[[], object]) -> None:
-    """In a notebook's kernel do `work` in a thread that nobody waits for; elsewhere do nothing.
+def while_the_reader_reads(*work: Callable[[], object], wait_s: float = 0) -> None:
+    """In a notebook's kernel do each of `work` in a thread of its own; elsewhere do nothing.
 
-    A later cell then need not wait for what it needs. What goes wrong is told by that cell, not here.
+    A later cell then need not wait for what it needs. What goes wrong is told by that cell, not here. This call returns
+    when all is done, at the latest after `wait_s` seconds.
     """
     application = sys.modules.get("ipykernel.kernelapp")
     if application is None or not application.IPKernelApp.initialized():
         return
 
-    def run() -> None:
+    def run(task: Callable[[], object]) -> None:
         with suppress(Exception):
-            work()
+            task()
 
-    threading.Thread(target=run, name="while-the-reader-reads", daemon=True).start()
+    threads = [threading.Thread(target=run, args=[task], name="while-the-reader-reads", daemon=True) for task in work]
+    for thread in threads:
+        thread.start()
+    end = time.monotonic() + wait_s
+    for thread in threads:
+        thread.join(max(0, end - time.monotonic()))

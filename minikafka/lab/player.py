@@ -11,15 +11,19 @@ from minikafka.lab import look
 _PICTURES = 4
 """How many frames a page without a kernel shows as pictures."""
 
+# Pressed, a button does in the browser what an arrow key does on the slider beside it.
+_BUTTON = """<button type="button" class="jupyter-button widget-button" title="{title}" style="width:90px" \
+onclick="this.closest('.widget-hbox').querySelector('.noUi-handle')\
+.dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}'}}))">{words}</button>"""
+
 
 class Player:
     """Shows one of `frames` at a time; `render(frame)` gives its HTML or SVG, `str(frame)` its text.
 
-    - All frames are drawn before the first is shown. The slider only chooses one, and does so in the browser: it moves
-      as well in an exported page that has no kernel. Arrow keys move it when it has the focus.
+    - All frames are drawn before the first is shown. Slider and buttons only choose one, and do so in the browser: at
+      once, and as well in an exported page that has no kernel. Arrow keys move the slider when it has the focus.
     - Where nothing can run, the notebook shows `static_html()`: a few frames as pictures, all but the last folded away,
       and all of them as text.
-    - An error in a callback stands in the widget, and in `errors`.
     """
 
     def __init__(self, frames: Sequence[Any], render: Callable[[Any], str], *, title: str, start: int = 0):
@@ -27,7 +31,6 @@ class Player:
             raise ValueError(f"{title}: no frame was recorded")
         self.title = title
         self.frames = tuple(frames)
-        self.errors: list[Exception] = []
         self._pictures = [render(frame) for frame in self.frames]
         last = len(self.frames) - 1
         self.slider = widgets.IntSlider(
@@ -38,28 +41,19 @@ class Player:
             continuous_update=True,
             layout=widgets.Layout(width="420px"),
         )
-        self.previous = widgets.Button(
-            description="◀ back", tooltip="one frame back", layout=widgets.Layout(width="90px")
-        )
-        self.next = widgets.Button(description="next ▶", tooltip="one frame on", layout=widgets.Layout(width="90px"))
-        self._alarm = widgets.HTML("")
+        back = widgets.HTML(_BUTTON.format(words="◀ back", title="one frame back", key="ArrowLeft"))
+        next_ = widgets.HTML(_BUTTON.format(words="next ▶", title="one frame on", key="ArrowRight"))
         wide = widgets.Layout(width="100%", margin="0")
         pages = [widgets.HTML(look.page(self._headed(i)), layout=wide) for i in range(last + 1)]
         stack = widgets.Stack(pages, selected_index=start, layout=wide)
         self.link = widgets.jslink((self.slider, "value"), (stack, "selected_index"))
-        self.previous.on_click(lambda _: self._guarded(lambda: self.show(self.slider.value - 1)))
-        self.next.on_click(lambda _: self._guarded(lambda: self.show(self.slider.value + 1)))
-        controls = widgets.HBox([self.previous, self.slider, self.next])
-        self.widget = widgets.VBox([controls, stack, self._alarm] if last else [stack, self._alarm])
+        controls = widgets.HBox([back, self.slider, next_])
+        self.widget = widgets.VBox([controls, stack] if last else [stack])
 
     @property
     def frame(self) -> Any:
         """The frame that the slider points at."""
         return self.frames[self.slider.value]
-
-    def show(self, index: int) -> None:
-        """Move to frame `index`; one beyond either end stays at that end."""
-        self.slider.value = min(max(index, 0), len(self.frames) - 1)
 
     def static_html(self) -> str:
         """The frames for a page without a kernel: a few as pictures, all of them as text."""
@@ -88,15 +82,6 @@ class Player:
     def _headed(self, index: int) -> str:
         count = f'<span class="mk-faint">frame {index + 1} of {len(self.frames)}</span>'
         return f"<div><b>{escape(self.title)}</b> &nbsp; {count}</div>{self._pictures[index]}"
-
-    def _guarded(self, action: Callable[[], None]) -> None:
-        try:
-            action()
-        except Exception as error:  # a callback has no caller: ipywidgets would drop the error without a word
-            self.errors.append(error)
-            self._alarm.value = look.page(
-                f'<span class="mk-bad">{escape(type(error).__name__)}: {escape(str(error))}</span>'
-            )
 
 
 def _first_line(frame: Any) -> str:

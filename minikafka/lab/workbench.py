@@ -8,6 +8,7 @@ import atexit
 import shutil
 import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,11 @@ NOON = 1_700_000_000_000
 _FIRST_QUESTION = """
 append_as_leader [3x10]
 append_as_leader [2x10]
-update_high_watermark leo
-delete_old_segments
+fetch 1 leo
 """
+
+_FIRST_CELL_S = 8.5
+"""How long a lesson's first cell waits for the witnesses."""
 
 _kafka: Any = None
 _waking = threading.Lock()
@@ -82,6 +85,22 @@ def kafka_witness() -> Any:
     return _kafka
 
 
+def wake_witnesses() -> None:
+    """Start Spark and Apache Kafka, and let both answer a first question, which takes them many times as long as another.
+
+    Waits some seconds, if they need as much; the rest is done while the reader reads. Outside of a notebook nothing
+    happens: there the witnesses start when they are asked.
+    """
+    from minikafka.witness import Workload, run, spark_expected
+
+    question = Workload.parse(_FIRST_QUESTION)
+    while_the_reader_reads(
+        lambda: spark_expected(question),
+        lambda: (kafka := kafka_witness()) and run(question, kafka, scratch()),
+        wait_s=_FIRST_CELL_S,
+    )
+
+
 def three_witnesses(workload: Any, only: list[str] | None = None) -> tuple[Any, Any, Any]:
     """What minikafka, Spark and Apache Kafka say of `workload`; the third is None where Kafka's jars are absent.
 
@@ -90,8 +109,11 @@ def three_witnesses(workload: Any, only: list[str] | None = None) -> tuple[Any, 
     from minikafka.witness import minikafka_log, run, spark_expected
 
     kafka = kafka_witness()
-    ours = run(workload, minikafka_log, scratch())
-    return ours, spark_expected(workload, only=only), None if kafka is None else run(workload, kafka, scratch())
+    with ThreadPoolExecutor(1) as beside:
+        spark = beside.submit(spark_expected, workload, only=only)
+        ours = run(workload, minikafka_log, scratch())
+        theirs = None if kafka is None else run(workload, kafka, scratch())
+        return ours, spark.result(), theirs
 
 
 def values_of(log: Any, isolation: Any, start: int = 0) -> list[str]:
@@ -120,16 +142,3 @@ def _new_directory() -> Path:
     directory = Path(tempfile.mkdtemp(prefix="minikafka-lesson-"))
     atexit.register(shutil.rmtree, directory, True)
     return directory
-
-
-def _wake_the_witnesses() -> None:
-    """Let Spark and Kafka answer a first question, which takes them many times as long as any later one."""
-    from minikafka.witness import Workload, run, spark_expected
-
-    workload = Workload.parse(_FIRST_QUESTION)
-    spark_expected(workload)
-    if kafka := kafka_witness():
-        run(workload, kafka, scratch())
-
-
-while_the_reader_reads(_wake_the_witnesses)  # a lesson comes to its witnesses some minutes after its first cell

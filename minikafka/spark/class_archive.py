@@ -1,9 +1,9 @@
-"""An archive of the classes that Spark loads: with it Spark's JVM is up in half the time (Java's class data sharing).
+"""An archive of the classes that Spark and Kafka load: with it Spark's JVM is up in half the time (Java's class data sharing).
 
-An archive fits one Java and one list of jars, whose names stand beside it. Where it is missing or does not fit, Java
-starts without it.
+An archive fits one Java and one list of jars, whose names stand beside it. Where it is missing, Java starts without it.
 """
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -12,22 +12,28 @@ from pathlib import Path
 
 from minikafka.spark.cache import cache_dir
 
-_QUESTIONS = (
-    "SELECT *, sum(n) OVER (ORDER BY n) AS total FROM numbers JOIN more USING (n) ORDER BY n",
-    "SELECT n, count(*) FROM more LEFT JOIN numbers USING (n) WHERE n NOT IN (SELECT max(n) FROM numbers) GROUP BY n",
-    "SELECT aggregate(transform(sequence(1, 3), i -> struct(i AS i, i * n AS x)), 0L, (a, s) -> a + s.x) FROM numbers",
+_KEPT = 3
+"""How many archives the cache holds, of 200 MB each: one for each environment that was last set up."""
+
+# What is asked while Java notes which classes it loads.
+_WORKLOADS = (
+    "append_as_leader [3x10]\nfetch 1 leo\ncount hw leo\nupdate_high_watermark leo\ndelete_old_segments",
+    "append_as_leader [3x10]\nmaybe_increment_high_watermark leo\nconsume start read_committed=true",
+    "append_as_leader [3x10]\ntruncate_to 1\nreopen clean=false\nmaybe_increment_log_start_offset 0",
 )
 
 
 def java_option(java_home: Path, jars: list[str]) -> str:
     """The option that gives Java the archive for these jars; empty where there is none."""
-    return f'"-XX:SharedArchiveFile={_archive()}"' if was_made(java_home, jars) and _archive().exists() else ""
+    archive = _archive(_label(java_home, jars))
+    return f'"-XX:SharedArchiveFile={archive}"' if was_made(java_home, jars) and archive.exists() else ""
 
 
 def was_made(java_home: Path, jars: list[str]) -> bool:
-    """Whether `make` was last called for this Java and these jars, be it that Java can write no archive."""
+    """Whether `make` was called for this Java and these jars, be it that Java can write no archive."""
+    label = _label(java_home, jars)
     try:
-        return _label().read_text(encoding="utf-8") == _label_of(java_home, jars)
+        return _archive(label).with_suffix(".txt").read_text(encoding="utf-8") == label
     except OSError:
         return False
 
@@ -35,31 +41,32 @@ def was_made(java_home: Path, jars: list[str]) -> bool:
 def make(java_home: Path, jars: list[str]) -> bool:
     """Run Spark once, and let its Java write the archive when it ends (half a minute); False where it wrote none.
 
-    A Java without an archive of its own classes, such as the wheel's, can write none.
+    A Java without an archive of its own classes, such as the wheel's, can write none. Only the last few archives stay.
     """
     cache_dir().mkdir(parents=True, exist_ok=True)
+    label = _label(java_home, jars)
+    archive = _archive(label)
     with tempfile.TemporaryDirectory(dir=cache_dir()) as directory:
         new = Path(directory) / "new.jsa"
         subprocess.run([sys.executable, "-m", __name__, str(new)], capture_output=True, check=False)
         made = new.exists()
-        _label().unlink(missing_ok=True)
         if made:
-            os.replace(new, _archive())
+            os.replace(new, archive)
         else:
-            _archive().unlink(missing_ok=True)
-    _label().write_text(_label_of(java_home, jars), encoding="utf-8")
+            archive.unlink(missing_ok=True)
+    archive.with_suffix(".txt").write_text(label, encoding="utf-8")
+    labels = sorted(cache_dir().glob("spark-classes-*.txt"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for old in labels[_KEPT:]:
+        old.unlink(missing_ok=True)
+        old.with_suffix(".jsa").unlink(missing_ok=True)
     return made
 
 
-def _archive() -> Path:
-    return cache_dir() / "spark-classes.jsa"
+def _archive(label: str) -> Path:
+    return cache_dir() / f"spark-classes-{hashlib.sha256(label.encode()).hexdigest()[:12]}.jsa"
 
 
-def _label() -> Path:
-    return cache_dir() / "spark-classes.txt"
-
-
-def _label_of(java_home: Path, jars: list[str]) -> str:
+def _label(java_home: Path, jars: list[str]) -> str:
     import pyspark
 
     release = java_home / "release"
@@ -68,18 +75,24 @@ def _label_of(java_home: Path, jars: list[str]) -> str:
 
 
 def _main() -> None:
-    """In a process of its own: start Spark, let it load what small queries need, end it, wait for the archive."""
-    from minikafka.spark.session import start
+    """In a process of its own: start Spark, let it load what the witnesses need, end it, wait for the archive."""
+    from minikafka.spark.session import start, why_kafka_is_absent
+    from minikafka.witness import Workload, run, spark_expected
+    from minikafka.witness.kafka_jvm import KafkaJvm
+    from minikafka.witness.kafka_log import kafka_log
 
     spark = start(f'"-XX:ArchiveClassesAtExit={sys.argv[1]}"')
-    for name in ("numbers", "more"):
-        spark.createDataFrame(spark.range(5).selectExpr("id AS n").toArrow()).createOrReplaceTempView(name)
-    for question in _QUESTIONS:
-        spark.sql(question).collect()
-    java = spark.sparkContext._gateway.proc
+    gateway = spark.sparkContext._gateway
+    kafka = None if why_kafka_is_absent() else kafka_log(KafkaJvm(gateway))
+    with tempfile.TemporaryDirectory() as directory:
+        for number, text in enumerate(_WORKLOADS):
+            workload = Workload.parse(text)
+            spark_expected(workload, spark)
+            if kafka:
+                run(workload, kafka, Path(directory) / f"topic-{number}")
     spark.stop()
-    java.stdin.close()
-    java.wait()
+    gateway.proc.stdin.close()
+    gateway.proc.wait()
 
 
 if __name__ == "__main__":

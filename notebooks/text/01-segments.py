@@ -10,11 +10,14 @@
 # index costs, and where in Kafka's source to look.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill.
+# a blank for you to fill. The first cell takes some seconds: it wakes Spark and Apache Kafka, who tell in part 5 whether minikafka
+# is right.
 
 # %%
 from minikafka.lab import OffsetRuler, SegmentShelf, ___, copied_log, diagram, erratum, files_of, fresh_log
-from minikafka.lab import planted, predict, records, scratch, search_index, step_through, three_witnesses
+from minikafka.lab import planted, predict, records, scratch, search_index, step_through, three_witnesses, wake_witnesses
+
+wake_witnesses()
 
 # %% [markdown]
 # What goes wrong without segments? Take them away and see. Two logs get the same ten batches and the same order to keep

@@ -10,13 +10,16 @@
 # what `acks=all` waits for.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill.
+# a blank for you to fill. The first cell takes some seconds: it wakes Spark and Apache Kafka, who tell in part 5 whether minikafka
+# is right.
 
 # %%
 from minikafka.lab import OffsetRuler, Replicas, ___, copied_log, diagram, erratum, fresh_log, planted, predict
-from minikafka.lab import records, replicate, scratch, step_through, three_witnesses, values_of
+from minikafka.lab import records, replicate, scratch, step_through, three_witnesses, values_of, wake_witnesses
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
+
+wake_witnesses()
 
 # %% [markdown]
 # What goes wrong without a high watermark? Take it away: let a consumer read everything that the leader has. The leader holds three

@@ -10,17 +10,20 @@
 # no duplicate, what holds `read_committed` consumers back, and where each of these stands in Kafka's source.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill.
+# a blank for you to fill. The first cell takes some seconds: it wakes Spark and Apache Kafka, who tell in part 5 whether minikafka
+# is right.
 
 # %%
 from minikafka.lab import OffsetRuler, Producer, TransactionLanes, ___, changed_fields, diagram, erratum, fetched, files_of
 from minikafka.lab import fresh_log, open_log, planted, predict, records, refuse, refused_appends, scratch, sent, side_by_side
-from minikafka.lab import step_through, three_witnesses, values_of
+from minikafka.lab import step_through, three_witnesses, values_of, wake_witnesses
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
+
+wake_witnesses()
 
 # %% [markdown]
 # What goes wrong without an `append` that does more than write? Take the rest away: the bytes go to the segment as producers sent them, and

@@ -10,14 +10,18 @@
 # and what a difference of two offsets does not tell you.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill.
+# a blank for you to fill. The first cell takes some seconds: it wakes Spark and Apache Kafka, who tell in part 5 whether minikafka
+# is right.
 
 # %%
 from minikafka.lab import ReadLanes, ___, copied_log, delivered, diagram, erratum, fresh_log, log_after, planted, predict
-from minikafka.lab import records, replicate, scratch, search_index, step_through, three_witnesses, transaction, values_seen
+from minikafka.lab import records, replicate, scratch, search_index, step_through, three_witnesses, transaction
+from minikafka.lab import values_seen, wake_witnesses
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
 from minikafka.witness import Workload, agree, minikafka_log, run
+
+wake_witnesses()
 
 # %% [markdown]
 # What goes wrong without an isolation? A bank writes each transfer as two records of one transaction. The first is committed. The second is

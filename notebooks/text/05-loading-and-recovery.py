@@ -10,16 +10,19 @@
 # which files of a partition's directory you may delete by hand, and which you must not.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill.
+# a blank for you to fill. The first cell takes some seconds: it wakes Spark and Apache Kafka, who tell in part 5 whether minikafka
+# is right.
 
 # %%
 from minikafka.lab import ___, diagram, erratum, fresh_log, planted, predict, records, scratch, step_through
-from minikafka.lab import three_witnesses, values_of
+from minikafka.lab import three_witnesses, values_of, wake_witnesses
 from minikafka.lab.crash_theatre import CrashTheatre
 from minikafka.lab.killed import killed_broker
 from minikafka.lab.wreck import SMALL, another, cut, entries_of, far_apart, flip, kill, load, loaded_by_both, remove
 from minikafka.lab.wreck import replace_by_copies, sizes
 from minikafka.log.fetch_isolation import FetchIsolation
+
+wake_witnesses()
 
 # %% [markdown]
 # What goes wrong without recovery? A log of four records; the machine loses its power in the middle of the fourth write, and the

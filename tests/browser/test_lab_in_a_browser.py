@@ -85,7 +85,7 @@ def test_a_lesson_runs_to_its_end_and_its_widgets_answer(lab, chromium, name):
     stem = name.removesuffix(".ipynb")
     cells = page.evaluate(_WIDGET_CELLS)
     assert cells, "no widget was found"
-    reactions = []  # not judged here, where other tests make the machine busy
+    reactions = []
     for number, cell in enumerate(cells):
         page.evaluate("i => window.jupyterapp.shell.currentWidget.content.scrollToItem(i, 'start')", cell)
         page.wait_for_timeout(700)
@@ -94,7 +94,8 @@ def test_a_lesson_runs_to_its_end_and_its_widgets_answer(lab, chromium, name):
         seconds = [_move(page, output, handles.nth(i)) for i in range(handles.count())]
         if output.locator("button.jupyter-button").count():
             seconds += _press_buttons(page, output)
-        reactions.append(f"{stem} widget {number}: {' '.join(f'{s:.2f}' for s in seconds)}")
+        assert min(seconds, default=0) < 0.2, f"cell {cell} is slow"  # the best, as other tests make the machine busy
+        reactions.append(f"{stem} widget {number}: {' '.join(f'{s:.3f}' for s in seconds)}")
         output.locator(".jp-OutputArea-output").last.screenshot(path=SCREENSHOTS / f"{stem}-{number}.png")
         assert page.evaluate(_TOO_WIDE, cell) == [], f"cell {cell} is wider than its place"
     (SCREENSHOTS / f"{stem}-seconds.txt").write_text("\n".join(reactions) + "\n")
@@ -103,10 +104,10 @@ def test_a_lesson_runs_to_its_end_and_its_widgets_answer(lab, chromium, name):
 
 
 def _move(page, output, handle):
-    """One arrow key on a slider's handle; returns the seconds until the picture changed."""
+    """An arrow key on a slider's handle; returns the seconds until the picture has changed."""
     handle.focus()
     key = "ArrowLeft" if _place(handle) == _place(handle, "valuemax") else "ArrowRight"
-    return _until_it_answers(page, output, lambda: page.keyboard.press(key))
+    return _reaction(page, output, lambda: page.keyboard.press(key))
 
 
 def _press_buttons(page, output):
@@ -115,24 +116,26 @@ def _press_buttons(page, output):
     buttons = [output.locator("button.jupyter-button", has_text=words) for words in ("back", "next")]
     if _place(handle) == _place(handle, "valuemin"):
         buttons.reverse()
-    return [_until_it_answers(page, output, button.click) for button in buttons]
+    begin = _place(handle)
+    seconds = [_reaction(page, output, button.click) for button in buttons]
+    assert _place(handle) == begin, "one button undoes the other"
+    return seconds
 
 
-def _until_it_answers(page, output, act):
-    before, begin = output.inner_text(), time.monotonic()
+def _reaction(page, output, act):
+    """The seconds from the key or the press until the browser has painted another picture, by its own clock."""
+    output.evaluate(_WATCH)
     act()
-    while output.inner_text() == before:
-        assert time.monotonic() - begin < 5, "something was moved or pressed and nothing changed"
-        page.wait_for_timeout(5)
-    return time.monotonic() - begin
+    _until(page, "() => window.minikafkaReaction !== null", 5, polling=20)
+    return page.evaluate("() => window.minikafkaReaction") / 1000
 
 
 def _place(handle, which="valuenow"):
     return float(handle.get_attribute(f"aria-{which}"))
 
 
-def _until(page, condition, seconds):
-    page.wait_for_function(condition, timeout=seconds * 1000, polling=300)
+def _until(page, condition, seconds, polling=300):
+    page.wait_for_function(condition, timeout=seconds * 1000, polling=polling)
 
 
 def _wait_for(address, server, out):
@@ -150,6 +153,20 @@ _MODEL = "const cells = window.jupyterapp.shell.currentWidget.content.model.cell
 _DONE = f"() => {{ {_MODEL} const code = all.filter(c => c.type === 'code'); return code.length && code.every(c => c.executionCount !== null && c.executionState !== 'running') && window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'; }}"
 _ERRORS = f"() => {{ {_MODEL} return all.filter(c => c.type === 'code').flatMap(c => c.outputs.toJSON().filter(o => o.output_type === 'error').map(o => c.sharedModel.getSource() + ' → ' + o.evalue)); }}"
 _WIDGET_CELLS = f"() => {{ {_MODEL} return all.map((c, i) => c.type === 'code' && c.outputs.toJSON().some(o => o.data && 'application/vnd.jupyter.widget-view+json' in o.data) ? i : -1).filter(i => i >= 0); }}"
+_WATCH = """element => {
+    window.minikafkaReaction = null;
+    const pictures = () => [...element.querySelectorAll('.mk')].filter(e => e.offsetParent).map(e => e.innerText).join();
+    const before = pictures();
+    let begin = null;
+    const acted = () => { begin ??= performance.now(); };
+    for (const kind of ['keydown', 'pointerdown']) element.addEventListener(kind, acted, {capture: true, once: true});
+    const watcher = new MutationObserver(() => {
+        if (begin === null || pictures() === before) return;
+        watcher.disconnect();
+        requestAnimationFrame(() => setTimeout(() => { window.minikafkaReaction = performance.now() - begin; }));
+    });
+    watcher.observe(element, {subtree: true, childList: true, attributes: true, characterData: true});
+}"""
 _TOO_WIDE = """i => {
     const cell = document.querySelector(`.jp-Notebook .jp-Cell[data-windowed-list-index='${i}']`);
     const end = cell.querySelector('.jp-OutputArea').getBoundingClientRect().right;

@@ -70,8 +70,7 @@ def test_every_frame_has_a_picture_and_a_text(stage, request):
         assert frame.outcome in str(frame) and "load:" in str(frame) and "/tmp" not in str(frame)
     assert len(heights) == 1
     player.slider.value = len(player.frames) - 1
-    player.next.click()
-    assert player.frame is player.frames[-1] and player.errors == []
+    assert player.frame is player.frames[-1]
     assert "<img" in player.static_html() and "<svg" not in player.static_html()
 
 

@@ -1,5 +1,7 @@
 """The archive of Spark's classes: used where it fits, never needed."""
 
+import os
+
 import pytest
 
 from minikafka.spark import class_archive
@@ -19,10 +21,15 @@ def test_without_an_archive_java_gets_no_option(cache):
     assert class_archive.java_option(java_home(), ["a.jar"]) == ""
 
 
-def test_an_archive_is_given_to_the_java_and_the_jars_that_it_was_made_with(cache, monkeypatch):
+@pytest.fixture
+def java_writes(monkeypatch):
+    """A Java that writes an empty archive at once."""
     monkeypatch.setattr(class_archive.subprocess, "run", lambda command, **_: open(command[-1], "wb").close())
+
+
+def test_an_archive_is_given_to_the_java_and_the_jars_that_it_was_made_with(cache, java_writes):
     assert class_archive.make(java_home(), ["a.jar"])
-    archive = cache / "spark-classes.jsa"
+    (archive,) = cache.glob("spark-classes-*.jsa")
     assert class_archive.java_option(java_home(), ["a.jar"]) == f'"-XX:SharedArchiveFile={archive}"'
     assert class_archive.java_option(java_home(), ["a.jar", "b.jar"]) == ""
     assert class_archive.java_option(cache, ["a.jar"]) == ""
@@ -30,12 +37,22 @@ def test_an_archive_is_given_to_the_java_and_the_jars_that_it_was_made_with(cach
     assert class_archive.java_option(java_home(), ["a.jar"]) == ""
 
 
+def test_environments_beside_each_other_have_an_archive_each_and_the_oldest_goes(cache, java_writes):
+    for number in range(4):
+        assert class_archive.make(java_home(), [f"{number}.jar"])
+        for age, path in enumerate(sorted(cache.iterdir(), key=lambda path: -path.stat().st_mtime_ns)):
+            os.utime(path, ns=(10**18 - 10**9 * age, 10**18 - 10**9 * age))
+    options = [class_archive.java_option(java_home(), [f"{number}.jar"]) for number in range(4)]
+    assert options[0] == "" and all(options[1:])
+    assert len(list(cache.iterdir())) == 6
+
+
 def test_where_java_writes_none_that_is_remembered(cache, monkeypatch):
     monkeypatch.setattr(class_archive.subprocess, "run", lambda *_, **__: None)
     assert not class_archive.make(java_home(), ["a.jar"])
     assert class_archive.java_option(java_home(), ["a.jar"]) == ""
     assert class_archive.was_made(java_home(), ["a.jar"])  # so nobody tries again at each start
-    assert [path.name for path in cache.iterdir()] == ["spark-classes.txt"]
+    assert [path.suffix for path in cache.iterdir()] == [".txt"]
 
 
 @pytest.mark.spark
