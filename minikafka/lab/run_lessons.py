@@ -1,7 +1,8 @@
 """`make lessons`: run every lesson from top to bottom without a browser, and say in one line each how it went.
 
-A line tells the seconds, the quantities on which the witnesses agreed, the differences that a planted bug made them find, and the
-exercises whose checks were run. They are counted by the values that cells show: `Agreement`s and `Verdict`s.
+A line tells the seconds, the quantities on which the witnesses agreed, the differences that a planted bug made them find, the
+exercises whose checks were run, and how long the first cell and the slowest other took. Agreements and exercises are counted by
+the values that cells show: `Agreement`s and `Verdict`s.
 """
 
 import re
@@ -66,18 +67,30 @@ class Tally:
 
 
 def run_lesson(path: Path) -> str:
-    """Run the notebook at `path` in a kernel of its own; return the tally's line. Raises nbclient's CellExecutionError."""
+    """Run the notebook at `path` in a kernel of its own; return the tally's line and how long a reader would have waited.
+
+    Raises nbclient's CellExecutionError.
+    """
     import nbformat
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
     listen, ask = nbformat.v4.new_code_cell(_LISTEN), nbformat.v4.new_code_cell(_ASK)
     notebook.cells = [listen, *notebook.cells, ask]
+    begun, ended = {}, {}
     client = NotebookClient(
-        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(path.parent)}},
+        on_cell_execute=lambda cell, cell_index: begun.update({cell_index: time.monotonic()}),
+        on_cell_executed=lambda cell, cell_index, **_: ended.update({cell_index: time.monotonic()}),
     )
     client.execute(stderr=subprocess.DEVNULL)
-    return "".join(output.get("text", "") for output in ask.outputs).strip()
+    tally = "".join(output.get("text", "") for output in ask.outputs).strip()
+    cells = enumerate(notebook.cells[1:-1], 1)
+    first, *others = [ended[i] - begun[i] for i, cell in cells if cell.cell_type == "code"]
+    return f"{tally}; first cell {first:.1f} s, slowest other {max(others, default=0):.1f} s"
 
 
 def _plural(count: int, noun: str) -> str:

@@ -101,7 +101,9 @@ def test_a_lesson_is_run_and_its_agreements_and_exercises_are_counted(tmp_path):
         "Verdict('roll', 'correct', '', 3), Verdict('floor', 'not yet', '')",
     )
     said = run_lessons.run_lesson(path)
-    assert said == "3 witnesses agree on 2 quantities, 1 difference found, 2 exercises checked"
+    tally, waited = said.split("; ")
+    assert tally == "3 witnesses agree on 2 quantities, 1 difference found, 2 exercises checked"
+    assert re.fullmatch(r"first cell \d+\.\d s, slowest other \d+\.\d s", waited)
 
 
 def test_a_lesson_that_fails_is_named_and_fails_the_run(tmp_path, monkeypatch, capsys):
@@ -113,5 +115,5 @@ def test_a_lesson_that_fails_is_named_and_fails_the_run(tmp_path, monkeypatch, c
     assert end.value.code
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"{tmp_path.name}/bad ") and "FAILED: ValueError: no such offset" in lines[0]
-    assert lines[1].startswith(f"{tmp_path.name}/good ") and lines[1].endswith("0 exercises checked")
+    assert lines[1].startswith(f"{tmp_path.name}/good ") and " 0 exercises checked; first cell" in lines[1]
     assert re.fullmatch(r"2 lessons in \d+ s, 1 failed", lines[2])
