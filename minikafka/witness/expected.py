@@ -7,7 +7,7 @@ null: blank too.
 """
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 from minikafka.witness.fold import log_fold
 from minikafka.witness.observation import Observations
@@ -44,9 +44,11 @@ def _ask_all(workload: Workload, spark, only) -> Observations:
     notes = {query.name: reason for query in chosen if (reason := query.refuses(workload))}
     asked = [query for query in chosen if query.name not in notes]
     rows = [{} for _ in workload]
-    if asked:
-        create_views(workload, spark)
     with ThreadPoolExecutor(2) as two_at_a_time:  # most of a small query is planning, on one core
+        prepared = [two_at_a_time.submit(query.prepare, spark, workload.kinds) for query in asked]
+        if asked:
+            create_views(workload, spark)
+        wait(prepared)
         answers = two_at_a_time.map(lambda query: query.ask(spark, workload).collect(), asked)
         for query, answer in zip(asked, answers, strict=True):
             for row in answer:

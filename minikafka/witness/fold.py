@@ -366,12 +366,12 @@ def fold(spark, kinds: frozenset[str]):
     )  # fmt: skip
     in_order = F.sort_array(F.collect_list("o")).alias("operations")
     everything = operations.agg(in_order, F.first("settings").alias("settings"))
-    history, known, seen = _expressions(spark, kinds)
+    history, known, seen = expressions(spark, kinds)
     return everything.select(F.explode(history).alias("log")).where(known).select(*seen)
 
 
 @lru_cache(maxsize=8)
-def _expressions(spark, kinds: frozenset[str]) -> tuple[Column, Column, tuple[Column, ...]]:
+def expressions(spark, kinds: frozenset[str]) -> tuple[Column, Column, tuple[Column, ...]]:
     """The fold over the column `operations`: its states; of a state, the column `log`, whether it is known, and what is
     seen of it. Spark takes its time over long expressions: so they speak of the kinds of operations that there are, and
     are made once for a session.
@@ -427,4 +427,5 @@ log_fold = Query(
     "rolling, the sparse index, the three retention rules and truncation, folded over the operations",
     condition=_foldable,
     frame=fold,
+    prepare=expressions,
 )

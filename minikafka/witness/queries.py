@@ -16,7 +16,8 @@ class Query:
     """A declarative query that speaks of `quantities`, one row an operation (column `op`).
 
     `admits`: the kinds of operations whose effects it knows. `condition(workload)`: None, or why it is left out all the
-    same. `sql`: the text; `frame(spark)`: instead of a text, what makes the DataFrame.
+    same. `sql`: the text; `frame(spark, kinds)`: instead of a text, what makes the DataFrame for operations of these
+    kinds; `prepare(spark, kinds)`: what it can do before the views are there.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Query:
     sql: str = ""
     condition: Callable[[Workload], str | None] = lambda workload: None
     frame: Callable | None = None
+    prepare: Callable = lambda spark, kinds: None
 
     def refuses(self, workload: Workload) -> str | None:
         """Why the query says nothing of this workload; None when it does."""
@@ -36,9 +38,7 @@ class Query:
 
     def ask(self, spark, workload: Workload):
         """The answer for `workload` as a DataFrame; its views must be there."""
-        if self.frame:
-            return self.frame(spark, frozenset(operation.kind for operation in workload))
-        return spark.sql(self.sql)
+        return self.frame(spark, workload.kinds) if self.frame else spark.sql(self.sql)
 
     def __str__(self) -> str:
         return f"-- {self.name}: {self.rule}\n-- admits {', '.join(sorted(self.admits))}\n{self.sql.strip()}"

@@ -134,6 +134,11 @@ class Workload:
         return self.with_operations(operations)
 
     @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of operations that there are."""
+        return frozenset(operation.kind for operation in self.operations)
+
+    @property
     def appends(self) -> list[tuple[int, AppendAsLeader | AppendAsFollower]]:
         """The appends with their numbers, counted from 0."""
         return [(i, op) for i, op in enumerate(self.operations) if isinstance(op, (AppendAsLeader, AppendAsFollower))]
