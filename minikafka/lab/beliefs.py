@@ -3,6 +3,10 @@
 They stand here and not in the lessons, so that nobody reads them before answering.
 """
 
+_WHOLE_BATCHES = (
+    "The batches end at bytes 95, 190 and 285. Those that end at or below BYTE are whole and stay; the log ends before the first one that is not."
+)
+
 BELIEFS: dict[str, dict[object, str]] = {
     # segments
     "The base offset of segments.higher_segment(15)?": {
@@ -21,7 +25,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         2: "Two leave 3659 bytes, and without a third one 2744 are still enough.",
     },
     "After which operation do the segments differ first?": {
-        4: "The fourth append rolls with and without the bug. It is the third that fills the segment exactly.",
+        4: "Operation 4 is the append of 10 records, which rolls with and without the bug. It is the append of 2 that fills the segment exactly.",
     },
     "About the segments after that operation, how many witnesses contradict minikafka? (1 or 2)": {
         1: "Spark has a rule for rolling: it works out the segments from the sizes of the batches, and Kafka has run them.",
@@ -77,6 +81,7 @@ BELIEFS: dict[str, dict[object, str]] = {
     "read(0, …, TXN_COMMITTED) is answered from segment 0. How many segments' transaction indexes are asked?": {
         1: "The records come from segment 0, but the markers that abort them may lie in any later segment.",
         3: "Segment by segment, until an entry says that all below the upper bound was decided when it was written. Segment 5 has one.",
+        4: "Not all of them: the walk ends at an entry that says that all below the upper bound was decided. Segment 5 has one.",
     },
     "Is the deleted record 5 still sent to somebody? (True or False)": {
         False: "A read at 6 begins with the batch that holds 6, and that one begins at 5. The consumer drops it.",
@@ -110,9 +115,10 @@ BELIEFS: dict[str, dict[object, str]] = {
         105: "105 bytes are not all. One byte short, and the CRC can't be right.",
     },
     "Segment 6 is cut to BYTE bytes. The log ends at?": {
-        8: "The batch 8–9 ends at byte 190. It is whole.",
-        12: "Offsets 10 and 11 are in the batch that lost its end.",
-        6: "Only what comes from the first bad batch on is cut.",
+        6: _WHOLE_BATCHES,
+        8: _WHOLE_BATCHES,
+        10: _WHOLE_BATCHES,
+        12: _WHOLE_BATCHES,
     },
     "The time index of segment 30 is missing, the stop was clean. How many entries has it after the load?": {
         2: "It is made anew, but empty. Only a missing offset index (or a bad transaction index) makes a segment be recovered.",
@@ -125,7 +131,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         "completes": "A .cleaned file is left. Whoever renames goes from the highest offset down, so the lowest ones tell whether it was done.",
     },
     "After which operation do minikafka and Kafka differ first?": {
-        5: "The load itself looks right: the last batch tells the log end, scanned or not.",
+        5: "The index is wrong already, 150 entries of zeros, but zeros are not compared, and the last batch tells the log end.",
         7: "It comes one append sooner.",
     },
     "About the segments after that append, how many witnesses contradict minikafka? (1 or 2)": {

@@ -122,8 +122,9 @@ for segment in orders.log_segments:
 print(segments.base_offsets, "first", segments.first_segment.base_offset, "last", segments.last_segment.base_offset)
 
 # %% [markdown]
-# Three questions to the map: **floor** is the segment whose base offset is the greatest at or below an offset, **lower** and
-# **higher** are its like on either side. Which base offset does `higher_segment(15)` give?
+# Three questions to the map: **floor** is the segment with the greatest base offset at or below an offset, **lower** the one with the
+# greatest base offset strictly below it (the offset, not its floor), **higher** the mirror image of lower. Which base offset does
+# `higher_segment(15)` give?
 #
 # (An *Erratum* box, as below, sets what older texts say beside the source and a run.)
 
@@ -285,8 +286,8 @@ erratum(
 diagram("retention")
 
 # %% [markdown]
-# **By size.** The orders take 5479 bytes. We ask to keep 2000, and the shelf marks what goes. How many of the 6
-# segments will that be?
+# **By size.** `retention.bytes` is a lower bound: the oldest segment goes only while what stays still has at least that many bytes. The
+# orders take 5479 bytes, and we ask to keep 2000. How many of the 6 segments will go?
 
 # %%
 orders, twin = (copied_log("data/orders-0", {**TOPIC, "retention.bytes": 2000}) for _ in range(2))
@@ -368,7 +369,7 @@ print("high watermark:", stuck.high_watermark, " deleted:", stuck.delete_old_seg
 #
 # The same workload goes to three witnesses. **minikafka** runs it. **Spark** knows only the lines below, and works out by
 # queries what must come of them. **Apache Kafka**, the real `UnifiedLog` 4.3.0, runs inside Spark's JVM with the same clock.
-# (`[3x10]` is a batch of 3 records with values of 10 bytes, `leo` the log end. The first call waits until Spark is up.)
+# (`[3x10]` is a batch of 3 records with values of 10 bytes, `leo` the log end.)
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -392,7 +393,8 @@ agree(ours, spark, kafka)
 # as agreement. *Recovery point*, *epochs* and *producers* belong to later lessons.
 #
 # Now a bug is planted into minikafka: it rolls with `>=` where Kafka has `>`. After which operation
-# (counted from 0) do the witnesses differ first, and how many of the other two contradict minikafka there?
+# do the witnesses differ first, and how many of the other two contradict minikafka there? (`config` is not an operation; operation 0 is
+# `truncate_fully_and_start_at 10`.)
 
 # %%
 with planted("a segment rolls when it would be exactly full"):

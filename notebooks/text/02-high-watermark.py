@@ -141,7 +141,8 @@ print("bare:", bare, " only an offset:", bare.message_offset_only)
 # %% [markdown]
 # `(offset=90, segment=[75:915])`: the next record goes to byte 915 of the segment that begins at 75. A **bare** mark has −1 in both places.
 # `maybe_convert_to_offset_metadata` looks a place up, by reading one byte at that offset. (A prediction that is an exception's name
-# goes in quotes.)
+# goes in quotes. Two come into question in this lesson: `"KafkaException"` for a question that has no answer, and
+# `"IllegalArgumentException"` for an argument that can't be right.)
 
 # %%
 here, there = (orders.maybe_convert_to_offset_metadata(offset) for offset in (30, 36))
@@ -154,6 +155,10 @@ predict(
     ___,
     lambda: there.position_diff(snapshot.log_end_offset),
 )
+
+# %% [markdown]
+# 36 lies in the file of segment 30, the log end in that of segment 75. Bytes can be counted within one file only. That is also why
+# there are two methods to ask first, and one of them is often told wrong:
 
 # %%
 erratum(
@@ -260,8 +265,9 @@ for told in (3, 8, 8, 2):
 #
 # ### Fetching the metadata
 #
-# `update_high_watermark(33)` knew an offset and no place. The first reader that needs the place looks it up, once, and the mark keeps it.
-# In this log a batch has three records. Offset 34 lies inside the batch 33 to 35. Where will the mark be after the lookup?
+# `update_high_watermark(34)` in the next cell knows an offset and no place. The first reader that needs the place looks it up, once, and
+# the mark keeps what the lookup found. The lookup is a read, and a read finds whole batches: it reports where a batch begins.
+# In this log a batch has three records, and offset 34 lies inside of one. Where will the mark be after the lookup?
 
 # %%
 orders, twin = (copied_log("data/orders-0", TOPIC) for _ in range(2))
@@ -317,7 +323,9 @@ replicas.play()
 
 # %% [markdown]
 # The mark comes one round late: a follower has records 0 to 4 on its disk from the moment of the answer, but the leader knows only when the
-# next fetch asks for 5. And the follower hears of the new mark with the answer to *that* fetch.
+# next fetch asks for 5. The answer to that fetch still carries the old mark if it has records: the leader reads first and raises its
+# mark afterwards. So the followers hear of the new mark from a later answer. (A fetch that finds nothing waits at the leader and is read
+# anew before it is answered; then the new mark may be in it.)
 #
 # Drag the fetches yourself. This leader has 12 records; the mark rises once both followers have fetched. Can you make it fall?
 
@@ -366,6 +374,9 @@ read 0 isolation=high_watermark
 ours, spark, kafka = three_witnesses(workload)
 agree(ours, spark, kafka)
 
+# %% [markdown]
+# The marks after each operation. (The `isr 1,2` at the top is the state at the start, not an operation; operation 0 is the first append.)
+
 # %%
 print("high watermark by minikafka:", ours.column("high_watermark"))
 print("high watermark by Spark:    ", spark.column("high_watermark"))
@@ -379,7 +390,7 @@ ours_2, spark_2, kafka_2 = three_witnesses(surprise)
 print("high watermark by minikafka:", ours_2.column("high_watermark"), " the witnesses agree:", bool(agree(ours_2, spark_2, kafka_2)))
 
 # %% [markdown]
-# Now a bug is planted: the leader's mark may fall. After which operation (counted from 0) will the witnesses differ first, and
+# Now a bug is planted: the leader's mark may fall. After which operation (0 is the first append) will the witnesses differ first, and
 # how many of the other two contradict minikafka there? (The first thing to differ is the *result* of the call, which comes before the marks.)
 
 # %%
@@ -424,7 +435,8 @@ from minikafka.lab.exercises.high_watermark import acks_all, clamp, increment, l
 
 # %%
 def high_watermarks(ends):
-    """ends: DataFrame of t, replica, end (null: no fetch yet); the in-sync replicas at each t. Returns a DataFrame of t, hw."""
+    """ends: DataFrame of t, replica, end: the in-sync replicas at each t. An end is null while that follower has not fetched:
+    the leader does not know it, and raises nothing. Returns a DataFrame of t, hw, ascending by t; hw begins at 0 and obeys rules 3 and 4."""
     return ___
 
 

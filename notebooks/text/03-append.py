@@ -185,8 +185,9 @@ step_through(
 ).play()
 
 # %% [markdown]
-# What the follower did not do: no validator, no `max.message.bytes`, no check of sequences. Its leader has done that, and refusing now
-# would only part the two logs.
+# What the follower did not do: no validator, no `max.message.bytes`. Step 9 ran (its caption is that of both ways), but for a follower it
+# only works out the producers' new states: sequences are not checked, duplicates not looked for, and an older producer epoch is a warning
+# in the broker's log. Its leader has done all that, and refusing now would only part the two logs.
 #
 # Asking again, in epoch 1, it gets the batch that was left out. Then come offsets 20 and 21, which leave a gap, and then something that begins
 # at 21, which it has already:
@@ -422,7 +423,7 @@ print([(b.first_seq, b.last_offset) for b in log.producer_state_manager.active_p
 print("the last one:", log.append_as_leader(sent(batches[-1][1]), leader_epoch=0).first_offset)
 
 # %% [markdown]
-# A snapshot has room for the last batch only, of each producer. That is enough to go on in sequence, and for the retry of the last batch.
+# Sequence 8 was refused with `OutOfOrderSequenceException`: a snapshot has room for the last batch only, of each producer. That is enough to go on in sequence, and for the retry of the last batch.
 #
 # Which sequence may a producer begin with? Four batches of one that this log has never seen: in epoch 3, twice in epoch 4, and then once more
 # in epoch 3.

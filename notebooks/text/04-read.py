@@ -159,9 +159,10 @@ erratum(
 at_lso, above = (log.read(start, 1_048_576, FetchIsolation.TXN_COMMITTED, True) for start in (11, 14))
 erratum(
     "Reading at LEO gives an empty answer: the first check of the method",
-    "so it was in 2.5.0; since 2.5.1 the range is checked first, then the start is compared with the reader's own bound",
-    f"LSO {log.last_stable_offset}, both empty: a read from 11 names the bound's place {at_lso.fetch_offset_metadata}, "
-    f"one from 14 the place of its own batch {above.fetch_offset_metadata}",
+    "so it was in 2.5.0; since 2.5.1 the range (log start to LEO) is checked first, then the start is compared with the reader's own bound, "
+    "which may be far below LEO",
+    f"LEO {log.log_end_offset}, bound LSO {log.last_stable_offset}. From 11, at the bound: empty, with the bound's place "
+    f"{at_lso.fetch_offset_metadata}; from 14, above it: empty, with the place of the batch that holds 14, {above.fetch_offset_metadata}",
 )
 
 # %% [markdown]
@@ -245,7 +246,7 @@ entry = many.active_segment.offset_index.lookup(106)
 scan = [(b.base_offset, b.last_offset) for b in many.active_segment.log.batches_from(entry.position) if b.base_offset <= 106]
 print("from byte", entry.position, "on:", scan)
 print("found:", tuple(many.active_segment.translate_offset(106)))
-print("bytes between entries, unless you say otherwise: at least", fresh_log().config.index_interval)
+print("bytes between entries, unless you say otherwise: more than", fresh_log().config.index_interval)
 
 # %% [markdown]
 # (Offset, byte and size of the batch.) The scan reads headers of batches, never their records, and `index.interval.bytes` says how far it has to go.
@@ -291,11 +292,13 @@ erratum(
 # %%
 for segment in log.log_segments:
     for entry in segment.txn_index.all_aborted_txns():
-        print("segment", segment.base_offset, "lists producer", entry.producer_id, "from", entry.first_offset, "to", entry.last_offset)
+        print("segment", segment.base_offset, "lists producer", entry.producer_id, "from", entry.first_offset, "to", entry.last_offset,
+              " last stable offset then", entry.last_stable_offset)  # fmt: skip
 
 # %% [markdown]
-# There are three segments. The records of `read(0, …, TXN_COMMITTED)` come from segment 0 alone, and it names producer 7, as we saw. How many
-# segments were asked for their transaction indexes?
+# There are four segments. The records of `read(0, …, TXN_COMMITTED)` come from segment 0 alone, they end below offset 5, and the answer names
+# producer 7, as we saw. The indexes are asked from that segment on, one after the other, until an entry's last stable offset is not below
+# the end of what was read: then all of that was decided when the entry was written. How many segments are asked?
 
 # %%
 walk = step_through(
@@ -350,8 +353,10 @@ ReadLanes(log, "Log start 6").read(5).read(6).read(17).read(18).play(at=0)
 
 # %% [markdown]
 # A deleted record may still be sent, for the file is cut off nowhere: the batch that holds 6 begins at 5, and the consumer drops what it did not
-# ask for. A start below the log start or above LEO is refused with `OffsetOutOfRangeException`. It is the consumer who then decides, by its
-# `auto.offset.reset`, whether to begin at the earliest or at the latest offset.
+# ask for. A start below the log start or above LEO is refused with `OffsetOutOfRangeException`. A consumer then does
+# what its `auto.offset.reset` says: begin at the earliest offset, at the latest, since 4.0 at a time that lies a given duration back
+# (`by_duration`), or hand the error to the application (`none`). A follower has no such setting: it asks its leader where the log begins
+# and ends, and truncates or begins anew.
 #
 # May a follower be read from? The older text says that only the leader serves reads.
 
@@ -432,7 +437,8 @@ print(len(received), "bytes received, the file's own:", received == view.file.re
 # That is **zero copy**, and it explains the rest of this lesson: whole batches, compressed as the producer sent them, aborted records and markers
 # among them. To leave one out the broker would have to touch the bytes. (With TLS it has to, and zero copy is gone.)
 #
-# A view is fixed when it is made. Does it grow with the file, and what if the file is cut under it?
+# A view is fixed when it is made. Does it grow with the file, and what if the file is cut under it? (Where no finer class fits, an exception
+# of the storage code is the general `KafkaException`.)
 
 # %%
 view = log.read(15, 1_048_576, FetchIsolation.LOG_END, True).records
@@ -449,8 +455,8 @@ predict(
 )
 
 # %% [markdown]
-# Neither 95 bytes nor none: the reader was promised bytes, and they are gone. Kafka throws the same class, with the sizes in its message; the fetch
-# fails, and the client asks again. So a truncation never makes a reader take other bytes for those it asked for.
+# Neither 95 bytes nor none, but a `KafkaException`: *Size of FileRecords … has been truncated during write: old size 95, new size 0*. The reader
+# was promised bytes, and they are gone. Kafka's `FileRecords.writeTo` throws the same; the fetch fails, and the client asks again. So a truncation never makes a reader take other bytes for those it asked for.
 
 # %% [markdown]
 # ## 5. Three witnesses
@@ -570,7 +576,7 @@ between_spark.check(messages_waiting)
 # %%
 def answer(batches, start, max_length, min_one_message, bound):
     """batches: list of (base offset, last offset, bytes) in one segment; bound: exclusive, between two batches, above the
-    start. Returns (offset at which the answer begins, bytes)."""
+    start. Returns (offset at which the answer begins, bytes) of log.read: where the first batch is cut, the bytes left of it."""
     return ___
 
 
@@ -582,7 +588,8 @@ answered.check(answer)
 # %%
 def visible(batches, aborted):
     """batches: list of (offsets, producer id, "data" | "commit" | "abort") in log order; aborted: the broker's list of
-    (producer id, first offset). Returns the offsets that the application gets."""
+    (producer id, first offset), one entry for each aborted transaction, in the order of their markers; a producer may be
+    there more than once. Returns the offsets that the application gets."""
     return ___
 
 

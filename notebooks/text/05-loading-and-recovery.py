@@ -27,7 +27,8 @@ wake_witnesses()
 # %% [markdown]
 # What goes wrong without recovery? A log of four records; the machine loses its power in the middle of the fourth write, and the
 # last 20 bytes never reach the disk. (`kill(log)` ends the log without closing it and gives its directory; `another` copies a directory;
-# `cut`, `flip` and `remove` damage a file in it; `load` makes a log of it again, `clean` saying what kind of stop there was.)
+# `cut`, `flip` and `remove` damage a file in it. `load` makes a log of it again: `clean` says what kind of stop there was (unclean, if
+# nothing is said), `recovery_point` and `log_start` are the checkpoints: 0, if nothing is said, and then an unclean load scans everything.)
 
 # %%
 log = fresh_log()
@@ -122,7 +123,8 @@ diagram("loading_names")
 # 3. No batch below that segment is checked. Flushed is taken for good.
 # 4. A replacement of segments is either undone or completed, never half.
 # 5. Loading twice gives the same bytes as loading once.
-# 6. log start ≤ recovery point ≤ LEO, whatever the checkpoints say; HW begins at the log start.
+# 6. log start ≤ recovery point ≤ LEO, whatever the checkpoints say. After a clean stop the recovery point is the LEO, for closing flushes
+#    everything; an unclean load never raises it above its checkpoint, except to the log start. HW begins at the log start.
 #
 # (One exception to 1 and 3, in part 4: a segment without its `.index` is recovered after any stop.) Each of them on copies of what the
 # broker left, but for rule 4, which is for the theatre in part 4:
@@ -146,7 +148,7 @@ print("rule 6:", log.high_watermark == log.log_start_offset <= log.recovery_poin
 # ### Seven phases
 #
 # The stepper goes through `LogLoader.load` on the killed broker's directory. The recovery point in the checkpoint file was 24: that is where the
-# broker had been stopped cleanly before, and it never wrote a newer one.
+# broker had been stopped cleanly before, and it never wrote a newer one. Predict first; the frames come after the question.
 
 # %%
 walk = step_through(
@@ -154,7 +156,6 @@ walk = step_through(
     into={"LogLoader.load", "LogLoader.recover_log", "LogLoader._remove_temp_files_and_collect_swap_files", "LogLoader._recover_segment"},
     locals_of_interest={"swap_files", "new_recovery_point", "next_offset", "new_log_start_offset", "segment", "bytes_truncated", "log_end_offset"},
 )  # fmt: skip
-walk.play()
 
 # %%
 predict(
@@ -162,6 +163,9 @@ predict(
     ___,
     lambda: sum(frame.method.name == "LogLoader._recover_segment" and frame.step.number == "2" for frame in walk.frames),
 )
+
+# %%
+walk.play()
 
 # %%
 log = load(another(killed), TOPIC, recovery_point=24)
@@ -216,7 +220,8 @@ print("…015.index:", sizes(killed)["…015.index"], "→", sizes(after.dir)["�
 #
 # The crash theatre does an append and stops the world after each effect on disk, and inside the write as well: a power cut may leave any part of
 # it. Each directory is loaded by the real loader. Move the slider to choose the byte; the column in the middle says what the load does, and in
-# which phase.
+# which phase. (`SMALL` are settings for short files: 300 bytes a segment, an index entry after more than 60 bytes, index files of 1,200
+# bytes while their segment grows.)
 
 # %%
 log = fresh_log(SMALL)
@@ -234,8 +239,8 @@ predict(
 )
 
 # %% [markdown]
-# All or nothing: a batch is the unit of survival. Your own crash: choose a `BYTE` at which the second of two segments is cut, and say where
-# the log will end.
+# All or nothing: a batch is the unit of survival. Your own crash: choose a `BYTE` from 0 to 285 at which the second of two segments is cut, and
+# say where the log will end. Change it and run both cells again as often as you like.
 
 # %%
 log = fresh_log(SMALL)
@@ -309,19 +314,20 @@ for clean in (True, False):
           log.producer_state_manager.first_undecided_offset, sizes(log.dir, ".snapshot"))  # fmt: skip
 
 # %% [markdown]
-# After a clean stop a log without any snapshot is taken for one that never had producers: three *empty* snapshots are written, ten bytes
-# each, and the open transaction is forgotten. After an unclean stop everything was read. So never delete the snapshots of a directory that
+# After a clean stop a log without any snapshot is taken for one that never had producers: three *empty* snapshots are written, at the
+# bases of the last two segments and at the log end, ten bytes each, and the open transaction is forgotten. After an unclean stop everything was read. So never delete the snapshots of a directory that
 # was closed cleanly.
 #
-# A snapshot that is **damaged** is found out by its CRC and deleted, and the one before it serves. (Two producers, not three: the first had
-# been quiet for longer than `producer.id.expiration.ms`, so the broker dropped it at its restart, and later snapshots don't have it. The full
-# scan above read its batches again.)
+# A snapshot that is **damaged** is found out by its CRC and deleted, and the one before it serves:
 
 # %%
 log = load(flip(another(killed), "056.snapshot", 20), TOPIC, clean=True)
 print(len(log.producer_state_manager.active_producers), "producers", sizes(log.dir, ".snapshot"))
 
 # %% [markdown]
+# Two producers, where the unclean load found three: the first had been quiet for longer than `producer.id.expiration.ms`, so the broker
+# dropped it at its restart, and later snapshots don't have it. The unclean load had no snapshots, and found it again in the batches.
+#
 # ### The epoch cache
 #
 # Epoch 0 began at offset 0, epoch 2 at 24. The file `leader-epoch-checkpoint` is lost; the recovery point is 24 again. Each batch carries its epoch,
@@ -341,7 +347,8 @@ for clean, point in ((False, 24), (False, 0), (True, 24)):
     print("clean  " if clean else "unclean", point, [(e.epoch, e.start_offset) for e in log.leader_epoch_cache.epoch_entries], sizes(log.dir, "checkpoint"))
 
 # %% [markdown]
-# Epoch 0 begins with its first batch that was *read*; only a scan from the beginning finds the true start. After a clean stop
+# Epoch 0 begins with its first batch that was *read*; only a scan from the beginning finds the true start. The scan makes an entry only at a
+# batch whose epoch is greater than every one before it: in the cache epochs only rise, and a lower one, or none (−1), makes no entry. After a clean stop
 # the lost file is replaced by an empty one, and nothing is rebuilt: asked where an epoch ended, this replica has no answer.
 #
 # ### The index of aborted transactions
@@ -369,8 +376,9 @@ for clean in (False, True):
 #
 # ### Checkpoints that don't fit
 #
-# The checkpoints are written every minute, the log at every append: they are hints, bent to what is there. Only one of them is stronger than the
-# log, its start. Records below the start are deleted ones. So where a log ends **below** the start that the checkpoint names, its upper segments
+# The two checkpoints that a load gets, recovery point and log start, are written every minute by default, the log at every append: they are
+# hints, bent to what is there. (The high watermark's is written every 5 seconds; the load does not read it.) Only one of the two is stronger
+# than the log: its start. Records below the start are deleted ones. So where a log ends **below** the start that the checkpoint names, its upper segments
 # were lost, and all that is left is deleted records: it is dropped, and an empty log begins at the start.
 
 # %%
@@ -502,9 +510,9 @@ stops = {renames: theatre.directory(renames - 1) for renames in (3, 6, 9, 19)}
 {renames: loaded_by_both(directory, SMALL).equal for renames, directory in stops.items()}
 
 # %% [markdown]
-# Now a bug is planted: after an unclean stop nothing is scanned. After which operation will the witnesses
-# differ first? (The first append is operation 0, `reopen` is 5; `config` does not count.) And how many
-# of the other two contradict minikafka there?
+# Now a bug is planted: after an unclean stop nothing is scanned. Right after `reopen`, which is operation 5, the witnesses still agree: the
+# last batch tells the LEO, scanned or not, and index entries that are zeros are not compared. After which of the two appends behind it,
+# 6 or 7, do they differ first? (*Is it full?* in part 4 is the clue.) And how many of the other two contradict minikafka there?
 
 # %%
 with planted("an unclean log is not scanned"):
@@ -585,7 +593,8 @@ half_done.check(segments_after)
 
 # %%
 def loaded(clean, recovery_point, log_start, first_base, log_end):
-    """The checkpoints, and what the files hold (all offsets). Returns (log start, recovery point) after the load."""
+    """clean: was the stop a clean one? Checkpoints: recovery_point, log_start. What the files hold: first_base (where the
+    first segment begins), log_end (the LEO). Returns (log start, recovery point) after the load."""
     return ___
 
 

@@ -122,6 +122,9 @@ def test_predictions_can_be_answered_and_wrong_answers_are_named(text, monkeypat
     def answered(question, answer, run):
         actual = predict(question, object(), run).actual
         for wrong, words in BELIEFS[question].items():
+            if wrong == actual:  # right here, and wrong where the reader has chosen another byte
+                assert "BYTE" in question
+                continue
             prediction = predict(question, wrong, lambda: actual)
             assert prediction.state == "wrong" and str(prediction).endswith(words)
         assert predict(question, actual, lambda: actual).state == "right"

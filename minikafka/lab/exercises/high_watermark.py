@@ -134,6 +134,10 @@ least_end = Exercise(
             "Your mark falls when a slow follower joins the ISR. maybe_increment_high_watermark only lets it grow.",
         ),
         Belief(
+            lambda ends: _by_t(ends, lambda found: min(end for end in found if end is not None)),
+            "min skips nulls: you leave out followers that have not fetched yet, for whom the leader waits. And nothing keeps your mark from falling.",
+        ),
+        Belief(
             _ignores_the_unknown,
             "You leave out followers that have not fetched yet. The leader waits for each one in the ISR.",
         ),
@@ -164,6 +168,7 @@ clamp = Exercise(
         _set_to(3, old=8, log_start=0),
         _set_to(1, old=6, log_start=4),
         _set_to(10, old=4, log_start=4),
+        _set_to(12, old=6, log_start=0),
     ],
     judged_by_spark,
     solutions.updated,
@@ -179,6 +184,10 @@ clamp = Exercise(
         Belief(
             lambda old, suggested, log_start, log_end: max(log_start, min(suggested, log_end - 1)),
             "You stop at the last record. The mark is an exclusive bound: it may stand at LEO, where no record is yet.",
+        ),
+        Belief(
+            lambda old, suggested, log_start, log_end: max(log_start, suggested),
+            "You let the mark go above LEO. What is not written is not replicated: the mark is lowered to LEO.",
         ),
         Belief(
             lambda old, suggested, log_start, log_end: min(suggested, log_end),
@@ -211,6 +220,7 @@ increment = Exercise(
         _increment_to(2, old=4),
         _increment_to(10, old=4),
         _increment_to(11, old=4),
+        _increment_to(4, old=4),
     ],
     judged_by_spark,
     solutions.incremented,
@@ -219,6 +229,10 @@ increment = Exercise(
         "Above LEO is refused with an exception, not clamped. At LEO is fine.",
     ],
     beliefs=[
+        Belief(
+            lambda old, new, log_end: "refused" if new > log_end else "moved" if new >= old else "stays",
+            "You count the same mark again as a move. It is where it was, so it stays.",
+        ),
         Belief(
             lambda old, new, log_end: "moved" if min(new, log_end) > old else "stays",
             "You let a mark above LEO pass, or bend it to LEO. The leader's method refuses with IllegalArgumentException: such a mark is a bug.",

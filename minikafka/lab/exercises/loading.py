@@ -236,6 +236,12 @@ def _changes(rows):
     ]
 
 
+def _rises(rows):
+    with_epoch = [(first, epoch) for first, _, epoch in rows if epoch >= 0]
+    befores = [-1, *[epoch for _, epoch in with_epoch]]
+    return [(epoch, first) for (first, epoch), before in zip(with_epoch, befores, strict=False) if epoch > before]
+
+
 def _firsts(rows):
     found = {}
     for first, _, epoch in rows:
@@ -266,6 +272,10 @@ epoch_entries = Exercise(
         Belief(
             _entries(_changes),
             "You note each change. Epochs in the cache only rise: a batch with a lower one, or with −1, makes no entry.",
+        ),
+        Belief(
+            _entries(_rises),
+            "You compare with the batch before. A batch makes an entry only if its epoch is greater than all before it.",
         ),
         Belief(
             _entries(lambda rows: _rising(rows, 1)),

@@ -240,6 +240,11 @@ def _one_batch_only(batches, start, max_length, min_one_message, bound):
     return first, next(s for b, _, s in batches if b == first) if min_one_message else size
 
 
+def _sent_empty(batches, start, max_length, min_one_message, bound):
+    first, size = solutions.answer(batches, start, max_length, min_one_message, bound)
+    return first, size if size >= next(s for b, _, s in batches if b == first) else 0
+
+
 answered = Exercise(
     "Exercise 3, what a read answers",
     lambda: [
@@ -273,6 +278,10 @@ answered = Exercise(
         Belief(
             lambda batches, start, limit, min_one, bound: solutions.answer(batches, start, limit, min_one, bound + 1),
             "You take the bound in. It is exclusive: the batch that begins there is not sent.",
+        ),
+        Belief(
+            _sent_empty,
+            "You send nothing where the first batch is cut. The broker does so afterwards; the read answers with the bytes up to the limit.",
         ),
         Belief(_unbounded, "You read past the bound. A consumer gets nothing at or above its mark."),
         Belief(
@@ -358,6 +367,10 @@ skipped = Exercise(
         Belief(_never_forgiven, "You drop a producer for good. After its abort marker it may begin anew, and commit."),
         Belief(
             _first_batch_only, "You skip one batch of each transaction. It lasts up to the producer's abort marker."
+        ),
+        Belief(
+            lambda batches, aborted: solutions.visible(batches, list(dict(aborted).items())),
+            "You keep one aborted transaction of each producer. It may have several on the list.",
         ),
         Belief(
             _in_listed_order, "You take the list as sorted by first offset. It is in the order of the abort markers."
