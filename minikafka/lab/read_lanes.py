@@ -12,7 +12,7 @@ from minikafka.lab.player import Player
 from minikafka.lab.readers import EARLIER, MARKER, SEEN, SKIPPED, delivered
 from minikafka.log.fetch_isolation import FetchIsolation
 
-_LEFT, _RIGHT, _TOP, _LANE = 142, 50, 126, 78
+_LEFT, _RIGHT, _TOP, _LANE = 166, 50, 126, 78
 _LANES = (  # isolation, who reads so, the bound's name, its colour
     (FetchIsolation.LOG_END, "a follower", "LEO", "leo"),
     (FetchIsolation.HIGH_WATERMARK, "read_uncommitted", "HW", "hw"),
