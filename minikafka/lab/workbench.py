@@ -22,10 +22,10 @@ NOON = 1_700_000_000_000
 _FIRST_QUESTION = """
 append_as_leader [3x10]
 append_as_leader [2x10]
-fetch 1 leo
+maybe_increment_high_watermark leo
 """
 
-_FIRST_CELL_S = 8.5
+_FIRST_CELL_S = 9
 """How long a lesson's first cell waits for the witnesses."""
 
 _kafka: Any = None

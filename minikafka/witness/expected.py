@@ -15,7 +15,7 @@ from minikafka.witness.queries import SQL_QUERIES, Query
 from minikafka.witness.views import create_views
 from minikafka.witness.workload import Workload
 
-QUERIES: tuple[Query, ...] = (*SQL_QUERIES, log_fold)
+QUERIES: tuple[Query, ...] = (log_fold, *SQL_QUERIES)
 
 _one_workload_at_a_time = threading.Lock()  # the session has one set of views
 
@@ -24,8 +24,8 @@ def spark_expected(workload: Workload, spark=None, only=None) -> Observations:
     """What Spark expects after each operation of `workload`.
 
     `spark`: the session (None: `minikafka.spark.session()`); `only`: names of the queries to ask (None: all). The
-    result's `notes` say of each query that was left out why; when two queries speak of one cell, the first in QUERIES
-    is taken.
+    result's `notes` say of each query that does not know the workload why. What a query has answered whole, no narrower
+    one is asked; when two speak of one cell, the first in QUERIES is taken.
     """
     if unknown := set(only or ()) - {query.name for query in QUERIES}:
         raise ValueError(
@@ -43,19 +43,28 @@ def _ask_all(workload: Workload, spark, only) -> Observations:
     chosen = [query for query in QUERIES if only is None or query.name in only]
     notes = {query.name: reason for query in chosen if (reason := query.refuses(workload))}
     asked = [query for query in chosen if query.name not in notes]
+    broad = [query for query in asked if not any(set(query.quantities) < set(other.quantities) for other in asked)]
     rows = [{} for _ in workload]
     with ThreadPoolExecutor(2) as two_at_a_time:  # most of a small query is planning, on one core
         prepared = [two_at_a_time.submit(query.prepare, spark, workload.kinds) for query in asked]
         if asked:
             create_views(workload, spark)
         wait(prepared)
-        answers = two_at_a_time.map(lambda query: query.ask(spark, workload).collect(), asked)
-        for query, answer in zip(asked, answers, strict=True):
-            for row in answer:
-                for quantity in query.quantities:
-                    if row[quantity] is not None:
-                        rows[row["op"]].setdefault(quantity, _value(row[quantity]))
+        answers = two_at_a_time.map(lambda query: query.ask(spark, workload).collect(), broad)
+        for query, answer in zip(broad, answers, strict=True):
+            _enter(rows, query, answer)
+    for query in asked:
+        if query not in broad and any(quantity not in row for row in rows for quantity in query.quantities):
+            _enter(rows, query, query.ask(spark, workload).collect())
     return Observations("spark", workload, tuple(rows), notes)
+
+
+def _enter(rows: list[dict], query: Query, answer: list) -> None:
+    """What `answer` says goes into the cells that are blank."""
+    for row in answer:
+        for quantity in query.quantities:
+            if row[quantity] is not None:
+                rows[row["op"]].setdefault(quantity, _value(row[quantity]))
 
 
 def _value(value):

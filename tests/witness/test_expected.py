@@ -195,7 +195,7 @@ def test_what_follows_from_the_unknown_is_blank(spark):
 
 
 def test_an_unknown_query_is_refused(spark):
-    with pytest.raises(ValueError, match="there is no query leo; there are log_end_offset"):
+    with pytest.raises(ValueError, match="there is no query leo; there are log_fold"):
         spark_expected(FOLLOWERS, spark, only=["leo"])
 
 
