@@ -220,10 +220,10 @@ print("…015.index:", sizes(killed)["…015.index"], "→", sizes(after.dir)["�
 #
 # The crash theatre does an append and stops the world after each effect on disk, and inside the write as well: a power cut may leave any part of
 # it. Each directory is loaded by the real loader. Move the slider to choose the byte; the column in the middle says what the load does, and in
-# which phase. (`SMALL` are settings for short files: 300 bytes a segment, an index entry after more than 60 bytes, index files of 1,200
-# bytes while their segment grows.)
+# which phase. (`SMALL` are settings for short files, printed by the cell. An index file has the size of the third one while its segment grows.)
 
 # %%
+print(SMALL)
 log = fresh_log(SMALL)
 for number in range(5):
     log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
