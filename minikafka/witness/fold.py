@@ -54,8 +54,13 @@ def segments(s: Column) -> Column:
     return F.concat(s.closed, F.array(s.active))
 
 
+def base_of(s: Column, i: Column) -> Column:
+    """The base offset of segment `i`, counted from 0; of the active one for all behind the closed ones."""
+    return F.coalesce(F.get(s.closed, i).base, s.active.base)
+
+
 def first_base(s: Column) -> Column:
-    return F.coalesce(F.get(s.closed, F.lit(0)).base, s.active.base)
+    return base_of(s, F.lit(0))
 
 
 def new_segment(base: Column, now: Column) -> Column:
@@ -178,7 +183,7 @@ def log_start_raised(s: Column, offset: Column) -> Column:
 def without_oldest(s: Column, n: Column, now: Column) -> Column:
     """The first `n` segments deleted, after a roll if those are all. The log starts at the first survivor."""
     all_go = n > F.size(s.closed)
-    first = F.when(all_go, s.leo).otherwise(F.coalesce(F.get(s.closed, n).base, s.active.base))
+    first = F.when(all_go, s.leo).otherwise(base_of(s, n))
     return changed(
         s,
         closed=F.when(all_go, F.array()).otherwise(F.slice(s.closed, n + 1, F.size(s.closed))),
@@ -194,16 +199,14 @@ def retained(s: Column, o: Column, settings: Column) -> Column:
     A rule that has refused a segment is not asked again; what all have refused stays, and so does all behind it. Always:
     the high watermark has passed a segment that goes, and an empty last segment stays.
     """
-    bases = F.concat(s.closed.base, F.array(s.active.base))
-    sizes = F.concat(s.closed.size, F.array(s.active.size))
-    total = F.aggregate(sizes, long(0), lambda sum_, size: sum_ + size)
+    total = F.aggregate(segments(s).size, long(0), lambda sum_, size: sum_ + size)
     by_size = settings.deletes & (settings.retention_bytes >= 0)
     by_time = settings.deletes & (settings.retention_ms >= 0)
     below_start, too_large, too_old, none = range(4)
 
     def walk(w, segment):
         last = w.i == F.size(s.closed)
-        upper = F.when(last, s.leo).otherwise(F.get(bases, w.i + 1))
+        upper = F.when(last, s.leo).otherwise(base_of(s, w.i + 1))
         may_go = (s.hw >= upper) & ~(last & (segment.size == 0))
         older = w.bytes + segment.size
         rule = (
@@ -359,7 +362,7 @@ def fold(spark, kinds: frozenset[str]):
         F.struct(
             "op", "kind", "now", "replica", "replicas", "anchor", "distance", "upper_anchor", "upper_distance",
             "bytes", "records", "accepted",
-            F.expr("IF(settings.log_append_time, now, max_timestamp)").alias("max_timestamp"),
+            F.col("stored_timestamp").alias("max_timestamp"),
             (~F.col("text").contains("clean=false")).alias("clean"),
         ).alias("o"),
         "settings",

@@ -96,6 +96,7 @@ def _session(spark):
 
 
 def operation_rows(workload: Workload) -> list[tuple]:
+    """A tuple for each operation, in the order of OPERATIONS."""
     rows = []
     for i, (op, now) in enumerate(zip(workload, workload.clock())):
         ms = getattr(op, "ms", None)
@@ -136,6 +137,7 @@ def _appended(workload: Workload):
 
 
 def batch_rows(workload: Workload) -> list[tuple]:
+    """A tuple for each batch, in the order of BATCHES."""
     return [
         (
             i,
@@ -160,6 +162,7 @@ def batch_rows(workload: Workload) -> list[tuple]:
 
 
 def record_rows(workload: Workload) -> list[tuple]:
+    """A tuple for each record, in the order of RECORDS."""
     rows = []
     for i, n, batch, now in _appended(workload):
         for r, (timestamp, size) in enumerate(zip(batch.timestamps(now), batch.value_sizes)):

@@ -75,7 +75,7 @@ def settled(workload: Workload) -> str | None:
 
 
 def _nothing_is_counted(workload: Workload) -> str | None:
-    return None if any(operation.kind == "count" for operation in workload) else "no operation counts"
+    return None if "count" in workload.kinds else "no operation counts"
 
 
 def orderly_transactions(workload: Workload) -> str | None:

@@ -7,12 +7,9 @@ from minikafka.witness.frames import (
     OPERATIONS,
     RECORDS,
     batch_rows,
-    batches_frame,
     local_frame,
     operation_rows,
-    operations_frame,
     record_rows,
-    records_frame,
 )
 from minikafka.witness.workload import Workload
 
@@ -53,13 +50,14 @@ SELECT *, coalesce(kind = 'append_as_leader'
         OR batch.log_append_time AND (settings.log_append_time OR r.timestamp = -1)
         OR NOT settings.log_append_time AND r.timestamp <> -1
            AND (now - r.timestamp > settings.before_max_ms OR r.timestamp - now > settings.after_max_ms)),
-    false) AS accepted  -- what is no append of one batch has no batch: null
+    false) AS accepted,  -- what is no append of one batch has no batch: null
+    IF(settings.log_append_time, now, max_timestamp) AS stored_timestamp
 FROM offered
 """
 
 APPENDS = """
 SELECT op, now, batch.records, batch.bytes, batch.producer_id, batch.transactional, batch.marker,
-       IF(settings.log_append_time, now, batch.max_timestamp) AS max_timestamp
+       stored_timestamp AS max_timestamp
 FROM judged WHERE accepted
 """
 
@@ -100,30 +98,30 @@ def create_views(workload: Workload, spark) -> None:
 
     Views of local rows alone are folded into constants by Spark's optimizer; `ends` needs a job, and is asked once.
     """
+    operations, batches, records = operation_rows(workload), batch_rows(workload), record_rows(workload)
     settings = tuple(settings_row(workload).values())
-    frames = {
-        "operations": operations_frame(workload, spark),
-        "batches": batches_frame(workload, spark),
-        "records": records_frame(workload, spark),
-        "settings": local_frame(spark, [settings], SETTINGS),
-        "offered": local_frame(spark, _offered_rows(workload, settings), OFFERED),
+    tables = {
+        "operations": (operations, OPERATIONS),
+        "batches": (batches, BATCHES),
+        "records": (records, RECORDS),
+        "settings": ([settings], SETTINGS),
+        "offered": (_offered_rows(operations, batches, records, settings), OFFERED),
     }
-    for name, frame in frames.items():
-        frame.createOrReplaceTempView(name)
+    for name, (rows, schema) in tables.items():
+        local_frame(spark, rows, schema).createOrReplaceTempView(name)
     for name, sql in {"judged": ACCEPTED, "appends": APPENDS}.items():
         spark.sql(sql).createOrReplaceTempView(name)
     spark.createDataFrame(spark.sql(ENDS).toArrow()).createOrReplaceTempView("ends")
 
 
-def _offered_rows(workload: Workload, settings: tuple) -> list[tuple]:
+def _offered_rows(operations: list, batches: list, records: list, settings: tuple) -> list[tuple]:
     """The operations with what they offer to the log: an append of one batch, that batch and its records."""
-    batches, records = defaultdict(list), defaultdict(list)
-    for row in batch_rows(workload):
-        batches[row[0]].append(row)
-    for row in record_rows(workload):
-        records[row[0]].append(row)
-    single = {op: rows[0] for op, rows in batches.items() if len(rows) == 1}
+    batches_of, records_of = defaultdict(list), defaultdict(list)
+    for row in batches:
+        batches_of[row[0]].append(row)
+    for row in records:
+        records_of[row[0]].append(row)
+    single = {op: rows[0] for op, rows in batches_of.items() if len(rows) == 1}
     return [
-        (*row, single.get(op), records[op] if op in single else None, settings)
-        for op, row in enumerate(operation_rows(workload))
+        (*row, single.get(op), records_of[op] if op in single else None, settings) for op, row in enumerate(operations)
     ]

@@ -102,8 +102,12 @@ def _falls(ends):
     return _by_t(ends, _least)
 
 
+def _least_known(ends):
+    return _by_t(ends, lambda found: min(end for end in found if end is not None))
+
+
 def _ignores_the_unknown(ends):
-    return _running(_by_t(ends, lambda found: min(end for end in found if end is not None)))
+    return _running(_least_known(ends))
 
 
 least_end = Exercise(
@@ -134,7 +138,7 @@ least_end = Exercise(
             "Your mark falls when a slow follower joins the ISR. maybe_increment_high_watermark only lets it grow.",
         ),
         Belief(
-            lambda ends: _by_t(ends, lambda found: min(end for end in found if end is not None)),
+            _least_known,
             "min skips nulls: you leave out followers that have not fetched yet, for whom the leader waits. And nothing keeps your mark from falling.",
         ),
         Belief(
