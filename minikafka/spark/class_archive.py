@@ -1,6 +1,6 @@
 """An archive of the classes that Spark and Kafka load: with it Spark's JVM is up in half the time (Java's class data sharing).
 
-An archive fits one Java and one list of jars, whose names stand beside it. Where it is missing, Java starts without it.
+An archive fits one Java and one class path, which stand in the text beside it. Where it is missing, Java starts without it.
 """
 
 import hashlib
@@ -26,16 +26,12 @@ _WORKLOADS = (
 def java_option(java_home: Path, jars: list[str]) -> str:
     """The option that gives Java the archive for these jars; empty where there is none."""
     archive = _archive(_label(java_home, jars))
-    return f'"-XX:SharedArchiveFile={archive}"' if was_made(java_home, jars) and archive.exists() else ""
+    return f"-XX:SharedArchiveFile={archive}" if archive.exists() else ""
 
 
 def was_made(java_home: Path, jars: list[str]) -> bool:
     """Whether `make` was called for this Java and these jars, be it that Java can write no archive."""
-    label = _label(java_home, jars)
-    try:
-        return _archive(label).with_suffix(".txt").read_text(encoding="utf-8") == label
-    except OSError:
-        return False
+    return _archive(_label(java_home, jars)).with_suffix(".txt").exists()
 
 
 def make(java_home: Path, jars: list[str]) -> bool:
@@ -67,11 +63,9 @@ def _archive(label: str) -> Path:
 
 
 def _label(java_home: Path, jars: list[str]) -> str:
-    import pyspark
-
     release = java_home / "release"
     java = release.read_text(encoding="utf-8") if release.exists() else ""
-    return "\n".join([str(java_home), java, str(Path(pyspark.__file__).parent), *jars])
+    return "\n".join([str(java_home), java, *jars])
 
 
 def _main() -> None:
@@ -81,7 +75,7 @@ def _main() -> None:
     from minikafka.witness.kafka_jvm import KafkaJvm
     from minikafka.witness.kafka_log import kafka_log
 
-    spark = start(f'"-XX:ArchiveClassesAtExit={sys.argv[1]}"')
+    spark = start(f"-XX:ArchiveClassesAtExit={sys.argv[1]}")
     gateway = spark.sparkContext._gateway
     kafka = None if why_kafka_is_absent() else kafka_log(KafkaJvm(gateway))
     with tempfile.TemporaryDirectory() as directory:

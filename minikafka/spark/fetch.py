@@ -7,7 +7,7 @@ from minikafka.spark.cache import cache_dir
 from minikafka.spark.java_home import java_home
 from minikafka.spark.kafka_jars import COORDINATES, KAFKA_VERSION, KafkaJarsUnavailableError, cached_classpath
 from minikafka.spark.kafka_jars import fetch as fetch_jars
-from minikafka.spark.session import kafka_jars_for_spark
+from minikafka.spark.session import jars_for_spark
 
 
 @click.command()
@@ -24,7 +24,7 @@ def fetch(again: bool) -> None:
         except KafkaJarsUnavailableError as unavailable:
             raise click.ClickException(str(unavailable)) from unavailable
         click.echo(f"Kafka {KAFKA_VERSION} {part}: {len(jars)} jars")
-    jars = kafka_jars_for_spark()
+    jars = jars_for_spark()
     if again or not class_archive.was_made(java_home(), jars):
         class_archive.make(java_home(), jars)
     click.echo(f"in {cache_dir()}")

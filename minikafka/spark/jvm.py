@@ -1,0 +1,100 @@
+"""Spark's JVM: the command that starts it, and the gateway through which PySpark talks with it.
+
+PySpark would start it by `spark-submit`: a shell script and a JVM of its own that write such a command as stands here. A
+second is saved by writing it ourselves, and another one by leaving out a jar.
+"""
+
+import os
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from minikafka.spark.java_home import java_command
+from minikafka.spark.kafka_jars import spark_jars
+
+if TYPE_CHECKING:
+    from py4j.clientserver import ClientServer
+
+_MAIN_CLASS = "org.apache.spark.api.python.PythonGatewayServer"
+
+# A JVM that starts sooner instead of peaking later.
+_QUICK = ("-Xmx1g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
+# What Spark asks of every Java (JavaModuleOptions) but its vector module, which not every Java has.
+_OPENED = (
+    *(f"java.base/java.{name}" for name in ("lang", "lang.invoke", "lang.reflect", "io", "net", "nio", "util")),
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "java.base/jdk.internal.ref",
+    "java.base/sun.nio.ch",
+    "java.base/sun.nio.cs",
+    "java.base/sun.security.action",
+    "java.base/sun.util.calendar",
+    "java.security.jgss/sun.security.krb5",
+)
+SPARK_OPTIONS = (
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=pooled",
+    "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+    "--sun-misc-unsafe-memory-access=allow",
+    "--enable-native-access=ALL-UNNAMED",
+)
+
+# Where the machine learning library is on the class path, each new session registers its functions, by Scala's reflection.
+_LEFT_OUT = "spark-mllib_"
+
+
+class SparkDidNotStartError(Exception):
+    """The JVM of Spark ended before it answered; the message holds the last lines that it wrote."""
+
+
+def class_path(kafka_jars: list[str]) -> list[str]:
+    """`kafka_jars` and, behind them, the jars of Spark that the session needs."""
+    sparks = sorted(str(jar) for jar in spark_jars().glob("*.jar") if not jar.name.startswith(_LEFT_OUT))
+    return [*kafka_jars, *sparks]
+
+
+def start(jars: list[str], java_options: list[str]) -> "ClientServer":
+    """Start the JVM with `jars` as its class path; return PySpark's gateway to it, whose `proc` is the process.
+
+    It ends when its standard input does, so at the latest with this process; being in a process group of its own, it is
+    not hit by what a terminal or a notebook server sends to this one's. What it writes is read only if it fails.
+    Raises SparkDidNotStartError.
+    """
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.serializers import UTF8Deserializer, read_int
+
+    command = [java_command(), *_QUICK, *SPARK_OPTIONS, *java_options, "-cp", os.pathsep.join(jars), _MAIN_CLASS]
+    with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryFile() as said:
+        address = Path(directory) / "port-and-secret"
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": "0",  # all workers hash alike
+            "SPARK_HOME": str(spark_jars().parent),
+            "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address),
+        }
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=said, stderr=said, process_group=0
+        )
+        while not address.exists():
+            if process.poll() is not None:
+                raise SparkDidNotStartError(f"Spark's JVM did not start.\n{_last_lines(said)}")
+            time.sleep(0.01)
+        with open(address, "rb") as file:
+            os.environ["PYSPARK_GATEWAY_PORT"] = str(read_int(file))
+            os.environ["PYSPARK_GATEWAY_SECRET"] = UTF8Deserializer().loads(file)
+    try:
+        gateway = launch_gateway()  # where there is a port it launches nothing, and connects
+    finally:
+        del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+    gateway.proc = process
+    return gateway
+
+
+def _last_lines(said: IO[bytes], count: int = 10) -> str:
+    said.seek(0)
+    return "\n".join(said.read().decode(errors="replace").splitlines()[-count:])
