@@ -358,28 +358,24 @@ def effect(s: Column, o: Column, offset: Column, settings: Column, kinds: frozen
 
 def fold(spark, kinds: frozenset[str]):
     """The log after each operation, all of which are of one of `kinds`: one row an operation, as far as it is known."""
-    operations = spark.table("judged").select(
-        F.struct(
-            "op", "kind", "now", "replica", "replicas", "anchor", "distance", "upper_anchor", "upper_distance",
-            "bytes", "records", "accepted",
-            F.col("stored_timestamp").alias("max_timestamp"),
-            (~F.col("text").contains("clean=false")).alias("clean"),
-        ).alias("o"),
-        "settings",
-    )  # fmt: skip
-    in_order = F.sort_array(F.collect_list("o")).alias("operations")
-    everything = operations.agg(in_order, F.first("settings").alias("settings"))
-    history, known, seen = expressions(spark, kinds)
-    return everything.select(F.explode(history).alias("log")).where(known).select(*seen)
+    operations, settings, seen = expressions(spark, kinds)
+    return spark.table("judged").agg(operations, settings).select(seen)
 
 
 @lru_cache(maxsize=8)
-def expressions(spark, kinds: frozenset[str]) -> tuple[Column, Column, tuple[Column, ...]]:
-    """The fold over the column `operations`: its states; of a state, the column `log`, whether it is known, and what is
-    seen of it. Spark takes its time over long expressions: so they speak of the kinds of operations that there are, and
-    are made once for a session.
+def expressions(spark, kinds: frozenset[str]) -> tuple[Column, Column, Column]:
+    """The columns `operations` and `settings`, and over them the fold: a row of what is seen of each known state.
+
+    Spark takes its time over long expressions: so they speak of the kinds of operations that there are, and are made
+    once for a session.
     """
-    settings, log = F.col("settings"), F.col("log")
+    operation = F.struct(
+        "op", "kind", "now", "replica", "replicas", "anchor", "distance", "upper_anchor", "upper_distance",
+        "batch.bytes", "batch.records", "accepted",
+        F.col("stored_timestamp").alias("max_timestamp"),
+        (~F.col("text").contains("clean=false")).alias("clean"),
+    )  # fmt: skip
+    settings = F.col("settings")
     empty = struct(
         op=long(-1), known=F.lit(True), leo=long(0), hw=long(0), start=long(0),
         fetched=F.create_map(), isr=settings.isr, closed=F.array(), active=new_segment(long(0), settings.start_ms),
@@ -389,18 +385,24 @@ def expressions(spark, kinds: frozenset[str]) -> tuple[Column, Column, tuple[Col
     def walk(history, o):
         return F.concat(history, F.array(step(F.element_at(history, -1), o, settings, kinds).cast(STATE)))
 
+    def seen(s):
+        return struct(
+            op=s.op,
+            log_start_offset=s.start,
+            high_watermark=s.hw,
+            log_end_offset=s.leo,
+            segments=F.transform(segments(s), lambda segment: F.struct(segment.base, segment.size)),
+            index_entries=F.flatten(segments(s).entries),
+            result=s.result,
+        )
+
     history = F.aggregate("operations", F.array(empty), walk)
-    seen = {
-        "op": log.op,
-        "log_start_offset": log.start,
-        "high_watermark": log.hw,
-        "log_end_offset": log.leo,
-        "segments": F.transform(segments(log), lambda segment: F.struct(segment.base, segment.size)),
-        "index_entries": F.flatten(segments(log).entries),
-        "result": log.result,
-    }
     after_each = F.slice(history, F.lit(2), F.size(history))
-    return after_each, sound(log), tuple(column.alias(name) for name, column in seen.items())
+    return (
+        F.sort_array(F.collect_list(operation)).alias("operations"),
+        F.first("settings").alias("settings"),
+        F.inline(F.transform(F.filter(after_each, sound), seen)),
+    )
 
 
 def _foldable(workload: Workload) -> str | None:

@@ -4,6 +4,8 @@ Sizes and timestamps follow from the workload alone; offsets stand as the worklo
 and a distance), because where they fall is for the query to say.
 """
 
+from functools import cache
+
 from minikafka.witness.operations import AppendAsFollower, AppendAsLeader
 from minikafka.witness.workload import Workload
 
@@ -77,14 +79,21 @@ def records_frame(workload: Workload, spark=None):
 def local_frame(spark, rows, schema: str):
     """These rows as a DataFrame that lives in the driver: by Arrow, because Python workers are slow."""
     import pyarrow
+
+    spark_schema, arrow_schema = _schemas(schema)
+    columns = list(zip(*rows)) or [()] * len(arrow_schema)
+    arrays = [pyarrow.array(column, field.type) for column, field in zip(columns, arrow_schema)]
+    return spark.createDataFrame(pyarrow.Table.from_arrays(arrays, schema=arrow_schema), spark_schema)
+
+
+@cache
+def _schemas(ddl: str) -> tuple:
+    """The schema as Spark's and as Arrow's; Spark's JVM reads the text."""
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructType
 
-    schema = StructType.fromDDL(schema)
-    columns = list(zip(*rows)) or [()] * len(schema)
-    arrow = to_arrow_schema(schema)
-    arrays = [pyarrow.array(column, field.type) for column, field in zip(columns, arrow)]
-    return spark.createDataFrame(pyarrow.Table.from_arrays(arrays, schema=arrow), schema)
+    schema = StructType.fromDDL(ddl)
+    return schema, to_arrow_schema(schema)
 
 
 def _session(spark):

@@ -143,8 +143,7 @@ log_end_offset = Query(
     | {"update_high_watermark", "maybe_update_high_watermark", "maybe_increment_high_watermark", "delete_old_segments"}
     | {"maybe_increment_log_start_offset"},
     "the running sum of the records accepted",
-    """SELECT o.op, coalesce(sum(a.records) OVER (ORDER BY o.op), 0) AS log_end_offset
-FROM operations o LEFT JOIN appends a USING (op)""",
+    """SELECT op, sum(IF(accepted, batch.records, 0)) OVER (ORDER BY op) AS log_end_offset FROM judged""",
     settled,
 )
 
@@ -169,7 +168,7 @@ bounds AS (
            o.upper_distance + CASE o.upper_anchor WHEN 'leo' THEN e.leo WHEN 'hw' THEN w.hw ELSE 0 END AS upper
     FROM operations o JOIN ends e USING (op) JOIN watermarks w USING (op) WHERE o.kind = 'count'),
 offsets AS (
-    SELECT r.op, e.leo_before + r.record AS offset FROM records r JOIN appends USING (op) JOIN ends e USING (op))
+    SELECT op, a.base_offset + r.record AS offset FROM records r JOIN appends a USING (op))
 SELECT b.op, concat(count(o.offset), ' records') AS result
 FROM bounds b LEFT JOIN offsets o ON o.op < b.op AND o.offset >= b.lower AND o.offset < b.upper
 WHERE b.lower BETWEEN 0 AND b.leo
@@ -184,39 +183,33 @@ committed = Query(
     "a record is visible when its producer's next marker says commit, below the first record whose fate is open",
     """WITH
 offsets AS (
-    SELECT r.op, e.leo_before + r.record AS offset, r.producer_id, r.transactional, r.marker
-    FROM records r JOIN appends USING (op) JOIN ends e USING (op)),
+    SELECT op, a.base_offset + r.record AS offset, r.producer_id, r.transactional, r.marker
+    FROM records r JOIN appends a USING (op)),
 raised AS (  -- the high watermark, raised to the log end now and then
-    SELECT e.op, coalesce(max(IF(o.kind = 'maybe_increment_high_watermark', e.leo, 0)) OVER (ORDER BY e.op), 0) AS hw
-    FROM ends e JOIN operations o USING (op)),
+    SELECT op, read_committed, kind = 'consume' AND anchor = 'start' AND distance = 0 AS consumed,
+           max(IF(kind = 'maybe_increment_high_watermark', leo, 0)) OVER (ORDER BY op) AS hw,
+           max(coalesce(batch.producer_id <> -1 AND NOT accepted, false)) OVER (ORDER BY op) AS refused
+    FROM judged),
 fates AS (  -- after each operation, of each record below the watermark: its producer's first marker from it on
-    SELECT c.op, c.hw, s.offset, s.marker, s.transactional,
-           first_value(nullif(s.marker, '')) IGNORE NULLS OVER (
-               PARTITION BY c.op, s.producer_id ORDER BY s.offset
+    SELECT r.*, o.offset, o.marker, o.transactional,
+           first_value(nullif(o.marker, '')) IGNORE NULLS OVER (
+               PARTITION BY r.op, o.producer_id ORDER BY o.offset
                ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS fate
-    FROM raised c JOIN offsets s ON s.op <= c.op AND s.offset < c.hw),
+    FROM raised r LEFT JOIN offsets o ON o.op <= r.op AND o.offset < r.hw),
 stable AS (
-    SELECT c.op, least(c.hw, coalesce(min(f.offset), c.hw)) AS lso
-    FROM raised c LEFT JOIN fates f ON f.op = c.op AND f.transactional AND f.fate IS NULL
-    GROUP BY c.op, c.hw),
+    SELECT *, coalesce(min(IF(transactional AND fate IS NULL, offset, NULL)) OVER (PARTITION BY op), hw) AS lso
+    FROM fates),
 visible AS (
-    SELECT f.op, f.offset, f.offset - row_number() OVER (PARTITION BY f.op ORDER BY f.offset) AS run
-    FROM fates f JOIN operations o ON o.op = f.op AND o.kind = 'consume' AND o.anchor = 'start' AND o.distance = 0
-    JOIN stable s ON s.op = f.op
-    WHERE f.marker = '' AND (NOT o.read_committed OR f.offset < s.lso AND (NOT f.transactional OR f.fate = 'commit'))),
-ranges AS (
-    SELECT op, run, concat_ws('..', min(offset), nullif(max(offset), min(offset))) AS part
-    FROM visible GROUP BY op, run)
-SELECT o.op, s.lso AS last_stable_offset,
-       CASE WHEN o.kind = 'consume' AND o.anchor = 'start' AND o.distance = 0
-            THEN coalesce(
-                nullif(concat_ws(' ', transform(sort_array(collect_list(struct(r.run, r.part))), p -> p.part)), ''),
-                'none')
-       END AS result
-FROM operations o JOIN stable s USING (op) LEFT JOIN ranges r USING (op)
--- once an append of a producer is refused, what follows from it is another story
-WHERE NOT EXISTS (SELECT 1 FROM batches b LEFT ANTI JOIN appends a USING (op) WHERE b.producer_id <> -1)
-GROUP BY o.op, o.kind, o.anchor, o.distance, s.lso""",
+    SELECT op, lso, consumed, sort_array(collect_list(offset) FILTER (
+        WHERE marker = '' AND (NOT read_committed OR offset < lso AND (NOT transactional OR fate = 'commit')))) AS seen
+    FROM stable
+    WHERE NOT refused  -- once an append of a producer is refused, what follows from it is another story
+    GROUP BY op, lso, consumed)
+SELECT op, lso AS last_stable_offset, IF(consumed, coalesce(nullif(concat_ws(' ', zip_with(
+           filter(seen, offset -> NOT array_contains(seen, offset - 1)),  -- where a run of offsets begins
+           filter(seen, offset -> NOT array_contains(seen, offset + 1)),  -- and where it ends
+           (first, last) -> concat_ws('..', first, nullif(last, first)))), ''), 'none'), NULL) AS result
+FROM visible""",
     lambda workload: _raised_to_the_end(workload) or orderly_transactions(workload),
 )
 

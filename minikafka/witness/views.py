@@ -38,35 +38,37 @@ OFFERED = f"""
     settings STRUCT<{SETTINGS.strip()}>
 """
 
-ACCEPTED = """
+JUDGED = """
 -- the appends that a leader accepts: one sound batch, not too large, no timestamp out of range, keys where they must
 -- be, sequences with a producer id, markers from the coordinator only
-SELECT *, coalesce(kind = 'append_as_leader'
-    AND batch.damage = '' AND coalesce(batch.distance, 0) = 0 AND NOT batch.thinned
-    AND IF(batch.marker = '', batch.producer_id = -1 OR batch.base_sequence >= 0, origin = 'coordinator')
-    AND batch.bytes <= settings.max_message_bytes AND batch.bytes <= settings.segment_bytes
-    AND NOT exists(batch_records, r ->
-        settings.compacted AND r.key IS NULL AND r.marker = ''
-        OR batch.log_append_time AND (settings.log_append_time OR r.timestamp = -1)
-        OR NOT settings.log_append_time AND r.timestamp <> -1
-           AND (now - r.timestamp > settings.before_max_ms OR r.timestamp - now > settings.after_max_ms)),
-    false) AS accepted,  -- what is no append of one batch has no batch: null
-    IF(settings.log_append_time, now, max_timestamp) AS stored_timestamp
-FROM offered
+WITH verdicts AS (
+    SELECT * EXCEPT (batch_records), coalesce(kind = 'append_as_leader'
+        AND batch.damage = '' AND coalesce(batch.distance, 0) = 0 AND NOT batch.thinned
+        AND IF(batch.marker = '', batch.producer_id = -1 OR batch.base_sequence >= 0, origin = 'coordinator')
+        AND batch.bytes <= settings.max_message_bytes AND batch.bytes <= settings.segment_bytes
+        AND NOT exists(batch_records, r ->
+            settings.compacted AND r.key IS NULL AND r.marker = ''
+            OR batch.log_append_time AND (settings.log_append_time OR r.timestamp = -1)
+            OR NOT settings.log_append_time AND r.timestamp <> -1
+               AND (now - r.timestamp > settings.before_max_ms OR r.timestamp - now > settings.after_max_ms)),
+        false) AS accepted  -- what is no append of one batch has no batch: null
+    FROM offered)
+-- and the log end offset before and after each operation, when nothing is ever truncated
+SELECT *,
+       IF(settings.log_append_time, now, max_timestamp) AS stored_timestamp,
+       sum(IF(accepted, batch.records, 0)) OVER (ORDER BY op) AS leo,
+       coalesce(sum(IF(accepted, batch.records, 0)) OVER (
+           ORDER BY op ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS leo_before
+FROM verdicts
 """
 
 APPENDS = """
-SELECT op, now, batch.records, batch.bytes, batch.producer_id, batch.transactional, batch.marker,
-       stored_timestamp AS max_timestamp
+SELECT op, now, leo_before AS base_offset, batch.records, batch.bytes, batch.producer_id, batch.transactional,
+       batch.marker, stored_timestamp AS max_timestamp
 FROM judged WHERE accepted
 """
 
-ENDS = """
--- the log end offset before and after each operation, when nothing is ever truncated
-SELECT o.op, coalesce(sum(a.records) OVER (ORDER BY o.op), 0) AS leo,
-       coalesce(sum(a.records) OVER (ORDER BY o.op ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS leo_before
-FROM operations o LEFT JOIN appends a USING (op)
-"""
+ENDS = "SELECT op, leo, leo_before FROM judged"
 
 
 def settings_row(workload: Workload) -> dict:
@@ -94,9 +96,10 @@ def settings_row(workload: Workload) -> dict:
 
 
 def create_views(workload: Workload, spark) -> None:
-    """Make the temporary views `operations`, `batches`, `records`, `settings`, `judged`, `appends` and `ends`.
+    """Make the temporary views `operations`, `batches`, `records`, `settings`, `offered`, `judged`, `appends`, `ends`.
 
-    Views of local rows alone are folded into constants by Spark's optimizer; `ends` needs a job, and is asked once.
+    `judged` needs a job, and is asked once. All are local rows, then: Spark's optimizer folds what is asked of them alone
+    into constants.
     """
     operations, batches, records = operation_rows(workload), batch_rows(workload), record_rows(workload)
     settings = tuple(settings_row(workload).values())
@@ -109,9 +112,9 @@ def create_views(workload: Workload, spark) -> None:
     }
     for name, (rows, schema) in tables.items():
         local_frame(spark, rows, schema).createOrReplaceTempView(name)
-    for name, sql in {"judged": ACCEPTED, "appends": APPENDS}.items():
+    spark.createDataFrame(spark.sql(JUDGED).toArrow()).createOrReplaceTempView("judged")
+    for name, sql in {"appends": APPENDS, "ends": ENDS}.items():
         spark.sql(sql).createOrReplaceTempView(name)
-    spark.createDataFrame(spark.sql(ENDS).toArrow()).createOrReplaceTempView("ends")
 
 
 def _offered_rows(operations: list, batches: list, records: list, settings: tuple) -> list[tuple]:
