@@ -1,4 +1,4 @@
-"""`make lessons`: run every lesson from top to bottom without a browser, and say in one line each how it went.
+"""`make lessons`: run the lessons one after the other without a browser, and say in one line each how it went.
 
 A line tells the seconds, the quantities on which the witnesses agreed, the differences that a planted bug made them find, the
 exercises whose checks were run, and how long the first cell and the slowest other took. Agreements and exercises are counted by
@@ -9,14 +9,10 @@ import re
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from minikafka.lab.desk import COURSE
-
-# Each waits for its Spark half of the time.
-LESSONS_AT_A_TIME = 2
 
 # Runs in the lesson's kernel, before its first cell.
 _LISTEN = """
@@ -98,20 +94,20 @@ def _plural(count: int, noun: str) -> str:
 
 
 def lessons(course: Path = COURSE) -> list[Path]:
-    """The notebooks of the course in reading order: the lessons, then the solutions."""
-    return [*sorted(course.glob("*.ipynb")), *sorted(course.glob("*/*.ipynb"))]
+    """The notebooks of the course in reading order; what stands in its folders, such as the solutions, is none."""
+    return sorted(course.glob("*.ipynb"))
 
 
 def main() -> None:
-    """Run the notebooks named on the command line, or all; exit with 1 if one fails."""
+    """Run the notebooks named on the command line, or all lessons; exit with 1 if one fails."""
     chosen = [Path(name) for name in sys.argv[1:]] or lessons()
     names = [path.stem if path.parent.resolve() == COURSE else f"{path.parent.name}/{path.stem}" for path in chosen]
     width = max(map(len, names), default=0)
     begin, failures = time.monotonic(), 0
-    with ThreadPoolExecutor(LESSONS_AT_A_TIME) as runs:
-        for name, (seconds, outcome) in zip(names, runs.map(_timed_run, chosen), strict=True):
-            failures += outcome.startswith(_FAILED)
-            print(f"{name:{width}}  {seconds:5.1f} s  {outcome}", flush=True)
+    for name, path in zip(names, chosen, strict=True):
+        seconds, outcome = _timed_run(path)
+        failures += outcome.startswith(_FAILED)
+        print(f"{name:{width}}  {seconds:5.1f} s  {outcome}", flush=True)
     print(f"{_plural(len(chosen), 'lesson')} in {time.monotonic() - begin:.0f} s, {failures} failed")
     sys.exit(failures > 0 or not chosen)
 
