@@ -104,35 +104,22 @@ def orderly_transactions(workload: Workload) -> str | None:
 
 
 _WATERMARKS = """
+steps AS (  -- the offset that is named, the set of in-sync followers, and where batches begin
+    SELECT *, distance + IF(anchor = 'leo', leo, 0) AS offset,
+           coalesce(last_value(IF(kind = 'isr', replicas, NULL)) IGNORE NULLS OVER so_far, settings.isr) AS in_sync,
+           collect_list(leo_before) OVER so_far AS bases
+    FROM judged WINDOW so_far AS (ORDER BY op)),
 fetches AS (  -- a follower's fetch that the leader answers; inside a batch it counts as the batch's base offset
-    SELECT f.op, f.replica, max(b.leo_before) AS fetched
-    FROM (SELECT o.op, o.replica, o.distance + IF(o.anchor = 'leo', e.leo, 0) AS offset, e.leo
-          FROM operations o JOIN ends e USING (op) WHERE o.kind = 'fetch') f
-    JOIN (SELECT op, leo_before FROM ends) b ON b.leo_before <= f.offset AND b.op <= f.op
-    WHERE f.offset BETWEEN 0 AND f.leo
-    GROUP BY f.op, f.replica),
-isr AS (  -- who is in sync when a fetch or a change of the set may raise the high watermark
-    SELECT o.op, i.replica
-    FROM operations o
-    JOIN (SELECT op, lead(op, 1, 9223372036854775807) OVER (ORDER BY op) AS until, replicas
-          FROM (SELECT -1L AS op, isr AS replicas FROM settings
-                UNION ALL SELECT op, replicas FROM operations WHERE kind = 'isr')) s
-      ON o.op >= s.op AND o.op < s.until
-    LATERAL VIEW explode(s.replicas) i AS replica
-    WHERE o.kind = 'isr' OR o.op IN (SELECT op FROM fetches)),
-known AS (  -- the last fetched offset of each in-sync follower
-    SELECT i.op, i.replica, max_by(f.fetched, f.op) AS fetched
-    FROM isr i LEFT JOIN fetches f ON f.replica = i.replica AND f.op <= i.op
-    GROUP BY i.op, i.replica),
-candidates AS (  -- the smallest log end offset of the in-sync replicas, the leader's among them
-    SELECT e.op,
-           CASE WHEN count(k.replica) = count(k.fetched) THEN coalesce(least(e.leo, min(k.fetched)), e.leo) END AS offset
-    FROM ends e LEFT JOIN known k USING (op)
-    WHERE e.op IN (SELECT op FROM fetches UNION SELECT op FROM operations WHERE kind = 'isr')
-    GROUP BY e.op, e.leo),
-watermarks AS (  -- it only grows
-    SELECT e.op, greatest(0, coalesce(max(c.offset) OVER (ORDER BY e.op), 0)) AS hw
-    FROM ends e LEFT JOIN candidates c USING (op))"""
+    SELECT *, collect_list(fetch) OVER (ORDER BY op) AS so_far
+    FROM (SELECT *, IF(kind = 'fetch' AND offset BETWEEN 0 AND leo,
+                       struct(op, replica, array_max(filter(bases, base -> base <= offset)) AS fetched), NULL) AS fetch
+          FROM steps)),
+known AS (  -- the last fetched offset of each in-sync follower; null if there is none
+    SELECT *, transform(in_sync, r -> array_max(filter(so_far, f -> f.replica = r)).fetched) AS fetched FROM fetches),
+watermarks AS (  -- the smallest log end offset of the in-sync replicas, the leader's among them; it only grows
+    SELECT *, max(IF((kind = 'isr' OR fetch IS NOT NULL) AND NOT exists(fetched, f -> f IS NULL),
+                     array_min(array_append(fetched, leo)), 0)) OVER (ORDER BY op) AS hw
+    FROM known)"""
 
 _LEADER = PASSIVE | {"append_as_leader", "roll", "fetch", "isr"}
 
@@ -143,7 +130,7 @@ log_end_offset = Query(
     | {"update_high_watermark", "maybe_update_high_watermark", "maybe_increment_high_watermark", "delete_old_segments"}
     | {"maybe_increment_log_start_offset"},
     "the running sum of the records accepted",
-    """SELECT op, sum(IF(accepted, batch.records, 0)) OVER (ORDER BY op) AS log_end_offset FROM judged""",
+    "SELECT op, leo AS log_end_offset FROM judged",
     settled,
 )
 
@@ -163,14 +150,12 @@ counts = Query(
     "how many records have an offset in [lower, upper)",
     f"""WITH{_WATERMARKS},
 bounds AS (
-    SELECT o.op, e.leo,
-           o.distance + CASE o.anchor WHEN 'leo' THEN e.leo WHEN 'hw' THEN w.hw ELSE 0 END AS lower,
-           o.upper_distance + CASE o.upper_anchor WHEN 'leo' THEN e.leo WHEN 'hw' THEN w.hw ELSE 0 END AS upper
-    FROM operations o JOIN ends e USING (op) JOIN watermarks w USING (op) WHERE o.kind = 'count'),
-offsets AS (
-    SELECT op, a.base_offset + r.record AS offset FROM records r JOIN appends a USING (op))
-SELECT b.op, concat(count(o.offset), ' records') AS result
-FROM bounds b LEFT JOIN offsets o ON o.op < b.op AND o.offset >= b.lower AND o.offset < b.upper
+    SELECT op, leo,
+           distance + CASE anchor WHEN 'leo' THEN leo WHEN 'hw' THEN hw ELSE 0 END AS lower,
+           upper_distance + CASE upper_anchor WHEN 'leo' THEN leo WHEN 'hw' THEN hw ELSE 0 END AS upper
+    FROM watermarks WHERE kind = 'count')
+SELECT b.op, concat(count(s.offset), ' records') AS result
+FROM bounds b LEFT JOIN stored s ON s.op < b.op AND s.offset >= b.lower AND s.offset < b.upper
 WHERE b.lower BETWEEN 0 AND b.leo
 GROUP BY b.op""",
     lambda workload: _nothing_is_counted(workload) or settled(workload),
@@ -182,20 +167,17 @@ committed = Query(
     PASSIVE | {"append_as_leader", "roll", "maybe_increment_high_watermark"},
     "a record is visible when its producer's next marker says commit, below the first record whose fate is open",
     """WITH
-offsets AS (
-    SELECT op, a.base_offset + r.record AS offset, r.producer_id, r.transactional, r.marker
-    FROM records r JOIN appends a USING (op)),
 raised AS (  -- the high watermark, raised to the log end now and then
     SELECT op, read_committed, kind = 'consume' AND anchor = 'start' AND distance = 0 AS consumed,
            max(IF(kind = 'maybe_increment_high_watermark', leo, 0)) OVER (ORDER BY op) AS hw,
            max(coalesce(batch.producer_id <> -1 AND NOT accepted, false)) OVER (ORDER BY op) AS refused
     FROM judged),
 fates AS (  -- after each operation, of each record below the watermark: its producer's first marker from it on
-    SELECT r.*, o.offset, o.marker, o.transactional,
-           first_value(nullif(o.marker, '')) IGNORE NULLS OVER (
-               PARTITION BY r.op, o.producer_id ORDER BY o.offset
+    SELECT r.*, s.offset, s.marker, s.transactional,
+           first_value(nullif(s.marker, '')) IGNORE NULLS OVER (
+               PARTITION BY r.op, s.producer_id ORDER BY s.offset
                ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS fate
-    FROM raised r LEFT JOIN offsets o ON o.op <= r.op AND o.offset < r.hw),
+    FROM raised r LEFT JOIN stored s ON s.op <= r.op AND s.offset < r.hw),
 stable AS (
     SELECT *, coalesce(min(IF(transactional AND fate IS NULL, offset, NULL)) OVER (PARTITION BY op), hw) AS lso
     FROM fates),

@@ -1,4 +1,4 @@
-"""The views that the Spark witness asks: the workload's frames, its settings, and the appends that a leader accepts."""
+"""The views that the Spark witness asks: the operations with a leader's verdicts, and the records that it stores."""
 
 from collections import defaultdict
 
@@ -62,13 +62,11 @@ SELECT *,
 FROM verdicts
 """
 
-APPENDS = """
-SELECT op, now, leo_before AS base_offset, batch.records, batch.bytes, batch.producer_id, batch.transactional,
-       batch.marker, stored_timestamp AS max_timestamp
-FROM judged WHERE accepted
+STORED = """
+-- the records that the leader accepts, and the offsets that they get
+SELECT op, leo_before + r.record AS offset, r.producer_id, r.transactional, r.marker
+FROM records r JOIN judged USING (op) WHERE accepted
 """
-
-ENDS = "SELECT op, leo, leo_before FROM judged"
 
 
 def settings_row(workload: Workload) -> dict:
@@ -96,35 +94,28 @@ def settings_row(workload: Workload) -> dict:
 
 
 def create_views(workload: Workload, spark) -> None:
-    """Make the temporary views `operations`, `batches`, `records`, `settings`, `offered`, `judged`, `appends`, `ends`.
+    """Make the temporary views `judged` (the operations, and what JUDGED says of each) and `stored` (records).
 
-    `judged` needs a job, and is asked once. All are local rows, then: Spark's optimizer folds what is asked of them alone
+    `judged` needs a job, and is asked once. All are local rows, then: what is asked of them alone Spark's optimizer folds
     into constants.
     """
-    operations, batches, records = operation_rows(workload), batch_rows(workload), record_rows(workload)
-    settings = tuple(settings_row(workload).values())
-    tables = {
-        "operations": (operations, OPERATIONS),
-        "batches": (batches, BATCHES),
-        "records": (records, RECORDS),
-        "settings": ([settings], SETTINGS),
-        "offered": (_offered_rows(operations, batches, records, settings), OFFERED),
-    }
-    for name, (rows, schema) in tables.items():
-        local_frame(spark, rows, schema).createOrReplaceTempView(name)
+    records = record_rows(workload)
+    local_frame(spark, records, RECORDS).createOrReplaceTempView("records")
+    local_frame(spark, _offered_rows(workload, records), OFFERED).createOrReplaceTempView("offered")
     spark.createDataFrame(spark.sql(JUDGED).toArrow()).createOrReplaceTempView("judged")
-    for name, sql in {"appends": APPENDS, "ends": ENDS}.items():
-        spark.sql(sql).createOrReplaceTempView(name)
+    spark.sql(STORED).createOrReplaceTempView("stored")
 
 
-def _offered_rows(operations: list, batches: list, records: list, settings: tuple) -> list[tuple]:
+def _offered_rows(workload: Workload, records: list[tuple]) -> list[tuple]:
     """The operations with what they offer to the log: an append of one batch, that batch and its records."""
     batches_of, records_of = defaultdict(list), defaultdict(list)
-    for row in batches:
+    for row in batch_rows(workload):
         batches_of[row[0]].append(row)
     for row in records:
         records_of[row[0]].append(row)
     single = {op: rows[0] for op, rows in batches_of.items() if len(rows) == 1}
+    settings = tuple(settings_row(workload).values())
     return [
-        (*row, single.get(op), records_of[op] if op in single else None, settings) for op, row in enumerate(operations)
+        (*row, single.get(op), records_of[op] if op in single else None, settings)
+        for op, row in enumerate(operation_rows(workload))
     ]
