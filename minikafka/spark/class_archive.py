@@ -13,7 +13,7 @@ from pathlib import Path
 from minikafka.spark.cache import cache_dir
 
 _KEPT = 3
-"""How many archives the cache holds, of 170 MB each: one for each environment that was last set up."""
+"""How many archives the cache holds, of 150 MB each: one for each environment that was last set up."""
 
 # What is asked while Java notes which classes it loads.
 _WORKLOADS = (

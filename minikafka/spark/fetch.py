@@ -15,7 +15,7 @@ from minikafka.spark.session import jars_for_spark
 def fetch(again: bool) -> None:
     """Download Apache Kafka's jars (about 55 MB) into the cache, once; lessons and tests then need no network.
 
-    Besides, an archive of the classes that Spark loads (170 MB) is made there: Spark starts in half the time with it.
+    Besides, an archive of the classes that Spark loads (150 MB) is made there: Spark starts in half the time with it.
     """
     for part in COORDINATES:
         jars = None if again else cached_classpath(part)

@@ -272,7 +272,8 @@ search_index(index, 65)
 # %%
 erratum(
     "The index entry is written first, then the data; its key is the first offset of the batch",
-    "since 0.10.1 the data is written first; since 2.0 the key is the last offset of the batch",
+    "since 0.10.1 the data is written first; since 2.0 the key is a last offset: first that of all batches appended together, since 4.1 that "
+    "of the batch itself",
     f"batches of segment 15 end at {[b.last_offset for b in orders.log_segments[1].log.batches()]}, index keys are "
     f"{[e.offset for e in entries]}",
 )

@@ -172,8 +172,8 @@ step_through(
 ).play()
 
 # %% [markdown]
-# Batches of a later epoch than the one it asked in are left out (since 4.1): whoever wrote them is not the leader that this follower
-# follows. That is decided in step 2, batch by batch. Here with the last two batches, one of each epoch:
+# Batches of a later epoch than the one it asked in are left out (since 4.0.1; in the 3.9 line since 3.9.1): whoever wrote them is not the
+# leader that this follower follows. That is decided in step 2, batch by batch. Here with the last two batches, one of each epoch:
 
 # %%
 step_through(
@@ -233,7 +233,7 @@ erratum(
 # | 8 producers and transactions | 9 | verification of transactions, epochs of version 2 |
 # | 9 write, 10 move LEO | 10 | one call, `LocalLog.append` |
 # | 11 update producers | 12 and 13 | the high watermark's place has a step of its own, 11 |
-# | 12 return | 14 and 15 | flush first, then return |
+# | 12 return | 14 and 15 | the same: flush if it is time, then return |
 #
 # New is step 1, the topic id, and step 4 was there without a number.
 
@@ -288,7 +288,7 @@ erratum(
 # %%
 erratum(
     "Since 0.11 lastOffset and lastOffsetOfFirstBatch are the same",
-    "only in a set of one batch; a follower's fetch brings many",
+    "the second field came with 2.0, and is never updated: a follower's fetch brings many batches, and a leader still has to assign offsets",
     f"{follower_info.last_offset} and {follower_info.last_offset_of_first_batch}",
 )
 
@@ -494,7 +494,8 @@ seven.end("abort")
 print("entries before", before, " after a marker without a transaction", len(log.active_segment.txn_index.all_aborted_txns()))
 
 # %% [markdown]
-# A marker without an open transaction completes nothing and is not indexed. (In 2.5 it was: a transaction that began at its own marker.)
+# A marker without an open transaction completes nothing and is not indexed. (Up to 2.7 an abort was: a transaction that began at its own
+# marker.)
 #
 # ### LEO's four moments, the log start's five
 

@@ -186,7 +186,7 @@ print("producers", [(p.producer_id, p.last_data_offset, p.current_txn_first_offs
 # %%
 erratum(
     "recoverLog returns LEO as the new recovery point; segments are loaded first, then swaps completed, then the log recovered",
-    "so it was in 2.5. Since 2.8 an unclean load does not move it; since 3.0 swap files are renamed before anything is loaded",
+    "so it was in 2.5. Since 2.8 an unclean load does not move it up to LEO; since 3.0 swap files are renamed before anything is loaded",
     f"recovery point {log.recovery_point}, LEO {log.log_end_offset}",
 )
 
@@ -300,8 +300,9 @@ for copy in (another(orders), flip(another(orders), "030.index", 7)):
 
 # %% [markdown]
 # The load took it, and a reader of offset 38 is sent to the next segment, without an error: it never sees what lies between.
-# Contents of offset and time indexes are not checked at all (older versions did, and starts took minutes). If you suspect an index, stop the
-# broker and delete the `.index` file: the next start recovers that segment, and builds the `.timeindex` anew with it.
+# Contents of offset and time indexes are not checked at all (up to 2.2 the length of the file and the last entry were, which made starts
+# slow). If you suspect an index, stop the broker and delete the `.index` file: the next start recovers that segment, and builds the
+# `.timeindex` anew with it.
 #
 # ### Snapshots
 #
