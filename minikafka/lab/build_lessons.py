@@ -68,6 +68,7 @@ def build(text: Path) -> Path:
         kernel_name="python3",
         store_widget_state=False,
         record_timing=False,
+        coalesce_streams=True,
         resources={"metadata": {"path": str(target.parent)}},
     ).execute(stderr=subprocess.DEVNULL)
     notebook.metadata = metadata

@@ -62,7 +62,7 @@ class Offsets:
         sizes = {s.base_offset: s.size for s in before.segments}
         for span in self.segments:
             if sizes.get(span.base_offset, span.size) != span.size:
-                moved.append(f"segment {span.base_offset} {sizes[span.base_offset]:,} → {span.size:,} B")
+                moved.append(f"segment {span.base_offset}: {sizes[span.base_offset]:,} → {span.size:,} B")
         return moved or ["nothing moved"]
 
     def __str__(self) -> str:

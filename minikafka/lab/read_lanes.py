@@ -64,7 +64,8 @@ class Lane:
 
     def __str__(self) -> str:
         seen = [offset for offset, fate in self.fates if fate == SEEN]
-        return f"{self.name} (below {self.bound_name} {self.bound}): {self.words}; {self.reader} keeps {_ranges(seen)}"
+        verb = "gets" if self.bound_name == "LEO" else "keeps"  # a follower takes whole batches, from its own end
+        return f"{self.name} (below {self.bound_name} {self.bound}): {self.words}; {self.reader} {verb} {_ranges(seen)}"
 
 
 @dataclass(frozen=True, slots=True)

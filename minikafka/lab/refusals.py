@@ -135,7 +135,7 @@ def _left_behind(before: Any, after: Any) -> tuple[str, ...]:
         if base not in old:
             found.append(f"segment {base}, {size} bytes")
         elif old[base] != size:
-            found.append(f"segment {base} {old[base]} → {size} bytes")
+            found.append(f"segment {base}: {old[base]} → {size} bytes")
     for name in ("producers", "log_start_offset", "last_stable_offset", "high_watermark", "log_end_offset"):
         if getattr(before, name) != getattr(after, name):
             found.append(f"{name.replace('_', ' ')} {getattr(before, name)} → {getattr(after, name)}")

@@ -297,7 +297,7 @@ def render_step(frame: StepFrame, frames: Sequence[StepFrame], index: int, scale
         f" &nbsp; Kafka: {twin}" if method.kafka else ""
     )
     title = (
-        f'<div style="font-size:15px;font-weight:700;margin:4px 0">{step.number}. {escape(step.text)}</div>'
+        f'<div style="font-size:15px;font-weight:700;margin:4px 0">{step.number}. {_with_code(step.text)}</div>'
         if method.marked
         else ""
     )
@@ -309,17 +309,22 @@ def render_step(frame: StepFrame, frames: Sequence[StepFrame], index: int, scale
 
 
 def _trail(frames: Sequence[StepFrame], index: int) -> str:
-    """The steps around the present one, one line each, indented by depth."""
+    """The steps around the present one, one line each, indented by depth; what is too long for a line ends in dots."""
     low = max(0, min(index - 3, len(frames) - 7))
     rows = []
     for i in range(low, min(low + 7, len(frames))):
         other = frames[i]
         pointer = "▶" if i == index else "&nbsp;&nbsp;"
-        end = " ✗ raised" if other.raised else " ↩ returned" if other.returned else ""
-        words = f"{'· ' * other.depth}{other.method.name} {other.step.number}. {look.shorten(other.step.text, 76)}"
-        row = f"{pointer} {escape(words)}{end}"
-        rows.append(f"<b>{row}</b>" if i == index else f'<span class="mk-faint">{row}</span>')
-    return f'<div style="font-size:12px;margin:4px 0 8px">{"<br>".join(rows)}</div>'
+        end = "&nbsp;✗ raised" if other.raised else "&nbsp;↩ returned" if other.returned else ""
+        words = f"{'· ' * other.depth}{other.method.name} {other.step.number}. {other.step.text}"
+        kind = "mk-b" if i == index else "mk-faint"
+        rows.append(f'<div class="mk-line {kind}"><span>{pointer} {_with_code(words)}</span>{end}</div>')
+    return f'<div style="font-size:12px;margin:4px 0 8px">{"".join(rows)}</div>'
+
+
+def _with_code(words: str) -> str:
+    """The words of a comment, in which code stands in backticks, as HTML."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(words))
 
 
 def _source(frame: StepFrame) -> str:

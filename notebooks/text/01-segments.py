@@ -84,7 +84,7 @@ SegmentShelf(orders, "What the broker left").snap("orders-0, six segments").play
 #
 # 1. Base offsets grow strictly, and no segment begins above the log end.
 # 2. A batch lies in the segment with the greatest base offset that is not above its own.
-# 3. No segment holds more than `segment.bytes`.
+# 3. No segment holds more than `segment.bytes`, as it was when the segment was written.
 # 4. An index entry names the last offset of a batch and the byte at which that batch begins; both grow strictly.
 # 5. The first batch of a segment has no entry: an empty index already says *begin at byte 0*.
 #
@@ -156,7 +156,7 @@ erratum(
 replaced = segments.add(orders.log_segments[2])
 print("replaced:", replaced.base_offset, " segments:", segments.number_of_segments)
 segments.remove(30)
-print("left:", segments.base_offsets, " the segment that holds 31 now:", segments.floor_segment(31).base_offset)
+print("left:", segments.base_offsets, " floor_segment(31) now:", segments.floor_segment(31).base_offset)
 
 # %% [markdown]
 # The last answer should worry you: with a hole in the map, `floor_segment` names a segment that does not hold the offset. Reading
@@ -254,7 +254,8 @@ step_through(
 
 # %% [markdown]
 # Step 4 comes before step 5: a batch is asked about before its own bytes are counted. So the first batch of a segment never gets an
-# entry, and from one entry's byte to the next one's there are *more than* `index.interval.bytes`.
+# entry, and from one entry's byte to the next one's there are *more than* `index.interval.bytes`. (No variable changes in the frame of step 4. What
+# it did stands in the index, which has one entry more than before.)
 #
 # To find offset 65 the index is searched by halving, then the file is read from the byte that the entry names. Should one expect
 # to find an entry for 65 itself?
@@ -329,7 +330,8 @@ erratum(
 )
 
 # %% [markdown]
-# **By time.** A segment is as old as its *youngest* record. `retention.ms` must have gone by since then, by more than nothing:
+# **By time.** A segment is as old as its *youngest* record, and goes when that is older than `retention.ms`; exactly as old is not enough.
+# Below 0 means here, and for `retention.bytes`, that there is no limit. Four segments, and a limit of 7 days:
 
 # %%
 day = 86_400_000
@@ -344,8 +346,17 @@ print("a producer's clock may be ahead by at most", aged.config.message_timestam
 # %% [markdown]
 # The third segment is 9 days old and stays, because the second, 1 day old, stands before it. One record with a timestamp in the
 # future holds up retention until that time and `retention.ms` have passed. A leader refuses records that are further ahead
-# than `message.timestamp.after.max.ms`: an hour, unless a topic allows more, and unless the record is older than this default.
+# than `message.timestamp.after.max.ms`: an hour, unless a topic allows more. (What came in when more was allowed is in the log all the same.)
 #
+# Does the active segment ever go? Where all segments may go, a new one is begun first:
+
+# %%
+emptied = fresh_log({"retention.bytes": 0})
+emptied.append_as_leader(records(2), leader_epoch=0)
+emptied.update_high_watermark(emptied.log_end_offset)
+print("deleted:", emptied.delete_old_segments(), " left:", [segment.base_offset for segment in emptied.log_segments])
+
+# %% [markdown]
 # **By log start.** Whoever calls DeleteRecords raises the log start; segments that lie wholly below it go at the next round.
 
 # %%
@@ -456,7 +467,7 @@ sparse_index.check(index_entries)
 
 # %%
 def deletable_by_size(segments, retention_bytes):
-    """segments: DataFrame of base, size in bytes. Returns a DataFrame: the base offsets that go, ascending."""
+    """segments: DataFrame of base, size in bytes; a limit below 0 is none. Returns a DataFrame: the base offsets that go, ascending."""
     return ___
 
 
@@ -467,7 +478,8 @@ by_size.check(deletable_by_size)
 
 # %%
 def deletable_by_time(segments, now, retention_ms):
-    """segments: DataFrame of base, largest_timestamp; all times in ms. Returns a DataFrame: the base offsets that go, ascending."""
+    """segments: DataFrame of base, largest_timestamp; times in ms, a limit below 0 is none. Returns a DataFrame: the base offsets
+    that go, ascending."""
     return ___
 
 

@@ -90,7 +90,7 @@ erratum(
 #
 # 1. log start ≤ LSO ≤ HW ≤ LEO.
 # 2. A consumer sees the records below HW, a follower those below LEO.
-# 3. On the leader HW only grows, and is never set above LEO.
+# 3. On the leader fetches only raise HW, and never above LEO. (A start or a truncation may lower it.)
 # 4. HW is the least end among the in-sync replicas: LEO for the leader, the offset of the last fetch for a follower.
 # 5. On a follower HW is what the leader says, but never more than the follower has.
 #
@@ -197,7 +197,7 @@ step_through(log.update_high_watermark, 12, watch=log, into={"Log.update_high_wa
 
 # %% [markdown]
 # The setter sets one field. Readers take no lock for it: a frozen triple is replaced by another in one assignment. Then the others
-# are told: the producers' state, listeners, and the last stable offset. The same method can move the mark **back**:
+# are told: the producers' state, listeners, and the last stable offset. `update_high_watermark` can also move the mark **back**:
 
 # %%
 ruler.snap("update_high_watermark(12)")
@@ -231,9 +231,10 @@ step_through(
 
 # %% [markdown]
 # It returns the **old** mark when it moved, and None when it did not: the caller wants to know whether waiting producers can be answered.
+# (In between, step 3 looks up the place of the old mark, and keeps it by the setter. *Fetching the metadata* below tells why.)
 #
-# There is one more case of *forward*: the same offset on a newer segment. After a roll the log end has the same
-# offset and another place. The mark must follow, or a reader would believe that the bound lies in a file that is full:
+# The same offset on a newer segment is *forward*, too. After a roll the log end has the same offset and another place. Here the roll itself
+# takes the mark along, or a reader would believe that the bound lies in a file that is full:
 
 # %%
 before = log.fetch_offset_snapshot().high_watermark
@@ -291,8 +292,8 @@ walk = step_through(
 walk.play()
 
 # %% [markdown]
-# The mark moved from 34 down to 33, by a mere read. Real Kafka 4.3.0 does the same (part 5 proves it). It is harmless, because marks
-# that come from fetches always lie between batches.
+# The mark moved from 34 down to 33, by a mere read. Real Kafka 4.3.0 does the same (part 5 proves it). It is harmless, and no breach of
+# rule 3: marks that come from fetches lie between batches, and such a mark the lookup finds where it is.
 #
 # ### A leader and two followers
 #
@@ -382,12 +383,15 @@ print("high watermark by minikafka:", ours.column("high_watermark"))
 print("high watermark by Spark:    ", spark.column("high_watermark"))
 
 # %% [markdown]
-# And the surprise of part 4, the mark that a read moved from 34 to 33, on a log with batches of three:
+# And the surprise of part 4, the mark that a read moved from 34 to 33, on a log with batches of three. Spark's rules end at a mark inside of a
+# batch: a dash is its silence. So this is for Kafka to confirm:
 
 # %%
 surprise = Workload.parse("append_as_leader [3x10]\nappend_as_leader [3x10]\nupdate_high_watermark 4\nread 0 isolation=high_watermark")
 ours_2, spark_2, kafka_2 = three_witnesses(surprise)
-print("high watermark by minikafka:", ours_2.column("high_watermark"), " the witnesses agree:", bool(agree(ours_2, spark_2, kafka_2)))
+for witness in filter(None, (ours_2, spark_2, kafka_2)):
+    print(f"{witness.witness:12}", witness.column("high_watermark"))
+print("the witnesses agree:", bool(agree(ours_2, spark_2, kafka_2)))
 
 # %% [markdown]
 # Now a bug is planted: the leader's mark may fall. After which operation (0 is the first append) will the witnesses differ first, and

@@ -148,7 +148,7 @@ walk.play()
 # ### On a follower
 #
 # The follower has nothing yet. Its fetch brings all batches of the leader, five of epoch 0 and one of epoch 1. When it asked, it
-# knew of epoch 0 only.
+# knew of epoch 0 only. Whoever wrote a batch of a later epoch than that is not the leader that it asked, and not the one that it follows.
 
 # %%
 follower, twin = fresh_log(name="follower-0"), fresh_log(name="follower-0")
@@ -172,8 +172,7 @@ step_through(
 ).play()
 
 # %% [markdown]
-# Batches of a later epoch than the one it asked in are left out (since 4.0.1; in the 3.9 line since 3.9.1): whoever wrote them is not the
-# leader that this follower follows. That is decided in step 2, batch by batch. Here with the last two batches, one of each epoch:
+# Batches of a later epoch than the one it asked in are left out (since 4.0.1; in the 3.9 line since 3.9.1). That is decided in step 2, batch by batch. Here with the last two batches, one of each epoch:
 
 # %%
 step_through(
@@ -230,7 +229,7 @@ erratum(
 # | 5 leader epoch cache | 6 | the same |
 # | 6 size against the segment | 7 | the same |
 # | 7 roll | 8 | the same |
-# | 8 producers and transactions | 9 | verification of transactions, epochs of version 2 |
+# | 8 producers and transactions | 9 | two checks of newer transactions came in (part 7: not shown) |
 # | 9 write, 10 move LEO | 10 | one call, `LocalLog.append` |
 # | 11 update producers | 12 and 13 | the high watermark's place has a step of its own, 11 |
 # | 12 return | 14 and 15 | the same: flush if it is time, then return |
@@ -404,8 +403,8 @@ print("LEO", log.log_end_offset)
 
 # %% [markdown]
 # (The list above has first sequence, last sequence and last offset of each.) The five last are answered as the first time, and the log does
-# not grow. The oldest, sequence 0, is out of order: as if the log had never seen it. Now the broker restarts. What it knows of producers comes
-# from a snapshot file.
+# not grow. The oldest, sequence 0, is out of order: it is not remembered any more, and not the one to come next. Now the broker restarts. What it
+# knows of producers comes from a snapshot file, which has room for one batch of each.
 
 # %%
 log.close()
@@ -423,10 +422,10 @@ print([(b.first_seq, b.last_offset) for b in log.producer_state_manager.active_p
 print("the last one:", log.append_as_leader(sent(batches[-1][1]), leader_epoch=0).first_offset)
 
 # %% [markdown]
-# Sequence 8 was refused with `OutOfOrderSequenceException`: a snapshot has room for the last batch only, of each producer. That is enough to go on in sequence, and for the retry of the last batch.
+# Sequence 8 was refused with `OutOfOrderSequenceException`: the snapshot had the last batch. That is enough to go on in sequence, and for the retry of the last batch.
 #
-# Which sequence may a producer begin with? Four batches of one that this log has never seen: in epoch 3, twice in epoch 4, and then once more
-# in epoch 3.
+# Which sequence may a producer begin with? Four batches of a producer that this log has never seen: in epoch 3, twice in epoch 4, and then
+# once more in epoch 3.
 
 # %%
 log = fresh_log()
@@ -494,8 +493,8 @@ seven.end("abort")
 print("entries before", before, " after a marker without a transaction", len(log.active_segment.txn_index.all_aborted_txns()))
 
 # %% [markdown]
-# A marker without an open transaction completes nothing and is not indexed. (Up to 2.7 an abort was: a transaction that began at its own
-# marker.)
+# A marker without an open transaction completes nothing and is not indexed. (Up to 2.7 an abort marker was indexed
+# all the same, as a transaction that began at that marker.)
 #
 # ### LEO's four moments, the log start's five
 

@@ -142,7 +142,7 @@ lanes.play(at=0)
 # - From **0**: the aborted records 3 and 4 are **sent to everybody**. The `read_committed` consumer gets a list with them, and skips.
 # - From **6**: the answer begins at 5, for the batch is the smallest thing that a file can give. Offset 5 is dropped by the consumer.
 # - From **11**: producer 9 is not done. Its own records *and the plain ones behind them* wait for it.
-# - From **16**: beyond HW, below LEO. That is no error: the answer is empty, and the consumer asks again later.
+# - From **16**: beyond HW, below LEO. For both consumers that is no error: the answer is empty, and they ask again later.
 #
 # (The older text has followers and plain consumers the wrong way round; the lesson *High watermark* shows why that can't be.)
 
@@ -209,7 +209,7 @@ walk = step_through(
 walk.play()
 
 # %% [markdown]
-# The loop of step 3 runs twice. The same holes are the reason why a difference of offsets is not a number of messages. (Nobody has told this
+# Steps 4 and 5 run twice: the loop of step 3 goes on to the next segment. The same holes are the reason why a difference of offsets is not a number of messages. (Nobody has told this
 # follower of a high watermark, so HW is 0 and all of its log lies above.)
 
 # %%
@@ -390,7 +390,8 @@ for name, timestamp in (("earliest", -2), ("latest", -1), ("largest timestamp", 
     print(f"{name:18}", found and (found.offset, found.timestamp))
 
 # %% [markdown]
-# (Offset and timestamp. *Earliest* and *latest* are marks and not records: −1.) Timestamps come from producers, and need not be in order. Here are three records: at noon, 5 seconds later, 2 seconds later.
+# (Offset and timestamp. *Earliest* and *latest* are marks and not records: −1. *Latest* is the log end here; a broker gives a consumer its own bound, HW
+# or LSO.) Timestamps come from producers, and need not be in order. Here are three records: at noon, 5 seconds later, 2 seconds later.
 
 # %%
 mixed = fresh_log()
@@ -437,8 +438,8 @@ print(len(received), "bytes received, the file's own:", received == view.file.re
 # That is **zero copy**, and it explains the rest of this lesson: whole batches, compressed as the producer sent them, aborted records and markers
 # among them. To leave one out the broker would have to touch the bytes. (With TLS it has to, and zero copy is gone.)
 #
-# A view is fixed when it is made. Does it grow with the file, and what if the file is cut under it? (Where no finer class fits, an exception
-# of the storage code is the general `KafkaException`.)
+# A view is fixed when it is made. Does it grow with the file, and what if the file is cut under it? (Three names, if you think of an exception:
+# `EOFException`, `OffsetOutOfRangeException`, and the general one of the storage code, `KafkaException`.)
 
 # %%
 view = log.read(15, 1_048_576, FetchIsolation.LOG_END, True).records
@@ -456,7 +457,12 @@ predict(
 
 # %% [markdown]
 # Neither 95 bytes nor none, but a `KafkaException`: *Size of FileRecords … has been truncated during write: old size 95, new size 0*. The reader
-# was promised bytes, and they are gone. Kafka's `FileRecords.writeTo` throws the same; the fetch fails, and the client asks again. So a truncation never makes a reader take other bytes for those it asked for.
+# was promised bytes, and they are gone. Kafka's `FileRecords.writeTo` throws the same; the fetch fails, and the client asks again. 
+# Only the length is checked: once as much has been appended again, other bytes go out.
+
+# %%
+log.append_as_leader(records(2, first=90), leader_epoch=1)
+print(view.write_to(sender, 0, view.size_in_bytes), "bytes sent, of the batch that was written there afterwards")
 
 # %% [markdown]
 # ## 5. Three witnesses
@@ -546,18 +552,19 @@ print(found.first_difference)
 from minikafka.lab.exercises.read import answered, between_code, between_spark, read_committed, skipped
 
 # %% [markdown]
-# **Exercise 1, between high watermark and log end.** *Why: the older text's exercise, and the number behind every lag that you look at.*
+# **Exercise 1, between high watermark and log end.** *Why: the older text's exercise, and what a leader's loss may still take back.*
 
 # %%
 def messages_between(log):
-    """log: a Log. Returns how many messages (records that are no markers) lie in [high watermark, log end)."""
+    """log: a Log; its high watermark lies between two batches. Returns how many messages (records that are no markers) lie
+    in [high watermark, log end). A batch tells `is_control_batch`, `next_offset`, and its records, if you walk over it."""
     return ___
 
 
 between_code.check(messages_between)
 
 # %% [markdown]
-# **Exercise 2, the same at every moment, in Spark.** *Why: a lag is a curve, not a number.*
+# **Exercise 2, the same at every moment, in Spark.** *Why: the lag of replication is a curve, not a number.*
 # `records.sparkSession.sql("SELECT … FROM {records} …", records=records, marks=marks)` queries both tables. (In Python write
 # `records["offset"]`: `records.offset` is a method of every DataFrame.)
 

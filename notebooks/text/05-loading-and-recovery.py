@@ -106,7 +106,7 @@ print(*(f"{size:12,}  {name}" for name, size in sizes(killed).items()), sep="\n"
 erratum(
     "Names are always 20 characters; .snapshot is made for idempotent or transactional producers; .log is changed to .deleted",
     "20 digits and a suffix; a snapshot is written for every log at roll, close and recovery; .deleted is appended",
-    f"a log without any producer id, after a roll: {sizes(fresh_log(SMALL).roll(5).log.file.parent, 'snapshot')}",
+    f"a log without any producer id, after a roll: {sizes(fresh_log().roll(5).log.file.parent, 'snapshot')}",
 )
 
 # %% [markdown]
@@ -123,11 +123,12 @@ diagram("loading_names")
 # 3. No batch below that segment is checked. Flushed is taken for good.
 # 4. A replacement of segments is either undone or completed, never half.
 # 5. Loading twice gives the same bytes as loading once.
-# 6. log start ≤ recovery point ≤ LEO, whatever the checkpoints say. After a clean stop the recovery point is the LEO, for closing flushes
-#    everything; an unclean load never raises it above its checkpoint, except to the log start. HW begins at the log start.
+# 6. base of the first segment ≤ log start ≤ recovery point ≤ LEO, whatever the checkpoints say. After a clean stop the recovery point is the
+#    LEO, for closing flushes everything; an unclean load never raises it above its checkpoint, except to the log start. HW begins at the
+#    log start.
 #
-# (One exception to 1 and 3, in part 4: a segment without its `.index` is recovered after any stop.) Each of them on copies of what the
-# broker left, but for rule 4, which is for the theatre in part 4:
+# (The exceptions to 1 and 3: a segment whose `.index` is missing or whose `.txnindex` is bad is recovered after any stop.) Each of them on
+# copies of what the broker left, but for rule 4, which is for the theatre in part 4:
 
 # %%
 damaged = flip(another(killed), "030.log", 100)
@@ -140,7 +141,8 @@ once = kill(load(another(killed), TOPIC))
 twice = kill(load(another(once), TOPIC))
 print("rule 5:", all((twice / file.name).read_bytes() == file.read_bytes() for file in once.iterdir()), len(list(once.iterdir())), "files")
 log = load(another(killed), TOPIC, recovery_point=5000, log_start=20)
-print("rule 6:", log.high_watermark == log.log_start_offset <= log.recovery_point <= log.log_end_offset, log.log_start_offset, log.recovery_point)
+marks = [log.log_segments[0].base_offset, log.log_start_offset, log.recovery_point, log.log_end_offset]
+print("rule 6:", log.high_watermark == log.log_start_offset and marks == sorted(marks), marks)
 
 # %% [markdown]
 # ## 4. The source, walked
@@ -228,8 +230,7 @@ log = fresh_log(SMALL)
 for number in range(5):
     log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
 theatre = CrashTheatre(log, "An append that begins a segment")
-theatre.stop_in(lambda: log.append_as_leader(records(3, first=10), leader_epoch=0), every=7)
-theatre.play()
+theatre = theatre.stop_in(lambda: log.append_as_leader(records(3, first=10), leader_epoch=0), every=7)
 
 # %%
 predict(
@@ -237,6 +238,9 @@ predict(
     ___,
     lambda: min(frame.left for frame in theatre.frames if frame.end == 13),
 )
+
+# %%
+theatre.play()
 
 # %% [markdown]
 # All or nothing: a batch is the unit of survival. Your own crash: choose a `BYTE` from 0 to 285 at which the second of two segments is cut, and
@@ -268,7 +272,7 @@ print(sizes(log.dir, ".deleted"))
 # %% [markdown]
 # ### Damaged and missing indexes
 #
-# `orders-0` was closed cleanly. We take the offset index of segment 30 away, or its time index, or write nonsense into it.
+# The directory `orders-0` of the lesson *Segments*, another one, was closed cleanly. We take the offset index of segment 30 away, or its time index, or write nonsense into it.
 
 # %%
 orders = "data/orders-0"
@@ -327,7 +331,7 @@ print(len(log.producer_state_manager.active_producers), "producers", sizes(log.d
 
 # %% [markdown]
 # Two producers, where the unclean load found three: the first had been quiet for longer than `producer.id.expiration.ms`, so the broker
-# dropped it at its restart, and later snapshots don't have it. The unclean load had no snapshots, and found it again in the batches.
+# dropped it at its restart, and later snapshots don't have it. An unclean load reads all batches of the segment with that producer, and finds it again.
 #
 # ### The epoch cache
 #
@@ -399,9 +403,6 @@ for number in range(14):
     log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
 theatre = CrashTheatre(log, "A replacement of segments")
 theatre.stop_in(lambda: replace_by_copies(log, [0, 6], [12, 18]), only=["rename"])
-theatre.play()
-
-# %%
 outcomes = [[name for name, _ in frame.after if name.endswith(".log")] for frame in theatre.frames]
 for found in (outcomes[0], outcomes[-1]):
     print(outcomes.count(found), "crashes leave", found)
@@ -417,6 +418,9 @@ predict(
     ___,
     lambda: "undoes" if outcomes[3] == outcomes[0] else "completes",
 )
+
+# %%
+theatre.play()
 
 # %%
 erratum(
@@ -511,7 +515,7 @@ stops = {renames: theatre.directory(renames - 1) for renames in (3, 6, 9, 19)}
 {renames: loaded_by_both(directory, SMALL).equal for renames, directory in stops.items()}
 
 # %% [markdown]
-# Now a bug is planted: after an unclean stop nothing is scanned. Right after `reopen`, which is operation 5, the witnesses still agree: the
+# Now a bug is planted: after an unclean stop nothing is scanned. Right after `reopen`, operation 5 if one counts from 0, the witnesses still agree: the
 # last batch tells the LEO, scanned or not, and index entries that are zeros are not compared. After which of the two appends behind it,
 # 6 or 7, do they differ first? (*Is it full?* in part 4 is the clue.) And how many of the other two contradict minikafka there?
 
@@ -558,8 +562,8 @@ from minikafka.lab.exercises.loading import bent, damaged_end, epoch_entries, ha
 
 # %%
 def log_end(batches, recovery_point):
-    """batches: DataFrame of segment (its base offset), first, last (offsets), sound (BOOLEAN). recovery_point: an offset.
-    Returns a DataFrame of one row and one column: the LEO after an unclean stop."""
+    """batches: DataFrame of segment (its base offset), first, last (offsets, without gaps), sound (BOOLEAN). recovery_point: an
+    offset in one of the segments. Returns a DataFrame of one row and one column: the LEO after an unclean stop."""
     return ___
 
 

@@ -103,6 +103,22 @@ first_offsets = Exercise(
             "You take a client's batch that begins at another offset than 0. Offsets are the leader's to give: it is refused.",
         ),
         Belief(
+            lambda appends, limit: _offsets_given(
+                appends,
+                lambda row: row.batches == 1 and row.base_offset == 0 and row.bytes <= limit,
+                lambda row, accepted: row.records if accepted else 0,
+            ),
+            "You take a batch whose CRC is wrong. It is refused with CorruptRecordException.",
+        ),
+        Belief(
+            lambda appends, limit: _offsets_given(
+                appends,
+                lambda row: row.batches == 1 and row.base_offset == 0 and row.crc_ok,
+                lambda row, accepted: row.records if accepted else 0,
+            ),
+            "You take a batch of any size. Above max.message.bytes it is refused.",
+        ),
+        Belief(
             lambda appends, limit: [(t, first or None) for t, first in _by_the_rules(appends, limit)],
             "You give null to the first batch: a sum over no rows is null in SQL. The log begins at 0 (coalesce).",
         ),
@@ -132,7 +148,7 @@ def _sequences(name: str, *batches: tuple[int, int, int]) -> WitnessedCase:
         pairs = zip(observations.column("error"), observations.column("result"), strict=True)
         return [error or int(result.split("..")[0]) for error, result in pairs]
 
-    return WitnessedCase(name, (list(batches),), Workload.parse("\n".join(lines)), answer)
+    return WitnessedCase(f"{name}: {list(batches)}", (list(batches),), Workload.parse("\n".join(lines)), answer)
 
 
 _STATE = "epoch BIGINT, last BIGINT, leo BIGINT, recent ARRAY<STRUCT<first BIGINT, last BIGINT, offset BIGINT>>, answers ARRAY<STRING>"
@@ -172,12 +188,14 @@ def _judged_by_a_fold(case: WitnessedCase) -> list[int | str]:
 
 
 def _answers(batches, *, remembered: int = 5, refuses_duplicates: bool = False, writes_duplicates: bool = False,
-             new_epoch_goes_on: bool = False, unknown_begins_at_0: bool = False) -> list[int | str]:  # fmt: skip
+             new_epoch_goes_on: bool = False, unknown_begins_at_0: bool = False, by_first_sequence: bool = False,
+             through_epochs: bool = False) -> list[int | str]:  # fmt: skip
     """The answers by Kafka's rules, or with one of them bent."""
     log_end, known_epoch, last, recent, answers = 0, None, -1, [], []
     for epoch, first, count in batches:
         same = epoch == known_epoch
-        found = [offset for f, c, offset in recent if same and (f, c) == (first, count)]
+        alike = [(f == first and (c == count or by_first_sequence), offset) for f, c, offset in recent]
+        found = [offset for is_alike, offset in alike if is_alike and (same or through_epochs)]
         expected = last + 1 if same or new_epoch_goes_on else 0
         if found and not writes_duplicates:
             answers.append("OutOfOrderSequenceException" if refuses_duplicates else found[0])
@@ -187,7 +205,7 @@ def _answers(batches, *, remembered: int = 5, refuses_duplicates: bool = False, 
             answers.append("OutOfOrderSequenceException")
         else:
             answers.append(log_end)
-            recent = [*(recent if same else []), (first, count, log_end)][-remembered:]
+            recent = [*(recent if same or through_epochs else []), (first, count, log_end)][-remembered:]
             known_epoch, last, log_end = epoch, first + count - 1, log_end + count
     return answers
 
@@ -200,6 +218,8 @@ sequences = Exercise(
         _sequences("the sixth batch back", *[(0, n, 1) for n in range(6)], (0, 1, 1), (0, 0, 1)),
         _sequences("a new epoch, then the old one", (0, 0, 2), (0, 2, 2), (1, 4, 1), (1, 0, 1), (0, 4, 1), (1, 1, 2)),
         _sequences("a producer that the log has never seen", (3, 40, 2), (3, 42, 1), (3, 40, 2)),
+        _sequences("the same first sequence, another length", (0, 0, 2), (0, 0, 3)),
+        _sequences("the same sequences in a new epoch", (0, 0, 2), (1, 0, 2)),
     ],
     _judged_by_a_fold,
     solutions.answers_to,
@@ -223,7 +243,19 @@ sequences = Exercise(
         ),
         Belief(
             lambda batches: _answers(batches, remembered=1_000_000),
-            "You remember every batch. The log keeps the last five of a producer; an older one is out of order.",
+            "You remember more than five batches. The log keeps the last five of a producer; an older one is out of order.",
+        ),
+        Belief(
+            lambda batches: _answers(batches, remembered=4),
+            "You remember four batches. A producer may have five requests in flight: the oldest of five may come again.",
+        ),
+        Belief(
+            lambda batches: _answers(batches, by_first_sequence=True),
+            "You know a retry by its first sequence. First and last must be those of a remembered batch: another length is no retry.",
+        ),
+        Belief(
+            lambda batches: _answers(batches, through_epochs=True),
+            "You remember batches of an older epoch. With a new epoch the memory is empty: the same sequences are other records.",
         ),
         Belief(
             lambda batches: _answers(batches, new_epoch_goes_on=True),
@@ -393,6 +425,8 @@ def _moments() -> list[WitnessedCase]:
             ("delete records", 1, 2, 8),
             ("delete records", 6, 2, 8),
             ("leader's log start", 8, 6, 8),
+            ("leader's log start", 9, 8, 8),
+            ("leader's log start", 3, 8, 8),
             ("truncate", 9, 8, 8),
             ("truncate", 5, 8, 8),
             ("truncate fully", 20, 5, 5),
@@ -420,6 +454,20 @@ log_start = Exercise(
                 else solutions.new_log_start(event, offset, start, hw)
             ),
             "You bend a log start above HW to HW. It is refused, OffsetOutOfRangeException, and nothing moves.",
+        ),
+        Belief(
+            lambda event, offset, start, hw: (
+                offset if event == "leader's log start" else solutions.new_log_start(event, offset, start, hw)
+            ),
+            "You believe the leader in everything. A follower asks the same two questions of its leader's log start: not above HW, and only upwards.",
+        ),
+        Belief(
+            lambda event, offset, start, hw: (
+                max(offset, start)
+                if event == "leader's log start"
+                else solutions.new_log_start(event, offset, start, hw)
+            ),
+            "You let a leader's log start go above the follower's HW. That is refused on a follower as well.",
         ),
         Belief(
             lambda event, offset, start, hw: (

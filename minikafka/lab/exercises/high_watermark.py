@@ -197,6 +197,10 @@ clamp = Exercise(
             lambda old, suggested, log_start, log_end: min(suggested, log_end),
             "You let the mark go below the log start. It is lifted to the log start.",
         ),
+        Belief(
+            lambda old, suggested, log_start, log_end: suggested if log_start <= suggested <= log_end else old,
+            "You keep the old mark when the suggestion lies outside of the log. It is bent to the nearest bound.",
+        ),
     ],
 )
 
@@ -240,6 +244,14 @@ increment = Exercise(
         Belief(
             lambda old, new, log_end: "moved" if min(new, log_end) > old else "stays",
             "You let a mark above LEO pass, or bend it to LEO. The leader's method refuses with IllegalArgumentException: such a mark is a bug.",
+        ),
+        Belief(
+            lambda old, new, log_end: "moved" if old < new <= log_end else "stays",
+            "You leave the mark where it is when it would go above LEO. Silence would hide a bug: it is refused with an exception.",
+        ),
+        Belief(
+            lambda old, new, log_end: "refused" if not old <= new <= log_end else "moved" if new > old else "stays",
+            "You refuse a lower mark. It is no error (a slow follower joins the ISR, say): the mark stays.",
         ),
         Belief(
             lambda old, new, log_end: "refused" if new > log_end else "moved" if new != old else "stays",

@@ -97,7 +97,8 @@ def _damaged(bad: tuple[int, ...], recovery_point: int, batches: int = 9) -> Wre
         )[0]
 
     names = ", ".join(f"{2 * n}–{2 * n + 1}" for n in bad) or "none"
-    name = f"damaged batches: {names}; recovery point {recovery_point}"
+    bases = ", ".join(str(base) for base in sorted({base for base, *_ in rows}))
+    name = f"segments {bases}; damaged batches: {names}; recovery point {recovery_point}"
     checkpoints = {"recovery_point": recovery_point}
     return WreckedCase(name, (table, recovery_point), expected, wreck, lambda state: state[4], checkpoints)
 
@@ -114,6 +115,11 @@ def _first_bad(rows):
 def _doubtful(rows, point):
     """The rows of the segments that are scanned."""
     return [row for row in rows if row[0] >= max(segment for segment, *_ in rows if segment <= point)]
+
+
+def _segment_before(rows, point):
+    """The last segment that begins strictly below the point."""
+    return max((segment for segment, *_ in rows if segment < point), default=rows[0][0])
 
 
 def _later_segments_stay(rows, point):
@@ -134,6 +140,7 @@ damaged_end = Exercise(
         _damaged((3, 7), 0),
         _damaged((1,), 8),
         _damaged((4,), 10),
+        _damaged((5,), 12),
         _damaged((), 6),
     ],
     judged_by_spark,
@@ -150,7 +157,27 @@ damaged_end = Exercise(
         ),
         Belief(
             _ends(lambda rows, point: max(last for _, _, last, sound in rows if sound) + 1),
-            "You leave out the bad batch and keep what follows. A log has no holes: it ends before the first bad batch.",
+            "Your log goes on behind the bad batch. A log has no holes: it ends before the first bad batch.",
+        ),
+        Belief(
+            _ends(lambda rows, point: _first_bad([row for row in rows if row[0] >= _segment_before(rows, point)])),
+            "With a recovery point at a segment's base you scan the segment before, too. The one that holds the point is the one that begins there.",
+        ),
+        Belief(
+            _ends(
+                lambda rows, point: next(
+                    (segment for segment, _, _, sound in _doubtful(rows, point) if not sound), rows[-1][2] + 1
+                )
+            ),
+            "You drop the whole damaged segment. Its sound batches before the bad one stay.",
+        ),
+        Belief(
+            _ends(
+                lambda rows, point: next(
+                    (first - 1 for _, first, _, sound in _doubtful(rows, point) if not sound), rows[-1][2] + 1
+                )
+            ),
+            "You give the last offset that stays. The log end is the next one: the first offset of the bad batch.",
         ),
         Belief(
             _ends(_later_segments_stay),
@@ -158,7 +185,7 @@ damaged_end = Exercise(
         ),
         Belief(
             _ends(lambda rows, point: _first_bad([row for row in rows if row[1] >= point] or rows[-1:])),
-            "You begin exactly at the recovery point. The scan takes the whole segment that holds it, from its first byte.",
+            "You begin at the recovery point or behind it. The scan takes the whole segment that holds it, from its first byte.",
         ),
         Belief(
             _ends(
@@ -249,6 +276,15 @@ def _firsts(rows):
     return list(found.items())
 
 
+def _forgets_at_none(rows):
+    entries, latest = [], -1
+    for first, _, epoch in rows:
+        if epoch > latest:
+            entries.append((epoch, first))
+        latest = max(latest, epoch) if epoch >= 0 else -1
+    return entries
+
+
 def _rising(rows, place):
     entries, latest = [], -1
     for row in rows:
@@ -260,7 +296,13 @@ def _rising(rows, place):
 
 epoch_entries = Exercise(
     "Exercise 2, the epochs that recovery finds",
-    lambda: [_epochs((0, 0, 1, 1, 4)), _epochs((2, 3, 1, 3, 5)), _epochs((-1, -1, 7, -1, 8)), _epochs((6, 6, 6, 6, 6))],
+    lambda: [
+        _epochs((0, 0, 1, 1, 4)),
+        _epochs((2, 3, 1, 3, 5)),
+        _epochs((-1, -1, 7, -1, 8)),
+        _epochs((7, -1, 5, 5, 8)),
+        _epochs((6, 6, 6, 6, 6)),
+    ],
     judged_by_spark,
     solutions.epochs,
     hints=[
@@ -276,6 +318,10 @@ epoch_entries = Exercise(
         Belief(
             _entries(_rises),
             "You compare with the batch before. A batch makes an entry only if its epoch is greater than all before it.",
+        ),
+        Belief(
+            _entries(_forgets_at_none),
+            "After a batch without an epoch you begin anew. What came before it still counts: only a greater epoch makes an entry.",
         ),
         Belief(
             _entries(lambda rows: _rising(rows, 1)),
@@ -300,23 +346,29 @@ epoch_entries = Exercise(
 
 # 3. A replacement that was cut off, in Spark
 
-_STOPS = {
-    "only new files, none renamed": 0,
-    "the upper new segment renamed": 3,
-    "the .log of the lower one renamed too, its index not": 4,
-    "all renamed .swap": 6,
-    "the old files are going": 10,
-    "one new segment has its name": 21,
+_STOPS = {  # renames before the crash, and what is replaced: a new segment for each group
+    "only new files, none renamed": (0, [0, 6], [12, 18]),
+    "the upper new segment renamed": (3, [0, 6], [12, 18]),
+    "the .log of the lower one renamed too, its index not": (4, [0, 6], [12, 18]),
+    "all renamed .swap": (6, [0, 6], [12, 18]),
+    "the old files are going": (10, [0, 6], [12, 18]),
+    "one new segment has its name": (21, [0, 6], [12, 18]),
+    "the .log of the other one has its name too, its index not": (22, [0, 6], [12, 18]),
+    "all renamed .swap, an old segment lies between the two": (6, [0], [12]),
 }
+_UPPER_ONE_CLEANED = "the lower new segment renamed, the upper one not"
 
 
 def _half_done(name: str) -> WreckedCase:
-    """Segments 0 and 6 are being replaced by one, 12 and 18 by another; the crash comes after some renames."""
+    """Segments are being replaced; the crash comes after some renames."""
     state: dict[str, bytes] = {}
 
     def files() -> dict[str, bytes]:
-        if not state:
-            state.update(_stopped(_STOPS[name]))
+        if not state and name == _UPPER_ONE_CLEANED:  # no replacement stops so, but the rule speaks of it
+            for file, data in _stopped(*_STOPS["all renamed .swap"]).items():
+                state[file.replace(".swap", ".cleaned") if file.startswith(f"{12:020}") else file] = data
+        elif not state:
+            state.update(_stopped(*_STOPS[name]))
         return state
 
     def wreck() -> Path:
@@ -347,8 +399,8 @@ def _half_done(name: str) -> WreckedCase:
     return WreckedCase(name, (table,), expected, wreck, lambda state: [base for base, _ in state[5]])
 
 
-def _stopped(renames: int) -> dict[str, bytes]:
-    """The files of a log after so many renames of a replacement."""
+def _stopped(renames: int, *groups: list[int]) -> dict[str, bytes]:
+    """The files of a log of segments 0, 6, 12, 18, 24 after so many renames of a replacement of these groups."""
     from minikafka.common import file_ops
 
     log = fresh_log(SMALL)
@@ -365,7 +417,7 @@ def _stopped(renames: int) -> dict[str, bytes]:
 
     before: dict[str, bytes] = {}
     with file_ops.observe(note):
-        replace_by_copies(log, [0, 6], [12, 18])
+        replace_by_copies(log, *groups)
     kill(log)
     return stops[renames - 1] if renames else before
 
@@ -401,9 +453,29 @@ def _after(*, finish: Callable[[int, int | None], bool], whole_range: bool = Tru
     return loaded
 
 
+def _each_in_its_own_range(files):
+    """A wrong loader: each `.swap` replaces what lies in its own range, instead of all in one range."""
+    rows = [tuple(row) for row in files.collect()]
+    lowest = min((base for base, _, suffix, _ in rows if suffix == "cleaned"), default=1 << 62)
+    swaps = [(b, end) for b, kind, suffix, end in rows if (kind, suffix) == ("log", "swap") and b < lowest]
+    plain = [b for b, kind, suffix, _ in rows if (kind, suffix) == ("log", "")]
+    return sorted({base for base, _ in swaps} | {b for b in plain if not any(low <= b < high for low, high in swaps)})
+
+
+def _indexes_are_swaps_too(files):
+    """A wrong loader: any `.swap` file makes a segment, an index as well, and its missing end hides what lies behind."""
+    rows = [tuple(row) for row in files.collect()]
+    lowest = min((base for base, _, suffix, _ in rows if suffix == "cleaned"), default=1 << 62)
+    swaps = [(base, end) for base, _, suffix, end in rows if suffix == "swap" and base < lowest]
+    low, high = min((b for b, _ in swaps), default=0), max((end for _, end in swaps if end is not None), default=None)
+    hidden = (lambda base: base >= low) if high is None and swaps else (lambda base: low <= base < (high or 0))
+    plain = {base for base, kind, suffix, _ in rows if (kind, suffix) == ("log", "") and not hidden(base)}
+    return sorted({base for base, _ in swaps} | plain)
+
+
 half_done = Exercise(
     "Exercise 3, a replacement that was cut off",
-    lambda: [_half_done(name) for name in _STOPS],
+    lambda: [_half_done(name) for name in (*_STOPS, _UPPER_ONE_CLEANED)],
     judged_by_spark,
     solutions.segments_after,
     hints=[
@@ -414,7 +486,19 @@ half_done = Exercise(
     beliefs=[
         Belief(
             _after(finish=lambda base, lowest: True),
-            "You finish every .swap. While one .cleaned file is left, not all new segments are there: the work is undone.",
+            "You finish every .swap. One at or above the lowest .cleaned base is dropped: its own files may not all be there yet.",
+        ),
+        Belief(
+            _after(finish=lambda base, lowest: lowest is None),
+            "You undo all while one .cleaned file is left. Only a .swap at or above the lowest .cleaned base is dropped.",
+        ),
+        Belief(
+            _each_in_its_own_range,
+            "You give each .swap a range of its own. There is one, from the lowest base to the highest end: what lies between goes, too.",
+        ),
+        Belief(
+            _indexes_are_swaps_too,
+            "You take an .index for a segment. Only a .log is one: an index that is .swap still may follow a .log that has its name.",
         ),
         Belief(
             _after(finish=lambda base, lowest: False),
@@ -465,7 +549,8 @@ def _checkpointed(clean: bool, recovery_point: int, log_start: int) -> WreckedCa
             ),
         )[0]
 
-    name = f"{'clean' if clean else 'unclean'} stop, recovery point {recovery_point}, log start {log_start}"
+    stop = "clean" if clean else "unclean"
+    name = f"{stop} stop; recovery point {recovery_point}, log start {log_start}; first segment {first_base}, log end {log_end}"
     arguments = (clean, recovery_point, log_start, first_base, log_end)
     checkpoints = {"clean": clean, "recovery_point": recovery_point, "log_start": log_start}
     return WreckedCase(name, arguments, expected, wreck, lambda state: (state[0], state[1]), checkpoints)
@@ -478,6 +563,7 @@ bent = Exercise(
         _checkpointed(False, 99, 6),
         _checkpointed(True, 8, 0),
         _checkpointed(False, 0, 6),
+        _checkpointed(False, 0, 0),
         _checkpointed(False, 8, 40),
         _checkpointed(True, 8, 40),
     ],
@@ -495,6 +581,20 @@ bent = Exercise(
                 max(end, start),
             ),
             "You move the recovery point to the log end. Up to 2.7 Kafka did; now what was recovered is not taken for flushed.",
+        ),
+        Belief(
+            lambda clean, point, start, base, end: (
+                max(start, base),
+                start if clean and start > end else max(start, end if clean else min(point, end)),
+            ),
+            "You raise the recovery point to the checkpointed start only. The log may begin above it, at its first segment.",
+        ),
+        Belief(
+            lambda clean, point, start, base, end: (
+                start,
+                max(start, start if start > end else end if clean else min(point, end)),
+            ),
+            "You leave the log start below the first segment. There is nothing to read: it is never below the base of the first one.",
         ),
         Belief(
             lambda clean, point, start, base, end: (base, max(base, end if clean else min(point, end))),

@@ -18,7 +18,7 @@ def workload_of(story: str, *last: str, config: str = "") -> Workload:
     """The workload of a story in few words, with the lines `last` at its end.
 
     `p3`: three plain records. `7:2`: producer 7 writes two in its transaction. `7-`, `7+`: its abort, its commit.
-    `hw`: the high watermark goes to the log end.
+    `9=2`: producer 9 writes two without a transaction. `hw`: the high watermark goes to the log end.
     """
     lines, sequences = [f"config {config}"] if config else [], {}
     for word in story.split():
@@ -30,10 +30,11 @@ def workload_of(story: str, *last: str, config: str = "") -> Workload:
             end = "commit" if word[-1] == "+" else "abort"
             lines.append(f"append_as_leader origin=coordinator transaction_version=0 [{end} pid={word[:-1]} epoch=0]")
         else:
-            producer, count = word.split(":")
+            producer, kind, count = re.split("([:=])", word)
             sequence = sequences.get(producer, 0)
             sequences[producer] = sequence + int(count)
-            lines.append(f"append_as_leader [{count}x10 pid={producer} epoch=0 seq={sequence} txn]")
+            transactional = " txn" if kind == ":" else ""
+            lines.append(f"append_as_leader [{count}x10 pid={producer} epoch=0 seq={sequence}{transactional}]")
     return Workload.parse("\n".join([*lines, *last]))
 
 
@@ -231,6 +232,16 @@ def _whole_batches(batches, start, max_length, min_one_message, bound):
     return first, total
 
 
+def _whole_batches_but_the_first(batches, start, max_length, min_one_message, bound):
+    first, size = solutions.answer(batches, start, max_length, min_one_message, bound)
+    return first, _whole_batches(batches, start, max_length, min_one_message, bound)[1] or size
+
+
+def _begins_behind(batches, start, max_length, min_one_message, bound):
+    later = [batch for batch in batches if batch[0] >= start]
+    return solutions.answer(later, start, max_length, min_one_message, bound) if later and later[0][0] < bound else (start, 0)
+
+
 def _unbounded(batches, start, max_length, min_one_message, bound):
     return solutions.answer(batches, start, max_length, min_one_message, batches[-1][1] + 1)
 
@@ -272,6 +283,14 @@ answered = Exercise(
             "You end with a whole batch. Kafka counts bytes and cuts the last batch anywhere; the reader drops the rest of it.",
         ),
         Belief(
+            _whole_batches_but_the_first,
+            "You end with a whole batch where there is one. Kafka counts bytes and cuts the last batch anywhere, not only the first.",
+        ),
+        Belief(
+            _begins_behind,
+            "You begin with the first batch whose base offset is not below the start. The start may lie inside of the batch before: ask for its last offset.",
+        ),
+        Belief(
             lambda batches, start, limit, min_one, bound: solutions.answer(batches, start, limit, False, bound),
             "You keep to the limit always. With min_one_message the first batch comes whole, or a reader with a small limit would be stuck.",
         ),
@@ -295,9 +314,9 @@ answered = Exercise(
 # 4. What a read_committed consumer skips
 
 
-def _batches_of(log) -> list[tuple[list[int], int, str]]:
+def _batches_of(records) -> list[tuple[list[int], int, str]]:
     rows = []
-    for batch in log.read(0, 1_048_576, FetchIsolation.TXN_COMMITTED, True).records.batches():
+    for batch in records.batches():
         found = list(batch)
         kind = "data"
         if batch.is_control_batch:
@@ -306,11 +325,15 @@ def _batches_of(log) -> list[tuple[list[int], int, str]]:
     return rows
 
 
-def _consumed(name: str, story: str) -> WitnessedCase:
-    log = log_after(workload_of(story))
-    listed = log.read(0, 1_048_576, FetchIsolation.TXN_COMMITTED, True).aborted_transactions
-    arguments = (_batches_of(log), [tuple(each) for each in listed])
-    return WitnessedCase(name, arguments, workload_of(story, "consume read_committed=true"), _offsets, _TRANSACTIONS)
+def _consumed(name: str, story: str, start: int = 0) -> WitnessedCase:
+    """The answer to a read from `start`, which begins a batch, and what an application gets of it."""
+    found = log_after(workload_of(story)).read(start, 1_048_576, FetchIsolation.TXN_COMMITTED, True)
+    arguments = (_batches_of(found.records), [tuple(each) for each in found.aborted_transactions])
+
+    def answer(observations):
+        return [offset for offset in _offsets(observations) if offset >= start]
+
+    return WitnessedCase(name, arguments, workload_of(story, "consume read_committed=true"), answer, _TRANSACTIONS)
 
 
 def _all_data(batches, aborted):
@@ -321,6 +344,12 @@ def _never_forgiven(batches, aborted):
     first = {producer: min(f for p, f in aborted if p == producer) for producer, _ in aborted}
     rows = [(o, p) for offsets, p, kind in batches if kind == "data" for o in offsets]
     return [offset for offset, producer in rows if producer not in first or offset < first[producer]]
+
+
+def _from_its_first_offset_on(batches, aborted):
+    """A transaction counts as aborted only if the batch with its first offset is there."""
+    begun = {offsets[0] for offsets, _, _ in batches}
+    return solutions.visible(batches, [(producer, first) for producer, first in aborted if first in begun])
 
 
 def _first_batch_only(batches, aborted):
@@ -351,6 +380,7 @@ skipped = Exercise(
         _consumed("one aborts, one commits", "p3 7:2 8:2 7- 8+ p2 hw"),
         _consumed("a producer aborts, then commits", "7:2 7:1 7- p1 7:2 7+ 7:1 7- hw"),
         _consumed("the one that began first ends last", "7:1 8:2 7:1 8- p1 7:2 7- 8:1 8+ hw"),
+        _consumed("a read from the middle of a transaction", "p1 7:2 7:1 p1 7- p1 hw", start=3),
     ],
     judged_by_spark,
     solutions.visible,
@@ -365,6 +395,10 @@ skipped = Exercise(
             "You hand out aborted records. The broker sends them all; the list exists for the reader to skip them.",
         ),
         Belief(_never_forgiven, "You drop a producer for good. After its abort marker it may begin anew, and commit."),
+        Belief(
+            _from_its_first_offset_on,
+            "You wait for the batch with the first offset on the list. A read may begin behind it, in the middle of the transaction.",
+        ),
         Belief(
             _first_batch_only, "You skip one batch of each transaction. It lasts up to the producer's abort marker."
         ),
@@ -404,6 +438,11 @@ def _by_fate(condition: str):
     )
 
 
+def _ids_for_transactions(records):
+    """`committed_offsets` with every producer id taken for a transaction."""
+    return solutions.committed_offsets(records.selectExpr("offset", "producer", "producer <> -1 AS transactional", "marker"))
+
+
 def _by_last_marker(records):
     rows = records.orderBy("offset").collect()
     last = {row.producer: row.marker for row in rows if row.marker}
@@ -418,6 +457,7 @@ read_committed = Exercise(
         _committed_case("one aborts, one commits, one is open", "p3 7:2 8:2 7- 8+ p2 9:2 p2 hw"),
         _committed_case("committed behind an open transaction", "p1 7:1 8:2 8+ p1 hw"),
         _committed_case("a producer aborts, commits, aborts", "7:2 7- p1 7:2 7+ 7:1 7- p1 hw"),
+        _committed_case("an idempotent producer without transactions", "9=2 p1 8:2 8+ 9=1 hw"),
     ],
     judged_by_spark,
     solutions.committed_offsets,
@@ -430,6 +470,10 @@ read_committed = Exercise(
         Belief(
             _by_fate("(NOT transactional OR fate = 'commit')"),
             "You show records behind an open transaction. Below the last stable offset only: plain records wait there, too.",
+        ),
+        Belief(
+            _ids_for_transactions,
+            "You take every producer with an id for a transactional one. Idempotent producers have ids, too: `transactional` tells.",
         ),
         Belief(_by_last_marker, "You judge a producer by its last marker. Each transaction has a marker of its own."),
         Belief(

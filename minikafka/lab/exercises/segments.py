@@ -76,6 +76,22 @@ def _roll_after_overflow(first_offset, appends, segment_bytes):
     return bases
 
 
+def _never_rolls(first_offset, appends, segment_bytes):
+    return [first_offset]
+
+
+def _rolled_batch_not_counted(first_offset, appends, segment_bytes):
+    bases, size, log_end = [first_offset], 0, first_offset
+    for count, bytes_ in appends:
+        if size > segment_bytes - bytes_:
+            bases.append(log_end)
+            size = 0
+        else:
+            size += bytes_
+        log_end += count
+    return bases
+
+
 def _base_is_the_last_offset(first_offset, appends, segment_bytes):
     right = solutions.base_offsets(first_offset, appends, segment_bytes)
     return right[:1] + [base - 1 for base in right[1:]]
@@ -113,6 +129,11 @@ rolling = Exercise(
         Belief(
             _roll_after_overflow,
             "You let the batch in and roll afterwards. Kafka rolls first: no segment grows past segment.bytes.",
+        ),
+        Belief(_never_rolls, "You never roll. A batch that does not fit any more begins a new segment."),
+        Belief(
+            _rolled_batch_not_counted,
+            "You don't count the batch that begins a segment. Its bytes lie in there as well.",
         ),
         Belief(
             _base_is_the_last_offset,
@@ -177,6 +198,22 @@ def _index_at_the_interval(base_offset, batches, interval):
     return solutions.index_entries(base_offset, batches, interval - 1)
 
 
+def _index_batch_ends(base_offset, batches, interval):
+    ends, position = {}, 0
+    for _, bytes_ in batches:
+        ends[position] = position = position + bytes_
+    return [(relative, ends[at]) for relative, at in solutions.index_entries(base_offset, batches, interval)]
+
+
+def _index_never_counts_anew(base_offset, batches, interval):
+    entries, position = [], 0
+    for last_offset, bytes_ in batches:
+        if position > interval:
+            entries.append((last_offset - base_offset, position))
+        position += bytes_
+    return entries
+
+
 def _index_forgets_the_indexed(base_offset, batches, interval):
     entries, since_entry, position = [], 0, 0
     for last_offset, bytes_ in batches:
@@ -222,6 +259,14 @@ sparse_index = Exercise(
             "You name each batch by its first offset. Since Kafka 2.0 an entry holds the last one.",
         ),
         Belief(
+            _index_batch_ends,
+            "You note where a batch ends. An entry has the position at which the batch begins: a reader starts there.",
+        ),
+        Belief(
+            _index_never_counts_anew,
+            "You never count anew: from the first entry on, each batch gets one. After an entry the count starts from 0.",
+        ),
+        Belief(
             _index_counts_itself,
             "You count a batch before you ask. Kafka asks first: only bytes before the batch count.",
         ),
@@ -241,6 +286,8 @@ sparse_index = Exercise(
 
 
 # 3. Retention by size, in Spark
+
+_SPARED = "You never delete the active segment. When all may go, Kafka rolls a new one and lets all of them go."
 
 
 def _sized(sizes, limit: int) -> WitnessedCase:
@@ -277,6 +324,16 @@ def _rest_above_the_limit(segments, retention_bytes):
     return gone
 
 
+def _spares_the_last(right):
+    """What `right` answers, without the active segment, the last one."""
+
+    def answer(segments, *limits):
+        newest = max(row.base for row in segments.collect())
+        return [base for base in as_rows(right(segments, *limits)) if base != newest]
+
+    return answer
+
+
 def _no_limit_is_a_limit(segments, retention_bytes):
     rows = [tuple(row) for row in segments.orderBy("base").collect()]
     total = sum(size for _, size in rows)
@@ -309,6 +366,7 @@ by_size = Exercise(
             "You keep a segment when the rest would be exactly the limit. The rule is rest >= limit.",
         ),
         Belief(_no_limit_is_a_limit, "You took −1 for a number of bytes. It means that there is no limit."),
+        Belief(_spares_the_last(solutions.deletable_by_size), _SPARED),
     ],
     normal=as_rows,
 )
@@ -325,7 +383,8 @@ def _aged(ages, retention_ms: int) -> WitnessedCase:
     lines += ["update_high_watermark leo", "delete_old_segments"]
     rows = [(number * 2, START_MS - age) for number, age in enumerate(ages)]
     segments = frame(rows, "base BIGINT, largest_timestamp BIGINT")
-    name = f"segments aged {', '.join(f'{age / DAY:g}' for age in ages)} days, retention {retention_ms / DAY:g} days"
+    limit = f"{retention_ms / DAY:g} days" if retention_ms > 0 else f"{retention_ms} ms"
+    name = f"segments aged {', '.join(f'{age / DAY:g}' for age in ages)} days, retention {limit}"
     return WitnessedCase(name, (segments, START_MS, retention_ms), Workload.parse("\n".join(lines)), _deleted)
 
 
@@ -343,9 +402,22 @@ def _expired_at_the_limit(segments, now, retention_ms):
     return gone
 
 
-def _never_the_active(segments, now, retention_ms):
-    rows = segments.orderBy("base").collect()
-    return [base for base in as_rows(solutions.deletable_by_time(segments, now, retention_ms)) if base != rows[-1].base]
+def _no_limit_is_an_age(segments, now, retention_ms):
+    gone = []
+    for row in segments.orderBy("base").collect():
+        if now - row.largest_timestamp <= retention_ms:
+            break
+        gone.append(row.base)
+    return gone
+
+
+def _the_oldest_only(segments, now, retention_ms):
+    return as_rows(solutions.deletable_by_time(segments, now, retention_ms))[:1]
+
+
+def _nothing_if_nothing_stays(segments, now, retention_ms):
+    gone = as_rows(solutions.deletable_by_time(segments, now, retention_ms))
+    return gone if len(gone) < segments.count() else []
 
 
 by_time = Exercise(
@@ -353,7 +425,8 @@ by_time = Exercise(
     lambda: [
         _aged((10 * DAY, 1 * DAY, 9 * DAY, 0), 7 * DAY),
         _aged((8 * DAY, 7 * DAY, 0), 7 * DAY),
-        _aged((30 * DAY, 20 * DAY), 7 * DAY),
+        _aged((30 * DAY, 20 * DAY, 10 * DAY), 7 * DAY),
+        _aged((9 * DAY, 1 * DAY), -1),
     ],
     judged_by_spark,
     solutions.deletable_by_time,
@@ -369,10 +442,13 @@ by_time = Exercise(
             " an expired segment behind it waits.",
         ),
         Belief(_expired_at_the_limit, "You let a segment go at exactly retention.ms. It must be older than that: `>`."),
+        Belief(_spares_the_last(solutions.deletable_by_time), _SPARED),
+        Belief(_the_oldest_only, "You delete one segment. All that are expired go, up to the first that stays."),
         Belief(
-            _never_the_active,
-            "You never delete the active segment. When all are expired, Kafka rolls a new one and lets all of them go.",
+            _nothing_if_nothing_stays,
+            "When all are expired you delete none (in SQL, what is compared with the minimum of no rows is null). All of them go.",
         ),
+        Belief(_no_limit_is_an_age, "You took −1 for a number of milliseconds. It means that there is no limit."),
     ],
     normal=as_rows,
 )

@@ -7,7 +7,8 @@ def messages_between(log):
     count, offset = 0, log.high_watermark
     while offset < log.log_end_offset:
         for batch in log.read(offset, 1_048_576, FetchIsolation.LOG_END, True).records.batches():
-            count += 0 if batch.is_control_batch else sum(1 for _ in batch)
+            if not batch.is_control_batch:
+                count += sum(record.offset >= log.high_watermark for record in batch)
             offset = batch.next_offset
     return count
 
