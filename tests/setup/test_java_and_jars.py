@@ -1,6 +1,5 @@
 """Where Java and Kafka's jars are found, and what is said when they are not."""
 
-
 import pytest
 
 from minikafka.spark import java_home, kafka_jars

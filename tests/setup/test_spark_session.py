@@ -29,7 +29,6 @@ from minikafka.spark.kafka_jars import KafkaJarsUnavailableError
 def unavailable(part):
     raise KafkaJarsUnavailableError("no network")
 import sys
-import time
 sys.modules["minikafka.spark.session"].kafka_classpath = unavailable
 from minikafka.spark import kafka_available, session, why_kafka_is_absent
 assert session().range(3).count() == 3
@@ -108,7 +107,7 @@ print(process.pid)
 """
 
 
-def test_the_jvm_ends_with_the_process_and_is_of_no_group_of_its():
+def test_the_jvm_is_in_a_group_of_its_own_and_ends_with_the_process():
     """A notebook server that ends a kernel signals the kernel's group, and waits for it."""
     pid = int(run(ENDED).stdout)
     for _ in range(100):

@@ -201,7 +201,8 @@ def _index_at_the_interval(base_offset, batches, interval):
 def _index_batch_ends(base_offset, batches, interval):
     ends, position = {}, 0
     for _, bytes_ in batches:
-        ends[position] = position = position + bytes_
+        ends[position] = position + bytes_
+        position += bytes_
     return [(relative, ends[at]) for relative, at in solutions.index_entries(base_offset, batches, interval)]
 
 
