@@ -28,7 +28,11 @@ def _accepted(name: str, text: str, limit: int) -> WitnessedCase:
     return WitnessedCase(name, (table, limit), workload, answer, ("log_end_offset",))
 
 
-def _offsets_given(appends, accepts, step) -> list[tuple[int, int | None]]:
+def _records_accepted(row, accepted: bool) -> int:
+    return row.records if accepted else 0
+
+
+def _offsets_given(appends, accepts, step=_records_accepted) -> list[tuple[int, int | None]]:
     """First offsets when `accepts(row)` decides, and the end moves by `step(row, accepted)`."""
     end, given = 0, []
     for row in appends.orderBy("t").collect():
@@ -43,7 +47,7 @@ def _sound(row, limit: int) -> bool:
 
 
 def _by_the_rules(appends, limit: int) -> list[tuple[int, int | None]]:
-    return _offsets_given(appends, lambda row: _sound(row, limit), lambda row, accepted: row.records if accepted else 0)
+    return _offsets_given(appends, lambda row: _sound(row, limit))
 
 
 first_offsets = Exercise(
@@ -76,7 +80,7 @@ first_offsets = Exercise(
         ),
         Belief(
             lambda appends, limit: _offsets_given(
-                appends, lambda row: _sound(row, limit - 1), lambda row, accepted: row.records if accepted else 0
+                appends, lambda row: _sound(row, limit - 1)
             ),
             "You refuse a batch of exactly max.message.bytes. The limit is inclusive.",
         ),
@@ -90,7 +94,6 @@ first_offsets = Exercise(
             lambda appends, limit: _offsets_given(
                 appends,
                 lambda row: row.base_offset == 0 and row.crc_ok and row.bytes <= limit,
-                lambda row, accepted: row.records if accepted else 0,
             ),
             "You take two batches from a producer in one append. Since magic 2 the leader's validator wants exactly one.",
         ),
@@ -98,7 +101,6 @@ first_offsets = Exercise(
             lambda appends, limit: _offsets_given(
                 appends,
                 lambda row: row.batches == 1 and row.crc_ok and row.bytes <= limit,
-                lambda row, accepted: row.records if accepted else 0,
             ),
             "You take a client's batch that begins at another offset than 0. Offsets are the leader's to give: it is refused.",
         ),
@@ -106,7 +108,6 @@ first_offsets = Exercise(
             lambda appends, limit: _offsets_given(
                 appends,
                 lambda row: row.batches == 1 and row.base_offset == 0 and row.bytes <= limit,
-                lambda row, accepted: row.records if accepted else 0,
             ),
             "You take a batch whose CRC is wrong. It is refused with CorruptRecordException.",
         ),
@@ -114,7 +115,6 @@ first_offsets = Exercise(
             lambda appends, limit: _offsets_given(
                 appends,
                 lambda row: row.batches == 1 and row.base_offset == 0 and row.crc_ok,
-                lambda row, accepted: row.records if accepted else 0,
             ),
             "You take a batch of any size. Above max.message.bytes it is refused.",
         ),
@@ -437,6 +437,13 @@ def _moments() -> list[WitnessedCase]:
     ]
 
 
+def _wrong_at(event: str, answer):
+    """Right but for one event, whose log start is `answer(offset, log start before)`."""
+    return lambda happened, offset, start, hw: (
+        answer(offset, start) if happened == event else solutions.new_log_start(happened, offset, start, hw)
+    )
+
+
 log_start = Exercise(
     "Exercise 4, the log start's moments",
     _moments,
@@ -456,23 +463,15 @@ log_start = Exercise(
             "You bend a log start above HW to HW. It is refused, OffsetOutOfRangeException, and nothing moves.",
         ),
         Belief(
-            lambda event, offset, start, hw: (
-                offset if event == "leader's log start" else solutions.new_log_start(event, offset, start, hw)
-            ),
+            _wrong_at("leader's log start", lambda offset, start: offset),
             "You believe the leader in everything. A follower asks the same two questions of its leader's log start: not above HW, and only upwards.",
         ),
         Belief(
-            lambda event, offset, start, hw: (
-                max(offset, start)
-                if event == "leader's log start"
-                else solutions.new_log_start(event, offset, start, hw)
-            ),
+            _wrong_at("leader's log start", lambda offset, start: max(offset, start)),
             "You let a leader's log start go above the follower's HW. That is refused on a follower as well.",
         ),
         Belief(
-            lambda event, offset, start, hw: (
-                start if event == "truncate" else solutions.new_log_start(event, offset, start, hw)
-            ),
+            _wrong_at("truncate", lambda offset, start: start),
             "Your log start stays when the log is truncated below it. Then it would lie above LEO: it is lowered to the new end.",
         ),
         Belief(
@@ -480,15 +479,11 @@ log_start = Exercise(
             "You take every value that is not above HW. The log start only grows, but for a truncation below it.",
         ),
         Belief(
-            lambda event, offset, start, hw: (
-                offset if event == "truncate" else solutions.new_log_start(event, offset, start, hw)
-            ),
+            _wrong_at("truncate", lambda offset, start: offset),
             "Your log start goes to the target of every truncation. It can only lower it: a target above the log start leaves it.",
         ),
         Belief(
-            lambda event, offset, start, hw: (
-                offset if event == "segments deleted" else solutions.new_log_start(event, offset, start, hw)
-            ),
+            _wrong_at("segments deleted", lambda offset, start: offset),
             "Your log start falls back to a segment's base. DeleteRecords may have raised it beyond that, and it only grows.",
         ),
         Belief(
@@ -500,9 +495,7 @@ log_start = Exercise(
             "You raise the log start above HW. That is refused: unreplicated records would be declared deleted.",
         ),
         Belief(
-            lambda event, offset, start, hw: (
-                max(start, offset) if event == "truncate fully" else solutions.new_log_start(event, offset, start, hw)
-            ),
+            _wrong_at("truncate fully", lambda offset, start: max(start, offset)),
             "You let a full truncation only raise the log start. It sets it: a follower may begin anew below, where its leader begins.",
         ),
     ],

@@ -6,6 +6,7 @@ directory to which the same has happened.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,13 @@ def _doubtful(rows, point):
     return [row for row in rows if row[0] >= max(segment for segment, *_ in rows if segment <= point)]
 
 
+def _cut_at(end, whole=lambda rows: rows[-1][2] + 1):
+    """A wrong answer: `end(segment, first, last)` of the first bad batch that is scanned; without one `whole(rows)`."""
+    return _ends(
+        lambda rows, point: next((end(*row) for *row, sound in _doubtful(rows, point) if not sound), whole(rows))
+    )
+
+
 def _segment_before(rows, point):
     """The last segment that begins strictly below the point."""
     return max((segment for segment, *_ in rows if segment < point), default=rows[0][0])
@@ -164,19 +172,11 @@ damaged_end = Exercise(
             "With a recovery point at a segment's base you scan the segment before, too. The one that holds the point is the one that begins there.",
         ),
         Belief(
-            _ends(
-                lambda rows, point: next(
-                    (segment for segment, _, _, sound in _doubtful(rows, point) if not sound), rows[-1][2] + 1
-                )
-            ),
+            _cut_at(lambda segment, first, last: segment),
             "You drop the whole damaged segment. Its sound batches before the bad one stay.",
         ),
         Belief(
-            _ends(
-                lambda rows, point: next(
-                    (first - 1 for _, first, _, sound in _doubtful(rows, point) if not sound), rows[-1][2] + 1
-                )
-            ),
+            _cut_at(lambda segment, first, last: first - 1),
             "You give the last offset that stays. The log end is the next one: the first offset of the bad batch.",
         ),
         Belief(
@@ -188,25 +188,15 @@ damaged_end = Exercise(
             "You begin at the recovery point or behind it. The scan takes the whole segment that holds it, from its first byte.",
         ),
         Belief(
-            _ends(
-                lambda rows, point: next(
-                    (last + 1 for _, _, last, sound in _doubtful(rows, point) if not sound), rows[-1][2] + 1
-                )
-            ),
+            _cut_at(lambda segment, first, last: last + 1),
             "Your log ends behind the bad batch. It ends before it: at the batch's first offset.",
         ),
         Belief(
-            _ends(
-                lambda rows, point: next(
-                    (first for _, first, _, sound in _doubtful(rows, point) if not sound), rows[-1][2]
-                )
-            ),
+            _cut_at(lambda segment, first, last: first, whole=lambda rows: rows[-1][2]),
             "Without a bad batch you give the last offset. The log end is the offset that the next record gets: one more.",
         ),
         Belief(
-            _ends(
-                lambda rows, point: next((first for _, first, _, sound in _doubtful(rows, point) if not sound), None)
-            ),
+            _cut_at(lambda segment, first, last: first, whole=lambda rows: None),
             "Without a bad batch you have no answer. Then nothing is cut, and the log ends where its last batch does.",
         ),
     ],
@@ -346,39 +336,32 @@ epoch_entries = Exercise(
 
 # 3. A replacement that was cut off, in Spark
 
-_STOPS = {  # renames before the crash, and what is replaced: a new segment for each group
-    "only new files, none renamed": (0, [0, 6], [12, 18]),
-    "the upper new segment renamed": (3, [0, 6], [12, 18]),
-    "the .log of the lower one renamed too, its index not": (4, [0, 6], [12, 18]),
-    "all renamed .swap": (6, [0, 6], [12, 18]),
-    "the old files are going": (10, [0, 6], [12, 18]),
-    "one new segment has its name": (21, [0, 6], [12, 18]),
-    "the .log of the other one has its name too, its index not": (22, [0, 6], [12, 18]),
-    "all renamed .swap, an old segment lies between the two": (6, [0], [12]),
+_TWO_BY_TWO = ((0, 6), (12, 18))
+_STOPS: dict[str, Callable[[], dict[str, bytes]]] = {  # the files that a crash leaves
+    "only new files, none renamed": lambda: _stopped(0),
+    "the upper new segment renamed": lambda: _stopped(3),
+    "the .log of the lower one renamed too, its index not": lambda: _stopped(4),
+    "all renamed .swap": lambda: _stopped(6),
+    "the old files are going": lambda: _stopped(10),
+    "one new segment has its name": lambda: _stopped(21),
+    "the .log of the other one has its name too, its index not": lambda: _stopped(22),
+    "all renamed .swap, an old segment lies between the two": lambda: _stopped(6, ((0,), (12,))),
+    "the lower new segment renamed, the upper one not": lambda: _upper_one_cleaned(),
 }
-_UPPER_ONE_CLEANED = "the lower new segment renamed, the upper one not"
 
 
 def _half_done(name: str) -> WreckedCase:
     """Segments are being replaced; the crash comes after some renames."""
-    state: dict[str, bytes] = {}
-
-    def files() -> dict[str, bytes]:
-        if not state and name == _UPPER_ONE_CLEANED:  # no replacement stops so, but the rule speaks of it
-            for file, data in _stopped(*_STOPS["all renamed .swap"]).items():
-                state[file.replace(".swap", ".cleaned") if file.startswith(f"{12:020}") else file] = data
-        elif not state:
-            state.update(_stopped(*_STOPS[name]))
-        return state
+    files = _STOPS[name]()
 
     def wreck() -> Path:
         directory = scratch()
         directory.mkdir(parents=True)
-        for file, data in files().items():
+        for file, data in files.items():
             (directory / file).write_bytes(data)
         return directory
 
-    rows = [row for file, data in sorted(files().items()) for row in _row(file, data)]
+    rows = [row for file, data in sorted(files.items()) for row in _row(file, data)]
     table = frame(rows, "base BIGINT, kind STRING, suffix STRING, next BIGINT")
 
     def expected() -> list[int]:
@@ -399,8 +382,22 @@ def _half_done(name: str) -> WreckedCase:
     return WreckedCase(name, (table,), expected, wreck, lambda state: [base for base, _ in state[5]])
 
 
-def _stopped(renames: int, *groups: list[int]) -> dict[str, bytes]:
-    """The files of a log of segments 0, 6, 12, 18, 24 after so many renames of a replacement of these groups."""
+def _stopped(renames: int, groups: tuple[tuple[int, ...], ...] = _TWO_BY_TWO) -> dict[str, bytes]:
+    """The files of a log of segments 0, 6, 12, 18, 24 after so many renames, when each group is replaced by one segment."""
+    return _stops(groups)[renames]
+
+
+def _upper_one_cleaned() -> dict[str, bytes]:
+    """No replacement stops so, for it renames from the highest offset down; but the rule speaks of it."""
+    upper = f"{12:020}"
+    return {
+        file.replace(".swap", ".cleaned") if file.startswith(upper) else file: data for file, data in _stopped(6).items()
+    }
+
+
+@cache
+def _stops(groups: tuple[tuple[int, ...], ...]) -> list[dict[str, bytes]]:
+    """The files before the first rename, and after each."""
     from minikafka.common import file_ops
 
     log = fresh_log(SMALL)
@@ -417,9 +414,9 @@ def _stopped(renames: int, *groups: list[int]) -> dict[str, bytes]:
 
     before: dict[str, bytes] = {}
     with file_ops.observe(note):
-        replace_by_copies(log, *groups)
+        replace_by_copies(log, *map(list, groups))
     kill(log)
-    return stops[renames - 1] if renames else before
+    return [before, *stops]
 
 
 def _row(file: str, data: bytes):
@@ -433,49 +430,39 @@ def _row(file: str, data: bytes):
         yield int(base), kind, suffix[0] if suffix else "", end
 
 
-def _after(*, finish: Callable[[int, int | None], bool], whole_range: bool = True):
-    """A wrong loader: `finish(base, lowest .cleaned)` decides about a `.swap`; else each replaces its own base only."""
+def _below_the_lowest_cleaned(base: int, lowest: int | None) -> bool:
+    return lowest is None or base < lowest
+
+
+def _in_one_range(swaps: list[tuple[int, int | None]]) -> Callable[[int], bool]:
+    """Whether a base lies from the lowest one to the highest end; where no end is known, all behind does."""
+    low = min((base for base, _ in swaps), default=0)
+    high = max((end for _, end in swaps if end is not None), default=1 << 62 if swaps else 0)
+    return lambda base: low <= base < high
+
+
+def _after(*, finish=_below_the_lowest_cleaned, replaced=_in_one_range, kinds=("log",)):
+    """A wrong loader, where not told otherwise as Kafka's.
+
+    `finish(base, lowest .cleaned)` decides about a `.swap` of one of `kinds`; `replaced(swaps)` which bases go for them.
+    """
 
     def loaded(files):
         rows = [tuple(row) for row in files.collect()]
         lowest = min((base for base, _, suffix, _ in rows if suffix == "cleaned"), default=None)
         swaps = [
-            (base, end)
-            for base, kind, suffix, end in rows
-            if (kind, suffix) == ("log", "swap") and finish(base, lowest)
+            (base, end) for base, kind, suffix, end in rows if kind in kinds and suffix == "swap" and finish(base, lowest)
         ]
-        low, high = min((b for b, _ in swaps), default=0), max((e for _, e in swaps), default=0)
-        own = {base for base, _ in swaps}
-        gone = (lambda base: low <= base < high) if whole_range else (lambda base: base in own)
-        plain = [base for base, kind, suffix, _ in rows if (kind, suffix) == ("log", "") and not gone(base)]
-        return sorted({*own, *plain})
+        gone = replaced(swaps)
+        plain = {base for base, kind, suffix, _ in rows if (kind, suffix) == ("log", "") and not gone(base)}
+        return sorted({base for base, _ in swaps} | plain)
 
     return loaded
 
 
-def _each_in_its_own_range(files):
-    """A wrong loader: each `.swap` replaces what lies in its own range, instead of all in one range."""
-    rows = [tuple(row) for row in files.collect()]
-    lowest = min((base for base, _, suffix, _ in rows if suffix == "cleaned"), default=1 << 62)
-    swaps = [(b, end) for b, kind, suffix, end in rows if (kind, suffix) == ("log", "swap") and b < lowest]
-    plain = [b for b, kind, suffix, _ in rows if (kind, suffix) == ("log", "")]
-    return sorted({base for base, _ in swaps} | {b for b in plain if not any(low <= b < high for low, high in swaps)})
-
-
-def _indexes_are_swaps_too(files):
-    """A wrong loader: any `.swap` file makes a segment, an index as well, and its missing end hides what lies behind."""
-    rows = [tuple(row) for row in files.collect()]
-    lowest = min((base for base, _, suffix, _ in rows if suffix == "cleaned"), default=1 << 62)
-    swaps = [(base, end) for base, _, suffix, end in rows if suffix == "swap" and base < lowest]
-    low, high = min((b for b, _ in swaps), default=0), max((end for _, end in swaps if end is not None), default=None)
-    hidden = (lambda base: base >= low) if high is None and swaps else (lambda base: low <= base < (high or 0))
-    plain = {base for base, kind, suffix, _ in rows if (kind, suffix) == ("log", "") and not hidden(base)}
-    return sorted({base for base, _ in swaps} | plain)
-
-
 half_done = Exercise(
     "Exercise 3, a replacement that was cut off",
-    lambda: [_half_done(name) for name in (*_STOPS, _UPPER_ONE_CLEANED)],
+    lambda: [_half_done(name) for name in _STOPS],
     judged_by_spark,
     solutions.segments_after,
     hints=[
@@ -493,11 +480,11 @@ half_done = Exercise(
             "You undo all while one .cleaned file is left. Only a .swap at or above the lowest .cleaned base is dropped.",
         ),
         Belief(
-            _each_in_its_own_range,
+            _after(replaced=lambda swaps: lambda base: any(low <= base < high for low, high in swaps)),
             "You give each .swap a range of its own. There is one, from the lowest base to the highest end: what lies between goes, too.",
         ),
         Belief(
-            _indexes_are_swaps_too,
+            _after(kinds=("log", "index")),
             "You take an .index for a segment. Only a .log is one: an index that is .swap still may follow a .log that has its name.",
         ),
         Belief(
@@ -505,7 +492,7 @@ half_done = Exercise(
             "You undo every .swap. Once no .cleaned file is left the new segments are complete, and the old ones may be gone already.",
         ),
         Belief(
-            _after(finish=lambda base, lowest: lowest is None or base < lowest, whole_range=False),
+            _after(replaced=lambda swaps: lambda base: base in dict(swaps)),
             "Your .swap replaces only the segment of its own name. It replaces all whose base lies in its range of offsets.",
         ),
         Belief(
