@@ -3,6 +3,7 @@
 import logging
 import mmap
 import os
+import struct
 import sys
 from pathlib import Path
 from struct import Struct
@@ -11,7 +12,9 @@ from minikafka.common import file_ops
 from minikafka.common.errors import (
     BufferOverflowException,
     IllegalArgumentException,
+    IllegalStateException,
     IndexOffsetOverflowException,
+    IndexOutOfBoundsException,
     KafkaStorageException,
 )
 
@@ -82,9 +85,9 @@ class AbstractIndex:
     def resize(self, new_size: int) -> bool:
         """Give file and mapping `new_size` bytes, rounded down to whole entries; False if they have them already.
 
-        Raises IllegalArgumentException, with the file cut already and the index closed, when the entries do not fit any
-        more: so a log does not open after `segment.index.bytes` was made smaller than the active segment's index.
-        Kafka: `AbstractIndex.resize`.
+        Raises IllegalArgumentException, with the file cut already, when what was written does not fit any more: so a log
+        does not open after `segment.index.bytes` was made smaller than the active segment's index. The new mapping is
+        then written from its first byte on. Kafka: `AbstractIndex.resize`.
         """
         rounded_new_size = self._round_down(new_size)
         if self.length == rounded_new_size:
@@ -98,9 +101,10 @@ class AbstractIndex:
         finally:
             os.close(fd)
         self.max_entries = rounded_new_size // self.ENTRY_SIZE
-        if self._position > rounded_new_size:
-            self.close_handler()
-            raise IllegalArgumentException(f"newPosition > limit: ({self._position} > {rounded_new_size})")
+        position = self._position
+        if position > rounded_new_size:
+            self._position = 0
+            raise IllegalArgumentException(f"newPosition > limit: ({position} > {rounded_new_size})")
         return True
 
     def rename_to(self, file: Path) -> None:
@@ -166,10 +170,10 @@ class AbstractIndex:
         self.entries = entries
         self._position = entries * self.ENTRY_SIZE
 
-    def _append_entry(self, data: bytes) -> None:
-        """Write `data` into the next slot and count it."""
-        self._put(data)
-        self.entries += 1
+    def _check_position(self) -> None:
+        """Raises IllegalStateException when more was written than the entries: an entry has failed half way before."""
+        if self.entries * self.ENTRY_SIZE != self._position:
+            raise IllegalStateException(f"{self.entries} entries but file position in index is {self._position}")
 
     def _put(self, data: bytes) -> None:
         """Write `data` where the last write ended."""
@@ -178,6 +182,16 @@ class AbstractIndex:
             raise BufferOverflowException(f"{self.file.absolute()} has no room for an entry at byte {position}")
         file_ops.write_mapped(mapping, position, data, self.file)
         self._position = position + len(data)
+
+    def _read(self, entry: Struct, position: int) -> tuple:
+        """The fields of `entry` at byte `position`.
+
+        Raises IndexOutOfBoundsException behind the file's end, where only a `resize` that failed has left entries.
+        """
+        try:
+            return entry.unpack_from(self._mapping(), position)
+        except struct.error:
+            raise IndexOutOfBoundsException(f"{self.file.absolute()} has no entry at byte {position}") from None
 
     def _mapping(self):
         mapping = self._mmap
@@ -196,7 +210,7 @@ class AbstractIndex:
         mapping, entries = self._mapping(), self.entries
         if entries == 0:
             return -1
-        slot, _ = self._search(mapping, entries, column.unpack_from, column_start, target)
+        slot, _ = self._search(mapping, entries, column, column_start, target)
         return slot
 
     def _smallest_upper_bound_slot_for(self, column: Struct, column_start: int, target: int) -> int:
@@ -207,35 +221,38 @@ class AbstractIndex:
         mapping, entries = self._mapping(), self.entries
         if entries == 0:
             return -1
-        slot, exact = self._search(mapping, entries, column.unpack_from, column_start, target)
+        slot, exact = self._search(mapping, entries, column, column_start, target)
         if exact:
             return slot
         return -1 if slot == entries - 1 else slot + 1
 
-    def _search(self, mapping, entries: int, unpack_from, column_start: int, target: int) -> tuple[int, bool]:
+    def _search(self, mapping, entries: int, column: Struct, column_start: int, target: int) -> tuple[int, bool]:
         """The largest slot whose column is ≤ `target` (-1: none), and whether halving met an equal one.
 
         Looks into the last 8 KiB first, where nearly all searches end: those pages are warm. On a sorted index that
         changes no result. On a damaged one it does, so it is kept. Kafka: `AbstractIndex.indexSlotRangeFor`.
         """
-        size = self.ENTRY_SIZE
-        first_hot_entry = max(0, entries - 1 - _WARM_BYTES // size)
-        if unpack_from(mapping, first_hot_entry * size + column_start)[0] < target:
-            low, high = first_hot_entry, entries - 1
-        elif unpack_from(mapping, column_start)[0] > target:
-            return -1, False
-        else:
-            low, high = 0, first_hot_entry
-        while low < high:
-            middle = (low + high + 1) >> 1
-            found = unpack_from(mapping, middle * size + column_start)[0]
-            if found > target:
-                high = middle - 1
-            elif found < target:
-                low = middle
+        size, unpack_from = self.ENTRY_SIZE, column.unpack_from
+        try:
+            first_hot_entry = max(0, entries - 1 - _WARM_BYTES // size)
+            if unpack_from(mapping, first_hot_entry * size + column_start)[0] < target:
+                low, high = first_hot_entry, entries - 1
+            elif unpack_from(mapping, column_start)[0] > target:
+                return -1, False
             else:
-                return middle, True
-        return low, False
+                low, high = 0, first_hot_entry
+            while low < high:
+                middle = (low + high + 1) >> 1
+                found = unpack_from(mapping, middle * size + column_start)[0]
+                if found > target:
+                    high = middle - 1
+                elif found < target:
+                    low = middle
+                else:
+                    return middle, True
+            return low, False
+        except struct.error:
+            raise IndexOutOfBoundsException(f"{self.file.absolute()} is shorter than its {entries} entries") from None
 
 
 def _map(fd: int, length: int, writable: bool):

@@ -86,8 +86,10 @@ class OffsetIndex(AbstractIndex):
                 f"Attempt to append an offset {offset} to position {self.entries} no larger than the last offset"
                 f" appended ({self.last_offset}) to {self.file.absolute()}"
             )
-        self._append_entry(_ENTRY.pack(self.relative_offset(offset), position))
+        self._put(_ENTRY.pack(self.relative_offset(offset), position))
+        self.entries += 1
         self.last_offset = offset
+        self._check_position()
 
     def truncate_to(self, offset: int) -> None:
         """Remove the entries with offsets ≥ `offset`. Kafka: `OffsetIndex.truncateTo`."""
@@ -96,7 +98,7 @@ class OffsetIndex(AbstractIndex):
         if slot < 0:
             self._truncate_to_entries(0)
         else:
-            exact = _INT.unpack_from(self._mapping(), slot * self.ENTRY_SIZE)[0] == relative
+            exact = self._read(_INT, slot * self.ENTRY_SIZE)[0] == relative
             self._truncate_to_entries(slot if exact else slot + 1)
 
     def _truncate_to_entries(self, entries: int) -> None:
@@ -107,5 +109,5 @@ class OffsetIndex(AbstractIndex):
         return self._parse_entry(self.entries - 1) if self.entries else OffsetPosition(self.base_offset, 0)
 
     def _parse_entry(self, n: int) -> OffsetPosition:
-        relative, position = _ENTRY.unpack_from(self._mapping(), n * 8)
+        relative, position = self._read(_ENTRY, n * 8)
         return OffsetPosition(self.base_offset + relative, position)

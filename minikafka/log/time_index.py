@@ -79,7 +79,7 @@ class TimeIndex(AbstractIndex):
         if slot < 0:
             self._truncate_to_entries(0)
         else:
-            exact = _RELATIVE_OFFSET.unpack_from(self._mapping(), slot * self.ENTRY_SIZE + 8)[0] == relative
+            exact = self._read(_RELATIVE_OFFSET, slot * self.ENTRY_SIZE + 8)[0] == relative
             self._truncate_to_entries(slot if exact else slot + 1)
 
     def entry(self, n: int) -> TimestampOffset:
@@ -102,7 +102,8 @@ class TimeIndex(AbstractIndex):
         """Add an entry if `timestamp` is larger than the last one; an equal one is left out silently.
 
         Raises IllegalArgumentException when full (unless `skip_full_check`: on roll and close),
-        InvalidOffsetException for an offset and IllegalStateException for a timestamp below the last entry's.
+        InvalidOffsetException for an offset and IllegalStateException for a timestamp below the last entry's,
+        IndexOffsetOverflowException when the offset does not fit, and from then on IllegalStateException.
         Kafka: `TimeIndex.maybeAppend`.
         """
         if not skip_full_check and self.is_full:
@@ -119,11 +120,13 @@ class TimeIndex(AbstractIndex):
                 f" timestamp appended ({last_timestamp}) to {self.file.absolute()}"
             )
         if timestamp > last_timestamp:
-            if not self.can_append_offset(offset):
-                # Kafka writes the timestamp before it looks at the offset: half an entry stays, and the next trim fails.
-                self._put(_TIMESTAMP.pack(timestamp))
-            self._append_entry(_ENTRY.pack(timestamp, self.relative_offset(offset)))
+            # Two writes, as Kafka's: an offset that does not fit leaves half an entry, and every later entry, which lies
+            # behind it, is refused once it is written.
+            self._put(_TIMESTAMP.pack(timestamp))
+            self._put(_RELATIVE_OFFSET.pack(self.relative_offset(offset)))
+            self.entries += 1
             self.last_entry = TimestampOffset(timestamp, offset)
+            self._check_position()
 
     def resize(self, new_size: int) -> bool:
         """As `AbstractIndex.resize`; the last entry is read again from the file. Kafka: `TimeIndex.resize`."""
@@ -140,5 +143,5 @@ class TimeIndex(AbstractIndex):
         return self._parse_entry(self.entries - 1) if self.entries else TimestampOffset(NO_TIMESTAMP, self.base_offset)
 
     def _parse_entry(self, n: int) -> TimestampOffset:
-        timestamp, relative = _ENTRY.unpack_from(self._mapping(), n * 12)
+        timestamp, relative = self._read(_ENTRY, n * 12)
         return TimestampOffset(timestamp, self.base_offset + relative)

@@ -19,7 +19,7 @@ WEIGHTS = {
     "tick": 8,
     "fetch": 6,
     "high_watermark": 9,
-    "roll": 2,
+    "roll": 3,
     "retention": 5,
     "log_start": 3,
     "truncate": 4,
@@ -263,7 +263,8 @@ class Drawer:
         )
 
     def _roll(self) -> Operation:
-        return ops.Roll(self.random.choice([At("leo", 0), At("leo", 0), At("leo", 3), At("active", 0), At("start", 0)]))
+        places = [At("leo", 0)] * 3 + [At("leo", 1), At("leo", 3), At("leo", 10), At("active", 0), At("start", 0)]
+        return ops.Roll(self.random.choice(places))
 
     def _retention(self) -> Operation:
         return ops.DeleteOldSegments()

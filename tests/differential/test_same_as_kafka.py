@@ -48,6 +48,21 @@ def test_same_observations_and_same_bytes(profile, kafka, request):
     assert sum(done) >= operations / len(PROFILES)
 
 
+def test_an_append_after_an_index_entry_that_failed_half_way(kafka):
+    """The roll beyond the log end makes the next batch lie below its segment's base: its index entries do not fit."""
+    config = {"internal.segment.bytes": 1000, "index.interval.bytes": 200, "segment.index.bytes": 24}
+    operations = (
+        "roll leo+3",
+        "append_as_follower leader_epoch=2 [1x63 ts=now-10 headers=2 offset=leo last=leo+2] [3x1 ts=now-100]",
+        "append_as_follower leader_epoch=2 [2x64,63 ts=now-100 headers=2] [3x1 ts=-1,now]",
+        "append_as_follower leader_epoch=2 [3x64 ts=now+1 keys=3]",
+        "append_as_follower leader_epoch=2 [3x64 ts=now+2 keys=3]",
+        "reopen",
+    )
+    comparison = compare(kafka, Workload(operations, config))
+    assert comparison.same, comparison
+
+
 def planted(**settings):
     """minikafka's log with other settings than Kafka is given: a bug that the comparison must find."""
 

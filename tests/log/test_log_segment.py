@@ -398,7 +398,8 @@ def test_the_order_of_effects_of_an_append(segments):
     assert seen == [
         ("write", ".log"),
         ("write", ".index"),
-        ("write", ".timeindex"),
+        ("write", ".timeindex"),  # the timestamp,
+        ("write", ".timeindex"),  # and the offset
         ("truncate", ".index"),
         ("truncate", ".timeindex"),
     ]
