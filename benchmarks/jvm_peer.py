@@ -13,7 +13,9 @@ SOURCE = Path(__file__).with_name("LogBench.scala")
 def compile_peer(directory: Path) -> list[str]:
     """Compile into `directory` with the Scala compiler that PySpark ships; returns the class path to run with."""
     kafka = kafka_classpath()
-    compiler = [str(jar) for name in ("compiler", "library", "reflect") for jar in spark_jars().glob(f"scala-{name}-2.13*")]
+    compiler = [
+        str(jar) for name in ("compiler", "library", "reflect") for jar in spark_jars().glob(f"scala-{name}-2.13*")
+    ]
     subprocess.run(
         [java_command(), "-cp", ":".join(compiler), "scala.tools.nsc.Main", "-d", str(directory)]
         + ["-cp", ":".join(kafka), str(SOURCE)],

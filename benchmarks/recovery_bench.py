@@ -32,7 +32,12 @@ def write_log(directory: Path, shape: Shape, scheduler: KafkaScheduler) -> int:
 
 def recover(directory: Path, scheduler: KafkaScheduler) -> None:
     log = Log.create(
-        directory, LogConfig(CONFIG), scheduler=scheduler, time=SystemTime(), recovery_point=0, last_shutdown_clean=False
+        directory,
+        LogConfig(CONFIG),
+        scheduler=scheduler,
+        time=SystemTime(),
+        recovery_point=0,
+        last_shutdown_clean=False,
     )
     log.close()
 

@@ -141,5 +141,3 @@ def _packages(what: str, names: tuple[str, ...], remedy: str) -> Finding:
     if missing:
         return Finding(what, f"not installed: {', '.join(missing)}", remedy)
     return Finding(what, ", ".join(versions))
-
-

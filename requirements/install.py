@@ -15,7 +15,9 @@ import tempfile
 try:
     import tomllib
 except ImportError:
-    sys.exit("minikafka needs Python 3.11 or later, and this is {}.{}: make PYTHON=python3.11 ...".format(*sys.version_info))
+    sys.exit(
+        "minikafka needs Python 3.11 or later, and this is {}.{}: make PYTHON=python3.11 ...".format(*sys.version_info)
+    )
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
@@ -47,7 +49,9 @@ def is_current(lock):
 
 def make_venv():
     """Make .venv, also where Python lacks ensurepip (Debian without python3-venv): this Python's pip then serves it."""
-    made = subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    made = subprocess.run(
+        [sys.executable, "-m", "venv", "--clear", VENV], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
     if made.returncode == 0:
         return [PYTHON, "-m", "pip"]
     subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", VENV], check=True)
@@ -60,7 +64,7 @@ def install(lock):
         lock = "dev"  # it was set up for the tests once: what they need stays in step
     pip = [PYTHON, "-m", "pip"] if made_by_this_python() else make_venv()
     pip += ["--disable-pip-version-check", "--no-input"]
-    print("Setting up .venv from requirements/{}.txt ...".format(lock), flush=True)
+    print(f"Setting up .venv from requirements/{lock}.txt ...", flush=True)
     options = ["install", "--quiet", "--require-hashes"]
     locked = os.path.join(ROOT, "requirements", lock + ".txt")
     # PySpark comes as source: it is built by the locked setuptools, not by whichever is the newest.
@@ -89,7 +93,9 @@ def entry(locked, name):
 def made_by_this_python():
     """Whether .venv is there, with a pip, and of the Python that runs."""
     try:
-        ask = subprocess.run([PYTHON, "-c", "import pip, sys; print(repr(sys.version))"], stdout=subprocess.PIPE, check=True)
+        ask = subprocess.run(
+            [PYTHON, "-c", "import pip, sys; print(repr(sys.version))"], stdout=subprocess.PIPE, check=True
+        )
     except (OSError, subprocess.CalledProcessError):
         return False
     return ask.stdout.decode().strip() == repr(sys.version)

@@ -114,9 +114,7 @@ class PartitionMetadataFile:
         except NumberFormatException:
             raise self._malformed(lines[0]) from None
         if version < CURRENT_VERSION:
-            raise IOException(
-                f"Unrecognized version of partition metadata file ({self.file.absolute()}): {version}"
-            )
+            raise IOException(f"Unrecognized version of partition metadata file ({self.file.absolute()}): {version}")
         topic_id = uuid_from_string(self._value(lines, 1))
         if topic_id == ZERO_UUID:
             raise IOException(f"Invalid topic ID in partition metadata file ({self.file.absolute()})")

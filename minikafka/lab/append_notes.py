@@ -5,7 +5,6 @@ from typing import Any
 
 from minikafka.lab import look
 
-
 LEFT = 'style="text-align:left;vertical-align:top"'
 """JupyterLab would set the cells of a table to the right."""
 
@@ -19,7 +18,9 @@ class Table:
     def __str__(self) -> str:
         lines = [self.head, *self.rows]
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.head))]
-        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+        )
 
     __repr__ = __str__
 
@@ -41,7 +42,9 @@ def changed_fields(before: bytes, after: bytes) -> Table:
     """The fields of a batch that differ between its bytes `before` and `after` an append."""
     from minikafka.lab.byte_view import fields_of
 
-    old, new = ({field.name: field.value.removeprefix("0x") for field in fields_of(bytes(data))} for data in (before, after))
+    old, new = (
+        {field.name: field.value.removeprefix("0x") for field in fields_of(bytes(data))} for data in (before, after)
+    )
     rows = [[name, value, new.get(name, "gone")] for name, value in old.items() if new.get(name) != value]
     return Table(["field", "as sent", "as stored"], rows or [["no field", "", ""]])
 

@@ -3,9 +3,7 @@
 They stand here and not in the lessons, so that nobody reads them before answering.
 """
 
-_WHOLE_BATCHES = (
-    "The batches end at bytes 95, 190 and 285. Those that end at or below BYTE are whole and stay; the log ends before the first one that is not."
-)
+_WHOLE_BATCHES = "The batches end at bytes 95, 190 and 285. Those that end at or below BYTE are whole and stay; the log ends before the first one that is not."
 
 BELIEFS: dict[str, dict[object, str]] = {
     # segments

@@ -47,7 +47,9 @@ def read_text(text: Path):
 
 def _write_out_solutions(notebook) -> None:
     """Put the source of each function that a cell checks above the check."""
-    lesson = re.search(r"from minikafka\.lab\.exercises\.(\w+) import", "\n".join(cell.source for cell in notebook.cells))[1]
+    lesson = re.search(
+        r"from minikafka\.lab\.exercises\.(\w+) import", "\n".join(cell.source for cell in notebook.cells)
+    )[1]
     solutions = importlib.import_module(f"minikafka.lab.solutions.{lesson}")
     for cell in notebook.cells:
         if check := re.fullmatch(r"\w+\.check\((\w+)\)", cell.source):

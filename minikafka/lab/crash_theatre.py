@@ -92,7 +92,9 @@ class CrashTheatre:
         self.frames: list[CrashFrame] = []
         self._left: list[dict[str, bytes]] = []
 
-    def stop_in(self, action: Callable[[], Any], *, every: int | None = None, only: Iterable[str] | None = None) -> "CrashTheatre":
+    def stop_in(
+        self, action: Callable[[], Any], *, every: int | None = None, only: Iterable[str] | None = None
+    ) -> "CrashTheatre":
         """Do `action`; record a frame for each effect on disk, and for every `every` bytes of a write to a `.log`.
 
         `only`: kinds of effects to stop after ("write", "rename", …); default all that change what a loader sees.
@@ -147,11 +149,22 @@ class CrashTheatre:
         before, behind = (tuple((short(n), len(d)) for n, d in sorted(f.items())) for f in (files, after))
         kept = len(after.get(log, b""))
         return CrashFrame(
-            caption, before, tuple(effects), behind, end, error, short(log) if log else "", _batches(whole), len(files.get(log, b"")), kept
+            caption,
+            before,
+            tuple(effects),
+            behind,
+            end,
+            error,
+            short(log) if log else "",
+            _batches(whole),
+            len(files.get(log, b"")),
+            kept,
         )
 
 
-def watched_load(directory: Path, settings: Mapping[str, Any], **checkpoints: Any) -> tuple[list[Effect], int | None, str]:
+def watched_load(
+    directory: Path, settings: Mapping[str, Any], **checkpoints: Any
+) -> tuple[list[Effect], int | None, str]:
     """Load `directory` and note what that does to the disk: the effects, the log end offset, and the error if it fails."""
     home, noted, state = Path(directory), [], {"files": _contents(Path(directory))}
 
@@ -188,8 +201,17 @@ def render_crash(frame: CrashFrame, top: float | None = None, height: float | No
     was, now = dict(frame.before), dict(frame.after)
     parts += _files(10, top, "the crash leaves", frame.before, lambda name: "" if name in now else "−", 250)
     parts += _effects(282, top, frame.effects)
-    parts += _files(638, top, "after the load", frame.after, lambda name: "+" if name not in was else "~" if was[name] != now[name] else "", 232)
-    legend = "− the load takes it away · + it is new · ~ it has another size · 1–7 phases of LogLoader.load, – afterwards"
+    parts += _files(
+        638,
+        top,
+        "after the load",
+        frame.after,
+        lambda name: "+" if name not in was else "~" if was[name] != now[name] else "",
+        232,
+    )
+    legend = (
+        "− the load takes it away · + it is new · ~ it has another size · 1–7 phases of LogLoader.load, – afterwards"
+    )
     parts.append(look.text(10, height - 8, legend, kind="s"))
     words = f"{frame.caption}: {frame.outcome}"
     return look.svg(look.WIDTH, height, "".join(parts), words)
@@ -205,7 +227,9 @@ def _bar(frame: CrashFrame) -> list[str]:
     for number, batch in enumerate(frame.batches):
         x, wide = _BAR_LEFT + batch.position * scale, batch.size * scale
         fill = "gone" if batch.position >= frame.left else "a" if number % 2 else "f"
-        parts.append(look.rect(x, _BAR_TOP, wide, 24, fill, dash="3 3" if batch.position + batch.size > frame.left else ""))
+        parts.append(
+            look.rect(x, _BAR_TOP, wide, 24, fill, dash="3 3" if batch.position + batch.size > frame.left else "")
+        )
     end = _BAR_LEFT + frame.left * scale
     if frame.cut > 0:
         kept = _BAR_LEFT + frame.kept * scale
@@ -215,17 +239,27 @@ def _bar(frame: CrashFrame) -> list[str]:
         middle, wide = _BAR_LEFT + (batch.position + batch.size / 2) * scale, batch.size * scale
         offsets = str(batch.first) if batch.first == batch.last else f"{batch.first}–{batch.last}"
         if len(offsets) * 7.2 <= wide:
-            parts.append(look.rect(middle - len(offsets) * 3.6, _BAR_TOP + 5, len(offsets) * 7.2, 14, "paper", stroke="none"))
+            parts.append(
+                look.rect(middle - len(offsets) * 3.6, _BAR_TOP + 5, len(offsets) * 7.2, 14, "paper", stroke="none")
+            )
             parts.append(look.text(middle, _BAR_TOP + 16, offsets, kind="s", anchor="middle", fill="ink"))
     parts.append(look.line(end, _BAR_TOP - 3, end, _BAR_TOP + 30, "bad", weight=2))
     side = "end" if end > look.WIDTH - 160 else "start"
-    words = f"the file ends at byte {frame.left}" if (frame.log, frame.left) in frame.before else "there is no such file yet"
+    words = (
+        f"the file ends at byte {frame.left}"
+        if (frame.log, frame.left) in frame.before
+        else "there is no such file yet"
+    )
     label = f"▲ {words}" if side == "start" else f"{words} ▲"
-    parts.append(look.text(end - 5 if side == "start" else end + 5, _BAR_TOP + 40, label, kind="s", anchor=side, fill="bad"))
+    parts.append(
+        look.text(end - 5 if side == "start" else end + 5, _BAR_TOP + 40, label, kind="s", anchor=side, fill="bad")
+    )
     return parts
 
 
-def _files(x: float, top: float, heading: str, files: tuple[tuple[str, int], ...], sign: Callable[[str], str], width: float) -> list[str]:
+def _files(
+    x: float, top: float, heading: str, files: tuple[tuple[str, int], ...], sign: Callable[[str], str], width: float
+) -> list[str]:
     parts = [look.text(x, top, heading, kind="b"), look.line(x, top + 6, x + width, top + 6)]
     for row, (name, size) in enumerate(_most(files)):
         y, mark = top + 24 + row * _ROW, sign(name)
@@ -289,7 +323,11 @@ def _in_words(operation: str, name: str, before: dict[str, bytes], now: dict[str
         source = next((n for n in before if n not in now), "")
         return f"rename {short(source)} → {short(name)}"
     if operation in ("truncate", "preallocate"):
-        return f"{'cut' if new < old else 'grow'} {short(name)} {old:,} → {new:,} B" if new != old else f"empty {short(name)}"
+        return (
+            f"{'cut' if new < old else 'grow'} {short(name)} {old:,} → {new:,} B"
+            if new != old
+            else f"empty {short(name)}"
+        )
     if operation == "write" and new != old:
         return f"write {short(name)} {new - old:+,} B"
     return f"{operation} {short(name)}"
@@ -318,7 +356,12 @@ def _side_by_side(effects: list[Effect]) -> list[Effect]:
     lines: list[Effect] = []
     for effect in effects:
         this, last = _FATE.match(effect.words), _FATE.match(lines[-1].words) if lines else None
-        if this and last and lines[-1].phase == effect.phase and this.group("verb", "base", "end") == last.group("verb", "base", "end"):
+        if (
+            this
+            and last
+            and lines[-1].phase == effect.phase
+            and this.group("verb", "base", "end") == last.group("verb", "base", "end")
+        ):
             words = f"{last['verb']} {last['base']} {last['files'].strip()} {this['files'].strip()}{last['end'] or ''}"
             if len(words) <= _WORDS:
                 lines[-1] = Effect(effect.phase, words)

@@ -115,7 +115,9 @@ def refuse(wrong: str, text: str) -> Refusal:
     *before, last = workload
     runner = Runner(minikafka_log, scratch(), workload)
     try:
-        states = [runner.apply(operation) for operation in before] or [runner.apply(Workload.parse("tick 0").operations[0])]
+        states = [runner.apply(operation) for operation in before] or [
+            runner.apply(Workload.parse("tick 0").operations[0])
+        ]
         walk = step_through(runner.apply, last, watch=runner.log, into={"Log._append"})
         walk.title, told = f"A refused append: {wrong}", walk.result
         log_steps = [frame for frame in walk.frames if frame.raised]
@@ -129,7 +131,11 @@ def refuse(wrong: str, text: str) -> Refusal:
 
 def _left_behind(before: Any, after: Any) -> tuple[str, ...]:
     """What differs in the log although nothing was appended."""
-    found = [f"leader epoch {epoch} from offset {start}" for epoch, start in after.epochs if (epoch, start) not in before.epochs]
+    found = [
+        f"leader epoch {epoch} from offset {start}"
+        for epoch, start in after.epochs
+        if (epoch, start) not in before.epochs
+    ]
     old = dict(before.segments)
     for base, size in after.segments:
         if base not in old:

@@ -60,7 +60,7 @@ class Method:
         return _dedent(self.source[step.first_line - self.first_line : step.last_line - self.first_line + 1])
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def method_of(code: CodeType, qualname: str = "") -> Method | None:
     """The function that `code` was compiled from, with its steps; None when its source cannot be had."""
     try:

@@ -193,7 +193,11 @@ def _batch(batch: LaneBatch, fate: str, y: float, x, unit: float) -> list[str]:
     words = str(batch.first) if batch.first == batch.last else f"{batch.first}–{batch.last}"
     label = _fitting(width, words, str(batch.first))
     patch = look.rect(left + width / 2 - len(label) * 3.4, y + 4, len(label) * 6.8, 16, _FILLS[fate], stroke="none")
-    return [*parts, patch if label else "", look.text(left + width / 2, y + 16, label, kind="s", anchor="middle", fill="ink")]
+    return [
+        *parts,
+        patch if label else "",
+        look.text(left + width / 2, y + 16, label, kind="s", anchor="middle", fill="ink"),
+    ]
 
 
 def _marks(frame: LaneFrame, x, bottom: float) -> list[str]:

@@ -46,7 +46,13 @@ def load(
     time = ManualTime(NOON)
     scheduler = ManualScheduler(time)
     log = Log.create(
-        Path(directory), LogConfig(dict(settings or {})), log_start, recovery_point, scheduler, time, last_shutdown_clean=clean
+        Path(directory),
+        LogConfig(dict(settings or {})),
+        log_start,
+        recovery_point,
+        scheduler,
+        time,
+        last_shutdown_clean=clean,
     )
     scheduler.run_due_tasks()
     return log
@@ -104,7 +110,9 @@ def far_apart(gap: int) -> Path:
     directory = scratch()
     directory.mkdir(parents=True)
     one = SimpleRecord(NOON, None, b"record")
-    batches = [MemoryRecords.with_records(Compression.NONE, one, initial_offset=o, partition_leader_epoch=0) for o in (0, gap)]
+    batches = [
+        MemoryRecords.with_records(Compression.NONE, one, initial_offset=o, partition_leader_epoch=0) for o in (0, gap)
+    ]
     file = directory / f"{0:020}.log"
     file.write_bytes(b"".join(bytes(batch.buffer) for batch in batches))
     os.utime(file, (NOON / 1000, NOON / 1000))
@@ -136,7 +144,10 @@ def short(name: str) -> str:
 
 
 def loaded_by_both(
-    directory: str | Path, settings: Mapping[str, Any] | None = None, damage: Callable[[Path], Any] = lambda copy: None, **checkpoints: Any
+    directory: str | Path,
+    settings: Mapping[str, Any] | None = None,
+    damage: Callable[[Path], Any] = lambda copy: None,
+    **checkpoints: Any,
 ) -> Any:
     """Load and close two copies of `directory`, one by minikafka and one by Apache Kafka, and compare them byte by byte.
 

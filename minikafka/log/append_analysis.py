@@ -223,9 +223,7 @@ def has_ongoing_transaction(
 ) -> bool:
     """True when the producer has a transaction open under this epoch. Kafka: `UnifiedLog.hasOngoingTransaction`."""
     entry = producer_state_manager.last_entry(producer_id)
-    return (
-        entry is not None and entry.current_txn_first_offset is not None and entry.producer_epoch == producer_epoch
-    )
+    return entry is not None and entry.current_txn_first_offset is not None and entry.producer_epoch == producer_epoch
 
 
 def verification_guard(producer_state_manager: ProducerStateManager, producer_id: int) -> VerificationGuard:

@@ -106,9 +106,7 @@ class LocalLog:
         Kafka: `LocalLog.checkIfMemoryMappedBufferClosed`.
         """
         if self._is_memory_mapped_buffer_closed:
-            raise KafkaStorageException(
-                f"The memory mapped buffer for log of {self.topic_partition} is already closed"
-            )
+            raise KafkaStorageException(f"The memory mapped buffer for log of {self.topic_partition} is already closed")
 
     # Appending and reading
 

@@ -524,9 +524,7 @@ class Log:
                 return False
             # 2. The offset itself; high watermark and recovery point are not left below.
             self._update_log_start_offset(new_log_start_offset)
-            logger.info(
-                "%sIncremented log start offset to %s due to %s", self._log_ident, new_log_start_offset, reason
-            )
+            logger.info("%sIncremented log start offset to %s due to %s", self._log_ident, new_log_start_offset, reason)
             # 3. Epochs that end below it go.
             self.leader_epoch_cache.truncate_from_start_async_flush(self.log_start_offset)
             # 4. Replicated transactions below it go.
@@ -1327,9 +1325,7 @@ def create_leader_epoch_cache(
 
     Kafka: `UnifiedLog.createLeaderEpochCache`.
     """
-    checkpoint_file = LeaderEpochCheckpointFile(
-        LeaderEpochCheckpointFile.new_file(directory), log_dir_failure_channel
-    )
+    checkpoint_file = LeaderEpochCheckpointFile(LeaderEpochCheckpointFile.new_file(directory), log_dir_failure_channel)
     if current_cache is not None:
         return current_cache.with_checkpoint(checkpoint_file)
     return LeaderEpochFileCache(topic_partition, checkpoint_file, scheduler)

@@ -246,9 +246,7 @@ class LogLoader:
             try:
                 return function()
             except LogSegmentOffsetOverflowException as overflow:
-                logger.info(
-                    "%sCaught segment overflow error: %s. Split segment and retry.", self.log_ident, overflow
-                )
+                logger.info("%sCaught segment overflow error: %s. Split segment and retry.", self.log_ident, overflow)
                 result = split_overflowed_segment(self, self.segments, overflow.segment)
                 delete_producer_snapshots(self, self.producer_state_manager, result.deleted_segments, True)
 

@@ -132,9 +132,7 @@ class LogSegment:
             ),
             LazyIndex(OffsetIndex, offset_index_file, base_offset, config.max_index_size),
             LazyIndex(TimeIndex, time_index_file, base_offset, config.max_index_size),
-            TransactionIndex(
-                base_offset, log_file_utils.transaction_index_file(directory, base_offset, file_suffix)
-            ),
+            TransactionIndex(base_offset, log_file_utils.transaction_index_file(directory, base_offset, file_suffix)),
             base_offset,
             config.index_interval,
             config.random_segment_jitter(),

@@ -85,9 +85,7 @@ def retention_ms_breached(now_ms: int, retention_ms: int, log_ident: str) -> Ret
     def should_delete(segment: LogSegment, _next_segment: LogSegment | None) -> bool:
         largest_timestamp = segment.largest_timestamp
         if now_ms < largest_timestamp:
-            logger.warning(
-                "%s%s contains future timestamp(s), making it ineligible to be deleted", log_ident, segment
-            )
+            logger.warning("%s%s contains future timestamp(s), making it ineligible to be deleted", log_ident, segment)
         return now_ms - largest_timestamp > retention_ms
 
     def reason(to_delete: list[LogSegment]) -> None:

@@ -188,4 +188,3 @@ def replace_segments(
 
 def _base_offset(segment: LogSegment) -> int:
     return segment.base_offset
-

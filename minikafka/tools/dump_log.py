@@ -102,7 +102,9 @@ def _usage_error(message: str, ctx: click.Context) -> click.UsageError:
     name="dump-log",
     context_settings={"help_option_names": ["-h", "--help"], "allow_extra_args": True},
 )
-@click.option("--files", required=True, multiple=True, metavar="F[,F...]", help="The files to dump, with commas between them.")
+@click.option(
+    "--files", required=True, multiple=True, metavar="F[,F...]", help="The files to dump, with commas between them."
+)
 @click.option("--print-data-log", is_flag=True, help="Print keys and values too; brings --deep-iteration with it.")
 @click.option("--deep-iteration", is_flag=True, help="Print a line for each record, not only for each batch.")
 @click.option("--skip-record-metadata", is_flag=True, help="Print keys and values alone, and no control records.")
@@ -117,7 +119,9 @@ def dump_log(files: tuple[str, ...], **options) -> None:
     checkpoint files besides.
     """
     out = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=False)
-    err = io.TextIOWrapper(sys.stderr.buffer, encoding="utf-8", errors="surrogateescape", newline="\n", line_buffering=True)
+    err = io.TextIOWrapper(
+        sys.stderr.buffer, encoding="utf-8", errors="surrogateescape", newline="\n", line_buffering=True
+    )
     exit_code = 0
     try:
         DumpLogSegments(CommandLine(**options), out, err, _progress_bar).run(_split(_the_one("files", files)))

@@ -61,7 +61,9 @@ class MessageBytes:
     def read_array(self, size: int) -> bytes:
         """So many bytes. Raises RuntimeException when there are fewer, NegativeArraySizeException below 0."""
         if size > self.remaining:
-            raise RuntimeException(f"Error reading byte array of {size} byte(s): only {self.remaining} byte(s) available")
+            raise RuntimeException(
+                f"Error reading byte array of {size} byte(s): only {self.remaining} byte(s) available"
+            )
         if size < 0:
             raise NegativeArraySizeException(str(size))
         return self._take(size)

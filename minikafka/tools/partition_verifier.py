@@ -71,9 +71,7 @@ class PartitionVerifier:
         self._verify_names(names, set(base_offsets))
         expected_offset = 0
         for base, next_base in pairwise([*base_offsets, None]):
-            verifier = SegmentVerifier(
-                self._directory, base, next_base, self._next_start, self._report, self._advance
-            )
+            verifier = SegmentVerifier(self._directory, base, next_base, self._next_start, self._report, self._advance)
             scanned = verifier.verify(max(expected_offset, base))
             self._segments.append(scanned)
             expected_offset = max(expected_offset, scanned.last_offset + 1, base)
@@ -143,7 +141,9 @@ class PartitionVerifier:
                 continue
             # A close makes one at the log's end, which stays until the next but one start.
             is_stray = offset not in base_offsets and offset < last
-            fate = "it is deleted" if is_stray else "it is used as it is, if it is the newest one not beyond the log's end"
+            fate = (
+                "it is deleted" if is_stray else "it is used as it is, if it is the newest one not beyond the log's end"
+            )
             batches = self._last_batches_before(offset)
             for entry in entries:
                 what = self._what_is_wrong_with(entry, offset, batches.get(entry.producer_id))
@@ -200,7 +200,9 @@ class PartitionVerifier:
                 what = f"epoch {following.epoch} from {following.start_offset} does not follow {entry.epoch} from {entry.start_offset}"
                 self._find(file, what, "the entries before it that are not below it are dropped")
             if entry.start_offset > self._log_end_offset:
-                what = f"epoch {entry.epoch} begins at {entry.start_offset}, beyond the log's end {self._log_end_offset}"
+                what = (
+                    f"epoch {entry.epoch} begins at {entry.start_offset}, beyond the log's end {self._log_end_offset}"
+                )
                 self._find(file, what, "the entry is dropped")
         if not self._waits_for_deletion:
             self._verify_epochs_of_batches(file, entries)

@@ -218,7 +218,10 @@ def _report(directory: Path, arguments: dict, state: dict, changes: list[str], d
     for key in ("log_start_offset", "last_stable_offset", "high_watermark", "log_end_offset", "recovery_point"):
         lines.append(f"  {key.replace('_', ' '):18} {state[key]}")
     lines.append("  segments           " + ", ".join(f"{base} ({size} bytes)" for base, size in state["segments"]))
-    lines.append("  epochs             " + (", ".join(f"{e['epoch']} from {e['start_offset']}" for e in state["epochs"]) or "none"))
+    lines.append(
+        "  epochs             "
+        + (", ".join(f"{e['epoch']} from {e['start_offset']}" for e in state["epochs"]) or "none")
+    )
     lines.append(f"  producers          {len(state['producers'])}")
     lines += [f"  {change}" for change in changes] or ["  no file was added, removed or resized"]
     return "\n".join(lines)

@@ -162,7 +162,9 @@ class SegmentVerifier:
                 f"the batch begins below the segment's base offset {base}", facts.base_offset, self._fate_of_low_batch()
             )
         elif last - base > _MAX_RELATIVE_OFFSET:
-            fate = "the segment is split in two or more" if self._recovered else "nothing, until the segment is recovered"
+            fate = (
+                "the segment is split in two or more" if self._recovered else "nothing, until the segment is recovered"
+            )
             self._find_in_log(f"offset {last} does not fit a segment that begins at {base}", facts.base_offset, fate)
         elif facts.base_offset < expected_offset:
             self._find_in_log(f"offset {expected_offset} or above was due", facts.base_offset, "nothing: it stays")
@@ -306,7 +308,9 @@ class SegmentVerifier:
     def _verify_transaction_index(self) -> None:
         file = transaction_index_file(self._directory, self._scanned.base_offset)
         aborts = {
-            batch.last_offset: batch for batch in self._scanned.batches.values() if batch.marker is ControlRecordType.ABORT
+            batch.last_offset: batch
+            for batch in self._scanned.batches.values()
+            if batch.marker is ControlRecordType.ABORT
         }
         if not file.exists():
             return
@@ -337,4 +341,6 @@ class SegmentVerifier:
             self._report(Finding(file, n * entry.TOTAL_SIZE, entry.last_offset, what, fate))
         torn = file.stat().st_size % 34
         if torn:
-            self._report(Finding(file, file.stat().st_size - torn, None, f"{torn} bytes after the last entry", "they stay"))
+            self._report(
+                Finding(file, file.stat().st_size - torn, None, f"{torn} bytes after the last entry", "they stay")
+            )

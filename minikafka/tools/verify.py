@@ -20,7 +20,11 @@ from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.tools.failure import describe
 from minikafka.tools.partition_verifier import PartitionVerifier
 from minikafka.tools.progress_bar import progress_bar
-from minikafka.tools.recover import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE, checkpointed_offset
+from minikafka.tools.recover import (
+    LOG_START_OFFSET_CHECKPOINT_FILE,
+    RECOVERY_POINT_CHECKPOINT_FILE,
+    checkpointed_offset,
+)
 from minikafka.tools.segment_verifier import Finding, NextStart
 
 _CHECKPOINTS = {
@@ -88,7 +92,9 @@ def _is_partition(directory: Path) -> bool:
         parse_topic_partition_name(Path(os.path.abspath(directory)))
     except KafkaException:
         return False
-    return any(name.endswith((".log", ".swap", ".deleted")) or name == "partition.metadata" for name in os.listdir(directory))
+    return any(
+        name.endswith((".log", ".swap", ".deleted")) or name == "partition.metadata" for name in os.listdir(directory)
+    )
 
 
 def _verify_log_dir(log_dir: Path, report: Callable[[Finding], None]) -> None:

@@ -213,9 +213,7 @@ def retained(s: Column, o: Column, settings: Column) -> Column:
             F.when(~may_go, none)
             .when((w.rule <= below_start) & ~last & (upper <= s.start), below_start)
             .when((w.rule <= too_large) & by_size & (older <= total - settings.retention_bytes), too_large)
-            .when(
-                (w.rule <= too_old) & by_time & (o.now - segment.newest.timestamp > settings.retention_ms), too_old
-            )
+            .when((w.rule <= too_old) & by_time & (o.now - segment.newest.timestamp > settings.retention_ms), too_old)
             .otherwise(none)
         )
         rule = F.greatest(w.rule, rule)
@@ -318,9 +316,7 @@ def rebuilt(segment: Column, settings: Column) -> Column:
 def recovered(s: Column, now: Column, settings: Column) -> Column:
     """Killed and loaded again: all segments are scanned, and a log start that no checkpoint holds is forgotten."""
     closed = F.transform(s.closed, lambda segment: rebuilt(segment, settings))
-    return let(
-        changed(s, closed=closed, active=rebuilt(s.active, settings), start=long(0)), lambda s: reopened(s, now)
-    )
+    return let(changed(s, closed=closed, active=rebuilt(s.active, settings), start=long(0)), lambda s: reopened(s, now))
 
 
 def step(s: Column, o: Column, settings: Column, kinds: frozenset[str]) -> Column:

@@ -73,7 +73,26 @@ def test_files_that_kafka_refuses(kafka, file, content, message):
 @pytest.mark.parametrize("seed", range(3))
 def test_properties_files_are_read_and_written_as_by_java(kafka, file, seed):
     rng = random.Random(seed)
-    pieces = ["a", "b1", " ", "\t", "=", ":", "#", "!", "\\", "\\\\", "\\n", "\\u0041", "\n", "\r\n", "\\\n", "\xe9", "\f", "x=y"]
+    pieces = [
+        "a",
+        "b1",
+        " ",
+        "\t",
+        "=",
+        ":",
+        "#",
+        "!",
+        "\\",
+        "\\\\",
+        "\\n",
+        "\\u0041",
+        "\n",
+        "\r\n",
+        "\\\n",
+        "\xe9",
+        "\f",
+        "x=y",
+    ]
     for _ in range(150):
         text = "".join(rng.choice(pieces) for _ in range(rng.randrange(12)))
         file.write_bytes(text.encode("latin-1"))

@@ -3,7 +3,6 @@
 import random
 from pathlib import Path
 
-
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME, CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import MetaProperties
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile

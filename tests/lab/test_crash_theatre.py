@@ -8,7 +8,18 @@ from minikafka.lab.crash_theatre import CrashTheatre, render_crash
 from minikafka.lab.desk import COURSE
 from minikafka.lab.killed import keep, killed_broker
 from minikafka.lab.workbench import fresh_log, records
-from minikafka.lab.wreck import SMALL, another, cut, far_apart, kill, load, loaded_by_both, named, replace_by_copies, sizes
+from minikafka.lab.wreck import (
+    SMALL,
+    another,
+    cut,
+    far_apart,
+    kill,
+    load,
+    loaded_by_both,
+    named,
+    replace_by_copies,
+    sizes,
+)
 
 KILLED = COURSE / "data" / "killed"
 TOPIC = {"internal.segment.bytes": 1000, "index.interval.bytes": 250, "retention.ms": -1}

@@ -281,7 +281,11 @@ def outcome(call):
             return call()
     except Exception as error:
         # Java's two say nothing, ours which file and byte.
-        message = "" if isinstance(error, BufferOverflowException | IndexOutOfBoundsException) else str(error).replace("/kafka/", "/minikafka/")
+        message = (
+            ""
+            if isinstance(error, BufferOverflowException | IndexOutOfBoundsException)
+            else str(error).replace("/kafka/", "/minikafka/")
+        )
         return type(error).__name__, message
 
 
@@ -301,7 +305,9 @@ def test_an_offset_index_goes_with_kafkas(kafka, tmp_path, seed):
     pair = Pair(kafka, tmp_path, "0.index", base, rng.choice([8, 100, 12000, 30000]))
     offset, position = base, 0
     for _ in range(250):
-        match rng.choice(["append"] * 8 + ["lookup"] * 4 + ["truncate_to", "resize", "reopen", "reset", "entry", "bad"]):
+        match rng.choice(
+            ["append"] * 8 + ["lookup"] * 4 + ["truncate_to", "resize", "reopen", "reset", "entry", "bad"]
+        ):
             case "append":
                 for _ in range(rng.choice([1, 1, 20, 200])):
                     offset += rng.choice([1, 3, 50])
@@ -384,7 +390,9 @@ def test_what_a_failure_half_way_leaves_is_what_kafkas_leaves(kafka, tmp_path, n
     for _ in range(60):
         offset, timestamp = offset + rng.choice([1, 3]), timestamp + rng.choice([0, 1, 100])
         beyond = rng.choice([0, 0, 0, -2000, 2**31])
-        what = rng.choice(["append"] * 8 + ["trim_to_valid_size", "resize", "truncate_to", "truncate", "reset", "reopen"])
+        what = rng.choice(
+            ["append"] * 8 + ["trim_to_valid_size", "resize", "truncate_to", "truncate", "reset", "reopen"]
+        )
         match what:
             case "append" if pair.is_time_index:
                 pair.call("maybe_append", timestamp, offset + beyond, rng.random() < 0.5)

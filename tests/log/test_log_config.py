@@ -92,13 +92,67 @@ def test_overrides_win_over_the_brokers_defaults():
 
 # Beside Kafka
 
-NUMBERS = ["0", "1", "-1", "-2", " 5 ", "+7", "x", "", " ", "1.0", "1e3", "2147483647", "2147483648", "9223372036854775807"]
-NUMBERS += ["9223372036854775808", "-3", "3", "4", "9", "10", "17", "18", "22", "23", "-131072", "-131073", "1048575", "1048576"]
+NUMBERS = [
+    "0",
+    "1",
+    "-1",
+    "-2",
+    " 5 ",
+    "+7",
+    "x",
+    "",
+    " ",
+    "1.0",
+    "1e3",
+    "2147483647",
+    "2147483648",
+    "9223372036854775807",
+]
+NUMBERS += [
+    "9223372036854775808",
+    "-3",
+    "3",
+    "4",
+    "9",
+    "10",
+    "17",
+    "18",
+    "22",
+    "23",
+    "-131072",
+    "-131073",
+    "1048575",
+    "1048576",
+]
 TEXTS = {
     "BOOLEAN": ["true", "FALSE", " True ", "", "1", "yes", "truе"],
     "DOUBLE": ["0", "1", "0.5", " .5 ", "-0.1", "1.1", "NaN", "1e-5", "5e-1f", "x", "", "1e7", "-1e-9", "12345678.5"],
-    "STRING": ["producer", "gzip", " zstd ", "GZIP", "none", "uncompressed", "", "CreateTime", "LogAppendTime", "logappendtime"],
-    "LIST": ["", " ", "delete", "compact,delete", "delete , compact", "delete,delete", "delete,", ",", "DELETE", "x", "delete,x", "*"]
+    "STRING": [
+        "producer",
+        "gzip",
+        " zstd ",
+        "GZIP",
+        "none",
+        "uncompressed",
+        "",
+        "CreateTime",
+        "LogAppendTime",
+        "logappendtime",
+    ],
+    "LIST": [
+        "",
+        " ",
+        "delete",
+        "compact,delete",
+        "delete , compact",
+        "delete,delete",
+        "delete,",
+        ",",
+        "DELETE",
+        "x",
+        "delete,x",
+        "*",
+    ]
     + ["0:1", "0:1,2:3", "0:1, 2:3", "0:1,", "0:", "*,*", "*,", "a:1"],
     "INT": NUMBERS,
     "LONG": NUMBERS,
@@ -109,7 +163,9 @@ TEXTS = {
 def test_each_setting_is_parsed_and_refused_as_by_kafka(kafka, key):
     for text in TEXTS[key.type.name]:
         props = {key.name: text}
-        assert outcome(lambda props=props: our_values(props)) == outcome(lambda props=props: kafkas_values(kafka, props))
+        assert outcome(lambda props=props: our_values(props)) == outcome(
+            lambda props=props: kafkas_values(kafka, props)
+        )
 
 
 def test_names_and_defaults_are_kafkas(kafka):

@@ -122,7 +122,9 @@ def test_offsets_must_fit_32_bits(segments):
     segment = segments.open(base_offset=7)
     segment.append(7 + MAX_INT, batch(7 + MAX_INT, 1))
     for offset in (6, 8 + MAX_INT):
-        with pytest.raises(LogSegmentOffsetOverflowException, match=f"at offset {offset} in segment LogSegment") as raised:
+        with pytest.raises(
+            LogSegmentOffsetOverflowException, match=f"at offset {offset} in segment LogSegment"
+        ) as raised:
             segment.append(offset, batch(offset, 1))
         assert raised.value.segment is segment
     assert segment.size == 76
@@ -459,10 +461,14 @@ class Pair:
     def read(self, start_offset, max_size, max_position, min_one_message):
         def ours():
             fetched = self.ours.read(start_offset, max_size, max_position, min_one_message)
-            return None if fetched is None else (
-                str(fetched.fetch_offset_metadata),
-                fetched.records.size_in_bytes,
-                fetched.first_entry_incomplete,
+            return (
+                None
+                if fetched is None
+                else (
+                    str(fetched.fetch_offset_metadata),
+                    fetched.records.size_in_bytes,
+                    fetched.first_entry_incomplete,
+                )
             )
 
         def theirs():
@@ -496,7 +502,9 @@ class Pair:
         self.same(
             lambda: self.ours.recover(producers, epochs), lambda: self.theirs.recover(java_producers, java_epochs)
         )
-        assert [tuple(e) for e in epochs.epoch_entries] == [(e.epoch(), e.startOffset()) for e in java_epochs.epochEntries()]
+        assert [tuple(e) for e in epochs.epoch_entries] == [
+            (e.epoch(), e.startOffset()) for e in java_epochs.epochEntries()
+        ]
         assert producers.map_end_offset == java_producers.mapEndOffset()
 
     def same(self, ours, theirs):
@@ -557,7 +565,12 @@ class Workload:
                 self.timestamp, rng.randrange(2), 0, marker, self.next_offset, self.epoch
             )
         if kind < 0.5:
-            options |= {"producer_id": rng.randrange(2), "producer_epoch": 0, "base_sequence": 0, "is_transactional": True}
+            options |= {
+                "producer_id": rng.randrange(2),
+                "producer_epoch": 0,
+                "base_sequence": 0,
+                "is_transactional": True,
+            }
         return batch(self.next_offset, *timestamps, **options)
 
     def read(self):
@@ -631,7 +644,9 @@ class Workload:
             self.pair.time.milliseconds(),
         )
         java = self.pair.kafka.log_class("RollParams")(*params)
-        self.pair.same(lambda: self.pair.ours.should_roll(RollParams(*params)), lambda: self.pair.theirs.shouldRoll(java))
+        self.pair.same(
+            lambda: self.pair.ours.should_roll(RollParams(*params)), lambda: self.pair.theirs.shouldRoll(java)
+        )
 
     def misfit(self):
         offset = self.pair.base_offset + self.rng.choice([-1, 2**31])
@@ -673,7 +688,14 @@ def test_a_segment_goes_with_kafkas(kafka, tmp_path, seed):
     pair = Pair(kafka, tmp_path, rng.choice([0, 7, 2**35]), settings)
     workload = Workload(pair, rng)
     operations = [workload.append] * 12 + [workload.read] * 4 + [workload.find, workload.should_roll] * 2
-    operations += [workload.truncate, workload.reopen, workload.become_inactive, workload.crash, workload.misfit, workload.abort]
+    operations += [
+        workload.truncate,
+        workload.reopen,
+        workload.become_inactive,
+        workload.crash,
+        workload.misfit,
+        workload.abort,
+    ]
     for _ in range(150):
         rng.choice(operations)()
         pair.time.sleep(rng.randrange(3))

@@ -241,8 +241,9 @@ def cases():
     yield "log append time", Case(plain, timestamp_type=TimestampType.LOG_APPEND_TIME)
     for before, after in ((9, MAX_LONG), (10, MAX_LONG), (MAX_LONG, 0), (0, 0)):
         yield f"timestamps within {before}, {after}", Case(plain, before_max_ms=before, after_max_ms=after)
-        yield f"compressed, within {before}, {after}", Case(
-            gzip, target=CompressionType.GZIP, before_max_ms=before, after_max_ms=after
+        yield (
+            f"compressed, within {before}, {after}",
+            Case(gzip, target=CompressionType.GZIP, before_max_ms=before, after_max_ms=after),
         )
     late = [SimpleRecord(NOW + 1, b"k", b"v"), SimpleRecord(-1, b"k", b"v")]
     yield "ahead of the clock", Case(batch_of(late), after_max_ms=0)
@@ -252,24 +253,30 @@ def cases():
         yield f"keys missing, {codec}", Case(batch_of(codec=codec), target=codec, compacted=True)
         stamped = batch_of(codec=codec, timestamp_type=TimestampType.LOG_APPEND_TIME, log_append_time=NOW - 3)
         yield f"claims log append time, {codec}", Case(stamped, target=codec)
-        yield f"claims it on a topic that has it, {codec}", Case(
-            stamped, target=codec, timestamp_type=TimestampType.LOG_APPEND_TIME
+        yield (
+            f"claims it on a topic that has it, {codec}",
+            Case(stamped, target=codec, timestamp_type=TimestampType.LOG_APPEND_TIME),
         )
         unset = batch_of(codec=codec, timestamp_type=TimestampType.LOG_APPEND_TIME, log_append_time=-1)
         yield f"claims it without a time, {codec}", Case(unset, target=codec)
     for origin in AppendOrigin.__members__:
         yield f"end marker, {origin}", Case(end_marker(), origin=origin)
         yield f"end marker, {origin}, target gzip", Case(end_marker(), origin=origin, target=CompressionType.GZIP)
-        yield f"end marker at 9, {origin}, target gzip", Case(
-            end_marker(initial_offset=9), origin=origin, target=CompressionType.GZIP
+        yield (
+            f"end marker at 9, {origin}, target gzip",
+            Case(end_marker(initial_offset=9), origin=origin, target=CompressionType.GZIP),
         )
         yield f"gaps, {origin}", Case(batch_of(offsets=[0, 2, 3]), origin=origin)
         for codec in (CompressionType.GZIP, CompressionType.ZSTD):
-            yield f"gaps in gzip, target {codec}, {origin}", Case(
-                batch_of(offsets=[0, 2, 3], codec=CompressionType.GZIP), target=codec, origin=origin
+            yield (
+                f"gaps in gzip, target {codec}, {origin}",
+                Case(batch_of(offsets=[0, 2, 3], codec=CompressionType.GZIP), target=codec, origin=origin),
             )
-            yield f"base offset 4 in gzip, target {codec}, {origin}", Case(
-                batch_of(offsets=[4, 5, 6], base_offset=4, codec=CompressionType.GZIP), target=codec, origin=origin
+            yield (
+                f"base offset 4 in gzip, target {codec}, {origin}",
+                Case(
+                    batch_of(offsets=[4, 5, 6], base_offset=4, codec=CompressionType.GZIP), target=codec, origin=origin
+                ),
             )
         yield f"no records, {origin}", Case(patched(bytes(plain[:61]), 57, bytes(4)), origin=origin)
         yield f"count 4, {origin}", Case(patched(plain, 57, b"\0\0\0\4"), origin=origin)
@@ -281,14 +288,18 @@ def cases():
     for codec in CODECS:
         for target in CODECS:
             yield f"{codec} to {target}", Case(batch_of(codec=codec, **producer), target=target)
-            yield f"transaction, {codec} to {target}", Case(
-                batch_of(codec=codec, is_transactional=True, **producer),
-                target=target,
-                timestamp_type=TimestampType.LOG_APPEND_TIME,
+            yield (
+                f"transaction, {codec} to {target}",
+                Case(
+                    batch_of(codec=codec, is_transactional=True, **producer),
+                    target=target,
+                    timestamp_type=TimestampType.LOG_APPEND_TIME,
+                ),
             )
     yield "negative timestamps stay in place", Case(patched(plain, 27, (-(2**62)).to_bytes(8, "big", signed=True)))
-    yield "negative timestamps cannot be rebuilt", Case(
-        patched(plain, 27, (-(2**62)).to_bytes(8, "big", signed=True)), target=CompressionType.GZIP
+    yield (
+        "negative timestamps cannot be rebuilt",
+        Case(patched(plain, 27, (-(2**62)).to_bytes(8, "big", signed=True)), target=CompressionType.GZIP),
     )
     yield "the longest ago", Case(patched(plain, 27, (-(2**63)).to_bytes(8, "big", signed=True)), before_max_ms=10)
     for shift in (-1, 0, 1):
@@ -296,11 +307,13 @@ def cases():
         yield f"the edge of 64 bits, {shift}", Case(patched(plain, 27, edge), before_max_ms=10, after_max_ms=10)
     yield "delete horizon", Case(attributes(plain, 0x40))
     yield "unused attribute bits", Case(attributes(plain, 0x8080), timestamp_type=TimestampType.LOG_APPEND_TIME)
-    yield "control batch, compressed", Case(
-        attributes(batch_of(codec=CompressionType.GZIP), 0x21), target=CompressionType.GZIP, origin="COORDINATOR"
+    yield (
+        "control batch, compressed",
+        Case(attributes(batch_of(codec=CompressionType.GZIP), 0x21), target=CompressionType.GZIP, origin="COORDINATOR"),
     )
-    yield "control batch, other codec", Case(
-        attributes(batch_of(codec=CompressionType.GZIP), 0x21), target=CompressionType.LZ4, origin="COORDINATOR"
+    yield (
+        "control batch, other codec",
+        Case(attributes(batch_of(codec=CompressionType.GZIP), 0x21), target=CompressionType.LZ4, origin="COORDINATOR"),
     )
     for magic in (0, 1):
         for codec in (CompressionType.NONE, CompressionType.GZIP):

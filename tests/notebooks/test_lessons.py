@@ -21,7 +21,24 @@ each_text = pytest.mark.parametrize("text", TEXTS, ids=[f"{t.parent.name}-{t.ste
 each_lesson = pytest.mark.parametrize("text", LESSONS, ids=[text.stem for text in LESSONS])
 
 # Numbers that stand in the prose without coming from a run: versions, limits of a question to take along, names.
-NOT_FROM_A_RUN = {"4.3.0", "4.3", "4.0.1", "4.0", "4.x", "3.9.1", "3.9", "3.x", "2.7", "2.5", "2.2", "2.0", "0.10.1", "200", "20", "12"}
+NOT_FROM_A_RUN = {
+    "4.3.0",
+    "4.3",
+    "4.0.1",
+    "4.0",
+    "4.x",
+    "3.9.1",
+    "3.9",
+    "3.x",
+    "2.7",
+    "2.5",
+    "2.2",
+    "2.0",
+    "0.10.1",
+    "200",
+    "20",
+    "12",
+}
 
 
 def notebook(text):
@@ -97,7 +114,9 @@ def test_every_number_in_the_prose_stands_in_a_run(text):
         if cell.cell_type == "code":
             seen += cell.source + "".join(_words(output) for output in cell.outputs)
             continue
-        numbers = set(re.findall(r"(?<![\w.])\d[\d.,]*\d(?![\w])", re.sub(r"\*\*(Time|Exercise)[^*]*\*\*.*", "", cell.source)))
+        numbers = set(
+            re.findall(r"(?<![\w.])\d[\d.,]*\d(?![\w])", re.sub(r"\*\*(Time|Exercise)[^*]*\*\*.*", "", cell.source))
+        )
         for number in numbers - NOT_FROM_A_RUN:
             plain = number.replace(",", "")
             assert plain in seen.replace(",", "") or plain in _code_after(text, cell), f"{number} in: {cell.source}"

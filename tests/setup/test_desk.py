@@ -13,7 +13,13 @@ def course(tmp_path):
     notebooks = tmp_path / "notebooks"
     for directory in ("data", "solutions", "text"):
         (notebooks / directory).mkdir(parents=True)
-    names = ("01-segments.ipynb", "02-high-watermark.ipynb", "data/0.log", "solutions/01-segments.ipynb", "text/01-segments.py")
+    names = (
+        "01-segments.ipynb",
+        "02-high-watermark.ipynb",
+        "data/0.log",
+        "solutions/01-segments.ipynb",
+        "text/01-segments.py",
+    )
     for name in names:
         (notebooks / name).write_text(f"{name} as the course has it")
     return notebooks

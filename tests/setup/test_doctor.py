@@ -31,7 +31,18 @@ def test_an_unknown_command_is_refused_by_name(run):
 
 def test_the_doctor_finds_all_that_the_tests_need(run):
     result = run("doctor")
-    for what in ("Python", "core", "kernel", "Java", "Spark", "Kafka's jars", "Graphviz", "Jupyter", "widgets", "Chromium"):
+    for what in (
+        "Python",
+        "core",
+        "kernel",
+        "Java",
+        "Spark",
+        "Kafka's jars",
+        "Graphviz",
+        "Jupyter",
+        "widgets",
+        "Chromium",
+    ):
         assert any(line[9:].startswith(what) for line in result.output.splitlines()), what
 
 
@@ -48,7 +59,9 @@ def test_what_is_missing_is_named_with_one_thing_to_do(run, monkeypatch):
 
 
 def test_what_one_can_do_without_is_no_failure(run, monkeypatch):
-    monkeypatch.setattr(doctor, "examine", lambda: iter([doctor.Finding("Chromium", "none", "install it", needed=False)]))
+    monkeypatch.setattr(
+        doctor, "examine", lambda: iter([doctor.Finding("Chromium", "none", "install it", needed=False)])
+    )
     result = run("doctor")
     assert result.exit_code == 0
     assert result.output.startswith("absent   Chromium")

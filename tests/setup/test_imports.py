@@ -62,7 +62,9 @@ def is_type_checking(node: ast.AST) -> bool:
 def test_a_room_imports_only_the_rooms_below_it(room):
     allowed = set(ROOMS[: ROOMS.index(room) + 1])
     for path in modules_of(room):
-        rooms = {name.split(".")[1] for name in imported_by(path, at_import_time=False) if name.startswith("minikafka.")}
+        rooms = {
+            name.split(".")[1] for name in imported_by(path, at_import_time=False) if name.startswith("minikafka.")
+        }
         assert rooms <= allowed, f"{path.relative_to(PACKAGE)} imports {rooms - allowed}"
 
 

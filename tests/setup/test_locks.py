@@ -20,7 +20,9 @@ def test_every_package_is_pinned_and_hashed(lock):
     entries = re.split(r"\n(?=\S)", text.strip())
     assert len(entries) >= 8
     for entry in entries:
-        assert re.match(r"[a-z0-9][a-z0-9._-]*==[^\s\\]+( ; [^\\]+)? \\\n( +--hash=sha256:[0-9a-f]{64}( \\\n)?)+$", entry), entry
+        assert re.match(
+            r"[a-z0-9][a-z0-9._-]*==[^\s\\]+( ; [^\\]+)? \\\n( +--hash=sha256:[0-9a-f]{64}( \\\n)?)+$", entry
+        ), entry
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.stem)
@@ -36,7 +38,9 @@ def test_the_locks_agree():
         assert others.items() <= dev.items(), lock.name
 
 
-@pytest.mark.parametrize(("lock", "extras"), [("core", []), ("lab", ["lab"]), ("dev", ["lab", "dev"]), ("fuzz", ["fuzz"])])
+@pytest.mark.parametrize(
+    ("lock", "extras"), [("core", []), ("lab", ["lab"]), ("dev", ["lab", "dev"]), ("fuzz", ["fuzz"])]
+)
 def test_each_lock_holds_what_the_project_asks_for(lock, extras):
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     asked = project["dependencies"] + [need for extra in extras for need in project["optional-dependencies"][extra]]

@@ -10,5 +10,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 def test_ruff_finds_nothing():
     ruff = shutil.which("ruff", path=str(Path(sys.executable).parent))
-    check = subprocess.run([ruff, "check", "--output-format=concise", "."], cwd=REPOSITORY, capture_output=True, text=True)
+    check = subprocess.run(
+        [ruff, "check", "--output-format=concise", "."], cwd=REPOSITORY, capture_output=True, text=True
+    )
     assert check.returncode == 0, check.stdout

@@ -55,8 +55,6 @@ def _string_array(jvm, arguments):
     return array
 
 
-
-
 @pytest.fixture(scope="module")
 def kafkas_dump(kafka):
     return KafkasDump(kafka)

@@ -55,7 +55,9 @@ def every_kind_of_batch() -> bytes:
         batch = MemoryRecords.with_records(codec, *records(7, offset), initial_offset=offset)
         data += batch.buffer
         offset += 7
-    data += MemoryRecords.with_idempotent_records(CompressionType.NONE, 9, 1, 4, *records(2, offset), initial_offset=offset).buffer
+    data += MemoryRecords.with_idempotent_records(
+        CompressionType.NONE, 9, 1, 4, *records(2, offset), initial_offset=offset
+    ).buffer
     offset += 2
     data += MemoryRecords.with_transactional_records(
         CompressionType.NONE, 9, 2, 0, *records(1, offset), initial_offset=offset
@@ -216,7 +218,13 @@ def test_a_record_whose_value_cannot_be_read_is_told_up_to_there(same, tmp_path)
     for magic, header in ((0, 18), (1, 26)):
         builder = MemoryRecordsBuilder(Compression(CompressionType.NONE), magic=magic)
         builder.append(1_000 if magic else -1, b"key", b"value")
-        for position, size in ((header, 5000), (header + 7, 5000), (header + 7, 2**31 - 1), (header, -7), (header + 7, -7)):
+        for position, size in (
+            (header, 5000),
+            (header + 7, 5000),
+            (header + 7, 2**31 - 1),
+            (header, -7),
+            (header + 7, -7),
+        ):
             log = bytearray(builder.build().buffer)
             log[position : position + 4] = size.to_bytes(4, "big", signed=True)
             (tmp_path / "0.log").write_bytes(log)

@@ -146,7 +146,12 @@ def test_minikafka_agrees_on_the_followers(followers):
 def test_a_killed_log_is_scanned_and_its_indexes_are_built_anew(spark):
     """Reopening forgets the bytes since the last index entry, a scan counts them: entries move."""
     lines = ["config internal.segment.bytes=700 index.interval.bytes=150"]
-    lines += ["append_as_leader [2x10]", "append_as_leader [3x40]", *["append_as_leader [2x10]"] * 3, "truncate_to leo-2"]
+    lines += [
+        "append_as_leader [2x10]",
+        "append_as_leader [3x40]",
+        *["append_as_leader [2x10]"] * 3,
+        "truncate_to leo-2",
+    ]
     lines += ["append_as_leader [2x10]"] * 4
     lines += ["maybe_increment_high_watermark leo", "maybe_increment_log_start_offset 4"]
     killed = [*lines, "reopen clean=false", "append_as_leader [2x10]"]

@@ -79,9 +79,7 @@ first_offsets = Exercise(
             "Refused batches use up offsets in your log. LEO moves only when something was written: a refused append leaves no hole.",
         ),
         Belief(
-            lambda appends, limit: _offsets_given(
-                appends, lambda row: _sound(row, limit - 1)
-            ),
+            lambda appends, limit: _offsets_given(appends, lambda row: _sound(row, limit - 1)),
             "You refuse a batch of exactly max.message.bytes. The limit is inclusive.",
         ),
         Belief(

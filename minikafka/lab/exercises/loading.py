@@ -391,7 +391,8 @@ def _upper_one_cleaned() -> dict[str, bytes]:
     """No replacement stops so, for it renames from the highest offset down; but the rule speaks of it."""
     upper = f"{12:020}"
     return {
-        file.replace(".swap", ".cleaned") if file.startswith(upper) else file: data for file, data in _stopped(6).items()
+        file.replace(".swap", ".cleaned") if file.startswith(upper) else file: data
+        for file, data in _stopped(6).items()
     }
 
 
@@ -451,7 +452,9 @@ def _after(*, finish=_below_the_lowest_cleaned, replaced=_in_one_range, kinds=("
         rows = [tuple(row) for row in files.collect()]
         lowest = min((base for base, _, suffix, _ in rows if suffix == "cleaned"), default=None)
         swaps = [
-            (base, end) for base, kind, suffix, end in rows if kind in kinds and suffix == "swap" and finish(base, lowest)
+            (base, end)
+            for base, kind, suffix, end in rows
+            if kind in kinds and suffix == "swap" and finish(base, lowest)
         ]
         gone = replaced(swaps)
         plain = {base for base, kind, suffix, _ in rows if (kind, suffix) == ("log", "") and not gone(base)}

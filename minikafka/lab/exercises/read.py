@@ -4,8 +4,8 @@ import re
 
 from minikafka.lab.exercise import Belief, Case, Exercise, answered_early
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
-from minikafka.lab.solutions import read as solutions
 from minikafka.lab.readers import log_after
+from minikafka.lab.solutions import read as solutions
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.witness.batch import Batch
 from minikafka.witness.operations import AppendAsLeader, MaybeIncrementHighWatermark
@@ -239,7 +239,11 @@ def _whole_batches_but_the_first(batches, start, max_length, min_one_message, bo
 
 def _begins_behind(batches, start, max_length, min_one_message, bound):
     later = [batch for batch in batches if batch[0] >= start]
-    return solutions.answer(later, start, max_length, min_one_message, bound) if later and later[0][0] < bound else (start, 0)
+    return (
+        solutions.answer(later, start, max_length, min_one_message, bound)
+        if later and later[0][0] < bound
+        else (start, 0)
+    )
 
 
 def _unbounded(batches, start, max_length, min_one_message, bound):
@@ -440,7 +444,9 @@ def _by_fate(condition: str):
 
 def _ids_for_transactions(records):
     """`committed_offsets` with every producer id taken for a transaction."""
-    return solutions.committed_offsets(records.selectExpr("offset", "producer", "producer <> -1 AS transactional", "marker"))
+    return solutions.committed_offsets(
+        records.selectExpr("offset", "producer", "producer <> -1 AS transactional", "marker")
+    )
 
 
 def _by_last_marker(records):
