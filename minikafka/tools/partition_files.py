@@ -1,0 +1,105 @@
+"""What the entries of a directory are, looked at before a tool opens any of them.
+
+Kafka goes by names, and so does the loader: it follows a symbolic link out of the directory, empties what the link
+leads to, waits for ever at a FIFO and reads a device without end. The tools look first, and open regular files only.
+"""
+
+import os
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+from minikafka.checkpoint.leader_epoch_checkpoint_file import LEADER_EPOCH_CHECKPOINT_FILENAME
+from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME
+from minikafka.common.errors import IOException
+from minikafka.log.log_file_utils import (
+    CLEANED_FILE_SUFFIX,
+    DELETED_FILE_SUFFIX,
+    INDEX_FILE_SUFFIX,
+    LOG_FILE_SUFFIX,
+    PRODUCER_SNAPSHOT_FILE_SUFFIX,
+    SWAP_FILE_SUFFIX,
+    TIME_INDEX_FILE_SUFFIX,
+    TXN_INDEX_FILE_SUFFIX,
+)
+
+FOLLOW_LINKS = "--follow-links"
+_FILE_SUFFIXES = (
+    LOG_FILE_SUFFIX,
+    INDEX_FILE_SUFFIX,
+    TIME_INDEX_FILE_SUFFIX,
+    TXN_INDEX_FILE_SUFFIX,
+    PRODUCER_SNAPSHOT_FILE_SUFFIX,
+    CLEANED_FILE_SUFFIX,
+    SWAP_FILE_SUFFIX,
+    DELETED_FILE_SUFFIX,
+)
+_FILE_NAMES = tuple(
+    name + suffix
+    for name in (LEADER_EPOCH_CHECKPOINT_FILENAME, PARTITION_METADATA_FILE_NAME)
+    for suffix in ("", ".tmp")
+)
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+class PartitionFiles(NamedTuple):
+    """The regular files of a directory, by name, and what else is there: (entry, what is wrong with it)."""
+
+    files: list[Path]
+    objections: list[tuple[Path, str]]
+
+
+def objection_to(file: Path, follow_links: bool = False) -> str | None:
+    """Why `file` must not be opened as a file, "is a FIFO" for instance; None for a regular file.
+
+    A symbolic link is refused unless `follow_links`, and then too if it leads nowhere or to something else than a
+    regular file. Raises OSError, FileNotFoundError for instance.
+    """
+    mode = os.lstat(file).st_mode
+    link = stat.S_ISLNK(mode)
+    if link:
+        leads_to = f"is a symbolic link to {os.readlink(file)}"
+        if not follow_links:
+            return f"{leads_to}; {FOLLOW_LINKS} would follow it"
+        try:
+            mode = os.stat(file).st_mode
+        except OSError as error:  # it dangles, or leads in a circle
+            return f"{leads_to}: {error.strerror}"
+    if stat.S_ISREG(mode):
+        return None
+    kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+    return f"{leads_to}, {kind}, not a regular file" if link else f"is {kind}, not a regular file"
+
+
+def require_regular(file: Path, follow_links: bool = False) -> None:
+    """Raises IOException, with the file's name, where `objection_to` has an objection."""
+    objection = objection_to(file, follow_links)
+    if objection is not None:
+        raise IOException(f"{file} {objection}")
+
+
+def look_into(directory: Path, follow_links: bool = False) -> PartitionFiles:
+    """What a partition's directory holds; nothing is opened.
+
+    Subdirectories are passed over, as Kafka does, unless one has the name of a file that Kafka would make. Raises
+    OSError when the directory cannot be listed.
+    """
+    looked_at = PartitionFiles([], [])
+    for name in sorted(os.listdir(directory)):
+        file = directory / name
+        objection = objection_to(file, follow_links)
+        if objection is None:
+            looked_at.files.append(file)
+        elif _has_name_of_a_file(name) or not file.is_dir() or (file.is_symlink() and not follow_links):
+            looked_at.objections.append((file, objection))
+    return looked_at
+
+
+def _has_name_of_a_file(name: str) -> bool:
+    return name.endswith(_FILE_SUFFIXES) or name in _FILE_NAMES
