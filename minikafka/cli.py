@@ -5,6 +5,8 @@ from importlib import import_module
 import click
 
 from minikafka import __version__
+from minikafka.tools.standard_streams import set_up_standard_streams
+from minikafka.tools.tool_command import failures_in_one_line
 
 # name: (where its click command is, the line that `minikafka --help` shows)
 COMMANDS = {
@@ -17,7 +19,15 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported by name when they are asked for, so that `minikafka` starts at once."""
+    """A group whose commands are imported by name when they are asked for, so that `minikafka` starts at once.
+
+    What fails in any of them, or before one is reached, is told in one line.
+    """
+
+    def main(self, *args, **kwargs):
+        set_up_standard_streams()
+        with failures_in_one_line(exit_code=1):
+            return super().main(*args, **kwargs)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)

@@ -1,10 +1,8 @@
 """`minikafka dump-log`: the command line in front of `dump_log_segments`."""
 
-import io
-import os
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 import click
@@ -12,8 +10,8 @@ import click
 from minikafka.common.errors import IllegalArgumentException, NumberFormatException
 from minikafka.common.java_numbers import parse_int
 from minikafka.tools.dump_log_segments import DumpLogSegments, DumpOptions
-from minikafka.tools.failure import describe
 from minikafka.tools.progress_bar import progress_bar
+from minikafka.tools.tool_command import ToolCommand
 
 # Options of Kafka's tool that decode the records of Kafka's internal topics, or load classes of the user's.
 NOT_BUILT = (
@@ -27,7 +25,7 @@ NOT_BUILT = (
 )
 
 
-class DumpLogCommand(click.Command):
+class DumpLogCommand(ToolCommand):
     """Refuses Kafka's other options by name, and ends with exit code 1 on wrong usage, as Kafka's tool does.
 
     As there, one dash will do, a value behind a flag (`--deep-iteration=true`) says nothing, and words that belong to
@@ -118,25 +116,10 @@ def dump_log(files: tuple[str, ...], **options) -> None:
     Takes .log, .index, .timeindex, .txnindex and .snapshot files, the .checkpoint snapshots of the metadata log, and
     checkpoint files besides.
     """
-    out = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="\n", write_through=False)
-    err = io.TextIOWrapper(
-        sys.stderr.buffer, encoding="utf-8", errors="surrogateescape", newline="\n", line_buffering=True
-    )
-    exit_code = 0
-    try:
-        DumpLogSegments(CommandLine(**options), out, err, _progress_bar).run(_split(_the_one("files", files)))
-        out.flush()
-    except BrokenPipeError:
-        # Whoever read the lines (`head`, say) has enough; Python must not try to flush the rest.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (RuntimeError, ValueError, IndexError, OSError) as error:
-        out.flush()
-        err.write(f"{describe(error)}\n")
-        exit_code = 1
-    finally:
-        out.detach()
-        err.detach()
-    sys.exit(exit_code)
+    dump = DumpLogSegments(CommandLine(**options), sys.stdout, sys.stderr, _progress_bar)
+    with suppress(BrokenPipeError):  # whoever reads the lines (`head`, say) has enough: no failure of this tool's
+        dump.run(_split(_the_one("files", files)))
+        sys.stdout.flush()
 
 
 def _split(files: str) -> list[str]:

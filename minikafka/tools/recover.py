@@ -32,6 +32,7 @@ from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.tools.failure import describe
 from minikafka.tools.progress_bar import LONG_WORK
+from minikafka.tools.tool_command import ToolCommand
 
 LOCK_FILE_NAME = ".lock"
 RECOVERY_POINT_CHECKPOINT_FILE = "recovery-point-offset-checkpoint"
@@ -41,7 +42,7 @@ _INT64 = click.IntRange(-(2**63), 2**63 - 1)
 logger = logging.getLogger(__name__)
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=ToolCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--config", "configs", multiple=True, metavar="K=V", help="A topic setting, by Kafka's name; repeatable.")
 @click.option("--log-start-offset", type=_INT64, help="Instead of the one in log-start-offset-checkpoint.")

@@ -26,6 +26,7 @@ from minikafka.tools.recover import (
     checkpointed_offset,
 )
 from minikafka.tools.segment_verifier import Finding, NextStart
+from minikafka.tools.tool_command import ToolCommand
 
 _CHECKPOINTS = {
     RECOVERY_POINT_CHECKPOINT_FILE: "a warning is logged and every recovery point is taken as 0",
@@ -36,7 +37,7 @@ _CHECKPOINTS = {
 _META_PROPERTIES = "meta.properties"
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=ToolCommand, failure_exit_code=2, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("directories", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def verify(directories: tuple[Path, ...], as_json: bool) -> None:

@@ -1,0 +1,46 @@
+"""A command that ends in one line and an exit code, whatever fails."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from minikafka.tools.failure import TOLD, describe
+
+
+class ToolCommand(click.Command):
+    """A click command whose failures are told in one line on stderr, with `failure_exit_code`.
+
+    So are the lack of room for what it prints, and an interruption; a reader of its output who leaves (`| head`) ends
+    it without a word. Options of its constructor: those of `click.Command`, and `failure_exit_code`.
+    """
+
+    def __init__(self, *args, failure_exit_code: int = 1, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.failure_exit_code = failure_exit_code
+
+    def invoke(self, ctx: click.Context):
+        """Run the command; raises SystemExit where it fails."""
+        with failures_in_one_line(self.failure_exit_code):
+            return super().invoke(ctx)
+
+
+@contextmanager
+def failures_in_one_line(exit_code: int) -> Iterator[None]:
+    """Ends the process with `exit_code` and one line on stderr when what is inside fails, or cannot all be printed."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except (click.ClickException, click.exceptions.Exit):
+        raise  # click's own way to end a command
+    except BrokenPipeError:
+        sys.exit(exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Aborted!", err=True)
+        sys.exit(exit_code)
+    except TOLD as error:
+        click.echo(describe(error), err=True)
+        sys.exit(exit_code)
