@@ -138,6 +138,7 @@ class Log:
         topic_id: str | None = None,
         num_remaining_segments: dict[str, int] | None = None,
         log_offsets_listener: LogOffsetsListener = NO_OP_OFFSETS_LISTENER,
+        stop_at_os_errors: bool = False,
     ) -> "Log":
         """Open the log in `directory` (made if missing), whose name is `topic-partition`; recover it if need be.
 
@@ -146,6 +147,9 @@ class Log:
         - `topic_id`: 22 characters; kept in the directory, and compared with the one that is there.
         - `scheduler` does work in the background (flushing, deleting files, expiring producers), `time` is the clock;
           both must be given. Times are in ms.
+        - `stop_at_os_errors`: an error of the operating system ends the load. Kafka, and so this by default, takes one
+          that recovery meets for damage and cuts the log there: a process that has too few descriptors left loses
+          sound segments.
 
         Raises what a damaged directory makes Kafka raise (`LogLoader`), InconsistentTopicIdException, OSError.
         Kafka: `UnifiedLog.create`.
@@ -184,6 +188,7 @@ class Log:
             leader_epoch_cache,
             producer_state_manager,
             num_remaining_segments,
+            stop_at_os_errors,
         ).load()
 
         # 4. The sequence of segments, then the log around it.

@@ -75,7 +75,9 @@ class LogLoader:
     Fills `segments`, `leader_epoch_cache` and `producer_state_manager`, which belong to the log that will be made.
     `num_remaining_segments` tells a watching thread how many segments the thread of that name has yet to recover.
 
-    Raises what a damaged directory makes Kafka raise, OSErrors as they are: no log is online yet.
+    Raises what a damaged directory makes Kafka raise, OSErrors as they are: no log is online yet. One that recovering
+    a segment meets Kafka takes for damage, whatever it says: where descriptors run out (EMFILE) or a disk does not
+    answer (EIO), sound segments are emptied. So does this loader, unless `stop_at_os_errors`.
 
     Kafka: `LogLoader`.
     """
@@ -95,6 +97,7 @@ class LogLoader:
         leader_epoch_cache: LeaderEpochFileCache,
         producer_state_manager: ProducerStateManager,
         num_remaining_segments: dict[str, int] | None = None,
+        stop_at_os_errors: bool = False,
     ):
         self.dir = directory
         self.topic_partition = topic_partition
@@ -109,6 +112,7 @@ class LogLoader:
         self.leader_epoch_cache = leader_epoch_cache
         self.producer_state_manager = producer_state_manager
         self.num_remaining_segments = {} if num_remaining_segments is None else num_remaining_segments
+        self.stop_at_os_errors = stop_at_os_errors
         self.log_ident = f"[LogLoader partition={topic_partition}, dir={directory.parent}] "
 
     def load(self) -> LoadedLogOffsets:
@@ -334,7 +338,9 @@ class LogLoader:
             )
             try:
                 truncated_bytes = self._recover_segment(segment)
-            except (InvalidOffsetException, OSError):
+            except (InvalidOffsetException, OSError) as error:
+                if self.stop_at_os_errors and isinstance(error, OSError):
+                    raise
                 logger.warning(
                     "%sFound invalid offset during recovery. Deleting the corrupt segment and creating an empty one "
                     "with starting offset %s",
@@ -427,8 +433,10 @@ class LogLoader:
         self.segments.add(segment)
 
     def _files(self) -> list[Path]:
-        """The regular files of the directory, by name."""
+        """The regular files of the directory, by name; none if it cannot be listed, unless `stop_at_os_errors`."""
         try:
             return sorted(file for file in self.dir.iterdir() if file.is_file())
         except OSError:
+            if self.stop_at_os_errors:
+                raise
             return []

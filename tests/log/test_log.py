@@ -392,3 +392,26 @@ def test_readers_run_beside_a_writer(tmp_path):
     log.close()
     assert not failures
     assert log.log_end_offset == 300 and log.number_of_segments > 5
+
+
+def test_an_error_of_the_system_ends_a_load_on_demand_and_is_damage_to_kafka(open_log, monkeypatch):
+    log = open_log()
+    log.append_as_leader(records("[2x10]"), 3)
+    log.close_handlers()
+    size, opened = log.size, os.open
+
+    def no_descriptor_for_an_index(path, *arguments):
+        if str(path).endswith(".index"):
+            monkeypatch.setattr(os, "open", opened)  # descriptors are back at once
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path))
+        return opened(path, *arguments)
+
+    for stop_at_os_errors in (True, False):
+        monkeypatch.setattr(os, "open", no_descriptor_for_an_index)
+        arguments = {"last_shutdown_clean": False, "stop_at_os_errors": stop_at_os_errors}
+        if stop_at_os_errors:
+            with pytest.raises(OSError, match="Too many open files"):
+                open_log(arguments)
+            assert (log.dir / f"{0:020d}.log").stat().st_size == size
+        else:
+            assert open_log(arguments).log_end_offset == 0
