@@ -1,6 +1,6 @@
-"""Numbers in text, accepted and refused as Java does: names of files, checkpoints and configuration hold them.
+"""Numbers as Java has them: in text (names of files, checkpoints, configuration), and 64 bits wide.
 
-Python's `int` takes more (blanks around, underscores) and has no limits.
+Python's `int` takes more text (blanks around, underscores) and has no limits.
 """
 
 import re
@@ -31,6 +31,13 @@ def parse_double(text: str) -> float:
     if not _DOUBLE.fullmatch(stripped):
         raise NumberFormatException(f'For input string: "{text}"' if stripped else "empty String")
     return float(stripped) if stripped.endswith(("NaN", "Infinity")) else float(stripped.rstrip("fFdD"))
+
+
+def to_long(number: int) -> int:
+    """The low 64 bits, signed: what a `long` holds after a sum or a difference that overflows."""
+    if -(2**63) <= number < 2**63:
+        return number
+    return ((number + 2**63) & 0xFFFFFFFFFFFFFFFF) - 2**63
 
 
 def _parse(text: str, smallest: int, largest: int) -> int:

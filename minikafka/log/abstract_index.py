@@ -17,6 +17,7 @@ from minikafka.common.errors import (
     IndexOutOfBoundsException,
     KafkaStorageException,
 )
+from minikafka.common.java_numbers import to_long
 
 logger = logging.getLogger(__name__)
 
@@ -153,14 +154,14 @@ class AbstractIndex:
 
         Kafka: `AbstractIndex.relativeOffset`.
         """
-        relative = offset - self.base_offset
+        relative = to_long(offset - self.base_offset)
         if not 0 <= relative <= _MAX_INT:
             raise IndexOffsetOverflowException(f"Integer overflow for offset: {offset} ({self.file.absolute()})")
         return relative
 
     def can_append_offset(self, offset: int) -> bool:
         """True when `offset` fits an entry of this index. Kafka: `AbstractIndex.canAppendOffset`."""
-        return 0 <= offset - self.base_offset <= _MAX_INT
+        return 0 <= to_long(offset - self.base_offset) <= _MAX_INT
 
     def _truncate_to_entries(self, entries: int) -> None:
         raise NotImplementedError

@@ -11,6 +11,7 @@ from minikafka.common.errors import (
     KafkaStorageException,
     OffsetOutOfRangeException,
 )
+from minikafka.common.java_numbers import to_long
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.fetch_data_info import FetchDataInfo
 from minikafka.log.log_config import LogConfig
@@ -116,7 +117,7 @@ class LocalLog:
         Raises LogSegmentOffsetOverflowException, OSError. Kafka: `LocalLog.append`.
         """
         self.segments.active_segment.append(last_offset, records)
-        self.update_log_end_offset(last_offset + 1)
+        self.update_log_end_offset(to_long(last_offset + 1))
 
     def update_log_end_offset(self, end_offset: int) -> None:
         """The next offset is `end_offset`; a recovery point above comes down. Kafka: `LocalLog.updateLogEndOffset`."""

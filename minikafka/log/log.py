@@ -18,6 +18,7 @@ from minikafka.common.errors import (
     RecordTooLargeException,
     UnexpectedAppendOffsetException,
 )
+from minikafka.common.java_numbers import to_long
 from minikafka.common.offset_and_epoch import OffsetAndEpoch
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_analysis import (
@@ -716,7 +717,7 @@ class Log:
                 self.producer_state_manager.complete_txn(completed_txn)
 
             # 13. Producer state is that of the new log end; the last stable offset follows.
-            self.producer_state_manager.update_map_end_offset(append_info.last_offset + 1)
+            self.producer_state_manager.update_map_end_offset(to_long(append_info.last_offset + 1))
             self._maybe_increment_first_unstable_offset()
 
             # 14. Flush if so many messages are to be lost at most.

@@ -603,7 +603,7 @@ class LogSegment:
                 last_stable_offset = producer_state_manager.last_stable_offset(completed_txn)
                 self.update_txn_index(completed_txn, last_stable_offset)
                 producer_state_manager.complete_txn(completed_txn)
-        producer_state_manager.update_map_end_offset(batch.last_offset + 1)
+        producer_state_manager.update_map_end_offset(batch.next_offset)
 
     def _read_largest_timestamp(self) -> TimestampOffset:
         """The time index's last entry, or a larger timestamp in the batches that it does not cover."""

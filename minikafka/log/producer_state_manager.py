@@ -5,6 +5,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from minikafka.common.errors import CorruptSnapshotException, IllegalArgumentException
+from minikafka.common.java_numbers import to_long
 from minikafka.common.sorted_map import SortedMap
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
@@ -190,7 +191,7 @@ class ProducerStateManager:
         for txn in self._ongoing_txns.values():
             if txn.producer_id != completed_txn.producer_id:
                 return txn.first_offset.message_offset
-        return completed_txn.last_offset + 1
+        return to_long(completed_txn.last_offset + 1)
 
     def complete_txn(self, completed_txn: CompletedTxn) -> None:
         """Move a transaction from the open ones to those that wait for replication.
@@ -428,7 +429,7 @@ class ProducerStateManager:
         self._last_snap_offset = self._last_map_offset = log_start_offset
 
     def _is_producer_expired(self, current_time_ms: int, entry: ProducerStateEntry) -> bool:
-        idle_ms = _to_long(current_time_ms - entry.last_timestamp)  # a damaged snapshot may hold any timestamp
+        idle_ms = to_long(current_time_ms - entry.last_timestamp)  # a damaged snapshot may hold any timestamp
         expiration_ms = self.producer_state_manager_config.producer_id_expiration_ms
         return entry.current_txn_first_offset is None and idle_ms >= expiration_ms
 
@@ -448,8 +449,3 @@ class ProducerStateManager:
         oldest = self._ongoing_txns.first()
         entry = None if oldest is None else self._producers.get(oldest.producer_id)
         self._oldest_txn_last_timestamp = -1 if entry is None else entry.last_timestamp
-
-
-def _to_long(number: int) -> int:
-    """`number` as a Java long that overflows."""
-    return (number + 2**63) % 2**64 - 2**63

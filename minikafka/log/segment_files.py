@@ -19,7 +19,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from minikafka.common.errors import IllegalArgumentException, IllegalStateException
+from minikafka.common.errors import IllegalArgumentException, IllegalStateException, NoSuchElementException
 from minikafka.common.file_ops import flush_dir
 from minikafka.common.scheduler import KafkaScheduler, ManualScheduler
 from minikafka.common.time import SystemTime
@@ -102,7 +102,8 @@ def split_overflowed_segment(
     """Replace `segment`, whose offsets overflow, by segments that hold the same batches without overflow.
 
     Raises IllegalArgumentException when it does not overflow, IllegalStateException when batches get lost (one that
-    begins below the segment's base offset fits no new segment either). Kafka: `LocalLog.splitOverflowedSegment`.
+    begins below the segment's base offset fits no new segment either), NoSuchElementException when an incomplete one
+    follows the last. Kafka: `LocalLog.splitOverflowedSegment`.
     """
     source = segment.log
     if not is_log_file(source.file):
@@ -118,7 +119,9 @@ def split_overflowed_segment(
         # 1. Copy the batches into new segments, beginning another one where offsets would overflow again.
         position = 0
         while position < source.size_in_bytes:
-            first_batch = next(iter(source.batches_from(position)))
+            first_batch = next(source.batches_from(position), None)
+            if first_batch is None:
+                raise NoSuchElementException(f"No whole batch at position {position} of {source.file.absolute()}")
             new_segment = create_new_cleaned_segment(owner.dir, owner.config, first_batch.base_offset)
             new_segments.append(new_segment)
             bytes_appended = new_segment.append_from_file(source, position)

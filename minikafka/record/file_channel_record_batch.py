@@ -4,6 +4,7 @@ import struct
 from collections.abc import Iterator
 
 from minikafka.common.errors import CorruptRecordException, KafkaException
+from minikafka.common.java_numbers import to_long
 from minikafka.record.compression import CompressionType
 from minikafka.record.legacy_record import RECORD_OVERHEAD_V0, header_size
 from minikafka.record.legacy_record_batch import LegacyRecordBatch
@@ -110,7 +111,7 @@ class FileChannelRecordBatch:
     @property
     def next_offset(self) -> int:
         """Kafka: `RecordBatch.nextOffset`."""
-        return self.last_offset + 1
+        return to_long(self.last_offset + 1)
 
     @property
     def compression_type(self) -> CompressionType:

@@ -9,6 +9,7 @@ from minikafka.common.errors import (
     InvalidRecordException,
     UnsupportedOperationException,
 )
+from minikafka.common.java_numbers import to_long
 from minikafka.record import kernel
 from minikafka.record.compression import CompressionType, decompress
 from minikafka.record.legacy_record import (
@@ -124,7 +125,7 @@ class BasicLegacyRecordBatch:
     @property
     def next_offset(self) -> int:
         """Kafka: `RecordBatch.nextOffset`."""
-        return self.offset + 1
+        return to_long(self.offset + 1)
 
     @property
     def size_in_bytes(self) -> int:

@@ -9,6 +9,7 @@ from minikafka.common.errors import (
     CorruptRecordException,
     InvalidRecordException,
 )
+from minikafka.common.java_numbers import to_long
 from minikafka.record import kernel
 from minikafka.record.batch_header import (
     ATTRIBUTES_OFFSET,
@@ -118,12 +119,12 @@ class RecordBatch:
     def last_offset(self) -> int:
         """The last offset, inclusive. Kafka: `RecordBatch.lastOffset`."""
         header = self._header or self._load()
-        return _to_long(header[0] + header[6])
+        return to_long(header[0] + header[6])
 
     @property
     def next_offset(self) -> int:
         """The last offset + 1. Kafka: `RecordBatch.nextOffset`."""
-        return _to_long(self.last_offset + 1)
+        return to_long(self.last_offset + 1)
 
     @property
     def last_offset_delta(self) -> int:
@@ -265,7 +266,7 @@ class RecordBatch:
 
     def set_last_offset(self, offset: int) -> None:
         """Move the batch so that it ends at `offset`, inclusive. Kafka: `MutableRecordBatch.setLastOffset`."""
-        _LONG.pack_into(self._buffer, 0, _to_long(offset - self.last_offset_delta))
+        _LONG.pack_into(self._buffer, 0, to_long(offset - self.last_offset_delta))
         self._header = None
 
     def set_partition_leader_epoch(self, epoch: int) -> None:
@@ -381,10 +382,3 @@ def _checked_count(header) -> int:
     if count < 0:
         raise InvalidRecordException(f"Found invalid record count {count} in magic v{header[3]} batch")
     return count
-
-
-def _to_long(number: int) -> int:
-    """The low 64 bits, signed, as Java's long keeps them."""
-    if -(2**63) <= number < 2**63:
-        return number
-    return ((number + 2**63) & 0xFFFFFFFFFFFFFFFF) - 2**63

@@ -16,9 +16,9 @@ from minikafka.witness.workload import Workload
 
 _NOT_KAFKAS_WORDS = re.compile(
     r"Cannot invoke |\w+(Exception|Error): |begin 0, end -1, length "
-    r"|Failed to decompress record stream|Error checking for remaining bytes"
+    r"|Failed to decompress record stream|Error checking for remaining bytes|$"
 )
-"""Messages of Java's own: of null pointers, of damage found by its codecs (with the class before it), of texts."""
+"""Messages of Java's own: of null pointers, of damage found by its codecs (with the class before it), of texts; none."""
 
 
 class TwoLogs:

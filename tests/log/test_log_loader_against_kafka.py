@@ -250,6 +250,65 @@ def test_offsets_that_overflow_a_segment(two_logs, clean, offsets):
     logs.do(f"reopen clean={str(clean).lower()}", "tick 60000", "append_as_leader [1x10]", "reopen")
 
 
+def batch(offset):
+    return Batch(2, (60,)).encode(NOW, offset)
+
+
+FAR = 2**40
+AFTER = batch(FAR + 2)
+TAILS = {
+    "torn batch": AFTER[:-20],
+    "one byte": b"\0",
+    "half a header": AFTER[:15],
+    "header up to the magic": AFTER[:17],
+    "one byte more than that": AFTER[:18],
+    "whole header": AFTER[:61],
+    "wrong CRC": AFTER[:80] + bytes([AFTER[80] ^ 1]) + AFTER[81:],
+    "zeros": bytes(40),
+    "size too small": AFTER[:11] + b"\5" + AFTER[12:],
+    "size negative": AFTER[:8] + b"\xff" + AFTER[9:],
+    "magic 1": AFTER[:16] + b"\1" + AFTER[17:],
+    "magic 5": AFTER[:16] + b"\5" + AFTER[17:],
+}
+BORDERS = [2**31 - 3, 2**31 - 2, 2**31 - 1, 2**31]  # of a first offset: the batch's last one is the next
+OVERFLOWING = {
+    **{f"{name} at the end": (0, batch(0) + batch(FAR) + tail) for name, tail in TAILS.items()},
+    **{f"{name} in between": (0, batch(0) + tail + batch(FAR)) for name, tail in TAILS.items()},
+    **{f"{name} further on": (0, batch(0) + batch(FAR) + tail + batch(FAR + 9)) for name, tail in TAILS.items()},
+    **{f"{delta} above {base}": (base, batch(base) + batch(base + delta)) for delta in BORDERS for base in (0, 100)},
+    **{f"{delta} above 0, torn tail": (0, batch(0) + batch(delta) + AFTER[:-9]) for delta in BORDERS},
+    "below the base, torn tail": (100, batch(5) + batch(FAR) + AFTER[:-9]),
+    "later below the base": (100, batch(100) + batch(FAR) + batch(5)),
+    "later below the base, torn tail": (100, batch(100) + batch(5) + batch(FAR) + b"x"),
+    "the same offset again, torn tail": (0, batch(0) + batch(FAR) + batch(0) + batch(2 * FAR) + b"torn"),
+    "the last offset of all": (0, batch(0) + batch(2**63 - 2)),
+}
+
+
+@pytest.mark.parametrize("clean, indexes", [(True, False), (False, False), (False, True)])
+@pytest.mark.parametrize("name", OVERFLOWING)
+def test_damage_in_a_segment_that_overflows(two_logs, name, clean, indexes):
+    """A tail that is no whole batch makes the split fail; damage elsewhere may hide what overflows.
+
+    With `indexes` (empty ones) another segment follows.
+    """
+    base_offset, data = OVERFLOWING[name]
+
+    def change(directory):
+        remove("*")(directory)
+        for offset, batches in ((base_offset, data), (2**42, batch(2**42)))[: 1 + indexes]:
+            (directory / f"{offset:020}.log").write_bytes(batches)
+            for suffix in (".index", ".timeindex") if indexes else ():
+                (directory / f"{offset:020}{suffix}").write_bytes(b"")
+
+    logs = two_logs()
+    logs.kill()
+    logs.change(change)
+    logs.do(f"reopen clean={str(clean).lower()}")
+    if logs.minikafka.log is not None:
+        logs.do("tick 60000", "append_as_leader [1x10]", "reopen", "consume")
+
+
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
 def test_batches_below_the_base_offset(two_logs, clean):
     logs = two_logs()
