@@ -166,6 +166,10 @@ class FileChannelRecordBatch:
         newest = self.max_timestamp
         return next((record.offset for record in self.streaming_iterator() if record.timestamp == newest), None)
 
+    def check_records(self) -> None:
+        """Look at all records and keep none; raises what iteration raises, at whatever record."""
+        self.load_full_batch().check_records()
+
     def columns(self) -> RecordColumns:
         """All records as columns. Kafka: `RecordBatch.iterator`."""
         return self.load_full_batch().columns()

@@ -186,6 +186,11 @@ class BasicLegacyRecordBatch:
         """As iteration. Kafka: `RecordBatch.streamingIterator`."""
         return iter(self)
 
+    def check_records(self) -> None:
+        """Look at all messages and keep none; raises what iteration raises, at whatever message."""
+        for _ in self:
+            pass
+
     def columns(self) -> RecordColumns:
         """All messages as columns; raises what iteration raises, also what it raises late."""
         data, entries = self._inner_entries() if self.is_compressed else (self.outer_record.buffer, [(0, self)])

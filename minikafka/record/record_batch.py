@@ -327,6 +327,11 @@ class RecordBatch:
             raise columns.error
         return columns
 
+    def check_records(self) -> None:
+        """Look at all records and keep none; raises what iteration raises, at whatever record."""
+        if self.count:
+            self.summary()
+
     def summary(self, skip_key_value: bool = False) -> RecordsSummary:
         """Check all records and return what a validator asks of them, without an object for each.
 
