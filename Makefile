@@ -23,10 +23,10 @@ help:
 
 lab: ready-lab
 	@$(FETCH)
-	@$(BIN)/python -m minikafka.lab.desk open
+	@$(BIN)/python -m minikafka.lab.course.working_copy open
 
 fresh: ready-lab
-	@$(BIN)/python -m minikafka.lab.desk fresh "$(NOTEBOOK)"
+	@$(BIN)/python -m minikafka.lab.course.working_copy fresh "$(NOTEBOOK)"
 
 test: ready-dev
 	@sh requirements/chromium.sh
@@ -36,14 +36,14 @@ test: ready-dev
 
 lessons: ready-lab
 	@$(FETCH)
-	@$(BIN)/python -m minikafka.lab.run_lessons $(NOTEBOOKS)
+	@$(BIN)/python -m minikafka.lab.course.run_lessons $(NOTEBOOKS)
 
 notebooks: ready-lab
 	@$(FETCH)
-	@$(BIN)/python -m minikafka.lab.build_lessons $(NOTEBOOKS)
+	@$(BIN)/python -m minikafka.lab.course.build_lessons $(NOTEBOOKS)
 
 diagrams: ready-lab
-	@$(BIN)/python -m minikafka.lab.picture
+	@$(BIN)/python -m minikafka.lab.course.diagrams
 
 bench: ready-dev
 	@for bench in benchmarks/*_bench.py; do echo "== $$bench"; $(BIN)/python "$$bench" || exit 1; done

@@ -102,7 +102,7 @@ def _kafka_jars() -> Finding:
 
 
 def _graphviz() -> Finding:
-    from minikafka.lab.picture import dot_binary
+    from minikafka.lab.course.diagrams import dot_binary
 
     try:
         answer = subprocess.run([str(dot_binary()), "-V"], check=True, capture_output=True, text=True)

@@ -1,6 +1,12 @@
-"""What the notebooks use: stepper, rulers, shelves, byte views, predictions, exercise checks and diagrams.
+"""What the notebooks use. Rooms, in reading order:
 
-Names are imported when first used, so that drawing diagrams needs no widgets and a ruler no Spark.
+- `stage`: logs at hand, their senders and readers, damage and planted bugs;
+- `widgets`: pictures with frames: rulers, shelves, lanes, byte views; `drawing` is what all of them draw with;
+- `stepper`: a real method run step by step, refusals and crashes played so;
+- `exercises`: predictions, exercises, their checks, and one way to solve each;
+- `course`: diagrams, and the notebooks built, run, and laid out as a working copy.
+
+A room imports those above it in this list, not those below. Names are imported when first used, so that drawing diagrams needs no widgets and a ruler no Spark.
 """
 
 import logging
@@ -10,43 +16,43 @@ from importlib import import_module
 logging.getLogger("minikafka").addHandler(logging.NullHandler())
 
 _HOMES = {
-    "Case": "exercise",
-    "Exercise": "exercise",
-    "OffsetRuler": "offset_ruler",
-    "Producer": "producers",
-    "ReadLanes": "read_lanes",
-    "Replicas": "replicas",
-    "SegmentShelf": "segment_shelf",
-    "TransactionLanes": "transaction_lanes",
-    "___": "prediction",
-    "changed_fields": "append_notes",
-    "copied_log": "workbench",
-    "delivered": "readers",
-    "diagram": "picture",
-    "erratum": "notes",
-    "fetched": "producers",
-    "files_of": "workbench",
-    "fresh_log": "workbench",
-    "kafka_witness": "workbench",
-    "log_after": "readers",
-    "open_log": "workbench",
-    "planted": "planted_bugs",
-    "predict": "prediction",
-    "records": "workbench",
-    "refuse": "refusals",
-    "refused_appends": "refusals",
-    "replicate": "workbench",
-    "scratch": "workbench",
-    "search_index": "index_search",
-    "sent": "producers",
-    "side_by_side": "append_notes",
-    "step_through": "stepper",
-    "three_witnesses": "workbench",
-    "transaction": "readers",
-    "values_of": "workbench",
-    "values_seen": "readers",
-    "view_bytes": "byte_view",
-    "wake_witnesses": "workbench",
+    "Case": "exercises.exercise",
+    "Exercise": "exercises.exercise",
+    "OffsetRuler": "widgets.offset_ruler",
+    "Producer": "stage.producers",
+    "ReadLanes": "widgets.read_lanes",
+    "Replicas": "widgets.replicas",
+    "SegmentShelf": "widgets.segment_shelf",
+    "TransactionLanes": "widgets.transaction_lanes",
+    "___": "exercises.prediction",
+    "changed_fields": "widgets.append_tables",
+    "copied_log": "stage.workbench",
+    "delivered": "stage.readers",
+    "diagram": "course.diagrams",
+    "erratum": "course.notes",
+    "fetched": "stage.producers",
+    "files_of": "stage.workbench",
+    "fresh_log": "stage.workbench",
+    "kafka_witness": "stage.workbench",
+    "log_after": "stage.readers",
+    "open_log": "stage.workbench",
+    "planted": "stage.planted_bugs",
+    "predict": "exercises.prediction",
+    "records": "stage.workbench",
+    "refuse": "stepper.refusals",
+    "refused_appends": "stepper.refusals",
+    "replicate": "stage.workbench",
+    "scratch": "stage.workbench",
+    "search_index": "widgets.index_search",
+    "sent": "stage.producers",
+    "side_by_side": "widgets.append_tables",
+    "step_through": "stepper.stepper",
+    "three_witnesses": "stage.workbench",
+    "transaction": "stage.readers",
+    "values_of": "stage.workbench",
+    "values_seen": "stage.readers",
+    "view_bytes": "widgets.byte_view",
+    "wake_witnesses": "stage.workbench",
 }
 
 __all__ = list(_HOMES)

@@ -19,14 +19,14 @@ from minikafka.common.errors import (
 )
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
-from minikafka.log.completed_txn import CompletedTxn
 from minikafka.log.log_append_info import LogAppendInfo
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
-from minikafka.log.producer_append_info import ProducerAppendInfo
-from minikafka.log.producer_state_entry import BatchMetadata
-from minikafka.log.producer_state_loading import update_producers
-from minikafka.log.producer_state_manager import ProducerStateManager
-from minikafka.log.verification_guard import VerificationGuard
+from minikafka.log.producer.completed_txn import CompletedTxn
+from minikafka.log.producer.producer_append_info import ProducerAppendInfo
+from minikafka.log.producer.producer_state_entry import BatchMetadata
+from minikafka.log.producer.producer_state_manager import ProducerStateManager
+from minikafka.log.producer.producer_updates import update_producers
+from minikafka.log.producer.verification_guard import VerificationGuard
 from minikafka.record.compression import CompressionType
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record_batch import MAGIC_VALUE_V2, NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP

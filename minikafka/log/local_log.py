@@ -14,6 +14,8 @@ from minikafka.common.errors import (
 from minikafka.common.java_numbers import to_long
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.fetch_data_info import FetchDataInfo
+from minikafka.log.index.offset_index import OffsetPosition
+from minikafka.log.index.transaction_index import AbortedTxn
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.log.log_file_utils import (
@@ -28,9 +30,7 @@ from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.log_segment import LogSegment
 from minikafka.log.log_segments import LogSegments
 from minikafka.log.maybe_handle_io_exception import maybe_handle_io_exception
-from minikafka.log.offset_index import OffsetPosition
 from minikafka.log.segment_files import delete_segment_files
-from minikafka.log.transaction_index import AbortedTxn
 from minikafka.record.memory_records import MemoryRecords
 
 logger = logging.getLogger(__name__)

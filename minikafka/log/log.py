@@ -32,6 +32,7 @@ from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.broker_compression_type import BrokerCompressionType
 from minikafka.log.fetch_data_info import FetchDataInfo
 from minikafka.log.fetch_isolation import FetchIsolation
+from minikafka.log.index.transaction_index import AbortedTxn
 from minikafka.log.leader_epoch_file_cache import UNDEFINED_EPOCH_OFFSET, LeaderEpochFileCache
 from minikafka.log.local_log import LocalLog, SegmentDeletionReason
 from minikafka.log.log_append_info import LogAppendInfo
@@ -47,22 +48,18 @@ from minikafka.log.log_segments import LogSegments
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 from minikafka.log.log_validator import LogValidator
 from minikafka.log.maybe_handle_io_exception import maybe_handle_io_exception
-from minikafka.log.producer_state_loading import (
-    delete_producer_snapshots,
-    in_kafkas_order,
-    rebuild_producer_state,
-)
-from minikafka.log.producer_state_manager import ProducerStateManager
-from minikafka.log.producer_state_manager_config import ProducerStateManagerConfig
+from minikafka.log.producer.producer_state_manager import ProducerStateManager
+from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
+from minikafka.log.producer.producer_updates import in_kafkas_order
+from minikafka.log.producer.verification_guard import VerificationGuard
+from minikafka.log.producer_state_rebuilding import rebuild_producer_state
 from minikafka.log.retention import (
     DeletionCondition,
     log_start_offset_breached,
     retention_ms_breached,
     retention_size_breached,
 )
-from minikafka.log.segment_files import replace_segments, split_overflowed_segment
-from minikafka.log.transaction_index import AbortedTxn
-from minikafka.log.verification_guard import VerificationGuard
+from minikafka.log.segment_files import delete_producer_snapshots, replace_segments, split_overflowed_segment
 from minikafka.record.file_records import TimestampAndOffset
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record_batch import MAGIC_VALUE_V2, NO_TIMESTAMP

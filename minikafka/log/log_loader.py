@@ -35,9 +35,9 @@ from minikafka.log.log_file_utils import (
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.log_segment import LogSegment
 from minikafka.log.log_segments import LogSegments
-from minikafka.log.producer_state_loading import delete_producer_snapshots, rebuild_producer_state
-from minikafka.log.producer_state_manager import ProducerStateManager
-from minikafka.log.segment_files import delete_segment_files, split_overflowed_segment
+from minikafka.log.producer.producer_state_manager import ProducerStateManager
+from minikafka.log.producer_state_rebuilding import rebuild_producer_state
+from minikafka.log.segment_files import delete_producer_snapshots, delete_segment_files, split_overflowed_segment
 
 logger = logging.getLogger(__name__)
 

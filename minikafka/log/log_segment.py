@@ -16,14 +16,14 @@ from minikafka.common.errors import (
 )
 from minikafka.log import log_file_utils
 from minikafka.log.append_origin import AppendOrigin
-from minikafka.log.completed_txn import CompletedTxn
 from minikafka.log.fetch_data_info import FetchDataInfo
-from minikafka.log.lazy_index import LazyIndex
+from minikafka.log.index.lazy_index import LazyIndex
+from minikafka.log.index.offset_index import OffsetIndex, OffsetPosition
+from minikafka.log.index.time_index import UNKNOWN, TimeIndex, TimestampOffset
+from minikafka.log.index.transaction_index import AbortedTxn, TransactionIndex, TxnIndexSearchResult
 from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, replace_suffix
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
-from minikafka.log.offset_index import OffsetIndex, OffsetPosition
-from minikafka.log.time_index import UNKNOWN, TimeIndex, TimestampOffset
-from minikafka.log.transaction_index import AbortedTxn, TransactionIndex, TxnIndexSearchResult
+from minikafka.log.producer.completed_txn import CompletedTxn
 from minikafka.record.file_records import FileRecords
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record_batch import MAGIC_VALUE_V2

@@ -30,6 +30,7 @@ from minikafka.log.log_file_utils import CLEANED_FILE_SUFFIX, DELETED_FILE_SUFFI
 from minikafka.log.log_segment import LogSegment
 from minikafka.log.log_segments import LogSegments
 from minikafka.log.maybe_handle_io_exception import maybe_handle_io_exception
+from minikafka.log.producer.producer_state_manager import ProducerStateManager
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +77,35 @@ def delete_segment_files(owner: SegmentOwner, segments: Collection[LogSegment], 
         owner.scheduler.schedule_once("delete-file", delete_segments, owner.config.file_delete_delay_ms)
     else:
         delete_segments()
+
+
+def delete_producer_snapshots(
+    owner: SegmentOwner,
+    producer_state_manager: ProducerStateManager,
+    segments: Collection[LogSegment],
+    async_delete: bool,
+) -> None:
+    """Rename the snapshots at the base offsets of `segments` to `.deleted` and delete them: later if `async_delete`.
+
+    Raises OSError. Kafka: `UnifiedLog.deleteProducerSnapshots`.
+    """
+    marked = [producer_state_manager.remove_and_mark_snapshot_for_deletion(s.base_offset) for s in segments]
+    snapshots = [snapshot for snapshot in marked if snapshot is not None]
+    parent_dir = str(owner.dir.parent)
+
+    def delete_snapshots() -> None:
+        with maybe_handle_io_exception(
+            owner.log_dir_failure_channel,
+            parent_dir,
+            lambda: f"Error while deleting producer state snapshots for {owner.topic_partition} in dir {parent_dir}",
+        ):
+            for snapshot in snapshots:
+                snapshot.delete_if_exists()
+
+    if async_delete:
+        owner.scheduler.schedule_once("delete-producer-snapshot", delete_snapshots, owner.config.file_delete_delay_ms)
+    else:
+        delete_snapshots()
 
 
 def create_new_cleaned_segment(directory: Path, config: LogConfig, base_offset: int) -> LogSegment:

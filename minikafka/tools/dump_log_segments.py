@@ -26,6 +26,9 @@ from minikafka.common.errors import (
 )
 from minikafka.common.java_numbers import parse_int, parse_long
 from minikafka.common.java_utf8 import decode_utf8
+from minikafka.log.index.offset_index import OffsetIndex
+from minikafka.log.index.time_index import TimeIndex
+from minikafka.log.index.transaction_index import TransactionIndex
 from minikafka.log.log_file_utils import (
     INDEX_FILE_SUFFIX,
     LOG_FILE_SUFFIX,
@@ -34,10 +37,7 @@ from minikafka.log.log_file_utils import (
     TXN_INDEX_FILE_SUFFIX,
     offset_from_file,
 )
-from minikafka.log.offset_index import OffsetIndex
-from minikafka.log.producer_state_manager import ProducerStateManager
-from minikafka.log.time_index import TimeIndex
-from minikafka.log.transaction_index import TransactionIndex
+from minikafka.log.producer.producer_state_manager import ProducerStateManager
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.file_records import FileRecords
 from minikafka.record.record_batch import MAGIC_VALUE_V2, NO_TIMESTAMP

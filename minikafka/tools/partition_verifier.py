@@ -20,7 +20,7 @@ from minikafka.log.log_file_utils import (
     log_file,
     offset_from_file,
 )
-from minikafka.log.snapshot_file import read_snapshot
+from minikafka.log.producer.snapshot_file import read_snapshot
 from minikafka.tools.failure import describe
 from minikafka.tools.segment_verifier import (
     BatchFacts,

@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.common.errors import CorruptIndexException, CorruptRecordException, KafkaException
+from minikafka.log.index.offset_index import OffsetIndex
+from minikafka.log.index.time_index import TimeIndex
+from minikafka.log.index.transaction_index import TransactionIndex
 from minikafka.log.log_file_utils import (
     DELETE_DIR_SUFFIX,
     log_file,
@@ -13,9 +16,6 @@ from minikafka.log.log_file_utils import (
     time_index_file,
     transaction_index_file,
 )
-from minikafka.log.offset_index import OffsetIndex
-from minikafka.log.time_index import TimeIndex
-from minikafka.log.transaction_index import TransactionIndex
 from minikafka.record.control_record import ControlRecordType
 from minikafka.record.file_records import FileRecords
 from minikafka.record.record_batch import HEADER_SIZE_UP_TO_MAGIC

@@ -40,7 +40,7 @@ PROFILES = {
     "killed": {"producers": 3, "transactions": True, "epochs": True, "unclean": True, "weights": {"reopen": 8}},
     "killed follower": {"producers": 3, "transactions": True, "follower": True, "epochs": True, "unclean": True},
 }
-"""Kinds of workloads, each with the knobs of `minikafka.witness.draw.Drawer` that draw it."""
+"""Kinds of workloads, each with the knobs of `minikafka.witness.workload_drawer.Drawer` that draw it."""
 
 PARTITION = "topic-0"
 _NOT_COMPARABLE = (
@@ -70,7 +70,7 @@ class Comparison:
 
 def draw(profile: str, seed: int, size: int) -> Workload:
     """The workload of `size` operations that this profile draws from this seed."""
-    return Workload.draw(seed, size, **PROFILES[profile])
+    return Workload.draw(seed, size, rolls_beyond=True, **PROFILES[profile])
 
 
 def compare(kafka: KafkaJvm, workload: Workload, log_factory=minikafka_log) -> Comparison:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from minikafka.witness.frames import (
+from minikafka.witness.dataframes import (
     BATCHES,
     OPERATIONS,
     RECORDS,

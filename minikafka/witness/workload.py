@@ -75,8 +75,8 @@ class Workload:
 
     @classmethod
     def draw(cls, seed: int, size: int = 50, **knobs) -> "Workload":
-        """Draw a workload of `size` operations from `seed`; the knobs are those of `minikafka.witness.draw.Drawer`."""
-        from minikafka.witness.draw import draw
+        """Draw a workload of `size` operations from `seed`; the knobs are those of `minikafka.witness.workload_drawer.Drawer`."""
+        from minikafka.witness.workload_drawer import draw
 
         return draw(seed, size, **knobs)
 
@@ -89,20 +89,20 @@ class Workload:
         return times
 
     def operations_frame(self, spark=None):
-        """The operations as a Spark DataFrame; its columns are documented in `minikafka.witness.frames`."""
-        from minikafka.witness.frames import operations_frame
+        """The operations as a Spark DataFrame; its columns are documented in `minikafka.witness.dataframes`."""
+        from minikafka.witness.dataframes import operations_frame
 
         return operations_frame(self, spark)
 
     def batches_frame(self, spark=None):
-        """The batches of all appends as a Spark DataFrame (sizes in bytes included), see `minikafka.witness.frames`."""
-        from minikafka.witness.frames import batches_frame
+        """The batches of all appends as a Spark DataFrame (sizes in bytes included), see `minikafka.witness.dataframes`."""
+        from minikafka.witness.dataframes import batches_frame
 
         return batches_frame(self, spark)
 
     def records_frame(self, spark=None):
-        """The records of all appends as a Spark DataFrame, see `minikafka.witness.frames`."""
-        from minikafka.witness.frames import records_frame
+        """The records of all appends as a Spark DataFrame, see `minikafka.witness.dataframes`."""
+        from minikafka.witness.dataframes import records_frame
 
         return records_frame(self, spark)
 

@@ -16,10 +16,10 @@
 # %%
 from minikafka.lab import ___, diagram, erratum, fresh_log, planted, predict, records, scratch, step_through
 from minikafka.lab import three_witnesses, values_of, wake_witnesses
-from minikafka.lab.crash_theatre import CrashTheatre
-from minikafka.lab.killed import killed_broker
-from minikafka.lab.wreck import SMALL, another, cut, entries_of, far_apart, flip, kill, load, loaded_by_both, remove
-from minikafka.lab.wreck import replace_by_copies, sizes
+from minikafka.lab.stepper.crash_theatre import CrashTheatre
+from minikafka.lab.stage.killed_broker import killed_broker
+from minikafka.lab.stage.damage import SMALL, another, cut, entries_of, far_apart, flip, kill, load, loaded_by_both, remove
+from minikafka.lab.stage.damage import replace_by_copies, sizes
 from minikafka.log.fetch_isolation import FetchIsolation
 
 wake_witnesses()

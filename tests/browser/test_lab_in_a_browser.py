@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from minikafka.lab.desk import COURSE, lay_out
+from minikafka.lab.course.working_copy import COURSE, lay_out
 
 LESSONS = sorted(path.name for path in COURSE.glob("*.ipynb"))
 SCREENSHOTS = Path(__file__).parents[2] / "test-results" / "screenshots"

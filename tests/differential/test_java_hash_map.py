@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from minikafka.log.java_hash_map import JavaHashMap
+from minikafka.common.java_hash_map import JavaHashMap
 
 
 class Same:

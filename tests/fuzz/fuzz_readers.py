@@ -22,10 +22,10 @@ with atheris.instrument_imports(include=["minikafka"]):
     from minikafka.checkpoint.leader_epoch_checkpoint_file import LeaderEpochCheckpointFile
     from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
     from minikafka.checkpoint.partition_metadata_file import PartitionMetadataFile
-    from minikafka.log.offset_index import OffsetIndex
-    from minikafka.log.snapshot_file import read_snapshot
-    from minikafka.log.time_index import TimeIndex
-    from minikafka.log.transaction_index import TransactionIndex
+    from minikafka.log.index.offset_index import OffsetIndex
+    from minikafka.log.index.time_index import TimeIndex
+    from minikafka.log.index.transaction_index import TransactionIndex
+    from minikafka.log.producer.snapshot_file import read_snapshot
     from minikafka.record.file_records import FileRecords
     from minikafka.record.log_input_stream import batches
 

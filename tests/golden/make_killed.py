@@ -11,7 +11,7 @@ from pathlib import Path
 
 from make_golden import NOTEBOOKS_DATA, SETTINGS, START_MS, order
 
-from minikafka.lab.killed import keep
+from minikafka.lab.stage.killed_broker import keep
 from minikafka.witness.kafka_broker import KafkaBroker, KafkaClients
 from minikafka.witness.kafka_jvm import KafkaJvm
 

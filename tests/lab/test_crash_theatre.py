@@ -4,11 +4,8 @@ import xml.dom.minidom
 
 import pytest
 
-from minikafka.lab.crash_theatre import CrashTheatre, render_crash
-from minikafka.lab.desk import COURSE
-from minikafka.lab.killed import keep, killed_broker
-from minikafka.lab.workbench import fresh_log, records
-from minikafka.lab.wreck import (
+from minikafka.lab.course.working_copy import COURSE
+from minikafka.lab.stage.damage import (
     SMALL,
     another,
     cut,
@@ -20,6 +17,9 @@ from minikafka.lab.wreck import (
     replace_by_copies,
     sizes,
 )
+from minikafka.lab.stage.killed_broker import keep, killed_broker
+from minikafka.lab.stage.workbench import fresh_log, records
+from minikafka.lab.stepper.crash_theatre import CrashTheatre, render_crash
 
 KILLED = COURSE / "data" / "killed"
 TOPIC = {"internal.segment.bytes": 1000, "index.interval.bytes": 250, "retention.ms": -1}

@@ -7,10 +7,10 @@ import re
 import pytest
 
 import minikafka.lab.exercises
-from minikafka.lab.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, Case, Exercise, first_difference
+from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, Case, Exercise, first_difference
 from minikafka.lab.exercises.loading import WreckedCase, judged_by_loading
+from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.exercises.witnessed import judged_by
-from minikafka.lab.prediction import ___
 from minikafka.witness.kafka_log import kafka_log
 from minikafka.witness.runner import minikafka_log, run
 

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from minikafka.lab.stepper import in_words, render_step, step_through
-from minikafka.lab.steps import method_of
+from minikafka.lab.stepper.stepper import in_words, render_step, step_through
+from minikafka.lab.stepper.steps import method_of
 
 
 class Walked:

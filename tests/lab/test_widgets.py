@@ -7,18 +7,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from minikafka.lab import look
-from minikafka.lab.byte_view import fields_of, view_bytes
-from minikafka.lab.index_search import search_frames, search_index
-from minikafka.lab.notes import erratum
-from minikafka.lab.offset_ruler import OffsetRuler, render_ruler
-from minikafka.lab.picture import diagram, diagrams
-from minikafka.lab.player import Player
-from minikafka.lab.prediction import ANSWERS, NOT_YET, ___, predict
-from minikafka.lab.replicas import Replicas, render_replicas
-from minikafka.lab.segment_shelf import SegmentShelf, ShelvedSegment, render_shelf
-from minikafka.lab.stepper import step_through
-from minikafka.lab.workbench import fresh_log, records
+from minikafka.lab.course.diagrams import diagram, diagrams
+from minikafka.lab.course.notes import erratum
+from minikafka.lab.exercises.prediction import ANSWERS, NOT_YET, ___, predict
+from minikafka.lab.stage.workbench import fresh_log, records
+from minikafka.lab.stepper.stepper import step_through
+from minikafka.lab.widgets import drawing
+from minikafka.lab.widgets.byte_view import fields_of, view_bytes
+from minikafka.lab.widgets.index_search import search_frames, search_index
+from minikafka.lab.widgets.offset_ruler import OffsetRuler, render_ruler
+from minikafka.lab.widgets.player import Player
+from minikafka.lab.widgets.replicas import Replicas, render_replicas
+from minikafka.lab.widgets.segment_shelf import SegmentShelf, ShelvedSegment, render_shelf
 
 
 @pytest.fixture
@@ -149,8 +149,8 @@ def test_the_byte_view_reads_every_field(log):
 
 
 def test_colours_are_named_by_role_in_both_themes():
-    assert set(look.LIGHT) == set(look.DARK)
-    assert "data-jp-theme-light='false'" in look.PAGE_STYLE and "prefers-color-scheme:dark" in look.PAGE_STYLE
+    assert set(drawing.LIGHT) == set(drawing.DARK)
+    assert "data-jp-theme-light='false'" in drawing.PAGE_STYLE and "prefers-color-scheme:dark" in drawing.PAGE_STYLE
 
 
 def test_a_prediction_is_kept_before_the_run_and_named_after_it():

@@ -15,9 +15,9 @@ from minikafka.common.errors import (
     InvalidOffsetException,
     KafkaStorageException,
 )
-from minikafka.log.lazy_index import LazyIndex
-from minikafka.log.offset_index import OffsetIndex, OffsetPosition
-from minikafka.log.time_index import TimeIndex, TimestampOffset
+from minikafka.log.index.lazy_index import LazyIndex
+from minikafka.log.index.offset_index import OffsetIndex, OffsetPosition
+from minikafka.log.index.time_index import TimeIndex, TimestampOffset
 from minikafka.witness.kafka_jvm import kafka_errors
 
 

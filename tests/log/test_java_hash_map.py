@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from minikafka.log.java_hash_map import JavaHashMap
-from minikafka.log.tree_bucket import TreeBucket
+from minikafka.common.java_hash_map import JavaHashMap
+from minikafka.common.tree_bucket import TreeBucket
 
 
 def filled(keys):

@@ -36,9 +36,9 @@ from minikafka.log.log_dir_name import (
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.log_offsets_listener import LogOffsetsListener
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
-from minikafka.log.producer_state_manager_config import ProducerStateManagerConfig
+from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
+from minikafka.log.producer.verification_guard import VerificationGuard
 from minikafka.log.segment_files import create_new_cleaned_segment
-from minikafka.log.verification_guard import VerificationGuard
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.witness.batch import Batch
 

@@ -16,14 +16,14 @@ from minikafka.common.errors import (
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.log.completed_txn import CompletedTxn
 from minikafka.log.leader_epoch_file_cache import LeaderEpochFileCache
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_file_utils import filename_prefix_from_offset
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.log_segment import LogSegment, RollParams
-from minikafka.log.producer_state_manager import ProducerStateManager
-from minikafka.log.producer_state_manager_config import ProducerStateManagerConfig
+from minikafka.log.producer.completed_txn import CompletedTxn
+from minikafka.log.producer.producer_state_manager import ProducerStateManager
+from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
 from minikafka.record.compression import Compression
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.file_records import FileRecords

@@ -10,11 +10,11 @@ from minikafka.common import errors
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
-from minikafka.log.completed_txn import CompletedTxn
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
-from minikafka.log.producer_state_manager import ProducerStateManager
-from minikafka.log.producer_state_manager_config import ProducerStateManagerConfig
-from minikafka.log.verification_guard import SENTINEL
+from minikafka.log.producer.completed_txn import CompletedTxn
+from minikafka.log.producer.producer_state_manager import ProducerStateManager
+from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
+from minikafka.log.producer.verification_guard import SENTINEL
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 
 PARTITION = TopicPartition("t", 0)

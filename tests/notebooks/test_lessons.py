@@ -6,10 +6,10 @@ import re
 import nbformat
 import pytest
 
-from minikafka.lab.beliefs import BELIEFS
-from minikafka.lab.build_lessons import notebook_of, read_text, texts
-from minikafka.lab.desk import COURSE
-from minikafka.lab.prediction import predict
+from minikafka.lab.course.build_lessons import notebook_of, read_text, texts
+from minikafka.lab.course.working_copy import COURSE
+from minikafka.lab.exercises.beliefs import BELIEFS
+from minikafka.lab.exercises.prediction import predict
 
 PARTS = [
     "## 1. The question", "## 2. The picture", "## 3. The rules", "## 4. The source, walked",

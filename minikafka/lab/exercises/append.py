@@ -1,8 +1,8 @@
 """The exercises of the lesson *Append*."""
 
-from minikafka.lab.exercise import Belief, Exercise, answered_early
+from minikafka.lab.exercises.exercise import Belief, Exercise, answered_early
+from minikafka.lab.exercises.solutions import append as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
-from minikafka.lab.solutions import append as solutions
 from minikafka.witness.observation import Observations
 from minikafka.witness.operations import AppendAsLeader
 from minikafka.witness.workload import START_MS, Workload

@@ -1,8 +1,8 @@
 """The exercises of the lesson *High watermark*."""
 
-from minikafka.lab.exercise import Belief, Exercise, answered_early
+from minikafka.lab.exercises.exercise import Belief, Exercise, answered_early
+from minikafka.lab.exercises.solutions import high_watermark as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
-from minikafka.lab.solutions import high_watermark as solutions
 from minikafka.witness.operations import AppendAsLeader, Fetch, Isr
 from minikafka.witness.workload import Workload
 

@@ -10,11 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from minikafka.lab.exercise import Belief, Case, Exercise, answered_early
+from minikafka.lab.exercises.exercise import Belief, Case, Exercise, answered_early
+from minikafka.lab.exercises.solutions import loading as solutions
 from minikafka.lab.exercises.witnessed import as_rows, frame
-from minikafka.lab.solutions import loading as solutions
-from minikafka.lab.workbench import fresh_log, records, scratch
-from minikafka.lab.wreck import SMALL, flip, kill, named, remove, replace_by_copies
+from minikafka.lab.stage.damage import SMALL, flip, kill, named, remove, replace_by_copies
+from minikafka.lab.stage.workbench import fresh_log, records, scratch
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def judged_by_loading(factory: Callable[..., Any]) -> Callable[[WreckedCase], An
     """A judge that loads each case's directory with `factory`: minikafka's log, or Kafka's."""
     from minikafka.common.scheduler import ManualScheduler
     from minikafka.common.time import ManualTime
-    from minikafka.lab.workbench import NOON
+    from minikafka.lab.stage.workbench import NOON
     from minikafka.witness.runner import observed_state
 
     def judge(case: WreckedCase) -> Any:

@@ -2,10 +2,10 @@
 
 import re
 
-from minikafka.lab.exercise import Belief, Case, Exercise, answered_early
+from minikafka.lab.exercises.exercise import Belief, Case, Exercise, answered_early
+from minikafka.lab.exercises.solutions import read as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
-from minikafka.lab.readers import log_after
-from minikafka.lab.solutions import read as solutions
+from minikafka.lab.stage.readers import log_after
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.witness.batch import Batch
 from minikafka.witness.operations import AppendAsLeader, MaybeIncrementHighWatermark

@@ -1,8 +1,8 @@
 """The exercises of the lesson *Segments*."""
 
-from minikafka.lab.exercise import Belief, Exercise, answered_early
+from minikafka.lab.exercises.exercise import Belief, Exercise, answered_early
+from minikafka.lab.exercises.solutions import segments as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
-from minikafka.lab.solutions import segments as solutions
 from minikafka.witness.batch import Batch
 from minikafka.witness.workload import START_MS, Workload
 

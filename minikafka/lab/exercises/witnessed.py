@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from minikafka.lab.exercise import Case
+from minikafka.lab.exercises.exercise import Case
 from minikafka.witness.observation import Observations
 from minikafka.witness.workload import Workload
 
@@ -35,7 +35,7 @@ def judged_by(witness: Callable[[Workload], Observations]) -> Callable[[Witnesse
 def frame(rows: list[tuple], schema: str) -> Any:
     """A Spark DataFrame of a few rows."""
     from minikafka.spark import session
-    from minikafka.witness.frames import local_frame
+    from minikafka.witness.dataframes import local_frame
 
     return local_frame(session(), rows, schema)
 

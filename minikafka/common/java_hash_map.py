@@ -1,0 +1,122 @@
+"""A map from producer ids that is walked in the order in which `java.util.HashMap<Long, …>` would be walked.
+
+Kafka writes a producer snapshot in the order of its HashMap, so these bytes on disk follow from how Java's map works:
+
+- A key's *bucket* is taken from the low bits of its hash. The hash of a Long folds the upper 32 bits into the lower,
+  then HashMap folds the upper 16 of those into the lower 16.
+- The map is walked bucket by bucket; within a bucket in the order of insertion (`compute_if_absent`: reversed).
+- There are 16 buckets at first. They double when more than three quarters as many keys are in the map, and when a
+  ninth key meets eight others in its bucket while there are fewer than 64. They never become fewer again: not by
+  removing keys, not by clearing the map. So the order depends on the largest size the map has ever had.
+- From 64 buckets on, a ninth key makes its bucket a tree, which is walked in another order: see `TreeBucket`. When the
+  buckets double, a tree is split in two, and a part of up to six keys is a list again.
+"""
+
+from collections.abc import Iterator
+
+from minikafka.common.tree_bucket import TreeBucket, java_hash
+
+_INITIAL_CAPACITY = 16
+_FULL_BUCKET = 8
+_MIN_CAPACITY_FOR_TREES = 64
+_MAX_KEYS_OF_A_SPLIT_LIST = 6
+
+
+class JavaHashMap:
+    """A map from ids (int64) to values, iterated as Java's HashMap iterates. Kafka: `java.util.HashMap`."""
+
+    __slots__ = ("get", "_values", "_capacity", "_buckets")
+
+    def __init__(self):
+        self._values = {}
+        self.get = self._values.get
+        self._capacity = _INITIAL_CAPACITY
+        self._buckets: dict[int, list[int] | TreeBucket] = {}
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._values
+
+    def __setitem__(self, key: int, value) -> None:
+        is_new = key not in self._values
+        self._values[key] = value
+        if is_new:
+            self._add_to_bucket(key)
+            if len(self._values) * 4 > self._capacity * 3:
+                self._double()
+
+    def compute_if_absent(self, key: int, make_value):
+        """The value of `key`; one that is not there yet is made by `make_value(key)`.
+
+        Java's map orders differently here than after a put: the buckets double one key later, before the insertion; the
+        new key goes to the front of its bucket; and the eighth key, not the ninth, makes the bucket a tree.
+        Kafka: `HashMap.computeIfAbsent`.
+        """
+        if len(self._values) * 4 > self._capacity * 3:
+            self._double()
+        if key not in self._values:
+            self._values[key] = make_value(key)
+            self._add_to_front_of_bucket(key)
+        return self._values[key]
+
+    def __delitem__(self, key: int) -> None:
+        del self._values[key]
+        index = java_hash(key) & (self._capacity - 1)
+        bucket = self._buckets[index]
+        bucket.remove(key)
+        if not len(bucket):
+            del self._buckets[index]
+
+    def clear(self) -> None:
+        """Remove every key; the number of buckets stays."""
+        self._values.clear()
+        self._buckets.clear()
+
+    def __iter__(self) -> Iterator[int]:
+        """The keys in HashMap's order."""
+        for index in sorted(self._buckets):
+            yield from self._buckets[index]
+
+    def items(self) -> list[tuple[int, object]]:
+        """The keys and values in HashMap's order, in a list of their own."""
+        return [(key, self._values[key]) for key in self]
+
+    def _add_to_bucket(self, key: int) -> None:
+        index = java_hash(key) & (self._capacity - 1)
+        bucket = self._buckets.setdefault(index, [])
+        bucket.append(key)
+        if len(bucket) > _FULL_BUCKET and type(bucket) is list:
+            if self._capacity < _MIN_CAPACITY_FOR_TREES:
+                self._double()
+            else:
+                self._buckets[index] = TreeBucket(bucket)
+
+    def _add_to_front_of_bucket(self, key: int) -> None:
+        index = java_hash(key) & (self._capacity - 1)
+        bucket = self._buckets.setdefault(index, [])
+        if type(bucket) is TreeBucket:
+            bucket.append(key)
+            return
+        bucket.insert(0, key)
+        if len(bucket) >= _FULL_BUCKET:
+            if self._capacity < _MIN_CAPACITY_FOR_TREES:
+                self._double()
+            else:
+                self._buckets[index] = TreeBucket(bucket)
+
+    def _double(self) -> None:
+        """Twice as many buckets: each is split in two by one more bit of the hash, and both parts keep their order."""
+        old_buckets = self._buckets
+        self._buckets = {}
+        for index, bucket in old_buckets.items():
+            stay = [key for key in bucket if not java_hash(key) & self._capacity]
+            move = [key for key in bucket if java_hash(key) & self._capacity]
+            for new_index, part in ((index, stay), (index + self._capacity, move)):
+                if not part:
+                    continue
+                if type(bucket) is TreeBucket and len(part) > _MAX_KEYS_OF_A_SPLIT_LIST:
+                    part = bucket if len(part) == len(bucket) else TreeBucket(part)
+                self._buckets[new_index] = part
+        self._capacity *= 2

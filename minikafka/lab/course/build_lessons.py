@@ -1,0 +1,93 @@
+"""Builds the notebooks from their texts: `python -m minikafka.lab.course.build_lessons [name…]`.
+
+A lesson is written as plain Python with `# %%` cells in `notebooks/text/`; that is what is reviewed. Building runs it in a fresh
+kernel and stores the outputs, without the state of widgets. A test tells when text and notebook have drifted apart.
+
+In a text of solutions a cell says only which function is checked; the function itself comes from `minikafka.lab.exercises.solutions`.
+"""
+
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from minikafka.lab.course.working_copy import COURSE
+
+TEXTS = COURSE / "text"
+
+
+def texts() -> list[Path]:
+    """The texts of all lessons and solutions, in reading order."""
+    return [*sorted(TEXTS.glob("*.py")), *sorted(TEXTS.glob("*/*.py"))]
+
+
+def notebook_of(text: Path) -> Path:
+    """Where the notebook of this text belongs."""
+    return COURSE / text.relative_to(TEXTS).with_suffix(".ipynb")
+
+
+def read_text(text: Path):
+    """The notebook that `text` describes, without outputs; cells have the same ids each time."""
+    import jupytext
+
+    notebook = jupytext.read(text, fmt="py:percent")
+    if text.parent.name == "solutions":
+        _write_out_solutions(notebook)
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"{text.stem}-{number:03d}"
+        cell.metadata = {}
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    return notebook
+
+
+def _write_out_solutions(notebook) -> None:
+    """Put the source of each function that a cell checks above the check."""
+    lesson = re.search(
+        r"from minikafka\.lab\.exercises\.(\w+) import", "\n".join(cell.source for cell in notebook.cells)
+    )[1]
+    solutions = importlib.import_module(f"minikafka.lab.exercises.solutions.{lesson}")
+    for cell in notebook.cells:
+        if check := re.fullmatch(r"\w+\.check\((\w+)\)", cell.source):
+            cell.source = f"{inspect.getsource(getattr(solutions, check[1]))}\n\n{cell.source}"
+
+
+def build(text: Path) -> Path:
+    """Run the lesson and write its notebook; return where. Raises nbclient's CellExecutionError."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook, target = read_text(text), notebook_of(text)
+    target.parent.mkdir(exist_ok=True)
+    metadata = dict(notebook.metadata)
+    NotebookClient(
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        store_widget_state=False,
+        record_timing=False,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(target.parent)}},
+    ).execute(stderr=subprocess.DEVNULL)
+    notebook.metadata = metadata
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+    nbformat.write(notebook, target)
+    return target
+
+
+def main() -> None:
+    """Build the lessons whose names contain one of the words on the command line, or all."""
+    words = sys.argv[1:] or [""]
+    for text in texts():
+        if any(word in text.as_posix() for word in words):
+            print(build(text).relative_to(COURSE.parent), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""The course's diagrams: Graphviz sources in `diagrams/`, drawn to SVG by `make diagrams` (`python -m minikafka.lab.course.diagrams`).
+
+Only the pinned Graphviz of the wheel `graphviz-pure` draws them: another `dot` draws other SVG.
+"""
+
+import re
+import shutil
+import sys
+import sysconfig
+from html import escape, unescape
+from pathlib import Path
+from typing import Any
+
+from minikafka.lab.widgets import drawing
+
+_COLOURS = {  # what a source may write, and the role that it stands for
+    "ink": "#010101", "faint": "#020202", "line": "#030303", "panel": "#040404", "paper": "#050505",
+    "hw": "#060606", "leo": "#070707", "lso": "#080808", "start": "#090909",
+    "committed": "#0a0a0a", "pending": "#0b0b0b", "gone": "#0c0c0c", "mark": "#0d0d0d",
+    "a": "#0e0e0e", "b": "#0f0f0f", "c": "#101010", "d": "#111111", "e": "#121212", "f": "#131313", "g": "#141414",
+}  # fmt: skip
+_DEFAULTS = """
+  graph [bgcolor="transparent" fontname="Liberation Sans" fontsize=10 fontcolor="ink" color="line" pad=0.15 nodesep=0.35 ranksep=0.45]
+  node [shape=box style="filled,rounded" fontname="Liberation Sans" fontsize=10 fontcolor="ink" color="line" fillcolor="panel" margin="0.14,0.08"]
+  edge [fontname="Liberation Sans" fontsize=9 fontcolor="faint" color="faint" arrowsize=0.7]
+"""
+
+
+class Picture:
+    """A diagram of the course, as it lies drawn in `diagrams/`; `words` says the same in text."""
+
+    def __init__(self, svg: str, words: str):
+        self.svg, self.words = svg, words
+
+    def __str__(self) -> str:
+        return self.words
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, Any]:
+        return {"text/html": drawing.page(self.svg), "text/plain": self.words}
+
+
+def diagram(name: str) -> Picture:
+    """The drawn diagram `name`. Raises FileNotFoundError when `make diagrams` has not drawn it."""
+    svg = drawing.drawing_of((diagrams() / f"{name}.svg").read_text(encoding="utf-8"))
+    words = re.search(r"<title>(.*?)</title>", svg, flags=re.DOTALL).group(1)
+    return Picture(svg, unescape(words))
+
+
+def diagrams() -> Path:
+    """The directory of the diagrams: beside the package in the repository, or above the notebook that runs."""
+    places = [Path(__file__).parents[3] / "diagrams", *(up / "diagrams" for up in [Path.cwd(), *Path.cwd().parents])]
+    return next((place for place in places if place.is_dir()), places[0])
+
+
+def draw(source: str) -> str:
+    """The SVG of a Graphviz source whose colours are roles of `minikafka.lab.widgets.drawing`; its first line, `// …`, is its text."""
+    import graphviz
+
+    graphviz.backend.dot_command.DOT_BINARY = dot_binary()
+    words = source.split("\n", 1)[0].removeprefix("//").strip()
+    plain = source.replace("{", "{" + _DEFAULTS, 1)
+    for role, colour in _COLOURS.items():
+        plain = re.sub(rf'(color=)"?{role}\b"?', rf'\g<1>"{colour}"', plain)
+    drawn = graphviz.Source(plain, engine="dot").pipe("svg", encoding="utf-8", quiet=True)
+    return _themed(drawn, words)
+
+
+def dot_binary() -> str:
+    """The program of the pinned wheel, in the directory of the Python that runs. Raises FileNotFoundError without it."""
+    found = shutil.which("graphviz-pure", path=sysconfig.get_path("scripts")) or shutil.which("graphviz-pure")
+    if found is None:
+        raise FileNotFoundError("graphviz-pure is not installed: pip install 'minikafka[lab]'")
+    return found
+
+
+def _themed(drawn: str, words: str) -> str:
+    """Colours back to roles, titles of nodes out, the width limited, the text equivalent in."""
+    drawn = drawn[drawn.index("<svg") :]
+    drawn = re.sub(r"<!--.*?-->\n?", "", drawn, flags=re.DOTALL)
+    drawn = re.sub(r"\s*<title>.*?</title>", "", drawn, flags=re.DOTALL)
+    for role, colour in _COLOURS.items():
+        drawn = drawn.replace(f'"{colour}"', f'"var(--mk-{role})"')
+    width, height = (float(n) * 4 / 3 for n in re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', drawn).groups())
+    scale = min(1, drawing.WIDTH / width)
+    drawn = re.sub(
+        r'width="[\d.]+pt" height="[\d.]+pt"',
+        f'width="{width * scale:.0f}" height="{height * scale:.0f}"',
+        drawn,
+        count=1,
+    )
+    drawn = drawn.replace('xmlns:xlink="http://www.w3.org/1999/xlink"', 'role="img"', 1)
+    return drawn.replace(">", f">\n<title>{escape(words)}</title>", 1)
+
+
+def main() -> None:
+    """Draw every source in `diagrams/` whose SVG differs, and say which."""
+    directory = Path(sys.argv[1]) if len(sys.argv) > 1 else diagrams()
+    for source in sorted(directory.glob("*.dot")):
+        target, svg = source.with_suffix(".svg"), drawing.standing_alone(draw(source.read_text(encoding="utf-8")))
+        changed = not target.exists() or target.read_text(encoding="utf-8") != svg
+        if changed:
+            target.write_text(svg, encoding="utf-8")
+        print(f"{'drawn    ' if changed else 'unchanged'} {target.name}")
+
+
+if __name__ == "__main__":
+    main()

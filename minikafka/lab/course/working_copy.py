@@ -1,0 +1,137 @@
+"""The learner's desk: a working copy of the notebooks, so that the committed ones stay as the tests know them.
+
+`make lab` lays it out and opens it, `make fresh NOTEBOOK=name` lays one notebook anew. Nothing that a learner changed is
+ever overwritten: an unchanged copy follows the course, a changed one stays, and `fresh` keeps it under another name.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+COURSE = Path(__file__).parents[3] / "notebooks"
+DESK = COURSE.parent / "my-lessons"
+_LAID = ".laid-out.json"
+_SKIPPED = {"__pycache__", ".ipynb_checkpoints", "text"}  # `text`: what the notebooks are built from
+
+
+def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
+    """Copy what is new or has changed in `course` to `desk`, but leave what the learner changed; return what was copied."""
+    desk.mkdir(parents=True, exist_ok=True)
+    laid = _read_laid(desk)
+    copied = []
+    for source in _files(course):
+        name = source.relative_to(course).as_posix()
+        target = desk / name
+        theirs = target.exists() and _digest(target) != laid.get(name)
+        if theirs or (target.exists() and _digest(target) == _digest(source)):
+            continue
+        _copy(source, target)
+        laid[name] = _digest(source)
+        copied.append(target)
+    _write_laid(desk, laid)
+    return copied
+
+
+def fresh(name: str, course: Path = COURSE, desk: Path = DESK) -> Path | None:
+    """Lay the notebook `name` anew; return where the changed one is kept, if it was changed.
+
+    `name` is the notebook's path in the course, or a part of the name of a lesson, not of a solution. Raises ValueError when no notebook, or more than one, is meant.
+    """
+    known = {
+        path.relative_to(course).with_suffix("").as_posix(): path for path in _files(course) if path.suffix == ".ipynb"
+    }
+    notebooks = [path for key, path in known.items() if name.removesuffix(".ipynb") == key]
+    notebooks = notebooks or [path for key, path in known.items() if name and name in key and "/" not in key]
+    if len(notebooks) != 1:
+        raise ValueError(f"{name or 'no name'} means {len(notebooks)} notebooks. There are: {', '.join(known)}")
+    source = notebooks[0]
+    key = source.relative_to(course).as_posix()
+    target, kept = desk / key, None
+    laid = _read_laid(desk)
+    if target.exists() and _digest(target) not in (laid.get(key), _digest(source)):
+        kept = _free_name(target)
+        target.rename(kept)
+    _copy(source, target)
+    laid[key] = _digest(source)
+    _write_laid(desk, laid)
+    return kept
+
+
+def trust(notebooks: list[Path]) -> None:
+    """Sign notebooks as one's own: JupyterLab shows no picture of an unsigned one before its cells are run."""
+    from nbformat import NO_CONVERT, read
+    from nbformat.sign import NotebookNotary
+
+    notary = NotebookNotary()
+    for notebook in notebooks:
+        notary.sign(read(notebook, NO_CONVERT))
+
+
+def open_lab(desk: Path = DESK) -> None:
+    """Replace this process by JupyterLab, its root at the desk."""
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={desk}"]
+    if os.geteuid() == 0:  # in a container, say: Jupyter wants to be told that this is meant
+        command.append("--allow-root")
+    os.execv(sys.executable, command)
+
+
+def _files(course: Path) -> list[Path]:
+    found = (path for path in sorted(course.rglob("*")) if path.is_file())
+    return [path for path in found if not _SKIPPED.intersection(path.relative_to(course).parts)]
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def _free_name(path: Path) -> Path:
+    number = 1
+    while (kept := path.with_name(f"{path.stem}-edited-{number}{path.suffix}")).exists():
+        number += 1
+    return kept
+
+
+def _read_laid(desk: Path) -> dict[str, str]:
+    try:
+        return json.loads((desk / _LAID).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _write_laid(desk: Path, laid: dict[str, str]) -> None:
+    (desk / _LAID).write_text(json.dumps(laid, indent=1), encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m minikafka.lab.course.working_copy", description="The working copy of the lessons."
+    )
+    parser.add_argument("action", choices=["open", "lay", "fresh"])
+    parser.add_argument("notebook", nargs="?", default="")
+    arguments = parser.parse_args()
+    if arguments.action == "fresh":
+        try:
+            kept = fresh(arguments.notebook)
+        except ValueError as mistake:
+            sys.exit(str(mistake))
+        trust(sorted(DESK.rglob(f"*{arguments.notebook.removesuffix('.ipynb')}*.ipynb")))
+        print(f"{arguments.notebook} is as it was." + (f" Yours is {kept.name}, beside it." if kept else ""))
+        return
+    copied = lay_out()
+    print(f"{len(copied)} files laid out in {DESK.name}/" if copied else f"{DESK.name}/ is up to date", flush=True)
+    trust([path for path in copied if path.suffix == ".ipynb"])
+    if arguments.action == "open":
+        open_lab()
+
+
+if __name__ == "__main__":
+    main()

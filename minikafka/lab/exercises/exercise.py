@@ -1,0 +1,215 @@
+"""Exercises: a function to complete, its check, hints and a solution.
+
+The judge is Spark: its expected results come from the workload alone. minikafka and Kafka sit the same exam in the tests.
+"""
+
+import inspect
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from minikafka.lab.exercises.prediction import ___
+from minikafka.lab.stage.background import while_the_reader_reads
+from minikafka.lab.widgets import drawing
+
+NOT_ATTEMPTED, NOT_YET, CORRECT = "not attempted", "not yet", "correct"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question of an exercise: how it is called, and the arguments for the reader's function."""
+
+    name: str
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Belief:
+    """A wrong idea: a function that answers by it, and the words that name it."""
+
+    function: Callable[..., Any]
+    words: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of a check: `state` is "correct", "not yet" or "not attempted"; `compared` counts the cases compared."""
+
+    exercise: str
+    state: str
+    words: str
+    compared: int = 0
+
+    def __bool__(self) -> bool:
+        return self.state == CORRECT
+
+    def __str__(self) -> str:
+        return f"{self.exercise}: {self.state}. {self.words}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        kind = {CORRECT: "mk-good", NOT_YET: "mk-bad", NOT_ATTEMPTED: "mk-faint"}[self.state]
+        sign = {CORRECT: "✓", NOT_YET: "✗", NOT_ATTEMPTED: "…"}[self.state]
+        words = escape(self.words).replace("\n", "<br>")
+        return drawing.page(
+            f'<div class="mk-box"><b>{self.exercise}</b> <span class="{kind}">{sign} {self.state}</span><br>{words}</div>'
+        )
+
+
+class Exercise:
+    """A task with its cases, the judge's answers and the wrong beliefs that are recognised.
+
+    `judge(case)` gives the right answer to a case (and says in `judge_name` who that is); `hints` go from gentle to
+    plain; `solution` is a function that passes. A stub returns `___`: that is *not attempted*, as is an answer of None
+    to every case that has another answer.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        cases: Sequence[Case] | Callable[[], Sequence[Case]],
+        judge: Callable[[Case], Any],
+        solution: Callable[..., Any],
+        *,
+        hints: Sequence[str],
+        beliefs: Iterable[Belief] = (),
+        judge_name: str = "Spark",
+        normal: Callable[[Any], Any] = lambda value: value,
+    ):
+        self.name, self.judge, self.judge_name, self.normal = name, judge, judge_name, normal
+        self._make_cases, self._solution, self._hints, self._given = cases, solution, tuple(hints), 0
+        self.beliefs = tuple(beliefs)
+        self._making, self._judging = threading.Lock(), threading.Lock()
+        self._cases: list[Case] | None = None
+        self._answers: dict[int, Any] = {}
+
+    @property
+    def cases(self) -> list[Case]:
+        """The cases. Raises AssertionError when there are none: a check that compares nothing is an error."""
+        with self._making:
+            if self._cases is None:
+                self._cases = list(self._make_cases() if callable(self._make_cases) else self._make_cases)
+        if not self._cases:
+            raise AssertionError(f"{self.name}: there is nothing to check")
+        return self._cases
+
+    def answer(self, number: int) -> Any:
+        """The judge's answer to case `number`, counted from 0; asked for once."""
+        with self._judging:
+            if number not in self._answers:
+                self._answers[number] = self.normal(self.judge(self.cases[number]))
+            return self._answers[number]
+
+    def check(self, function: Callable[..., Any], judge: Callable[[Case], Any] | None = None) -> Verdict:
+        """Ask `function` every case and compare with the answers of `judge` (None: the exercise's own).
+
+        The first difference is told.
+        """
+        cases, answers, error = self.cases, [], None
+        for case in cases:
+            answer, error = _ask(function, case.arguments)
+            if error is not None:
+                break
+            if answer is ___:
+                return Verdict(self.name, NOT_ATTEMPTED, "Replace ___ in the function above, then run this cell again.")
+            answers.append(self.normal(answer))
+        if error is None and all(answer is None for answer in answers):
+            return Verdict(self.name, NOT_ATTEMPTED, "Your function returns nothing so far.")
+        for number, (case, answer) in enumerate(zip(cases, answers, strict=False)):
+            right = self.normal(judge(case)) if judge else self.answer(number)
+            if not _equal(answer, right):
+                words = f"{case.name}: {first_difference(answer, right)}. ({self.judge_name} is the judge.)"
+                belief = self._belief(cases, answers)
+                return Verdict(self.name, NOT_YET, f"{words}\n{belief}" if belief else words, number + 1)
+        if error is not None:
+            words = f"{cases[len(answers)].name}: your function raised {_said(error)}"
+            return Verdict(self.name, NOT_YET, words, len(answers))
+        return Verdict(self.name, CORRECT, f"Equal to {self.judge_name}'s answers in {_cases(len(cases))}.", len(cases))
+
+    def hint(self) -> str:
+        """The next hint; after the last one it stays."""
+        number = min(self._given, len(self._hints) - 1)
+        self._given += 1
+        return _Text(f"Hint {number + 1} of {len(self._hints)}: {self._hints[number]}")
+
+    def solution(self) -> str:
+        """The source of a function that passes."""
+        return _Text(inspect.getsource(self._solution).rstrip())
+
+    def solved_by(self) -> Callable[..., Any]:
+        """The solution itself, for the tests and for who wants to run it."""
+        return self._solution
+
+    def _belief(self, cases: list[Case], answers: list[Any]) -> str:
+        """The words for the wrong belief whose answers are exactly these; `answers` may end before the cases do."""
+        for belief in self.beliefs:
+            believed = [_ask(belief.function, case.arguments) for case in cases[: len(answers)]]
+            if all(e is None and _equal(self.normal(b), a) for (b, e), a in zip(believed, answers, strict=True)):
+                return belief.words
+        return ""
+
+
+def answered_early(*exercises: Exercise) -> tuple[Exercise, ...]:
+    """The exercises; in a notebook their judges begin to answer all cases while the reader still reads them."""
+
+    def answer_all() -> None:
+        for exercise in exercises:
+            for number in range(len(exercise.cases)):
+                exercise.answer(number)
+
+    while_the_reader_reads(answer_all)
+    return exercises
+
+
+class _Text(str):
+    """Text that a notebook shows as it is, not as a quoted string."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def first_difference(got: Any, expected: Any) -> str:
+    """Where two answers differ first: for sequences the place, else the values."""
+    if isinstance(got, list | tuple) and isinstance(expected, list | tuple):
+        for place, (mine, theirs) in enumerate(zip(got, expected)):
+            if not _equal(mine, theirs):
+                words = f"entry {place} is {mine!r}, expected {theirs!r}"
+                return f"the right entries in another order: {words}" if _reordered(got, expected) else words
+        if len(got) != len(expected):
+            more = "missing" if len(got) < len(expected) else "too much"
+            longer = expected if len(got) < len(expected) else got
+            place = min(len(got), len(expected))
+            return f"{len(got)} entries, expected {len(expected)}; entry {place}, {longer[place]!r}, is {more}"
+    return f"you answer {got!r}, expected {expected!r}"
+
+
+def _reordered(got: Sequence[Any], expected: Sequence[Any]) -> bool:
+    return len(got) == len(expected) and sorted(map(repr, got)) == sorted(map(repr, expected))
+
+
+def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, Exception | None]:
+    try:
+        return function(*arguments), None
+    except Exception as error:  # the reader's code may do anything; the verdict tells what
+        return None, error
+
+
+def _said(error: Exception) -> str:
+    """The error in words; for a name in braces that `sql` was not given PySpark raises no more than a KeyError."""
+    if isinstance(error, KeyError) and any(frame.name == "sql" for frame in traceback.extract_tb(error.__traceback__)):
+        return f"KeyError: your query names {{{error.args[0]}}}, and sql(…) was not given {error.args[0]}=…"
+    return f"{type(error).__name__}: {error}"
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    return one == other and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _cases(count: int) -> str:
+    return f"{count} case{'' if count == 1 else 's'}"

@@ -1,0 +1,117 @@
+"""Predictions: the reader's answer is kept first, then the run is shown, then a wrong belief is called by its name."""
+
+import inspect
+import operator
+from collections.abc import Callable, Mapping
+from html import escape
+from typing import Any
+
+from minikafka.lab.exercises.beliefs import BELIEFS
+from minikafka.lab.widgets import drawing
+
+
+class _Unanswered:
+    """The blank that a reader replaces: `___`."""
+
+    _instance = None
+
+    def __new__(cls):
+        cls._instance = cls._instance or super().__new__(cls)
+        return cls._instance
+
+    def __repr__(self) -> str:
+        return "___"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+___ = _Unanswered()
+
+NOT_YET = "Not answered yet: replace ___ by your prediction and run this cell again."
+ANSWERS: dict[str, Any] = {}
+"""What the reader predicted so far, by question."""
+_OUTCOMES: dict[str, tuple[tuple[Any, ...], Any]] = {}
+"""By question: of what the run was made, and what it gave."""
+
+
+class Prediction:
+    """A question, what the reader answered, and what the run gave; `state` is "unanswered", "right" or "wrong"."""
+
+    def __init__(self, question: str, answer: Any, actual: Any, belief: str, state: str):
+        self.question, self.answer, self.actual, self.belief, self.state = question, answer, actual, belief, state
+
+    def __str__(self) -> str:
+        if self.state == "unanswered":
+            return f"{self.question}\n{NOT_YET}"
+        if self.state == "right":
+            return f"{self.question}\nYou said {self.answer!r}, and so it is."
+        why = f" {self.belief}" if self.belief else ""
+        return f"{self.question}\nYou said {self.answer!r}; the run gives {self.actual!r}.{why}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        lines = str(self).split("\n")
+        kind = {"unanswered": "mk-faint", "right": "mk-good", "wrong": "mk-bad"}[self.state]
+        sign = {"unanswered": "…", "right": "✓", "wrong": "✗"}[self.state]
+        body = f'<b>Predict.</b> {escape(lines[0])}<br><span class="{kind}">{sign} {escape(" ".join(lines[1:]))}</span>'
+        return drawing.page(f'<div class="mk-box">{body}</div>')
+
+
+def predict(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping[Any, str] | None = None) -> Prediction:
+    """Keep `answer`, then call `run` and compare.
+
+    While `answer` is `___`, nothing is run and a fixed text is shown. `beliefs` maps wrong answers to what one would have
+    to believe to give them (default: those that `minikafka.lab.exercises.beliefs` has for the question). Raises nothing for a wrong answer;
+    an exception of `run` counts as its name. A second try is compared with the outcome of the first, and nothing is run again:
+    the first run may have changed the log that it asked.
+    """
+    if answer is ___:
+        return Prediction(question, answer, None, "", "unanswered")
+    ANSWERS[question] = answer
+    actual = _outcome(question, run)
+    said = answer.__name__ if isinstance(answer, type) else answer
+    if _same(said, actual):
+        return Prediction(question, said, actual, "", "right")
+    belief = next(
+        (
+            words
+            for wrong, words in (BELIEFS.get(question, {}) if beliefs is None else beliefs).items()
+            if _same(said, wrong)
+        ),
+        "",
+    )
+    return Prediction(question, said, actual, belief, "wrong")
+
+
+def _outcome(question: str, run: Callable[[], Any]) -> Any:
+    made_of = _made_of(run)
+    kept, actual = _OUTCOMES.get(question, ((), None))
+    if (
+        made_of
+        and len(kept) == len(made_of)
+        and kept[0] == made_of[0]
+        and all(map(operator.is_, kept[1:], made_of[1:]))
+    ):
+        return actual
+    try:
+        actual = run()
+    except Exception as error:  # many questions ask which exception comes
+        actual = type(error).__name__
+    _OUTCOMES[question] = made_of, actual
+    return actual
+
+
+def _made_of(run: Callable[[], Any]) -> tuple[Any, ...]:
+    """The code of `run` and the objects that it names; nothing for what is no plain function."""
+    if not inspect.isfunction(run):
+        return ()
+    enclosed = [cell.cell_contents for cell in run.__closure__ or ()]
+    return run.__code__, *(run.__globals__.get(name) for name in run.__code__.co_names), *enclosed
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return list(one) == list(other)
+    return type(one) is type(other) and one == other

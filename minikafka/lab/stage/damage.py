@@ -1,0 +1,183 @@
+"""What a lesson needs to wreck a log and load it again: kills, cuts, flipped bytes, and loads by minikafka and by Kafka.
+
+Nothing here touches a directory that a lesson did not make: all work is done on copies.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from minikafka.lab.stage.workbench import NOON, kafka_witness, scratch
+
+SMALL = {"internal.segment.bytes": 300, "index.interval.bytes": 60, "segment.index.bytes": 1200}
+"""Settings under which a dozen records fill several segments, and index files stay short."""
+
+
+def kill(log: Any) -> Path:
+    """End the process that holds `log`, as kill -9 does: nothing is written, nothing closed. Returns its directory."""
+    log.scheduler.shutdown()
+    log.close_handlers()
+    return Path(log.dir)
+
+
+def another(directory: str | Path) -> Path:
+    """A copy of a partition's directory."""
+    target = scratch(Path(directory).name)
+    shutil.copytree(directory, target)
+    return target
+
+
+def load(
+    directory: str | Path,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    clean: bool = False,
+    recovery_point: int = 0,
+    log_start: int = 0,
+) -> Any:
+    """Load the `Log` in `directory` as after an unclean stop (or a clean one), with these checkpoints; run what is due."""
+    from minikafka.common.scheduler import ManualScheduler
+    from minikafka.common.time import ManualTime
+    from minikafka.log.log import Log
+    from minikafka.log.log_config import LogConfig
+
+    time = ManualTime(NOON)
+    scheduler = ManualScheduler(time)
+    log = Log.create(
+        Path(directory),
+        LogConfig(dict(settings or {})),
+        log_start,
+        recovery_point,
+        scheduler,
+        time,
+        last_shutdown_clean=clean,
+    )
+    scheduler.run_due_tasks()
+    return log
+
+
+def cut(directory: Path, name: str, size: int) -> Path:
+    """Cut the file whose name ends in `name` to `size` bytes: what a power cut leaves of it. Gives `directory` back."""
+    with open(named(directory, name), "r+b") as file:
+        file.truncate(size)
+    return directory
+
+
+def flip(directory: Path, name: str, position: int) -> Path:
+    """Turn one bit at byte `position` of the file whose name ends in `name`. Gives `directory` back."""
+    with open(named(directory, name), "r+b") as file:
+        file.seek(position)
+        byte = file.read(1)[0]
+        file.seek(position)
+        file.write(bytes([byte ^ 1]))
+    return directory
+
+
+def remove(directory: Path, *names: str) -> Path:
+    """Delete the files whose names end in one of `names`. Gives `directory` back."""
+    for name in names:
+        named(directory, name).unlink()
+    return directory
+
+
+def replace_by_copies(log: Any, *groups: list[int]) -> None:
+    """Put one new segment in the place of those with the base offsets of each group, step by step as compaction does.
+
+    The new one is a copy of all their batches: it is the renaming that matters here.
+    """
+    from minikafka.log.segment_files import create_new_cleaned_segment
+
+    segments = {segment.base_offset: segment for segment in log.log_segments}
+    cleaned = []
+    for group in groups:
+        copy = create_new_cleaned_segment(Path(log.dir), log.config, group[0])
+        for base in group:
+            copy.append_from_file(segments[base].log, 0)
+        copy.on_become_inactive_segment()
+        copy.flush()
+        cleaned.append(copy)
+    log.replace_segments(cleaned, [segments[base] for group in groups for base in group])
+
+
+def far_apart(gap: int) -> Path:
+    """A directory with one segment that begins at 0 and holds two records, at the offsets 0 and `gap`."""
+    from minikafka.record.compression import Compression
+    from minikafka.record.memory_records import MemoryRecords
+    from minikafka.record.record import SimpleRecord
+
+    directory = scratch()
+    directory.mkdir(parents=True)
+    one = SimpleRecord(NOON, None, b"record")
+    batches = [
+        MemoryRecords.with_records(Compression.NONE, one, initial_offset=o, partition_leader_epoch=0) for o in (0, gap)
+    ]
+    file = directory / f"{0:020}.log"
+    file.write_bytes(b"".join(bytes(batch.buffer) for batch in batches))
+    os.utime(file, (NOON / 1000, NOON / 1000))
+    return directory
+
+
+def entries_of(log: Any) -> list[tuple[int, int, int]]:
+    """Base offset, entries of the offset index and entries of the time index, for each segment of `log`."""
+    return [(s.base_offset, s.offset_index.entries, s.time_index.entries) for s in log.log_segments]
+
+
+def named(directory: Path, ending: str) -> Path:
+    """The one file of `directory` whose name ends in `ending`. Raises ValueError when there is none, or more than one."""
+    found = [file for file in Path(directory).iterdir() if file.name.endswith(ending.removeprefix("…"))]
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} files end in {ending}: {', '.join(sorted(file.name for file in found))}")
+    return found[0]
+
+
+def sizes(directory: str | Path, ending: str = "") -> dict[str, int]:
+    """Name without leading zeros, and size in bytes, of each file whose name ends in `ending`."""
+    files = sorted(Path(directory).iterdir())
+    return {short(file.name): file.stat().st_size for file in files if file.name.endswith(ending)}
+
+
+def short(name: str) -> str:
+    """`00000000000000000012.log` as `…012.log`; other names as they are."""
+    return f"…{int(name[:20]):03d}{name[20:]}" if name[:20].isdigit() else name
+
+
+def loaded_by_both(
+    directory: str | Path,
+    settings: Mapping[str, Any] | None = None,
+    damage: Callable[[Path], Any] = lambda copy: None,
+    **checkpoints: Any,
+) -> Any:
+    """Load and close two copies of `directory`, one by minikafka and one by Apache Kafka, and compare them byte by byte.
+
+    `damage(copy)` is done to both before; `checkpoints` as in `load`. `equal` is None where Kafka's jars are absent.
+    """
+    from minikafka.common.scheduler import ManualScheduler
+    from minikafka.common.time import ManualTime
+    from minikafka.witness.directory_diff import directory_diff
+
+    kafka = kafka_witness()
+    if kafka is None:
+        return _Absent()
+    ours, theirs = another(directory), another(directory)
+    for copy in (ours, theirs):
+        damage(copy)
+    load(ours, settings, **checkpoints).close()
+    time = ManualTime(NOON)
+    scheduler = ManualScheduler(time)
+    start, point = (checkpoints.get(name, 0) for name in ("log_start", "recovery_point"))
+    config = {name: str(value) for name, value in (settings or {}).items()}
+    log = kafka(theirs, config, start, point, scheduler, time, checkpoints.get("clean", False), None)
+    scheduler.run_due_tasks()
+    log.close()
+    return directory_diff(ours, theirs)
+
+
+class _Absent:
+    """What stands in the place of a comparison with Kafka where its jars are absent."""
+
+    equal = None
+
+    def __repr__(self) -> str:
+        return "Apache Kafka is not at hand: run `minikafka fetch`."

@@ -1,0 +1,65 @@
+"""Bugs that a lesson plants into minikafka for a moment, so that the witnesses can find them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+
+def _rolls_when_exactly_full(segment: Any, params: Any) -> bool:
+    """`>=` where Kafka has `>`: a batch that would just fill the segment begins a new one."""
+    return segment.size > 0 and segment.size >= params.max_segment_bytes - params.messages_size
+
+
+def _may_fall(log: Any, new_high_watermark: Any) -> Any:
+    """Without the question whether the new one is higher."""
+    old = log._fetch_high_watermark_metadata()
+    log._update_high_watermark_metadata(new_high_watermark)
+    return old
+
+
+def _one_segment_only(local_log: Any, start_offset: int, upper_bound_offset: int, segment: Any) -> Any:
+    """Without the segments behind the one that was read from, where the marker may lie."""
+    return segment.collect_aborted_txns(start_offset, upper_bound_offset).aborted_transactions
+
+
+def _not_scanned(loader: Any) -> None:
+    """Every directory is believed as it is, whatever the last stop was."""
+
+
+def _first_undecided(producers: Any) -> Any:
+    """Without the transactions whose marker is written but not replicated."""
+    ongoing = producers.ongoing_txns
+    return ongoing[0].first_offset if ongoing else None
+
+
+def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
+    from minikafka.log.local_log import LocalLog
+    from minikafka.log.log import Log
+    from minikafka.log.log_loader import LogLoader
+    from minikafka.log.log_segment import LogSegment
+    from minikafka.log.producer.producer_state_manager import ProducerStateManager
+
+    return {
+        "a segment rolls when it would be exactly full": (LogSegment, "should_roll", _rolls_when_exactly_full),
+        "aborted transactions are looked up in one segment": (
+            LocalLog,
+            "_collect_aborted_transactions",
+            _one_segment_only,
+        ),
+        "a marker frees its transaction before it is replicated": (
+            ProducerStateManager,
+            "first_unstable_offset",
+            property(_first_undecided),
+        ),
+        "the leader's high watermark may fall": (Log, "maybe_increment_high_watermark", _may_fall),
+        "an unclean log is not scanned": (LogLoader, "_recover_unflushed_segments", _not_scanned),
+    }
+
+
+@contextmanager
+def planted(bug: str) -> Iterator[None]:
+    """Run minikafka with `bug` inside the `with` block; outside it is sound again. Raises KeyError for an unknown bug."""
+    owner, name, wrong = _bugs()[bug]
+    with mock.patch.object(owner, name, wrong):
+        yield

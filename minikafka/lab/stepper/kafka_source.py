@@ -1,0 +1,80 @@
+"""Where Kafka's methods stand in Kafka's source, for the links beside our own source.
+
+`kafka_lines.json` is made from Kafka's source jars by `python -m minikafka.lab.stepper.kafka_source JAR…`. A test checks it
+against the line numbers in Kafka's class files, and against the source jars where they are at hand.
+"""
+
+import functools
+import json
+import re
+import sys
+import zipfile
+from pathlib import Path
+
+TAG = "4.3.0"
+_TABLE = Path(__file__).with_name("kafka_lines.json")
+_ROOMS = {  # package path in a source jar → where the repository keeps it
+    "org/apache/kafka/storage/internals/": "storage/src/main/java/",
+    "org/apache/kafka/common/record/internal/": "clients/src/main/java/",
+    "org/apache/kafka/server/common/": "server-common/src/main/java/",
+    "org/apache/kafka/server/storage/log/": "server-common/src/main/java/",
+    "org/apache/kafka/server/replica/": "server/src/main/java/",
+    "kafka/cluster/": "core/src/main/scala/",
+    "kafka/log/": "core/src/main/scala/",
+}
+_MODIFIER = r"(?:public|private|protected|static|final|abstract|synchronized|default)"
+_JAVA = re.compile(  # a member of a class stands 4 spaces in; one of a class inside it 8 or more, and then with a modifier
+    rf"^(?: {{4}}| {{8,12}}(?={_MODIFIER}))(?:@\w+ )?(?:{_MODIFIER} )*(?:<[^(=]+> )?(?!return|new |throw|else)(?:[\w.]+(?:<[^(=]*>)?(?:\[\])* )?(\w+)\("
+)
+_SCALA = re.compile(r"^ {2}(?:(?:override|private|protected|final)(?:\[\w+\])? )*def (\w+)(.*)$")
+
+
+@functools.lru_cache(maxsize=1)
+def _table() -> dict:
+    return json.loads(_TABLE.read_text()) if _TABLE.exists() else {}
+
+
+def kafka_line(name: str) -> tuple[str, int] | None:
+    """File (in Kafka's repository) and line of `Class.method` at the tag; None when it isn't known."""
+    owner, _, method = name.rpartition(".")
+    entry = _table().get(owner.rpartition(".")[2])
+    if entry is None or method not in entry["methods"]:
+        return None
+    return entry["file"], entry["methods"][method][0]
+
+
+def kafka_link(name: str) -> str:
+    """The address of `Class.method` in Kafka's source at the tag, "" when it isn't known."""
+    found = kafka_line(name)
+    return f"https://github.com/apache/kafka/blob/{TAG}/{found[0]}#L{found[1]}" if found else ""
+
+
+def lines_of(source: str, scala: bool) -> dict[str, list[int]]:
+    """Method name → the lines on which a method of that name is declared."""
+    found: dict[str, list[int]] = {}
+    for number, words in enumerate(source.split("\n"), 1):
+        match = (_SCALA if scala else _JAVA).match(words)
+        if match:
+            found.setdefault(match.group(1), []).append(number)
+    return found
+
+
+def read_jars(jars: list[Path]) -> dict:
+    """The whole table, from source jars."""
+    table = {}
+    for jar in jars:
+        with zipfile.ZipFile(jar) as archive:
+            for name in sorted(archive.namelist()):
+                room = next((r for r in _ROOMS if name.startswith(r)), None)
+                if room is None or not name.endswith((".java", ".scala")):
+                    continue
+                methods = lines_of(archive.read(name).decode(), name.endswith(".scala"))
+                table[Path(name).stem] = {"file": _ROOMS[room] + name, "methods": methods}
+    return dict(sorted(table.items()))
+
+
+if __name__ == "__main__":
+    found = read_jars([Path(argument) for argument in sys.argv[1:]])
+    rows = [f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in found.items()]
+    _TABLE.write_text("{\n" + ",\n".join(rows) + "\n}\n")
+    print(f"{sum(len(entry['methods']) for entry in found.values())} methods of {len(found)} classes")

@@ -1,0 +1,262 @@
+"""The offset ruler: log start, LSO, HW and LEO of a log on one line, above the segments that hold the records.
+
+Every one of the four is a boundary, so it points at the left edge of its offset: the offset HW itself is not committed, and
+at LEO there is no record yet.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from minikafka.lab.widgets import drawing
+from minikafka.lab.widgets.player import Player
+
+_LEFT, _RIGHT = 116, 36
+_MARKS = (("LEO", "leo"), ("HW", "hw"), ("LSO", "lso"), ("log start", "start"))
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSpan:
+    """One segment on the ruler: offsets from `base_offset` up to, not including, `end_offset`; its log's `size` in bytes."""
+
+    base_offset: int
+    end_offset: int
+    size: int
+
+    def __str__(self) -> str:
+        return f"[{self.base_offset}, {self.end_offset}) {self.size:,} B"
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """What the ruler shows of a log at one moment; all four offsets are exclusive upper bounds but the log start."""
+
+    log_start: int
+    lso: int
+    hw: int
+    leo: int
+    segments: tuple[SegmentSpan, ...]
+
+    @classmethod
+    def of(cls, log: Any) -> "Offsets":
+        """Read `log` (a `Log`, or whatever has its names)."""
+        found = list(log.log_segments)
+        bases = [segment.base_offset for segment in found]
+        ends = [*bases[1:], max(log.log_end_offset, bases[-1])] if bases else []
+        spans = tuple(SegmentSpan(s.base_offset, end, s.size) for s, end in zip(found, ends, strict=True))
+        return cls(log.log_start_offset, log.last_stable_offset, log.high_watermark, log.log_end_offset, spans)
+
+    def marks(self) -> tuple[tuple[str, str, int], ...]:
+        """(name, colour, offset) of the four marks, topmost first."""
+        values = (self.leo, self.hw, self.lso, self.log_start)
+        return tuple((name, colour, value) for (name, colour), value in zip(_MARKS, values, strict=True))
+
+    def moved_since(self, before: "Offsets | None") -> list[str]:
+        """What differs from `before`, in words."""
+        if before is None:
+            return []
+        pairs = zip(reversed(before.marks()), reversed(self.marks()), strict=True)
+        moved = [f"{name} {old} → {new}" for (name, _, old), (_, _, new) in pairs if old != new]
+        old_bases, bases = ({s.base_offset for s in state.segments} for state in (before, self))
+        moved += [f"segment {base} added" for base in sorted(bases - old_bases)]
+        moved += [f"segment {base} removed" for base in sorted(old_bases - bases)]
+        sizes = {s.base_offset: s.size for s in before.segments}
+        for span in self.segments:
+            if sizes.get(span.base_offset, span.size) != span.size:
+                moved.append(f"segment {span.base_offset}: {sizes[span.base_offset]:,} → {span.size:,} B")
+        return moved or ["nothing moved"]
+
+    def __str__(self) -> str:
+        return (
+            f"log start {self.log_start} ≤ LSO {self.lso} ≤ HW {self.hw} ≤ LEO {self.leo}; "
+            f"segments {', '.join(map(str, self.segments)) or 'none'}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RulerFrame:
+    """One moment: what happened, the offsets after it, and those before it."""
+
+    caption: str
+    offsets: Offsets
+    before: Offsets | None = None
+
+    def __str__(self) -> str:
+        moved = self.offsets.moved_since(self.before)
+        return f"{self.caption}: {self.offsets}" + (f" ({', '.join(moved)})" if moved else "")
+
+
+class OffsetRuler:
+    """Collects a frame at each `snap`; shown, it is a ruler with a slider through time."""
+
+    def __init__(self, log: Any, title: str = "Offsets of the log"):
+        self._log = log
+        self._title = title
+        self.frames: list[RulerFrame] = []
+
+    def snap(self, caption: str) -> "OffsetRuler":
+        """Record the log as it is now under `caption`, and give the ruler back."""
+        before = self.frames[-1].offsets if self.frames else None
+        self.frames.append(RulerFrame(caption, Offsets.of(self._log), before))
+        return self
+
+    def play(self) -> Player:
+        """The ruler with its slider, at the last frame; one scale for all frames."""
+        low, high = scale_of([frame.offsets for frame in self.frames])
+        pictures = [(frame, low, high) for frame in self.frames]
+        render = {id(frame): render_ruler(frame, low, high) for frame, low, high in pictures}
+        return Player(self.frames, lambda frame: render[id(frame)], title=self._title, start=len(self.frames) - 1)
+
+
+def scale_of(moments: list[Offsets]) -> tuple[int, int]:
+    """First and last offset that the rulers of all `moments` must show."""
+    low = min(min([o.log_start, o.hw, *(s.base_offset for s in o.segments)]) for o in moments)
+    high = max(max([o.leo, o.hw, *(s.end_offset for s in o.segments)]) for o in moments)
+    return low, max(high, low + 1)
+
+
+def render_ruler(frame: RulerFrame, low: int | None = None, high: int | None = None) -> str:
+    """The picture of one moment, on the scale from offset `low` to `high` (default: its own)."""
+    if low is None or high is None:
+        low, high = scale_of([frame.offsets])
+    scale = _Scale(low, high)
+    offsets = frame.offsets
+    parts = [drawing.text(10, 20, drawing.shorten(frame.caption, 104), kind="h")]
+    moved = offsets.moved_since(frame.before)
+    parts.append(drawing.text(10, 38, drawing.shorten("; ".join(moved), 130) if moved else "as it was found", kind="s"))
+    parts += _marks(offsets, scale)
+    parts += _cells(offsets, scale)
+    parts += _segments(offsets, scale)
+    return drawing.svg(drawing.WIDTH, 232, "".join(parts), str(frame))
+
+
+class _Scale:
+    """Offsets to x. With room for a box each, offsets are drawn as boxes; else the ruler is a plain axis."""
+
+    def __init__(self, low: int, high: int):
+        self.low, self.high = low, high
+        self.boxes = high - low + 1 <= 48
+        self.unit = (drawing.WIDTH - _LEFT - _RIGHT) / (high - low + (1 if self.boxes else 0))
+
+    def x(self, offset: int) -> float:
+        return _LEFT + (offset - self.low) * self.unit
+
+    def label_step(self) -> int:
+        """Every how many offsets a number fits."""
+        digits = len(str(self.high))
+        step = 1
+        for step in (s * 10**p for p in range(19) for s in (1, 2, 5)):
+            if step * self.unit >= digits * 7 + 8:
+                break
+        return step
+
+
+def _marks(offsets: Offsets, scale: _Scale) -> list[str]:
+    parts = []
+    for row, (name, colour, value) in enumerate(offsets.marks()):
+        x, y = scale.x(value), 60 + row * 19
+        near_end = x > drawing.WIDTH - 130
+        parts.append(drawing.text(10, y + 4, name, kind="b", fill=colour))
+        parts.append(drawing.line(64 if name != "log start" else 78, y, x, y, colour, weight=1, dash="2 3"))
+        parts.append(drawing.line(x, y, x, 142, colour, weight=2))
+        parts.append(drawing.polygon([(x - 4, 135), (x + 4, 135), (x, 142)], colour))
+        label = f"{value:,}"
+        parts.append(_plate(x + (-6 if near_end else 6), y + 4, label, colour, "end" if near_end else "start"))
+    return parts
+
+
+def _plate(x: float, y: float, label: str, colour: str, anchor: str) -> str:
+    """A label on a patch of paper, so that the lines beneath don't cross it."""
+    width = len(label) * 7.3 + 4
+    left = x - 2 if anchor == "start" else x - width + 2
+    return drawing.rect(left, y - 11, width, 14, "paper", stroke="none") + drawing.text(
+        x, y, label, kind="b", anchor=anchor, fill=colour
+    )
+
+
+def _cells(offsets: Offsets, scale: _Scale) -> list[str]:
+    top, height = 142, 26
+    if not scale.boxes:
+        return _axis(offsets, scale, top, height)
+    parts, step = [], scale.label_step()
+    held = [(s.base_offset, s.end_offset) for s in offsets.segments]
+    for offset in range(scale.low, scale.high + 1):
+        x = scale.x(offset)
+        on_disk = any(base <= offset < end for base, end in held)
+        if not on_disk:
+            dash = "3 3" if offset == offsets.leo else "1 4"
+            parts.append(drawing.rect(x, top, scale.unit, height, "none", dash=dash))
+        else:
+            parts.append(drawing.rect(x, top, scale.unit, height, _state(offset, offsets)))
+            parts.append(_texture(offset, offsets, x, top, scale.unit, height))
+        if offset % step == 0 or offset == scale.low and step == 1:
+            shade = "" if on_disk else "faint"
+            parts.append(
+                drawing.text(x + scale.unit / 2, top + 18, offset, kind="s", anchor="middle", fill=shade or "ink")
+            )
+    return parts
+
+
+def _axis(offsets: Offsets, scale: _Scale, top: float, height: float) -> list[str]:
+    """Ranges instead of boxes, for a ruler with many offsets."""
+    parts = []
+    first = offsets.segments[0].base_offset if offsets.segments else offsets.log_start
+    edges = sorted({first, max(first, offsets.log_start), max(first, offsets.hw), offsets.leo})
+    for begin, end in zip(edges, edges[1:]):
+        x, width = scale.x(begin), scale.x(end) - scale.x(begin)
+        parts.append(drawing.rect(x, top, width, height, _state(begin, offsets)))
+        parts.append(_texture(begin, offsets, x, top, width, height))
+    step = scale.label_step()
+    for offset in range(-(-scale.low // step) * step, scale.high + 1, step):
+        x = scale.x(offset)
+        parts.append(drawing.line(x, top + height - 6, x, top + height, "ink"))
+        parts.append(drawing.text(x, top + 15, f"{offset:,}", kind="s", anchor="middle", fill="ink"))
+    return parts
+
+
+def _state(offset: int, offsets: Offsets) -> str:
+    if offset < offsets.log_start:
+        return "gone"
+    return "committed" if offset < offsets.hw else "pending"
+
+
+def _texture(offset: int, offsets: Offsets, x: float, y: float, width: float, height: float) -> str:
+    """Not committed: slanted lines. Below the log start: a line through."""
+    if offset < offsets.log_start:
+        return drawing.line(x, y + height, x + width, y, "faint", weight=0.8)
+    return "" if offset < offsets.hw else drawing.hatch(x, y, width, height, "line")
+
+
+def _segments(offsets: Offsets, scale: _Scale) -> list[str]:
+    top, parts = 178, [drawing.text(10, 193, "segments", kind="b")]
+    for number, span in enumerate(offsets.segments):
+        active = number == len(offsets.segments) - 1
+        x, end = scale.x(span.base_offset), scale.x(span.end_offset)
+        width = max(end - x, 7)
+        parts.append(
+            drawing.rect(
+                x + 1, top, width - 2, 20, "panel", stroke="ink" if active else "line", weight=2 if active else 1
+            )
+        )
+        words = _fitting(width - 8, f"{span.base_offset} · {span.size:,} B", str(span.base_offset))
+        if words:
+            parts.append(drawing.text(x + 5, top + 14, words, kind="s", fill="ink"))
+        if active and end < drawing.WIDTH - 60:
+            parts.append(drawing.text(x + width + 4, top + 14, "active" if width > 7 else "active, empty", kind="s"))
+    legend = [
+        ("committed", "below HW: committed", ""),
+        ("pending", "from HW on: not yet", "hatch"),
+        ("gone", "below log start: not readable", "line"),
+    ]
+    x = _LEFT
+    for colour, words, texture in legend:
+        parts.append(drawing.rect(x, 210, 16, 11, colour))
+        parts.append(drawing.hatch(x, 210, 16, 11, "line", 5) if texture == "hatch" else "")
+        parts.append(drawing.line(x, 221, x + 16, 210, "faint", weight=0.8) if texture == "line" else "")
+        parts.append(drawing.text(x + 22, 220, words, kind="s"))
+        x += 22 + len(words) * 6 + 22
+    return parts
+
+
+def _fitting(room: float, *choices: str) -> str:
+    """The first of `choices` that fits into `room` px, or nothing."""
+    return next((words for words in choices if len(words) * 6.4 <= room), "")

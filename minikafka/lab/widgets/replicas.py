@@ -1,0 +1,238 @@
+"""A leader and its followers: what each has, what each fetched last, and the high watermark that follows from it.
+
+The high watermark is never worked out here: each fetch reads the real log, and the real log is asked to raise it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import ipywidgets as widgets
+
+from minikafka.lab.widgets import drawing
+from minikafka.lab.widgets.offset_ruler import SegmentSpan
+from minikafka.lab.widgets.player import Player
+
+_LEFT, _ROW = 130, 40
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaFrame:
+    """One moment: the leader's offsets, and for each follower the offset it asked for last (None: no fetch yet)."""
+
+    caption: str
+    log_start: int
+    leo: int
+    hw: int
+    followers: tuple[tuple[str, int | None, bool], ...]
+    segments: tuple[SegmentSpan, ...] = ()
+    hw_before: int | None = None
+
+    def __str__(self) -> str:
+        fetched = ", ".join(
+            f"{name} {'has not fetched' if end is None else f'fetched {end}'}{'' if in_sync else ' (not in the ISR)'}"
+            for name, end, in_sync in self.followers
+        )
+        moved = "" if self.hw_before in (None, self.hw) else f" (was {self.hw_before})"
+        return f"{self.caption}: leader's LEO {self.leo}, {fetched}, HW {self.hw}{moved}"
+
+
+class Replicas:
+    """Followers that fetch from `log`, which is the leader's.
+
+    `followers`: their names, all in the ISR at first. As in Kafka a fetch from offset x says that the follower has all
+    below x, and the leader learns it from nothing else.
+    """
+
+    def __init__(
+        self, log: Any, followers: Iterable[str] = ("follower 1", "follower 2"), title: str = "Leader and followers"
+    ):
+        self.log = log
+        self.title = title
+        self.fetched: dict[str, Any] = dict.fromkeys(followers)
+        self.isr = set(self.fetched)
+        self.frames: list[ReplicaFrame] = []
+        self.note("as it was found")
+
+    def note(self, caption: str) -> "Replicas":
+        """Record the present state under `caption`."""
+        before = self.frames[-1].hw if self.frames else None
+        ends = tuple((n, None if m is None else m.message_offset, n in self.isr) for n, m in self.fetched.items())
+        log = self.log
+        self.frames.append(
+            ReplicaFrame(caption, log.log_start_offset, log.log_end_offset, log.high_watermark, ends, (), before)
+        )
+        return self
+
+    def append(self, records: Any) -> "Replicas":
+        """Append `records` as the leader."""
+        info = self.log.append_as_leader(records, 0)
+        self._raise_high_watermark()
+        return self.note(f"leader appends {info.first_offset}–{info.last_offset}")
+
+    def fetch(self, follower: str, offset: int) -> "Replicas":
+        """`follower` fetches from `offset`; the leader notes it and tries to raise the high watermark."""
+        from minikafka.log.fetch_isolation import FetchIsolation
+
+        data = self.log.read(offset, 1_048_576, FetchIsolation.LOG_END, True)
+        self.fetched[follower] = data.fetch_offset_metadata
+        self._raise_high_watermark()
+        return self.note(f"{follower} fetches from {offset}")
+
+    def shrink(self, follower: str) -> "Replicas":
+        """`follower` leaves the ISR."""
+        self.isr.discard(follower)
+        self._raise_high_watermark()
+        return self.note(f"{follower} leaves the ISR")
+
+    def expand(self, follower: str) -> "Replicas":
+        """`follower` joins the ISR."""
+        self.isr.add(follower)
+        self._raise_high_watermark()
+        return self.note(f"{follower} joins the ISR")
+
+    def play(self) -> Player:
+        """A slider through what happened so far."""
+        low, high = _span(self.frames)
+        last = len(self.frames) - 1
+        return Player(self.frames, lambda frame: render_replicas(frame, low, high), title=self.title, start=last)
+
+    def drag(self) -> "ReplicaSliders":
+        """A slider for each follower: drag one, and its fetch is done."""
+        return ReplicaSliders(self)
+
+    def _raise_high_watermark(self) -> None:
+        """What `Partition.maybeIncrementLeaderHW` does: the smallest end of the leader and the in-sync followers."""
+        ends = [self.fetched[name] for name in self.fetched if name in self.isr]
+        if all(end is not None for end in ends):
+            lowest = min([self.log.log_end_offset_metadata, *ends], key=lambda end: end.message_offset)
+            self.log.maybe_increment_high_watermark(lowest)
+
+
+class ReplicaSliders:
+    """The shell: a slider for each follower, whose value is the offset of its next fetch. `errors`: what callbacks raised."""
+
+    def __init__(self, replicas: Replicas):
+        self.replicas = replicas
+        self.errors: list[Exception] = []
+        log = replicas.log
+        self.sliders: dict[str, widgets.IntSlider] = {}
+        for name, end in replicas.fetched.items():
+            value = log.log_start_offset if end is None else end.message_offset
+            slider = widgets.IntSlider(
+                value=value,
+                min=log.log_start_offset,
+                max=log.log_end_offset,
+                description=name,
+                continuous_update=True,
+                layout=widgets.Layout(width="460px"),
+                style={"description_width": "90px"},
+            )
+            slider.observe(lambda change, name=name: self._fetch(name, change["new"]), names="value")
+            self.sliders[name] = slider
+        self._picture = widgets.HTML(layout=widgets.Layout(width="100%", margin="0"))
+        self._alarm = widgets.HTML("")
+        self.widget = widgets.VBox([*self.sliders.values(), self._picture, self._alarm])
+        self._span = _span([self.frame])
+        self._draw()
+
+    @property
+    def frame(self) -> ReplicaFrame:
+        """The present state."""
+        return self.replicas.frames[-1]
+
+    def static_html(self) -> str:
+        """The present state for a page without a kernel."""
+        return drawing.static_page(render_replicas(self.frame, *self._span))
+
+    def __str__(self) -> str:
+        return str(self.frame)
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, Any]:
+        live = self.widget._repr_mimebundle_() or {}
+        return {**live, "text/html": self.static_html(), "text/plain": str(self)}
+
+    def _fetch(self, follower: str, offset: int) -> None:
+        try:
+            self.replicas.fetch(follower, offset)
+            self._draw()
+            self._alarm.value = ""
+        except Exception as error:  # a callback has no caller to tell
+            self.errors.append(error)
+            self._alarm.value = drawing.page(
+                f'<span class="mk-bad">{type(error).__name__}: {escape(str(error))}</span>'
+            )
+
+    def _draw(self) -> None:
+        self._picture.value = drawing.page(render_replicas(self.frame, *self._span))
+
+
+def _span(frames: list[ReplicaFrame]) -> tuple[int, int]:
+    return min(f.log_start for f in frames), max(max(f.leo for f in frames), frames[0].log_start + 1)
+
+
+def render_replicas(frame: ReplicaFrame, low: int | None = None, high: int | None = None) -> str:
+    """The picture of one moment: a lane for each replica, the high watermark through all lanes."""
+    if low is None or high is None:
+        low, high = _span([frame])
+    unit = (drawing.WIDTH - _LEFT - 110) / max(high - low, 1)
+    lanes = [("leader", frame.leo, True), *frame.followers]
+    bottom = 66 + len(lanes) * _ROW
+    parts = [drawing.text(10, 20, drawing.shorten(frame.caption, 104), kind="h")]
+    for row, (name, end, in_sync) in enumerate(lanes):
+        parts += _lane(name, end, in_sync, 66 + row * _ROW, frame, low, unit)
+    x = _LEFT + (frame.hw - low) * unit
+    parts.append(drawing.line(x, 50, x, bottom, "hw", weight=2.5))
+    moved = "" if frame.hw_before in (None, frame.hw) else f", was {frame.hw_before}"
+    right = x > drawing.WIDTH - 240
+    parts.append(
+        drawing.text(
+            x + (-4 if right else 4),
+            50,
+            f"HW {frame.hw}{moved}",
+            kind="b",
+            fill="hw",
+            anchor="end" if right else "start",
+        )
+    )
+    step = next(n for n in (s * 10**p for p in range(19) for s in (1, 2, 5)) if n * unit >= 34)
+    for offset in range(-(-low // step) * step, high + 1, step):
+        tick = _LEFT + (offset - low) * unit
+        parts.append(drawing.line(tick, bottom, tick, bottom + 5, "faint"))
+        parts.append(drawing.text(tick, bottom + 17, f"{offset:,}", kind="s", anchor="middle"))
+    reason = _reason(frame)
+    parts.append(drawing.text(_LEFT, bottom + 36, reason, kind="s"))
+    return drawing.svg(drawing.WIDTH, bottom + 46, "".join(parts), str(frame))
+
+
+def _reason(frame: ReplicaFrame) -> str:
+    """Why the mark stands where it does."""
+    in_sync = [(name, end) for name, end, in_isr in frame.followers if in_isr]
+    waiting = [name for name, end in in_sync if end is None]
+    if waiting:
+        return f"no fetch of {' and '.join(waiting)} yet: the HW waits"
+    least = min([frame.leo, *(end for _, end in in_sync)])
+    if frame.hw > least:
+        return f"the least end in the ISR is {least} now, but the HW never falls"
+    return f"HW = the least end of the in-sync replicas; {frame.leo - frame.hw} offsets wait for it"
+
+
+def _lane(name: str, end: int | None, in_sync: bool, y: float, frame: ReplicaFrame, low: int, unit: float) -> list[str]:
+    parts = [drawing.text(10, y + 15, name, kind="b")]
+    parts.append(drawing.text(10, y + 29, "in the ISR" if in_sync else "not in the ISR", kind="s"))
+    begin = _LEFT + (frame.log_start - low) * unit
+    if end is None:
+        return [*parts, drawing.text(_LEFT + 4, y + 16, "no fetch yet: the leader knows nothing of it", kind="s")]
+    parts.append(drawing.rect(begin, y, (min(end, frame.hw) - frame.log_start) * unit, 24, "committed"))
+    if end > frame.hw:
+        x, width = _LEFT + (frame.hw - low) * unit, (end - frame.hw) * unit
+        parts.append(drawing.rect(x, y, width, 24, "pending") + drawing.hatch(x, y, width, 24, "line"))
+    dash = "" if in_sync else "5 4"
+    parts.append(
+        drawing.rect(begin, y, (end - frame.log_start) * unit, 24, "none", stroke="ink", dash=dash, weight=1.3)
+    )
+    label = f"LEO {end}" if name == "leader" else f"fetched {end}"
+    return [*parts, drawing.text(_LEFT + (end - low) * unit + 6, y + 17, label, kind="s", fill="ink")]

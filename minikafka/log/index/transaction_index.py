@@ -1,0 +1,192 @@
+"""The aborted transactions of a segment."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from struct import Struct
+from typing import NamedTuple
+
+from minikafka.common import file_ops
+from minikafka.common.errors import CorruptIndexException, IllegalArgumentException, KafkaException
+from minikafka.log.fetch_data_info import AbortedTransaction
+from minikafka.log.producer.completed_txn import CompletedTxn
+
+_ENTRY = Struct(">bxqqqq")
+
+
+class AbortedTxn(NamedTuple):
+    """An aborted transaction: first offset, its marker's offset (both inclusive), the last stable offset after it.
+
+    On disk 34 bytes: int16 version 0, then the four fields as int64. Kafka: `AbortedTxn`.
+    """
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+    version: int = 0
+
+    TOTAL_SIZE = _ENTRY.size
+    CURRENT_VERSION = 0
+
+    @staticmethod
+    def of(completed_txn: CompletedTxn, last_stable_offset: int) -> "AbortedTxn":
+        """The entry of `completed_txn`. Kafka: `AbortedTxn(CompletedTxn, long)`."""
+        producer_id, first_offset, last_offset, _ = completed_txn
+        return AbortedTxn(producer_id, first_offset, last_offset, last_stable_offset)
+
+    @property
+    def as_aborted_transaction(self) -> AbortedTransaction:
+        """What a consumer is told of it. Kafka: `AbortedTxn.asAbortedTransaction`."""
+        return AbortedTransaction(self.producer_id, self.first_offset)
+
+    def encode(self) -> bytes:
+        """The entry's 34 bytes."""
+        return _ENTRY.pack(self.version, *self[:4])
+
+    def __str__(self) -> str:
+        return (
+            f"AbortedTxn(version={self.version}, producerId={self.producer_id}, firstOffset={self.first_offset},"
+            f" lastOffset={self.last_offset}, lastStableOffset={self.last_stable_offset})"
+        )
+
+
+class TxnIndexSearchResult(NamedTuple):
+    """Aborted transactions found, and whether no later segment can add to them. Kafka: `TxnIndexSearchResult`."""
+
+    aborted_transactions: list[AbortedTxn]
+    is_complete: bool
+
+
+class TransactionIndex:
+    """The `.txnindex` file of a segment: the transactions whose abort markers lie in it, in the markers' order.
+
+    The file is made by the first entry, grows with each and is never preallocated or trimmed. An entry torn by a crash
+    is ignored. The last offset that a new entry must exceed is known only after an append or a truncation of this run.
+
+    Kafka: `TransactionIndex`.
+    """
+
+    def __init__(self, start_offset: int, file: Path):
+        self._start_offset = start_offset
+        self.file = file
+        self._fd = None
+        self._end = 0
+        self._last_offset = None
+        if file.exists():
+            self._open()
+
+    def update_parent_dir(self, parent_dir: Path) -> None:
+        """Follow a renamed log directory. Kafka: `TransactionIndex.updateParentDir`."""
+        self.file = parent_dir / self.file.name
+
+    def append(self, aborted_txn: AbortedTxn) -> None:
+        """Add an entry. Raises IllegalArgumentException unless its last offset is larger than the one before.
+
+        Kafka: `TransactionIndex.append`.
+        """
+        if self._last_offset is not None and self._last_offset >= aborted_txn.last_offset:
+            raise IllegalArgumentException(
+                f"The last offset of appended transactions must increase sequentially, but {aborted_txn.last_offset}"
+                f" is not greater than current last offset {self._last_offset} of index {self.file.absolute()}"
+            )
+        self._last_offset = aborted_txn.last_offset
+        if self._fd is None:
+            self._open()
+        self._end += file_ops.write(self._fd, aborted_txn.encode(), self._end)
+
+    def flush(self) -> None:
+        """Force the entries down to the device. Kafka: `TransactionIndex.flush`."""
+        if self._fd is not None:
+            file_ops.fsync(self._fd)
+
+    def reset(self) -> None:
+        """Remove all entries; an existing file stays, empty. Kafka: `TransactionIndex.reset`."""
+        if self._fd is not None:
+            self._truncate(0)
+        self._last_offset = None
+
+    def close(self) -> None:
+        """Close the file; it reads as empty from now on. Kafka: `TransactionIndex.close`."""
+        fd, self._fd, self._end = self._fd, None, 0
+        if fd is not None:
+            os.close(fd)
+
+    def delete_if_exists(self) -> bool:
+        """Close and delete the file; False if there was none. Kafka: `TransactionIndex.deleteIfExists`."""
+        self.close()
+        return file_ops.delete_if_exists(self.file)
+
+    def rename_to(self, file: Path) -> None:
+        """Rename the file if there is one. Raises OSError. Kafka: `TransactionIndex.renameTo`."""
+        try:
+            if self.file.exists():
+                file_ops.atomic_move_with_fallback(self.file, file, need_flush_parent_dir=False)
+        finally:
+            self.file = file
+
+    def truncate_to(self, offset: int) -> None:
+        """Remove the first entry whose last offset is ≥ `offset` and all after it. Kafka: `truncateTo`."""
+        new_last_offset = None
+        for number, aborted_txn in enumerate(self._entries()):
+            if aborted_txn.last_offset >= offset:
+                self._truncate(number * AbortedTxn.TOTAL_SIZE)
+                self._last_offset = new_last_offset
+                return
+            new_last_offset = aborted_txn.last_offset
+
+    def all_aborted_txns(self) -> list[AbortedTxn]:
+        """All entries. Raises KafkaException for a version above 0. Kafka: `TransactionIndex.allAbortedTxns`."""
+        return list(self._entries())
+
+    def collect_aborted_txns(self, fetch_offset: int, upper_bound_offset: int) -> TxnIndexSearchResult:
+        """The transactions that overlap [`fetch_offset`, `upper_bound_offset`).
+
+        Complete when an entry's last stable offset says that no later one can overlap: all transactions that begin
+        below it are decided by then. Kafka: `TransactionIndex.collectAbortedTxns`.
+        """
+        found = []
+        for aborted_txn in self._entries():
+            if aborted_txn.last_offset >= fetch_offset and aborted_txn.first_offset < upper_bound_offset:
+                found.append(aborted_txn)
+            if aborted_txn.last_stable_offset >= upper_bound_offset:
+                return TxnIndexSearchResult(found, True)
+        return TxnIndexSearchResult(found, False)
+
+    def sanity_check(self) -> None:
+        """Raises CorruptIndexException for an entry that ends before the segment begins. Kafka: `sanityCheck`."""
+        for aborted_txn in self._entries():
+            if aborted_txn.last_offset < self._start_offset:
+                raise CorruptIndexException(
+                    f"Last offset of aborted transaction {aborted_txn} in index {self.file.absolute()} is less than"
+                    f" start offset {self._start_offset}"
+                )
+
+    @property
+    def is_empty(self) -> bool:
+        """True without a whole entry. Kafka: `TransactionIndex.isEmpty`."""
+        return self._end < AbortedTxn.TOTAL_SIZE
+
+    def _open(self) -> None:
+        self._fd = file_ops.open_file(self.file)
+        self._end = os.fstat(self._fd).st_size
+
+    def _truncate(self, size: int) -> None:
+        file_ops.truncate(self._fd, size)
+        self._end = size
+
+    def _entries(self) -> Iterator[AbortedTxn]:
+        if self._fd is None:
+            return
+        try:
+            data = os.pread(self._fd, self._end, 0)
+        except OSError as error:
+            raise KafkaException(f"Failed to read from the transaction index {self.file.absolute()}") from error
+        for position in range(0, len(data) - AbortedTxn.TOTAL_SIZE + 1, AbortedTxn.TOTAL_SIZE):
+            version, *fields = _ENTRY.unpack_from(data, position)
+            if version > AbortedTxn.CURRENT_VERSION:
+                raise KafkaException(
+                    f"Unexpected aborted transaction version {version} in transaction index {self.file.absolute()},"
+                    f" current version is {AbortedTxn.CURRENT_VERSION}"
+                )
+            yield AbortedTxn(*fields, version)

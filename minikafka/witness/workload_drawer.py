@@ -1,0 +1,323 @@
+"""Workloads drawn from a seed: ordinary life of a log, leaning towards the boundaries where logs break.
+
+Segments are small, index intervals short, timestamps out of order, limits tight; offsets are drawn beside the log
+start, the high watermark, the log end and the base of the active segment; now and then an operation is one that the log
+must refuse.
+"""
+
+import random
+from dataclasses import dataclass, field
+
+from minikafka.witness import operations as ops
+from minikafka.witness.batch import Batch
+from minikafka.witness.offsets import At
+from minikafka.witness.operations import ISOLATIONS, Operation
+from minikafka.witness.workload import START_MS, Workload
+
+WEIGHTS = {
+    "append": 40,
+    "tick": 8,
+    "fetch": 6,
+    "high_watermark": 9,
+    "roll": 2,
+    "retention": 5,
+    "log_start": 3,
+    "truncate": 4,
+    "truncate_fully": 1,
+    "flush": 2,
+    "read": 12,
+    "search": 4,
+    "consume": 3,
+    "epochs": 2,
+    "snapshot": 1,
+    "checkpoint": 2,
+    "reopen": 3,
+    "isr": 1,
+}
+
+
+def draw(seed: int, size: int = 50, **knobs) -> Workload:
+    """Draw a workload of `size` operations from `seed`. The knobs are those of `Drawer`."""
+    drawer = Drawer(seed, **knobs)
+    return Workload(tuple(drawer.operation() for _ in range(size)), drawer.config, START_MS, drawer.isr)
+
+
+@dataclass
+class _Producer:
+    """What a well-behaved producer remembers."""
+
+    epoch: int = 0
+    sequence: int = 0
+    last: Batch | None = None
+    open: bool = False
+
+
+@dataclass
+class Drawer:
+    """Draws one operation after the other; the same seed and knobs give the same operations.
+
+    `producers`: how many idempotent ones (0: none). `transactions`: whether they begin and end transactions. `epochs`:
+    whether the leader's epoch changes. `follower`: the log is a follower's (appends carry offsets). `codecs`: the
+    codecs to draw from. `refused`: the share of appends made to be refused. `reopen`: whether the log is reopened,
+    `unclean`: also without a clean end. `rolls_beyond`: more rolls beyond the log end, of which Spark's witness is silent:
+    the next batches lie below their segment's base, and their index entries do not fit. `weights`: changes to WEIGHTS. `settings`: topic settings that are not drawn.
+    """
+
+    seed: int
+    producers: int = 0
+    transactions: bool = False
+    epochs: bool = False
+    follower: bool = False
+    codecs: tuple[str, ...] = ("none",)
+    refused: float = 0.06
+    reopen: bool = True
+    unclean: bool = False
+    rolls_beyond: bool = False
+    weights: dict = field(default_factory=dict)
+    settings: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.random = random.Random(self.seed)
+        self.isr = self.random.choice([(), (), (1,), (1, 2)])
+        self.config = self._config()
+        self._epoch = self._marker_epoch = 0
+        self._producers = {pid: _Producer() for pid in self._producer_ids()}
+        weights = {**WEIGHTS, **self.weights}
+        weights["reopen"] = weights["reopen"] if self.reopen else 0
+        weights["epochs"] = weights["epochs"] if self.epochs else 0
+        weights["isr"] = weights["isr"] if self.isr else 0
+        self._names, self._weights = zip(*weights.items())
+
+    def operation(self) -> Operation:
+        """The next operation."""
+        name = self.random.choices(self._names, self._weights)[0]
+        return getattr(self, f"_{name}")()
+
+    def _config(self) -> dict[str, str]:
+        r = self.random
+        config = {
+            "internal.segment.bytes": r.choice([300, 500, 700, 1000, 2000]),
+            "index.interval.bytes": r.choice([0, 1, 70, 100, 200, 400]),
+            "segment.index.bytes": r.choice([16, 24, 36, 60, 120, 4096, 4096]),
+            "segment.ms": r.choice([50, 1000, 604_800_000, 604_800_000]),
+            "retention.ms": r.choice([-1, 0, 100, 2000, 60_000]),
+            "retention.bytes": r.choice([-1, -1, 0, 500, 1500, 4000]),
+            "max.message.bytes": r.choice([250, 600, 1_048_588]),
+            "file.delete.delay.ms": r.choice([0, 100, 60_000]),
+            "flush.messages": r.choice([1, 5, 9_223_372_036_854_775_807, 9_223_372_036_854_775_807]),
+            "message.timestamp.type": r.choice(["CreateTime"] * 5 + ["LogAppendTime"]),
+            "message.timestamp.before.max.ms": r.choice([9_223_372_036_854_775_807] * 3 + [500]),
+            "message.timestamp.after.max.ms": r.choice([3_600_000, 3_600_000, 300]),
+            "cleanup.policy": r.choice(["delete"] * 6 + ["compact", "compact,delete"]),
+            "preallocate": r.choice(["false"] * 5 + ["true"]),
+        }
+        return {**{name: str(value) for name, value in config.items()}, **{k: str(v) for k, v in self.settings.items()}}
+
+    def _producer_ids(self) -> list[int]:
+        near = [7, 23, 39, 55, 16, 4294967311]
+        return [near[i] if i < len(near) else 1000 + 17 * i for i in range(self.producers)]
+
+    def _append(self) -> Operation:
+        if self.random.random() < self.refused:
+            return self._refused_append()
+        batches = tuple(self._batch() for _ in range(self._batches_in_append()))
+        if self._producers and self.transactions and self.random.random() < 0.3 and (marker := self._marker()):
+            if self.follower:
+                return ops.AppendAsFollower((*batches[1:], marker), self._epoch)
+            return ops.AppendAsLeader((marker,), self._epoch, "coordinator", self.random.choice([0, 0, 0, 1, 2, -1]))
+        return self._set(batches)
+
+    def _set(self, batches) -> Operation:
+        kind = ops.AppendAsFollower if self.follower else ops.AppendAsLeader
+        return kind(batches, self._epoch)
+
+    def _batches_in_append(self) -> int:
+        return self.random.choice([1, 1, 1, 2, 3, 5]) if self.follower else 1
+
+    def _batch(self) -> Batch:
+        r = self.random
+        batch = Batch(
+            count=r.choice([1, 1, 2, 3, 5, 8]),
+            sizes=tuple(r.choice([0, 1, 10, 30, 63, 64, 100, 200, None]) for _ in range(r.choice([1, 1, 2]))),
+            ts=tuple(self._timestamp() for _ in range(r.choice([1, 1, 1, 2, 3]))),
+            keys=3 if "compact" in self.config["cleanup.policy"] else r.choice([0, 0, 3]),
+            headers=r.choice([0, 0, 0, 2]),
+            codec=r.choice(self.codecs),
+            data=r.randrange(100),
+        )
+        if self.follower and r.random() < 0.15:
+            batch = self._with_gap(batch)
+        return self._produced(batch) if self._producers and r.random() < 0.8 else batch
+
+    def _with_gap(self, batch: Batch) -> Batch:
+        """A batch as compaction or a retention gap leaves it: it begins later, or names a later last offset."""
+        jump = self.random.choice([1, 2, 10, 2_147_483_640, 2_147_483_648])
+        if jump < 100 and self.random.random() < 0.5:
+            return batch.with_(offset=At("leo", 0), last=At("leo", batch.count - 1 + jump))
+        return batch.with_(offset=At("leo", jump))
+
+    def _timestamp(self) -> At:
+        r = self.random
+        if r.random() < 0.04:
+            return At("", -1)
+        return At("now", r.choice([0, 0, 0, 1, -1, -10, -100, -1000, 10, 100, -r.randrange(500)]))
+
+    def _produced(self, batch: Batch) -> Batch:
+        """Let an idempotent producer send the batch; sometimes again, with a gap, or in a new epoch."""
+        r = self.random
+        pid = r.choice(list(self._producers))
+        producer = self._producers[pid]
+        chance = r.random()
+        if chance < 0.10 and producer.last is not None:
+            return producer.last
+        if chance < 0.14:
+            return batch.with_(pid=pid, epoch=producer.epoch, seq=(producer.sequence + r.choice([1, 2, -1])) % 2**31)
+        if chance < 0.19:
+            producer.epoch, producer.sequence, producer.open = producer.epoch + 1, 0, False
+        elif chance < 0.21:
+            producer.sequence = 2**31 - r.choice([1, 2, 3])
+        elif chance < 0.23:
+            return batch.with_(pid=pid, epoch=max(producer.epoch - 1, 0), seq=0)
+        txn = producer.open or (self.transactions and r.random() < 0.6)
+        producer.open = txn
+        batch = batch.with_(pid=pid, epoch=producer.epoch, seq=producer.sequence, txn=txn)
+        producer.sequence = (producer.sequence + batch.count) % 2**31
+        producer.last = batch
+        return batch
+
+    def _marker(self) -> Batch | None:
+        r = self.random
+        open_ones = [pid for pid, producer in self._producers.items() if producer.open]
+        if not open_ones and r.random() < 0.8:
+            return None
+        pid = r.choice(open_ones or list(self._producers))
+        producer = self._producers[pid]
+        if r.random() < 0.3:
+            producer.epoch, producer.sequence = producer.epoch + 1, 0
+        self._marker_epoch += r.random() < 0.1
+        stale = r.random() < 0.05
+        producer.open = producer.open and stale
+        return Batch(
+            marker=r.choice(["commit", "commit", "abort"]),
+            ts=(self._timestamp(),),
+            pid=pid,
+            epoch=max(producer.epoch - stale, 0),
+            coordinator_epoch=max(self._marker_epoch - (r.random() < 0.05), 0),
+        )
+
+    def _refused_append(self) -> Operation:
+        """An append that breaks one rule."""
+        batch, small = self._batch(), Batch(sizes=(1,))
+        choices = [
+            self._set((batch.with_(sizes=(int(self.config["internal.segment.bytes"]) + 10,), count=1),)),
+            self._set((batch.with_(damage="crc"),)),
+            self._set((batch.with_(damage="torn"),)),
+            self._set((batch.with_(damage="magic"),)),
+            ops.AppendAsLeader((), self._epoch),
+        ]
+        if self.follower:
+            choices += [
+                ops.AppendAsFollower((batch.with_(offset=At("leo", -1), last=None),), self._epoch),
+                ops.AppendAsFollower((small.with_(offset=At("leo", 5)), small.with_(offset=At("leo", 5))), self._epoch),
+                ops.AppendAsFollower((small.with_(offset=At("leo", 5)), small.with_(offset=At("leo", 2))), self._epoch),
+                ops.AppendAsFollower((small, small.with_(leader_epoch=self._epoch + 1), small), self._epoch),
+                ops.AppendAsFollower((batch.with_(leader_epoch=-1),), self._epoch),
+            ]
+        else:
+            choices += [
+                ops.AppendAsLeader((batch, batch), self._epoch),
+                ops.AppendAsLeader((batch.with_(offset=3),), self._epoch),
+                ops.AppendAsLeader((batch.with_(damage="count"),), self._epoch),
+                ops.AppendAsLeader((batch.with_(log_append_time=True),), self._epoch),
+                ops.AppendAsLeader((batch.with_(ts=At("now", 4_000_000)),), self._epoch),
+                ops.AppendAsLeader((small.with_(pid=99, epoch=0),), self._epoch),
+                ops.AppendAsLeader((Batch(marker="commit", pid=7, epoch=0),), self._epoch),
+            ]
+        return self.random.choice(choices)
+
+    def _offset(self, *anchors: str) -> At:
+        """An offset at or beside one of the places."""
+        anchor = self.random.choice(anchors)
+        return At(anchor, self.random.choice([0, 0, 0, 1, -1, 2, -2, -5, 5, -20]))
+
+    def _tick(self) -> Operation:
+        if self._producers and self.random.random() < 0.02:
+            return ops.Tick(86_400_000)  # producers are forgotten after a day
+        return ops.Tick(self.random.choice([0, 0, 1, 10, 51, 100, 101, 500, 1001, 2001, 60_000]))
+
+    def _fetch(self) -> Operation:
+        replica = self.random.choice([*self.isr, 1, 2])
+        return ops.Fetch(
+            replica, self.random.choice([At("leo", 0), At("leo", 0), self._offset("leo", "hw", "active", "start")])
+        )
+
+    def _high_watermark(self) -> Operation:
+        kind = self.random.choice(
+            [
+                ops.UpdateHighWatermark,
+                ops.MaybeIncrementHighWatermark,
+                ops.MaybeIncrementHighWatermark,
+                ops.MaybeUpdateHighWatermark,
+            ]
+        )
+        return kind(
+            self.random.choice([At("leo", 0), At("leo", 0), self._offset("leo", "hw", "active", "start", "lso")])
+        )
+
+    def _roll(self) -> Operation:
+        places = [At("leo", 0), At("leo", 0), At("leo", 3), At("active", 0), At("start", 0)]
+        if self.rolls_beyond:
+            places += [At("leo", 1), At("leo", 3), At("leo", 10)]
+        return ops.Roll(self.random.choice(places))
+
+    def _retention(self) -> Operation:
+        return ops.DeleteOldSegments()
+
+    def _log_start(self) -> Operation:
+        return ops.MaybeIncrementLogStartOffset(self._offset("hw", "hw", "active", "start", "leo"))
+
+    def _truncate(self) -> Operation:
+        return ops.TruncateTo(self._offset("leo", "leo", "hw", "active", "start"))
+
+    def _truncate_fully(self) -> Operation:
+        offset = self._offset("leo", "hw", "start")
+        start = self.random.choice(
+            [None, None, At(offset.anchor, offset.distance - 2), At(offset.anchor, offset.distance + 2)]
+        )
+        return ops.TruncateFullyAndStartAt(offset, start)
+
+    def _flush(self) -> Operation:
+        return ops.Flush(self.random.random() < 0.3)
+
+    def _read(self) -> Operation:
+        r = self.random
+        offset = self._offset("start", "start", "hw", "lso", "active", "active", "leo")
+        length = r.choice([0, 1, 60, 61, 100, 300, 700, 1_048_576, -1])
+        return ops.Read(offset, length, r.choice(ISOLATIONS), r.random() < 0.5)
+
+    def _search(self) -> Operation:
+        special = At("", self.random.choice([-1, -2, -3, -3, -4, -5, -6]))
+        return ops.FetchOffsetByTimestamp(self.random.choice([special, self._timestamp(), self._timestamp()]))
+
+    def _consume(self) -> Operation:
+        if self.random.random() < 0.4:
+            return ops.Count(self._offset("hw", "start"), At("leo", 0))
+        return ops.Consume(At("start", 0), self.random.random() < 0.6)
+
+    def _epochs(self) -> Operation:
+        if self.random.random() < 0.3:
+            return ops.EndOffsetForEpoch(self.random.randrange(-1, self._epoch + 2))
+        self._epoch += self.random.choice([1, 1, 2])
+        return ops.AssignEpochStartOffset(self._epoch, At("leo", 0))
+
+    def _snapshot(self) -> Operation:
+        return ops.TakeProducerSnapshot()
+
+    def _checkpoint(self) -> Operation:
+        return ops.Checkpoint()
+
+    def _reopen(self) -> Operation:
+        return ops.Reopen(not self.unclean or self.random.random() < 0.5)
+
+    def _isr(self) -> Operation:
+        return ops.Isr(self.random.choice([(1,), (2,), (1, 2), ()]))

@@ -1,0 +1,127 @@
+"""The learner's working copy, and the headless run of the lessons."""
+
+import re
+
+import nbformat
+import pytest
+
+from minikafka.lab.course import run_lessons, working_copy
+
+
+@pytest.fixture
+def course(tmp_path):
+    notebooks = tmp_path / "notebooks"
+    for directory in ("data", "solutions", "text"):
+        (notebooks / directory).mkdir(parents=True)
+    names = (
+        "01-segments.ipynb",
+        "02-high-watermark.ipynb",
+        "data/0.log",
+        "solutions/01-segments.ipynb",
+        "text/01-segments.py",
+    )
+    for name in names:
+        (notebooks / name).write_text(f"{name} as the course has it")
+    return notebooks
+
+
+@pytest.fixture
+def table(tmp_path):
+    return tmp_path / "my-lessons"
+
+
+def test_everything_is_laid_out_once(course, table):
+    assert len(working_copy.lay_out(course, table)) == 4
+    assert (table / "data" / "0.log").read_text() == "data/0.log as the course has it"
+    assert not (table / "text").exists()
+    assert working_copy.lay_out(course, table) == []
+
+
+def test_a_changed_notebook_is_never_overwritten_and_an_unchanged_one_follows_the_course(course, table):
+    working_copy.lay_out(course, table)
+    (table / "01-segments.ipynb").write_text("mine")
+    for name in ("01-segments.ipynb", "02-high-watermark.ipynb"):
+        (course / name).write_text("the next edition")
+    assert working_copy.lay_out(course, table) == [table / "02-high-watermark.ipynb"]
+    assert (table / "01-segments.ipynb").read_text() == "mine"
+
+
+def test_a_deleted_notebook_comes_back(course, table):
+    working_copy.lay_out(course, table)
+    (table / "01-segments.ipynb").unlink()
+    assert working_copy.lay_out(course, table) == [table / "01-segments.ipynb"]
+
+
+def test_fresh_resets_one_notebook_and_keeps_the_edited_ones(course, table):
+    working_copy.lay_out(course, table)
+    for number in (1, 2):
+        (table / "01-segments.ipynb").write_text(f"mine {number}")
+        kept = working_copy.fresh("segments", course, table)
+        assert kept == table / f"01-segments-edited-{number}.ipynb"
+        assert kept.read_text() == f"mine {number}"
+        assert (table / "01-segments.ipynb").read_text() == "01-segments.ipynb as the course has it"
+
+
+def test_fresh_keeps_nothing_of_an_unchanged_notebook(course, table):
+    working_copy.lay_out(course, table)
+    assert working_copy.fresh("02-high-watermark", course, table) is None
+    assert sorted(path.name for path in table.glob("*.ipynb")) == ["01-segments.ipynb", "02-high-watermark.ipynb"]
+
+
+@pytest.mark.parametrize("name", ["", "nothing-like-it", "0"])
+def test_fresh_wants_exactly_one_notebook(course, table, name):
+    with pytest.raises(ValueError, match="There are: 01-segments, 02-high-watermark, solutions/01-segments"):
+        working_copy.fresh(name, course, table)
+
+
+def test_fresh_means_a_solution_only_by_its_whole_name(course, table):
+    working_copy.lay_out(course, table)
+    for name in ("01-segments.ipynb", "solutions/01-segments.ipynb"):
+        (table / name).write_text("mine")
+    assert (
+        working_copy.fresh("solutions/01-segments", course, table) == table / "solutions" / "01-segments-edited-1.ipynb"
+    )
+    assert (table / "01-segments.ipynb").read_text() == "mine"
+
+
+def write_notebook(path, *sources):
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path
+
+
+AGREE = """
+from minikafka.witness.agreement import Agreement, Difference, Line
+who = ("minikafka", "Spark", "Kafka")
+good = [Line(name, 3, who, None) for name in ("log_end_offset", "segments")]
+bad = Line("high_watermark", 3, who, Difference(1, "append", "high_watermark", {"minikafka": 1, "Spark": 2}))
+"""
+
+
+def test_a_lesson_is_run_and_its_agreements_and_exercises_are_counted(tmp_path):
+    path = write_notebook(
+        tmp_path / "lesson.ipynb",
+        AGREE,
+        "Agreement(who, 4, (*good,))",
+        "Agreement(who, 4, (*good, bad))",
+        "from minikafka.lab.exercises.exercise import Verdict",
+        "Verdict('roll', 'not attempted', '')",
+        "Verdict('roll', 'correct', '', 3), Verdict('floor', 'not yet', '')",
+    )
+    said = run_lessons.run_lesson(path)
+    tally, waited = said.split("; ")
+    assert tally == "3 witnesses agree on 2 quantities, 1 difference found, 2 exercises checked"
+    assert re.fullmatch(r"first cell \d+\.\d s, slowest other \d+\.\d s", waited)
+
+
+def test_a_lesson_that_fails_is_named_and_fails_the_run(tmp_path, monkeypatch, capsys):
+    good = write_notebook(tmp_path / "good.ipynb", "1 + 1")
+    bad = write_notebook(tmp_path / "bad.ipynb", "raise ValueError('no such offset')")
+    monkeypatch.setattr(run_lessons.sys, "argv", ["run_lessons", str(bad), str(good)])
+    with pytest.raises(SystemExit) as end:
+        run_lessons.main()
+    assert end.value.code
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"{tmp_path.name}/bad ") and "FAILED: ValueError: no such offset" in lines[0]
+    assert lines[1].startswith(f"{tmp_path.name}/good ") and " 0 exercises checked; first cell" in lines[1]
+    assert re.fullmatch(r"2 lessons in \d+ s, 1 failed", lines[2])
