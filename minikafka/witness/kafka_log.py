@@ -76,6 +76,7 @@ def kafka_log(kafka: KafkaJvm):
         )
 
     open_log.name = "Apache Kafka"
+    open_log.kafka = kafka
     return open_log
 
 

@@ -58,11 +58,18 @@ class Runner:
             return Observation(error="NoLog", message="the log is not open: its last load failed")
         result, error, message = "", "", ""
         try:
-            result = getattr(self, f"_{operation.kind}")(operation)
+            result = self.perform(operation)
         except Exception as failure:
             # The directory's own place differs from run to run and says nothing.
             error, message = type(failure).__name__, str(failure).replace(str(self.directory.parent), "<log dir>")
         return self._observe(result, error, message)
+
+    def perform(self, operation: Operation) -> str:
+        """Do `operation` and look at nothing, so that no index is made by looking; its result as text.
+
+        Raises what the log raises.
+        """
+        return getattr(self, f"_{operation.kind}")(operation)
 
     def let_go(self) -> None:
         """Let go of files and maps without closing the log: what a killed process leaves."""

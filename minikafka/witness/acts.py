@@ -1,0 +1,209 @@
+"""What befalls a log beside the operations of a workload, be it minikafka's log or Kafka's.
+
+A broker writes checkpoints and the marker of a clean end, compaction puts segments in the place of others, a partition
+begins and ends, a crash leaves a torn file. Each act is a word of text as an operation is a line, so that both can
+stand in one list.
+"""
+
+import shutil
+
+from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.segment_files import create_new_cleaned_segment
+from minikafka.witness.batch import Batch
+from minikafka.witness.kafka_jvm import kafka_errors
+from minikafka.witness.operations import parse_operation
+from minikafka.witness.runner import Runner
+from minikafka.witness.workload import START_MS
+
+PARTITION = TopicPartition("topic", 0)
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+LOG_STARTS = "log-start-offset-checkpoint"
+_CHECKPOINTS = "org.apache.kafka.storage.internals.checkpoint."
+_BROKER_EPOCH = 3
+
+
+def perform(runner: Runner, line: str) -> None:
+    """Do what `line` says to the runner's log: one of `ACTS`, or an operation. Raises what the log raises."""
+    if line in ACTS:
+        ACTS[line](runner)
+    else:
+        runner.perform(parse_operation(line))
+
+
+def write_checkpoints(runner: Runner) -> None:
+    """Write the recovery point and the log start, as the log manager does every minute and at the end.
+
+    Kafka: `LogManager.checkpointRecoveryOffsetsInDir`, `checkpointLogStartOffsetsInDir`.
+    """
+    log = runner.log
+    first = log.log_segments[0].base_offset
+    runner.perform(parse_operation("checkpoint"))
+    _write_offset(runner, RECOVERY_POINTS, log.recovery_point)
+    _write_offset(runner, LOG_STARTS, log.log_start_offset if log.log_start_offset > first else None)
+
+
+def stop_cleanly(runner: Runner) -> None:
+    """Flush and close the log, write the checkpoints and the marker. Kafka: `LogManager.shutdown`."""
+    log = runner.log
+    log.flush(True)
+    log.close()
+    write_checkpoints(runner)
+    _marker(runner).write(_BROKER_EPOCH)
+    runner.log = None
+
+
+def start_after_clean_stop(runner: Runner) -> None:
+    """Delete the marker, then load the log. Kafka: `LogManager.loadLogs`."""
+    _marker(runner).delete()
+    runner.perform(parse_operation("reopen clean=true"))
+
+
+def close(runner: Runner) -> None:
+    """Close the log, flush nothing. Kafka: `UnifiedLog.close`."""
+    runner.log.close()
+    runner.log = None
+
+
+def delete(runner: Runner) -> None:
+    """Delete the log with its directory, at once. Kafka: `UnifiedLog.delete`."""
+    runner.log.delete()
+    runner.log = None
+
+
+def mark_for_deletion(runner: Runner) -> None:
+    """Give the directory a name that says that it is to be deleted. Kafka: `UnifiedLog.renameDir`."""
+    kafka, name = getattr(runner.log, "kafka", None), "topic-0.0123456789abcdef-delete"
+    if kafka is None:
+        runner.log.rename_dir(name, False)
+        return
+    with kafka_errors():
+        runner.log.unified_log.renameDir(name, False)
+
+
+def vanish(runner: Runner) -> None:
+    """There is no partition, and nothing beside it: what a broker's first day begins with."""
+    runner.let_go()
+    shutil.rmtree(runner.directory)
+    for path in runner.directory.parent.iterdir():
+        path.unlink()
+
+
+def replace_segments(runner: Runner) -> None:
+    """Put one segment in the place of the first two, with all their batches, as compaction ends.
+
+    Kafka: `Cleaner.cleanSegments`.
+    """
+    kafka = getattr(runner.log, "kafka", None)
+    if kafka is None:
+        log = runner.log
+        sources = list(log.log_segments)[:2]
+        cleaned = create_new_cleaned_segment(log.dir, log.config, sources[0].base_offset)
+        for source in sources:
+            cleaned.append_from_file(source.log, 0)
+        cleaned.on_become_inactive_segment()
+        cleaned.flush()
+        log.replace_segments([cleaned], sources)
+        return
+    log = runner.log.unified_log
+    with kafka_errors():
+        sources = kafka.find_class("java.util.ArrayList")(log.logSegments()).subList(0, 2)
+        cleaned = kafka.log_class("UnifiedLog").createNewCleanedSegment(
+            log.dir(), log.config(), sources.get(0).baseOffset()
+        )
+        for source in sources:
+            cleaned.appendFromFile(source.log(), 0)
+        cleaned.onBecomeInactiveSegment()
+        cleaned.flush()
+        log.replaceSegments(kafka.find_class("java.util.List").of(cleaned), sources)
+
+
+def tear(runner: Runner) -> None:
+    """A process is killed within its last write, and a bad disk has put zeros behind the segment before."""
+    runner.let_go()
+    *_, earlier, last = sorted(runner.directory.glob("*.log"))
+    last.write_bytes(last.read_bytes()[:-9])
+    with earlier.open("ab") as file:
+        file.write(bytes(9))
+
+
+def overflow(runner: Runner) -> None:
+    """The log is one segment, all of it flushed, with offsets further apart than one segment can say."""
+    runner.let_go()
+    shutil.rmtree(runner.directory)
+    runner.directory.mkdir()
+    offsets = [0, 10, 2_147_483_647, 2_147_483_648, 9_000_000_000]
+    data = b"".join(Batch(2, (60,)).encode(START_MS, offset) for offset in offsets)
+    (runner.directory / "00000000000000000000.log").write_bytes(data)
+    runner.checkpoints["recovery_point"] = offsets[-1] + 2
+    (runner.directory.parent / RECOVERY_POINTS).write_text(f"0\n1\ntopic 0 {offsets[-1] + 2}\n")
+
+
+def swap(runner: Runner) -> None:
+    """A process is killed when the first two segments have been copied to one, whose files are `.swap`."""
+    runner.let_go()
+    first, second, *_ = sorted(runner.directory.glob("*.log"))
+    first.with_name(first.name + ".swap").write_bytes(first.read_bytes() + second.read_bytes())
+
+
+ACTS = {
+    act.__name__: act
+    for act in (
+        write_checkpoints,
+        stop_cleanly,
+        start_after_clean_stop,
+        close,
+        delete,
+        mark_for_deletion,
+        vanish,
+        replace_segments,
+        tear,
+        overflow,
+        swap,
+    )
+}
+"""The words that `perform` knows beside the operations of workloads."""
+
+
+def _write_offset(runner: Runner, name: str, offset: int | None) -> None:
+    file = runner.directory.parent / name
+    kafka = getattr(runner.log, "kafka", None)
+    if kafka is None:
+        OffsetCheckpointFile(file).write({} if offset is None else {PARTITION: offset})
+        return
+    offsets = _java_offsets(kafka, offset)
+    channel = kafka.log_class("LogDirFailureChannel")(1)
+    with kafka_errors():
+        kafka.find_class(_CHECKPOINTS + "OffsetCheckpointFile")(kafka.file(file), channel).write(offsets)
+
+
+def _java_offsets(kafka, offset: int | None):
+    """A `Map<TopicPartition, Long>`; made by a stream of Java's, because py4j hands over small numbers as Integers."""
+    if offset is None:
+        return kafka.find_class("java.util.HashMap")()
+    partition = kafka.find_class("org.apache.kafka.common.TopicPartition")(*PARTITION)
+    function = kafka.find_class("java.util.function.Function")
+    to_map = kafka.find_class("java.util.stream.Collectors").toMap(_Always(partition), function.identity())
+    return kafka.find_class("java.util.stream.LongStream").of(offset).boxed().collect(to_map)
+
+
+class _Always:
+    """A `java.util.function.Function` with one value for everything."""
+
+    def __init__(self, value):
+        self._value = value
+
+    def apply(self, _):
+        return self._value
+
+    class Java:
+        implements = ["java.util.function.Function"]
+
+
+def _marker(runner: Runner):
+    kafka = getattr(runner.log_factory, "kafka", None)
+    log_dir = runner.directory.parent
+    if kafka is None:
+        return CleanShutdownFileHandler(log_dir)
+    return kafka.find_class(_CHECKPOINTS + "CleanShutdownFileHandler")(str(log_dir))

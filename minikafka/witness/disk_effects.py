@@ -1,0 +1,117 @@
+"""The effects of a log on its disk, in their order, as lines of text; and scenarios whose effects are written down.
+
+An effect is one of (names are relative to the partition's directory, so the log directory's files begin with `../`;
+offsets in them have no zeros in front)
+
+    create NAME, create_directory NAME, write NAME, truncate NAME SIZE, rename NAME TO, delete NAME,
+    fsync NAME, flush_dir NAME
+
+Writes to a mapped index are no effects: no system call shows them. Writes in a row to one file are one effect.
+"""
+
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from minikafka.common import file_ops
+
+_MAPPED = (".index", ".timeindex")
+_HEADLINE = "scenario "
+_CONFIG = "config "
+_INDENT = "    "
+_ZEROS = re.compile(r"\b0{1,19}(?=\d+\.)")
+
+
+@dataclass
+class Scenario:
+    """A few lines done to a log with `config` (`minikafka.witness.acts.perform`), each with its effects."""
+
+    name: str
+    config: dict[str, str] = field(default_factory=dict)
+    steps: list[tuple[str, list[str]]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        lines = [_HEADLINE + self.name]
+        if self.config:
+            lines.append(_CONFIG + " ".join(f"{name}={value}" for name, value in self.config.items()))
+        for line, effects in self.steps:
+            lines += [line, *(_INDENT + effect for effect in effects)]
+        return "\n".join(lines) + "\n"
+
+
+def read_scenarios(text: str) -> list[Scenario]:
+    """The scenarios that `"\\n".join(map(str, scenarios))` wrote; lines that begin with `#` are left out."""
+    scenarios = []
+    for line in text.splitlines():
+        if line.startswith(_HEADLINE):
+            scenarios.append(Scenario(line.removeprefix(_HEADLINE)))
+        elif line.startswith(_CONFIG):
+            scenarios[-1].config = dict(word.split("=") for word in line.removeprefix(_CONFIG).split())
+        elif line.startswith(_INDENT):
+            scenarios[-1].steps[-1][1].append(line.strip())
+        elif line and not line.startswith("#"):
+            scenarios[-1].steps.append((line, []))
+    return scenarios
+
+
+@contextmanager
+def noted_effects(directory: Path) -> Iterator[list[str]]:
+    """A list that fills with the effects of minikafka's log in `directory` and beside it while the block runs."""
+    log_dir, effects, names = directory.parent, [], set(_names(directory.parent))
+
+    def note(operation: str, path: Path) -> None:
+        path = Path(path)
+        if log_dir != path and log_dir not in path.parents:
+            return
+        now = set(_names(log_dir))
+        if operation == "rename":
+            source = min(names - now)  # of a directory's name and those in it the shortest
+            words = [operation, relative(source, directory), relative(path, directory)]
+        elif operation in ("truncate", "preallocate"):
+            words = ["truncate", relative(path, directory), str(path.stat().st_size)]
+        else:
+            words = [operation, relative(path, directory)]
+        names.clear()
+        names.update(now)
+        add_effect(effects, *words)
+
+    with file_ops.observe(note):
+        yield effects
+
+
+def add_effect(effects: list[str], operation: str, name: str, *more: str) -> None:
+    """Add an effect, unless it is a write that is none of its own."""
+    effect = " ".join((operation, name, *more))
+    if operation == "write" and (is_mapped(name) or effects[-1:] == [effect]):
+        return
+    effects.append(effect)
+
+
+def listed(line: str, effects: list[str]) -> list[str]:
+    """The effects of `line`, with files that loading deletes in a row ordered by name: it meets them as the system
+    lists a directory, which is no order of Kafka's.
+    """
+    if not line.startswith("reopen"):
+        return effects
+    rows = itertools.groupby(effects, lambda effect: effect.startswith("delete "))
+    return [effect for deletes, row in rows for effect in (sorted(row) if deletes else row)]
+
+
+def is_mapped(name: str) -> bool:
+    """True for an offset index or a time index, under whatever suffix."""
+    return any(kind in name for kind in _MAPPED)
+
+
+def relative(path: Path | str, directory: Path) -> str:
+    """The name of a file as it stands in an effect."""
+    return _ZEROS.sub("", os.path.relpath(path, directory))
+
+
+def _names(log_dir: Path) -> Iterable[str]:
+    for parent, _, files in os.walk(log_dir):
+        yield parent
+        yield from (os.path.join(parent, file) for file in files)
