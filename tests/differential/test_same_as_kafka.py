@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 from minikafka.witness.differential import PROFILES, compare, draw, smallest
-from minikafka.witness.runner import minikafka_log
+from minikafka.witness.runner import minikafka_log, run
 from minikafka.witness.workload import Workload
 
 OPERATIONS_IN_MAKE_TEST = 5000
@@ -60,6 +60,24 @@ def test_an_append_after_an_index_entry_that_failed_half_way(kafka):
         "reopen",
     )
     comparison = compare(kafka, Workload(operations, config))
+    assert comparison.same, comparison
+
+
+def test_a_flush_that_is_due_when_the_close_before_it_failed(kafka, tmp_path):
+    """The close leaves its time index unmapped; the flush that the roll had put off meets it."""
+    config = {"internal.segment.bytes": 1000, "index.interval.bytes": 400, "segment.index.bytes": 60}
+    operations = (
+        "roll leo+10",
+        "append_as_follower [8xnull ts=now-10] [3x63,1 ts=now-10 headers=2] [3x64,100 ts=now+1,now-1000]",
+        "append_as_follower [1x30,100] [8x30 ts=now,now-10,now] [3x30 ts=now-10,now-386] [2x1 ts=now-10] [2x64,1 ts=now,now-292]",
+        "append_as_follower [2x63 ts=now+1,now,now-10 headers=2] [1x10 ts=now-100,now keys=3]",
+        "truncate_to active-20",
+        "reopen",
+        "tick 60000",
+    )
+    workload = Workload(operations, config)
+    assert run(workload, minikafka_log, tmp_path / "topic-0").column("error")[-1] == "NullPointerException"
+    comparison = compare(kafka, workload)
     assert comparison.same, comparison
 
 

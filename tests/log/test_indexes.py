@@ -13,7 +13,7 @@ from minikafka.common.errors import (
     IndexOffsetOverflowException,
     IndexOutOfBoundsException,
     InvalidOffsetException,
-    KafkaStorageException,
+    NullPointerException,
 )
 from minikafka.log.index.lazy_index import LazyIndex
 from minikafka.log.index.offset_index import OffsetIndex, OffsetPosition
@@ -162,7 +162,7 @@ def test_a_closed_index_cannot_be_used(offset_index, time_index):
         lambda: time_index.lookup(5),
         lambda: time_index.maybe_append(6, 6, True),
     ):
-        with pytest.raises(KafkaStorageException, match="closed"):
+        with pytest.raises(NullPointerException, match="closed"):
             use()
     offset_index.close()
 

@@ -15,7 +15,7 @@ from minikafka.common.errors import (
     IllegalStateException,
     IndexOffsetOverflowException,
     IndexOutOfBoundsException,
-    KafkaStorageException,
+    NullPointerException,
 )
 from minikafka.common.java_numbers import to_long
 
@@ -43,8 +43,7 @@ class AbstractIndex:
     entries once, and a mapping that was replaced or closed lives until its last reader is done with it. What a removed
     entry's reader may see of it is no worse than in Kafka.
 
-    After `close` or `close_handler` the contents can't be reached: KafkaStorageException (in Kafka a
-    NullPointerException, which the log's own check comes before).
+    After `close` or `close_handler` the contents can't be reached: NullPointerException.
 
     Kafka: `AbstractIndex`.
     """
@@ -197,7 +196,7 @@ class AbstractIndex:
     def _mapping(self):
         mapping = self._mmap
         if mapping is None:
-            raise KafkaStorageException(f"The memory mapped buffer of index {self.file.absolute()} is closed")
+            raise NullPointerException(f"The memory mapped buffer of index {self.file.absolute()} is closed")
         return mapping
 
     def _round_down(self, size: int) -> int:
