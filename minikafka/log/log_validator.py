@@ -127,8 +127,19 @@ class LogValidator:
     def _convert_and_assign_offsets_non_compressed(self, batches: list, first_offset: int) -> ValidationResult:
         """Magic 0 or 1 to magic 2; each old batch holds one record."""
         now = self._time.milliseconds()
+        # Kafka first works out how large the new batch will be: a key or value that cannot be read is met before
+        # anything is refused.
+        contents = [_contents(batch) for batch in batches]
         first_batch = self._first_batch_and_no_more(batches)
-        return self._rebuild(first_batch, batches, first_offset, now)
+        builder = self._builder(first_batch, first_offset, now)
+        offset = first_offset
+        for batch, records in zip(batches, contents, strict=True):
+            self._validate_batch(first_batch, batch)
+            self._refuse_records(batch, batch, now)
+            for record in records:
+                builder.append_with_offset(offset, *record)
+                offset += 1
+        return ValidationResult(now, builder.build(), builder.info().max_timestamp, True, offset)
 
     def _validate_messages_and_assign_offsets_compressed(self, batches: list, first_offset: int) -> ValidationResult:
         """Compressed before or after: in place if the codec stays, or for a control batch that came uncompressed."""
@@ -166,14 +177,21 @@ class LogValidator:
         return ValidationResult(now, self._records, max_timestamp, False, next_offset)
 
     def _rebuild(self, first_batch, batches: list, first_offset: int, now: int) -> ValidationResult:
-        """Check the records one by one and write them into one new batch with the target codec."""
+        """Check all records, then write them into one new batch with the target codec."""
         records = []
         for batch in batches:
             self._validate_batch(first_batch, batch)
             batch_records = list(batch)
             self._refuse_records(batch, batch_records, now)
             records += batch_records
-        builder = MemoryRecordsBuilder(
+        builder = self._builder(first_batch, first_offset, now)
+        for offset, record in enumerate(_contents(records), first_offset):
+            builder.append_with_offset(offset, *record)
+        return ValidationResult(now, builder.build(), builder.info().max_timestamp, True, first_offset + len(records))
+
+    def _builder(self, first_batch, first_offset: int, now: int) -> MemoryRecordsBuilder:
+        """What builds the new batch, with the producer's fields of the first one that arrived."""
+        return MemoryRecordsBuilder(
             compression=self._target_compression,
             timestamp_type=self._timestamp_type,
             base_offset=first_offset,
@@ -184,10 +202,6 @@ class LogValidator:
             is_transactional=first_batch.is_transactional,
             partition_leader_epoch=self._partition_leader_epoch,
         )
-        for offset, record in enumerate(records, first_offset):
-            builder.append_with_offset(offset, record.timestamp, record.key, record.value, record.headers)
-        rebuilt = builder.build()
-        return ValidationResult(now, rebuilt, builder.info().max_timestamp, True, first_offset + len(records))
 
     def _first_batch_and_no_more(self, batches: list):
         """The first batch; raises `InvalidRecordException` when there is none, or one too many for its format."""
@@ -318,6 +332,11 @@ class LogValidator:
                 "Producer should not set timestamp type to LogAppendTime."
             )
         return None
+
+
+def _contents(records: Iterable) -> list[tuple]:
+    """Timestamp, key, value and headers of each record."""
+    return [(record.timestamp, record.key, record.value, record.headers) for record in records]
 
 
 def _wrap(number: int) -> int:

@@ -4,6 +4,10 @@ Nothing of `minikafka.log` is imported here or in the queries: an expected resul
 nothing. Each query says which operations it admits; a workload with any other leaves the query's quantities blank, and
 a blank never counts as agreement. Where the answer depends on something that the query does not follow, it answers
 null: blank too.
+
+One thing is not worked out here: how many bytes a batch has. Its size comes with the workload, from the builder of
+`minikafka.record`, which the tests hold against Kafka's builder and against the format's own rule. What follows from
+the sizes (where segments end, which batches are indexed) is worked out here.
 """
 
 import threading

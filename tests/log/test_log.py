@@ -294,6 +294,41 @@ def test_compacted_segments_take_the_place_of_others(open_log, time):
     assert not [name for name in names(log) if name.endswith((".deleted", ".swap", ".cleaned"))]
 
 
+def test_a_read_tells_of_the_transactions_aborted_up_to_the_end_of_its_segment(open_log):
+    log = open_log()
+    for pid in (7, 8):
+        log.append_as_leader(records(f"[2x10 pid={pid} epoch=0 seq=0 txn]"), 0)
+        end_transaction = records(f"[abort pid={pid} epoch=0]")
+        log.append_as_leader(end_transaction, 0, AppendOrigin.COORDINATOR, transaction_version=0)
+        log.maybe_increment_high_watermark(log.log_end_offset_metadata)
+        if pid == 7:
+            log.roll()
+
+    def told(offset):
+        fetched = log.read(offset, 1000, FetchIsolation.TXN_COMMITTED, True)
+        return [(txn.producer_id, txn.first_offset) for txn in fetched.aborted_transactions]
+
+    assert (told(0), told(3)) == ([(7, 0)], [(8, 3)])
+
+
+def test_after_a_roll_the_files_and_their_names_reach_the_device(open_log):
+    """The directory's names come last: before, the recovery point does not say that the segments are there."""
+    log = open_log(index__interval__bytes=0)
+    for _ in range(2):
+        log.append_as_leader(records(), 0)
+    log.roll()
+    seen = []
+    with file_ops.observe(lambda operation, path: seen.append((operation, path.name))):
+        log.scheduler.run_due_tasks()
+    first = "0" * 20
+    assert [name for operation, name in seen if operation == "fsync"] == [
+        "00000000000000000002.snapshot",
+        *(first + suffix for suffix in (".log", ".index", ".timeindex")),
+    ]
+    assert seen[-1] == ("flush_dir", "topic-0")
+    assert log.recovery_point == 2
+
+
 def test_only_a_segment_that_overflows_can_be_split(open_log):
     log = open_log()
     log.append_as_leader(records(), 0)

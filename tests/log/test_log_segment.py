@@ -191,6 +191,15 @@ def test_when_a_segment_is_full(segments, change, rolls):
     assert segment.should_roll(params._replace(**change)) is rolls
 
 
+def test_jitter_makes_a_segment_roll_earlier(segments):
+    segment = segments.open()
+    segment.append(0, batch(0, 50))
+    segment.roll_jitter_ms = 40
+    params = RollParams(100, 1000, 110, 1, 76, 1000)
+    assert not segment.should_roll(params)
+    assert segment.should_roll(params._replace(max_timestamp_in_messages=111))
+
+
 def test_age_counts_from_the_making_when_there_is_no_timestamp(segments):
     segment = segments.open()
     assert not segment.should_roll(RollParams(100, 1000, 0, 1, 76, 10**9)), "an empty segment is never too old"
@@ -405,6 +414,16 @@ def test_the_order_of_effects_of_an_append(segments):
         ("truncate", ".index"),
         ("truncate", ".timeindex"),
     ]
+
+
+def test_a_flush_reaches_every_file(segments):
+    segment = segments.open()
+    segment.append(0, batch(0, 1))
+    segment.update_txn_index(CompletedTxn(1, 0, 0, True), 1)
+    seen = []
+    with file_ops.observe(lambda operation, path: seen.append((operation, path.suffix))):
+        segment.flush()
+    assert seen == [("fsync", suffix) for suffix in (".log", ".index", ".timeindex", ".txnindex")]
 
 
 # Beside Kafka
@@ -701,4 +720,26 @@ def test_a_segment_goes_with_kafkas(kafka, tmp_path, seed):
         pair.time.sleep(rng.randrange(3))
         pair.same_state()
     pair.same_bytes()
+    pair.close_handlers()
+
+
+@pytest.mark.parametrize("waited", [59, 60, 61])
+def test_jitter_goes_with_kafkas(kafka, tmp_path, waited):
+    """The settings draw a jitter at random; here it is given."""
+    pair = Pair(kafka, tmp_path, 0, {"index.interval.bytes": 100})
+    pair.append(0, batch(0, 50))
+    lazy_index = kafka.log_class("LazyIndex")
+    theirs = kafka.log_class("LogSegment")(
+        pair.theirs.log(),
+        lazy_index.forOffset(kafka.file(tmp_path / "new.index"), 0, 1000),
+        lazy_index.forTime(kafka.file(tmp_path / "new.timeindex"), 0, 1000),
+        pair.theirs.txnIndex(),
+        0,
+        100,
+        40,
+        pair.java_time,
+    )
+    pair.ours.roll_jitter_ms = 40
+    params = (100, 1000, 50 + waited, 1, 76, 1000)
+    assert pair.ours.should_roll(RollParams(*params)) is theirs.shouldRoll(kafka.log_class("RollParams")(*params))
     pair.close_handlers()

@@ -2,6 +2,8 @@
 
 import gzip
 
+import cramjam
+import lz4.frame
 import pytest
 
 from minikafka.common.errors import IllegalArgumentException, KafkaException
@@ -60,15 +62,13 @@ def test_gzip_notices_a_wrong_checksum():
 
 
 def test_a_raw_snappy_block_is_read_but_not_believed():
-    cramjam = pytest.importorskip("cramjam")
     assert decompress(CompressionType.SNAPPY, bytes(cramjam.snappy.compress_raw(DATA)), 2) == (DATA, None)
     with pytest.raises(KafkaException, match="cannot hold as much as it declares"):
         decompress(CompressionType.SNAPPY, b"\xff\xff\xff\xff\x0f\x00\x00", 2)
 
 
 def test_lz4_block_checksums_are_verified():
-    lz4_frame = pytest.importorskip("lz4.frame")
-    stream = bytearray(lz4_frame.compress(DATA, block_checksum=True, content_checksum=True, block_linked=False))
+    stream = bytearray(lz4.frame.compress(DATA, block_checksum=True, content_checksum=True, block_linked=False))
     assert decompress(CompressionType.LZ4, stream, 2) == (DATA, None)
     stream[-9] ^= 1
     out, error = decompress(CompressionType.LZ4, stream, 2)

@@ -35,17 +35,10 @@ def modules_of(room: str) -> list[Path]:
     return sorted((PACKAGE / room).rglob("*.py"))
 
 
-def imported_by(path: Path, at_import_time: bool) -> set[str]:
-    """The full names of the modules that `path` imports; with `at_import_time` only those outside of functions."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    inside = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or is_type_checking(node):
-            inside.update(id(child) for child in ast.walk(node))
+def imported_by(path: Path) -> set[str]:
+    """The full names of the modules that `path` imports, also in functions."""
     names = set()
-    for node in ast.walk(tree):
-        if at_import_time and id(node) in inside:
-            continue
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -54,16 +47,12 @@ def imported_by(path: Path, at_import_time: bool) -> set[str]:
     return names
 
 
-def is_type_checking(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-
-
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_imports_only_the_rooms_below_it(room):
     allowed = set(ROOMS[: ROOMS.index(room) + 1])
     for path in modules_of(room):
         rooms = {
-            name.split(".")[1] for name in imported_by(path, at_import_time=False) if name.startswith("minikafka.")
+            name.split(".")[1] for name in imported_by(path) if name.startswith("minikafka.")
         }
         assert rooms <= allowed, f"{path.relative_to(PACKAGE)} imports {rooms - allowed}"
 
@@ -78,18 +67,3 @@ def test_the_core_needs_only_the_standard_library_and_the_codecs_at_import_time(
     code += "print(*{name.split('.')[0] for name in set(sys.modules) - before})"
     foreign = set(run(code).split()) - sys.stdlib_module_names - CODECS - {"minikafka", "_cffi_backend", "cffi"}
     assert not foreign
-
-
-def test_the_expected_results_come_from_the_workload_alone():
-    """Spark's witness must not read the code under test: nothing that it imports, however far, is of `minikafka.log`."""
-    seen, waiting = set(), ["minikafka.witness.expected"]
-    while waiting:
-        module = waiting.pop()
-        path = PACKAGE.parent.joinpath(*module.split("."))
-        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        if module in seen or not path.exists():
-            continue
-        seen.add(module)
-        waiting += [name for name in imported_by(path, at_import_time=True) if name.startswith("minikafka")]
-    assert "minikafka.witness.workload" in seen
-    assert not [module for module in seen if module.startswith("minikafka.log")]

@@ -1,6 +1,7 @@
 """`minikafka dump-log` prints what Kafka's own tool prints: every kind of file, option, codec and damage."""
 
 import random
+import re
 import shutil
 from pathlib import Path
 
@@ -67,7 +68,15 @@ def every_kind_of_batch() -> bytes:
         marker = EndTransactionMarker(control_type, 3)
         data += MemoryRecords.with_end_transaction_marker(2_000_000, 9, 2, marker, initial_offset=offset).buffer
     data += MemoryRecords.with_records(CompressionType.NONE, *records(3, 500), initial_offset=500).buffer
+    data += with_delete_horizon(600).buffer
     return bytes(data)
+
+
+def with_delete_horizon(base_offset: int) -> MemoryRecords:
+    """A batch as the cleaner leaves it when it first meets a tombstone."""
+    builder = MemoryRecordsBuilder(CompressionType.NONE, base_offset=base_offset, delete_horizon_ms=86_400_000)
+    builder.append_with_offset(base_offset, 1_000_000, b"k", None)
+    return builder.build()
 
 
 @pytest.fixture
@@ -75,6 +84,17 @@ def log_file(tmp_path) -> Path:
     file = tmp_path / "00000000000000000100.log"
     file.write_bytes(every_kind_of_batch())
     return file
+
+
+def test_the_line_of_a_batch(our_dump, tmp_path):
+    file = tmp_path / "00000000000000000600.log"
+    file.write_bytes(with_delete_horizon(600).buffer)
+    line = our_dump("--files", str(file)).stdout.decode().splitlines()[-1]
+    assert re.sub(r"crc: \d+", "crc: …", line) == (
+        "baseOffset: 600 lastOffset: 600 count: 1 baseSequence: -1 lastSequence: -1 producerId: -1 producerEpoch: -1"
+        " partitionLeaderEpoch: -1 isTransactional: false isControl: false deleteHorizonMs: OptionalLong[86400000]"
+        " position: 0 CreateTime: 1000000 size: 72 magic: 2 compresscodec: none crc: … isvalid: true"
+    )
 
 
 @pytest.mark.parametrize("directory", [GOLDEN, ORDERS], ids=lambda d: d.name)

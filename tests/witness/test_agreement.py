@@ -1,9 +1,11 @@
 """The comparison of witnesses: what counts as agreement, and what never does."""
 
+from dataclasses import replace
+
 import pytest
 
 from minikafka.witness.agreement import agree
-from minikafka.witness.observation import BLANK, Observation, Observations
+from minikafka.witness.observation import BLANK, QUANTITIES, Observation, Observations
 from minikafka.witness.workload import Workload
 
 WORKLOAD = Workload(("append_as_leader [1x10]", "roll leo", "tick 5"))
@@ -55,6 +57,39 @@ def test_the_first_difference_names_operation_quantity_and_values():
 def test_the_third_witness_may_be_the_one_that_differs():
     agreement = agree(table("a", {"leo": 1}), table("b", {"leo": 1}), table("c", {"leo": 2}))
     assert agreement.first_difference.values == {"a": 1, "b": 1, "c": 2}
+
+
+SEEN = Observation(
+    result="segment 3",
+    error="KafkaException",
+    message="no",
+    log_start_offset=0,
+    recovery_point=1,
+    high_watermark=2,
+    last_stable_offset=2,
+    log_end_offset=3,
+    segments=((0, 100), (3, 0)),
+    index_entries=((2, 70),),
+    epochs=((0, 0), (4, 2)),
+    producers=((7, 0, 3, 2, 1000, -1, -1),),
+)
+ALTERED = {
+    **dict.fromkeys(("result", "error", "message"), "other"),
+    **{name: 99 for name in QUANTITIES if isinstance(getattr(SEEN, name), int)},
+    "segments": ((0, 100), (3, 1)),
+    "index_entries": ((2, 71),),
+    "epochs": ((0, 0), (4, 3)),
+    "producers": ((7, 0, 3, 2, 1001, -1, -1),),
+}
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_every_quantity_counts_but_the_message(quantity):
+    workload = Workload(("roll leo",))
+    seen = Observations.of("a", workload, [SEEN])
+    altered = Observations.of("b", workload, [replace(SEEN, **{quantity: ALTERED[quantity]})])
+    assert bool(agree(seen, altered)) is (quantity == "message")
+    assert not agree(seen, altered, ignore=())
 
 
 def test_blanks_are_not_compared():

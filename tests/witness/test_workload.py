@@ -194,3 +194,33 @@ def test_shown_as_html():
     page = Workload.parse(EVERYTHING)._repr_html_()
     assert page.count("<tr>") == len(EVERYTHING.splitlines()) - 3 + 1
     assert "truncate_to lso-1" in page
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[1x0]",
+        "[3x100 keys=12]",
+        "[70x63,64,null headers=3 keys=100]",
+        "[2x10000 ts=now,now-5000000 pid=7 epoch=0 seq=3 txn]",
+        "[300x1 log_append_time]",
+    ],
+)
+def test_the_size_of_a_batch_follows_from_the_formats_rule(text):
+    """61 bytes of header; of a record its length, attributes, deltas, key, value and headers, in zigzag varints."""
+
+    def varint(number):
+        zigzag = 2 * number if number >= 0 else -2 * number - 1
+        return max((zigzag.bit_length() + 6) // 7, 1)
+
+    def field(data):
+        return varint(-1) if data is None else varint(len(data)) + len(data)
+
+    batch, now, size = Batch.parse(text), 1_700_000_000_000, 61
+    times = [at.resolve({"now": now}) for at in batch.ts]
+    for i in range(batch.count):
+        delta = 0 if batch.log_append_time else times[min(i, len(times) - 1)] - times[0]
+        record = 1 + varint(delta) + varint(i) + field(batch.key(i)) + field(batch.value(i)) + varint(batch.headers)
+        record += sum(field(b"h0") + field(b"%d" % i if n else None) for n in range(batch.headers))
+        size += varint(record) + record
+    assert batch.size_in_bytes(now) == size
