@@ -13,7 +13,7 @@ COMMANDS = {
     "doctor": ("minikafka.doctor:doctor", "Print what this machine has, and what to do about what is missing."),
     "dump-log": ("minikafka.tools.dump_log:dump_log", "Print segments and indexes as Kafka's own tool prints them."),
     "verify": ("minikafka.tools.verify:verify", "Check partition or log directories without changing a byte."),
-    "fetch": ("minikafka.spark.fetch:fetch", "Download Kafka's jars into the cache, for work without a network."),
+    "fetch": ("minikafka.fetch:fetch", "Download Kafka's jars into the cache, for work without a network."),
     "recover": ("minikafka.tools.recover:recover", "Load a partition directory as Kafka would at its next start."),
 }
 

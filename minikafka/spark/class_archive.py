@@ -15,13 +15,6 @@ from minikafka.spark.cache import cache_dir
 _KEPT = 3
 """How many archives the cache holds, of 150 MB each: one for each environment that was last set up."""
 
-# What is asked while Java notes which classes it loads.
-_WORKLOADS = (
-    "append_as_leader [3x10]\nfetch 1 leo\ncount hw leo\nupdate_high_watermark leo\ndelete_old_segments",
-    "append_as_leader [3x10]\nmaybe_increment_high_watermark leo\nconsume start read_committed=true",
-    "append_as_leader [3x10]\ntruncate_to 1\nreopen clean=false\nmaybe_increment_log_start_offset 0",
-)
-
 
 def java_option(java_home: Path, jars: list[str]) -> str:
     """The option that gives Java the archive for these jars; empty where there is none."""
@@ -34,8 +27,10 @@ def was_made(java_home: Path, jars: list[str]) -> bool:
     return _archive(_label(java_home, jars)).with_suffix(".txt").exists()
 
 
-def make(java_home: Path, jars: list[str]) -> bool:
-    """Run Spark once, and let its Java write the archive when it ends (half a minute); False where it wrote none.
+def make(java_home: Path, jars: list[str], training: str) -> bool:
+    """Let a run of Spark write the archive when its Java ends (half a minute); False where it wrote none.
+
+    `training`: the module to run, which takes the archive's path and gives it to Java (`-XX:ArchiveClassesAtExit`).
 
     A Java without an archive of its own classes, such as the wheel's, can write none. Only the last few archives stay.
     """
@@ -44,7 +39,7 @@ def make(java_home: Path, jars: list[str]) -> bool:
     archive = _archive(label)
     with tempfile.TemporaryDirectory(dir=cache_dir()) as directory:
         new = Path(directory) / "new.jsa"
-        subprocess.run([sys.executable, "-m", __name__, str(new)], capture_output=True, check=False)
+        subprocess.run([sys.executable, "-m", training, str(new)], capture_output=True, check=False)
         made = new.exists()
         if made:
             os.replace(new, archive)
@@ -66,28 +61,3 @@ def _label(java_home: Path, jars: list[str]) -> str:
     release = java_home / "release"
     java = release.read_text(encoding="utf-8") if release.exists() else ""
     return "\n".join([str(java_home), java, *jars])
-
-
-def _main() -> None:
-    """In a process of its own: start Spark, let it load what the witnesses need, end it, wait for the archive."""
-    from minikafka.spark.session import start, why_kafka_is_absent
-    from minikafka.witness import Workload, run, spark_expected
-    from minikafka.witness.kafka_jvm import KafkaJvm
-    from minikafka.witness.kafka_log import kafka_log
-
-    spark = start(f"-XX:ArchiveClassesAtExit={sys.argv[1]}")
-    gateway = spark.sparkContext._gateway
-    kafka = None if why_kafka_is_absent() else kafka_log(KafkaJvm(gateway))
-    with tempfile.TemporaryDirectory() as directory:
-        for number, text in enumerate(_WORKLOADS):
-            workload = Workload.parse(text)
-            spark_expected(workload, spark)
-            if kafka:
-                run(workload, kafka, Path(directory) / f"topic-{number}")
-    spark.stop()
-    gateway.proc.stdin.close()
-    gateway.proc.wait()
-
-
-if __name__ == "__main__":
-    _main()

@@ -12,7 +12,7 @@ from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.segment_files import create_new_cleaned_segment
 from minikafka.witness.batch import Batch
-from minikafka.witness.kafka_jvm import kafka_errors
+from minikafka.witness.kafka_errors import kafka_errors
 from minikafka.witness.operations import parse_operation
 from minikafka.witness.runner import Runner
 from minikafka.witness.workload import START_MS

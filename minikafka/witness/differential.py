@@ -23,6 +23,7 @@ from minikafka.witness.kafka_log import kafka_log
 from minikafka.witness.observation import Observations
 from minikafka.witness.runner import minikafka_log, run
 from minikafka.witness.workload import Workload
+from minikafka.witness.workload_drawer import draw_workload
 
 PROFILES = {
     "leader": {},
@@ -72,7 +73,7 @@ class Comparison:
 
 def draw(profile: str, seed: int, size: int) -> Workload:
     """The workload of `size` operations that this profile draws from this seed."""
-    return Workload.draw(seed, size, rolls_beyond=True, **PROFILES[profile])
+    return draw_workload(seed, size, rolls_beyond=True, **PROFILES[profile])
 
 
 def compare(kafka: KafkaJvm, workload: Workload, log_factory=minikafka_log) -> Comparison:

@@ -3,24 +3,15 @@
 import atexit
 import os
 import re
-from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from minikafka.common import errors
-from minikafka.spark.java_exceptions import left_as_they_are
-
 _JAVA_OPTIONS = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dfile.encoding=UTF-8"]
 _FILE_RECORDS = re.compile(r"FileRecords\(size=(\d+), file=(.*), start=(\d+), end=\d+\)")
-_PACKAGE_OF_CLASS = re.compile(r"\b(?:[a-z]\w*\.)+(?=[A-Z])")
 
 
 class KafkaUnavailableError(Exception):
     """Kafka's jars, Java or py4j are not there, so that the third witness cannot speak; the message says what to do."""
-
-
-class JavaException(Exception):
-    """An exception of Java's without a class in `minikafka.common.errors`; subclasses bear its simple name."""
 
 
 class KafkaJvm:
@@ -179,40 +170,6 @@ def java_path() -> str:
         return java_command()
     except JavaNotFoundError as missing:
         raise KafkaUnavailableError(str(missing)) from missing
-
-
-@contextmanager
-def kafka_errors():
-    """Raise Java's exceptions that leave the block as minikafka's of the same name, with the same message."""
-    from py4j.protocol import Py4JJavaError
-
-    with left_as_they_are():
-        try:
-            yield
-        except Py4JJavaError as failure:
-            raise to_python(failure.java_exception) from None
-
-
-def to_python(throwable) -> Exception:
-    """minikafka's exception for one of Java's: class of the same simple name, same message (packages left out of it).
-
-    `java_class` on it is the full name of Java's class.
-    """
-    full_name = throwable.getClass().getName()
-    name = re.split(r"[.$]", full_name)[-1]
-    cls = getattr(errors, name, None) or type(name, (JavaException,), {})
-    error = cls.__new__(cls)
-    message = throwable.getMessage()
-    error.args = (_PACKAGE_OF_CLASS.sub("", message or ""),)
-    error.java_class = full_name
-    if name == "UnexpectedAppendOffsetException":
-        error.first_offset, error.last_offset = (
-            throwable.getClass().getField(f).get(throwable) for f in ("firstOffset", "lastOffset")
-        )
-    elif name == "RecordValidationException":
-        error.invalid_exception = to_python(throwable.invalidException())
-        error.record_errors = [str(record_error) for record_error in throwable.recordErrors()]
-    return error
 
 
 def _start_callbacks(gateway) -> None:

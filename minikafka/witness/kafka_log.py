@@ -17,7 +17,8 @@ from minikafka.log.log_offset_snapshot import LogOffsetSnapshot
 from minikafka.record.compression import CompressionType
 from minikafka.record.file_records import TimestampAndOffset
 from minikafka.record.memory_records import MemoryRecords
-from minikafka.witness.kafka_jvm import KafkaJvm, kafka_errors
+from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka_jvm import KafkaJvm
 from minikafka.witness.kafka_time import JavaScheduler, JavaTime
 
 _INTERNALS = "org.apache.kafka.storage.internals.log"

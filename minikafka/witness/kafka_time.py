@@ -1,5 +1,7 @@
 """The clock and the scheduler that real Kafka is given: minikafka's own, called back from the JVM."""
 
+from minikafka.witness.kafka_errors import kafka_errors
+
 
 class JavaTime:
     """`org.apache.kafka.common.utils.Time` on a minikafka clock (`ManualTime`, say)."""
@@ -56,8 +58,6 @@ class JavaScheduler:
         future = self._kafka.executor.schedule(nothing, self._NEVER_MS, milliseconds)
 
         def run():
-            from minikafka.witness.kafka_jvm import kafka_errors
-
             if future.isCancelled():
                 scheduled.cancel()
                 return

@@ -73,13 +73,6 @@ class Workload:
         """Write the text form to a file."""
         Path(path).write_text(str(self), encoding="utf-8")
 
-    @classmethod
-    def draw(cls, seed: int, size: int = 50, **knobs) -> "Workload":
-        """Draw a workload of `size` operations from `seed`; the knobs are those of `minikafka.witness.workload_drawer.Drawer`."""
-        from minikafka.witness.workload_drawer import draw
-
-        return draw(seed, size, **knobs)
-
     def clock(self) -> list[int]:
         """The time in ms at which each operation is done (for a tick: before it)."""
         times, now = [], self.start_ms
@@ -87,24 +80,6 @@ class Workload:
             times.append(now)
             now += max(operation.ms, 0) if isinstance(operation, Tick) else 0
         return times
-
-    def operations_frame(self, spark=None):
-        """The operations as a Spark DataFrame; its columns are documented in `minikafka.witness.dataframes`."""
-        from minikafka.witness.dataframes import operations_frame
-
-        return operations_frame(self, spark)
-
-    def batches_frame(self, spark=None):
-        """The batches of all appends as a Spark DataFrame (sizes in bytes included), see `minikafka.witness.dataframes`."""
-        from minikafka.witness.dataframes import batches_frame
-
-        return batches_frame(self, spark)
-
-    def records_frame(self, spark=None):
-        """The records of all appends as a Spark DataFrame, see `minikafka.witness.dataframes`."""
-        from minikafka.witness.dataframes import records_frame
-
-        return records_frame(self, spark)
 
     def with_operations(self, operations: Iterable[Operation | str]) -> "Workload":
         """This workload with other operations."""

@@ -36,7 +36,7 @@ WEIGHTS = {
 }
 
 
-def draw(seed: int, size: int = 50, **knobs) -> Workload:
+def draw_workload(seed: int, size: int = 50, **knobs) -> Workload:
     """Draw a workload of `size` operations from `seed`. The knobs are those of `Drawer`."""
     drawer = Drawer(seed, **knobs)
     return Workload(tuple(drawer.operation() for _ in range(size)), drawer.config, START_MS, drawer.isr)

@@ -11,7 +11,7 @@ from minikafka.common import file_ops
 from minikafka.common.errors import IllegalArgumentException, NumberFormatException
 from minikafka.common.java_numbers import parse_double, parse_int, parse_long
 from minikafka.common.uuid import ONE_UUID, ZERO_UUID, random_uuid, uuid_from_string
-from minikafka.witness.kafka_jvm import kafka_errors
+from minikafka.witness.kafka_errors import kafka_errors
 
 
 @pytest.fixture

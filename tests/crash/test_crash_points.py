@@ -24,7 +24,7 @@ from minikafka.tools.recover import (
     checkpointed_offset,
 )
 from minikafka.witness.batch import Batch
-from minikafka.witness.kafka_jvm import kafka_errors
+from minikafka.witness.kafka_errors import kafka_errors
 from minikafka.witness.operations import parse_operation
 from minikafka.witness.runner import Runner, minikafka_log
 from minikafka.witness.workload import START_MS, Workload

@@ -12,6 +12,7 @@ from minikafka.record.compression import Compression, CompressionType
 from minikafka.record.memory_records_builder import MemoryRecordsBuilder
 from minikafka.witness.runner import TOPIC_ID, Runner, minikafka_log
 from minikafka.witness.workload import Workload
+from minikafka.witness.workload_drawer import draw_workload
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.0" / "mixed-0"
 NOW = 1_700_000_020_000
@@ -66,7 +67,7 @@ def killed(tmp_path_factory):
     config = {"internal.segment.bytes": 1500, "index.interval.bytes": 250, "segment.ms": 10**12, **SMALL_INDEX}
     config |= {"max.message.bytes": 10**6, "message.timestamp.type": "CreateTime", "cleanup.policy": "delete"}
     quiet = dict.fromkeys(("truncate", "truncate_fully", "retention", "log_start", "reopen", "fetch", "read"), 0)
-    workload = Workload.draw(28, 130, producers=4, transactions=True, epochs=True, weights=quiet, settings=config)
+    workload = draw_workload(28, 130, producers=4, transactions=True, epochs=True, weights=quiet, settings=config)
     runner = Runner(minikafka_log, tmp_path_factory.mktemp("killed") / "topic-0", workload)
     for operation in workload:
         runner.apply(operation)

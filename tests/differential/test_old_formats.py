@@ -10,7 +10,7 @@ from minikafka.record.memory_records_builder import MemoryRecordsBuilder
 from minikafka.witness.batch import Batch
 from minikafka.witness.differential import compare
 from minikafka.witness.operations import AppendAsFollower
-from minikafka.witness.workload import Workload
+from minikafka.witness.workload_drawer import draw_workload
 
 WORKLOADS = 12
 SIZE = 50
@@ -50,7 +50,7 @@ def _aged(batch, rand):
 def test_same_observations_and_same_bytes(kafka, seed):
     rand = random.Random(seed)
     codecs = ("none", "none", "gzip", "snappy", "lz4")
-    drawn = Workload.draw(seed, SIZE, follower=True, epochs=True, unclean=seed % 2 == 1, codecs=codecs)
+    drawn = draw_workload(seed, SIZE, follower=True, epochs=True, unclean=seed % 2 == 1, codecs=codecs)
     workload = drawn.with_operations(aged(operation, rand) for operation in drawn)
     batches = [batch for _, append in workload.appends for batch in append.batches]
     assert sum(isinstance(batch, OldBatch) for batch in batches) > 5

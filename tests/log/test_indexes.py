@@ -18,7 +18,7 @@ from minikafka.common.errors import (
 from minikafka.log.index.lazy_index import LazyIndex
 from minikafka.log.index.offset_index import OffsetIndex, OffsetPosition
 from minikafka.log.index.time_index import TimeIndex, TimestampOffset
-from minikafka.witness.kafka_jvm import kafka_errors
+from minikafka.witness.kafka_errors import kafka_errors
 
 
 @pytest.fixture

@@ -139,7 +139,7 @@ def outcome(call, *arguments):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_operations_leave_the_same_entries_and_files_as_in_kafka(kafka, tmp_path, seed):
-    from minikafka.witness.kafka_jvm import kafka_errors
+    from minikafka.witness.kafka_errors import kafka_errors
 
     rng = random.Random(seed)
     ours, theirs = Cache(tmp_path / "ours" / "t-0"), KafkaCache(kafka, tmp_path / "kafka" / "t-0")

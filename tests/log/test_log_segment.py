@@ -29,7 +29,7 @@ from minikafka.record.control_record import ControlRecordType, EndTransactionMar
 from minikafka.record.file_records import FileRecords
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record import SimpleRecord
-from minikafka.witness.kafka_jvm import kafka_errors
+from minikafka.witness.kafka_errors import kafka_errors
 from minikafka.witness.kafka_time import JavaScheduler, JavaTime
 
 TOPIC_PARTITION = TopicPartition("t", 0)

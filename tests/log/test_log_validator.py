@@ -86,7 +86,7 @@ class Case:
 
     def kafka_outcome(self, kafka):
         """Kafka's."""
-        from minikafka.witness.kafka_jvm import kafka_errors
+        from minikafka.witness.kafka_errors import kafka_errors
         from minikafka.witness.kafka_time import JavaTime
 
         log = kafka.jvm.org.apache.kafka.storage.internals.log

@@ -484,7 +484,7 @@ class Both:
         self.theirs = KafkaProducers(kafka, directory / "kafka" / "t-0", self.time)
 
     def __call__(self, name, *arguments):
-        from minikafka.witness.kafka_jvm import kafka_errors
+        from minikafka.witness.kafka_errors import kafka_errors
 
         ours = self._outcome(getattr(self.ours, name), *arguments)
         with_kafka_errors = kafka_errors()(getattr(self.theirs, name))

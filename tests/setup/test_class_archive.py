@@ -28,7 +28,7 @@ def java_writes(monkeypatch):
 
 
 def test_an_archive_is_given_to_the_java_and_the_jars_that_it_was_made_with(cache, java_writes):
-    assert class_archive.make(java_home(), ["a.jar"])
+    assert class_archive.make(java_home(), ["a.jar"], "a.module")
     (archive,) = cache.glob("spark-classes-*.jsa")
     assert class_archive.java_option(java_home(), ["a.jar"]) == f"-XX:SharedArchiveFile={archive}"
     assert class_archive.java_option(java_home(), ["a.jar", "b.jar"]) == ""
@@ -39,7 +39,7 @@ def test_an_archive_is_given_to_the_java_and_the_jars_that_it_was_made_with(cach
 
 def test_environments_beside_each_other_have_an_archive_each_and_the_oldest_goes(cache, java_writes):
     for number in range(4):
-        assert class_archive.make(java_home(), [f"{number}.jar"])
+        assert class_archive.make(java_home(), [f"{number}.jar"], "a.module")
         for age, path in enumerate(sorted(cache.iterdir(), key=lambda path: -path.stat().st_mtime_ns)):
             os.utime(path, ns=(10**18 - 10**9 * age, 10**18 - 10**9 * age))
     options = [class_archive.java_option(java_home(), [f"{number}.jar"]) for number in range(4)]
@@ -49,7 +49,7 @@ def test_environments_beside_each_other_have_an_archive_each_and_the_oldest_goes
 
 def test_where_java_writes_none_that_is_remembered(cache, monkeypatch):
     monkeypatch.setattr(class_archive.subprocess, "run", lambda *_, **__: None)
-    assert not class_archive.make(java_home(), ["a.jar"])
+    assert not class_archive.make(java_home(), ["a.jar"], "a.module")
     assert class_archive.java_option(java_home(), ["a.jar"]) == ""
     assert class_archive.was_made(java_home(), ["a.jar"])  # so nobody tries again at each start
     assert [path.suffix for path in cache.iterdir()] == [".txt"]

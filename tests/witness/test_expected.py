@@ -13,6 +13,7 @@ from minikafka.witness.expected import QUERIES, spark_expected
 from minikafka.witness.observation import BLANK
 from minikafka.witness.runner import minikafka_log, run
 from minikafka.witness.workload import Workload
+from minikafka.witness.workload_drawer import draw_workload
 
 ROOT = Path(minikafka.__file__).parent.parent
 
@@ -171,7 +172,7 @@ def test_a_killed_log_is_scanned_and_its_indexes_are_built_anew(spark):
 
 @pytest.mark.parametrize("seed", [5, 11])
 def test_minikafka_agrees_on_drawn_workloads_that_are_killed(seed, spark):
-    drawn = Workload.draw(seed, 30, reopen=False)
+    drawn = draw_workload(seed, 30, reopen=False)
     lines = [str(operation) for operation in drawn if operation.kind != "checkpoint"]
     lines[10:10], lines[25:25] = ["reopen clean=false"], ["reopen clean=false"]
     workload = Workload(tuple(lines), drawn.config)
@@ -182,7 +183,7 @@ def test_minikafka_agrees_on_drawn_workloads_that_are_killed(seed, spark):
 
 @pytest.mark.parametrize("seed", [2, 3, 8, 9])
 def test_minikafka_agrees_on_drawn_workloads(seed, spark):
-    workload = Workload.draw(seed, 40)
+    workload = draw_workload(seed, 40)
     agreement = agree_with_minikafka(workload, spark_expected(workload, spark))
     assert agreement.cells > 100
 
@@ -218,7 +219,7 @@ def test_queries_say_what_they_admit():
 
 def test_the_witness_knows_nothing_of_the_log(tmp_path):
     """Asked in a process of its own, Spark answers all of its queries, and no module of the log is ever loaded."""
-    for name, workload in (("followers", FOLLOWERS), ("transactions", TRANSACTIONS), ("drawn", Workload.draw(2, 20))):
+    for name, workload in (("followers", FOLLOWERS), ("transactions", TRANSACTIONS), ("drawn", draw_workload(2, 20))):
         workload.save(tmp_path / name)
     code = f"""
 import sys

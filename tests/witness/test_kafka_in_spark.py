@@ -6,7 +6,8 @@ from pyspark.errors import AnalysisException
 
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.witness.differential import compare
-from minikafka.witness.kafka_jvm import KafkaJvm, kafka_errors
+from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka_jvm import KafkaJvm
 from minikafka.witness.workload import Workload
 
 WORKLOAD = Workload(

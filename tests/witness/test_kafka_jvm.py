@@ -7,7 +7,8 @@ import time
 import pytest
 
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.witness.kafka_jvm import KafkaJvm, KafkaUnavailableError, kafka_errors, kafka_jars
+from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka_jvm import KafkaJvm, KafkaUnavailableError, kafka_jars
 from minikafka.witness.kafka_tools import dump_log_segments
 
 USE_KAFKA = """

@@ -3,6 +3,7 @@
 from minikafka.lab.exercises.exercise import Belief, Exercise, answered_early
 from minikafka.lab.exercises.solutions import append as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+from minikafka.witness.dataframes import batches_frame
 from minikafka.witness.observation import Observations
 from minikafka.witness.operations import AppendAsLeader
 from minikafka.witness.workload import START_MS, Workload
@@ -181,7 +182,7 @@ def _judged_by_a_fold(case: WitnessedCase) -> list[int | str]:
     from minikafka.spark import session
 
     spark = session()
-    rows = spark.sql(_SEQUENCES, batches=case.workload.batches_frame(spark)).collect()
+    rows = spark.sql(_SEQUENCES, batches=batches_frame(case.workload, spark)).collect()
     return [int(row.answer) if row.answer.isdigit() else row.answer for row in rows]
 
 

@@ -26,5 +26,5 @@ def fetch(again: bool) -> None:
         click.echo(f"Kafka {KAFKA_VERSION} {part}: {len(jars)} jars")
     jars = jars_for_spark()
     if again or not class_archive.was_made(java_home(), jars):
-        class_archive.make(java_home(), jars)
+        class_archive.make(java_home(), jars, training="minikafka.witness.class_training")
     click.echo(f"in {cache_dir()}")

@@ -1,0 +1,48 @@
+"""Java's exceptions as minikafka's of the same name."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from minikafka.common import errors
+from minikafka.spark.java_exceptions import left_as_they_are
+
+_PACKAGE_OF_CLASS = re.compile(r"\b(?:[a-z]\w*\.)+(?=[A-Z])")
+
+
+class JavaException(Exception):
+    """An exception of Java's without a class in `minikafka.common.errors`; subclasses bear its simple name."""
+
+
+@contextmanager
+def kafka_errors() -> Iterator[None]:
+    """Raise Java's exceptions that leave the block as minikafka's of the same name, with the same message."""
+    from py4j.protocol import Py4JJavaError
+
+    with left_as_they_are():
+        try:
+            yield
+        except Py4JJavaError as failure:
+            raise to_python(failure.java_exception) from None
+
+
+def to_python(throwable) -> Exception:
+    """minikafka's exception for one of Java's: class of the same simple name, same message (packages left out of it).
+
+    `java_class` on it is the full name of Java's class.
+    """
+    full_name = throwable.getClass().getName()
+    name = re.split(r"[.$]", full_name)[-1]
+    cls = getattr(errors, name, None) or type(name, (JavaException,), {})
+    error = cls.__new__(cls)
+    message = throwable.getMessage()
+    error.args = (_PACKAGE_OF_CLASS.sub("", message or ""),)
+    error.java_class = full_name
+    if name == "UnexpectedAppendOffsetException":
+        error.first_offset, error.last_offset = (
+            throwable.getClass().getField(f).get(throwable) for f in ("firstOffset", "lastOffset")
+        )
+    elif name == "RecordValidationException":
+        error.invalid_exception = to_python(throwable.invalidException())
+        error.record_errors = [str(record_error) for record_error in throwable.recordErrors()]
+    return error
