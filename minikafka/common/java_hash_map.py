@@ -1,9 +1,10 @@
-"""A map from producer ids that is walked in the order in which `java.util.HashMap<Long, …>` would be walked.
+"""A map that is walked in the order in which `java.util.HashMap` would be walked, with Longs or Strings as keys.
 
-Kafka writes a producer snapshot in the order of its HashMap, so these bytes on disk follow from how Java's map works:
+Kafka writes a producer snapshot in the order of its HashMap (by producer id), and its dump tool tells findings in one (by
+file), so bytes on disk and lines follow from how Java's map works:
 
-- A key's *bucket* is taken from the low bits of its hash. The hash of a Long folds the upper 32 bits into the lower,
-  then HashMap folds the upper 16 of those into the lower 16.
+- A key's *bucket* is taken from the low bits of its hash. The hash of a Long folds the upper 32 bits into the lower
+  (a String has a hash of its own), then HashMap folds the upper 16 of those into the lower 16.
 - The map is walked bucket by bucket; within a bucket in the order of insertion (`compute_if_absent`: reversed).
 - There are 16 buckets at first. They double when more than three quarters as many keys are in the map, and when a
   ninth key meets eight others in its bucket while there are fewer than 64. They never become fewer again: not by
@@ -23,7 +24,7 @@ _MAX_KEYS_OF_A_SPLIT_LIST = 6
 
 
 class JavaHashMap:
-    """A map from ids (int64) to values, iterated as Java's HashMap iterates. Kafka: `java.util.HashMap`."""
+    """A map from ids (int64) or texts to values, iterated as Java's HashMap iterates. Kafka: `java.util.HashMap`."""
 
     __slots__ = ("get", "_values", "_capacity", "_buckets")
 

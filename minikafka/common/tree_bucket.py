@@ -18,7 +18,7 @@ class _Node:
 
     __slots__ = ("key", "rank", "parent", "child", "red")
 
-    def __init__(self, key: int, rank: tuple[int, int]):
+    def __init__(self, key: int | str, rank: tuple[int, int | str]):
         self.key = key
         self.rank = rank
         self.parent = None
@@ -197,13 +197,22 @@ def _is_red(node: _Node | None) -> bool:
     return node is not None and node.red
 
 
-def _rank(key: int) -> tuple[int, int]:
+def _rank(key: int | str) -> tuple[int, int | str]:
     """What the tree is sorted by: the hash, as a signed number, then the key."""
     hash_code = java_hash(key)
     return (hash_code - 2**32 if hash_code >= 2**31 else hash_code), key
 
 
-def java_hash(key: int) -> int:
-    """Java's `HashMap.hash(Long)`, as an unsigned 32-bit number."""
-    folded = (key ^ (key >> 32)) & 0xFFFF_FFFF
-    return folded ^ (folded >> 16)
+def java_hash(key: int | str) -> int:
+    """Java's `HashMap.hash` of a Long or a String, as an unsigned 32-bit number."""
+    code = _string_hash(key) if isinstance(key, str) else (key ^ (key >> 32)) & 0xFFFF_FFFF
+    return code ^ (code >> 16)
+
+
+def _string_hash(text: str) -> int:
+    """`String.hashCode`, unsigned."""
+    code = 0
+    units = text.encode("utf-16-be", "surrogatepass")
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        code = (31 * code + (high << 8 | low)) & 0xFFFF_FFFF
+    return code

@@ -24,6 +24,7 @@ from minikafka.common.errors import (
     NoSuchElementException,
     StringIndexOutOfBoundsException,
 )
+from minikafka.common.java_hash_map import JavaHashMap
 from minikafka.common.java_numbers import parse_int, parse_long
 from minikafka.common.java_utf8 import decode_utf8
 from minikafka.log.index.offset_index import OffsetIndex
@@ -89,8 +90,8 @@ class DumpLogSegments:
         self._out = out
         self._err = err
         self._progress = progress or (lambda path, total_bytes: nullcontext(lambda size: None))
-        self._index_mismatches: dict[str, dict[int, int]] = {}  # file → index offset → offset found in the log
-        self._non_consecutive: dict[str, dict[int, int]] = {}  # file → offset → the one that follows it
+        self._index_mismatches = JavaHashMap()  # file → index offset → offset found in the log
+        self._non_consecutive = JavaHashMap()  # file → offset → the one that follows it
         self._time_index_errors = TimeIndexDumpErrors()
 
     def run(self, files: Iterable[str]) -> None:
@@ -169,7 +170,7 @@ class DumpLogSegments:
         is_control_batch = batch.is_control_batch
         for record in batch:
             if record.offset != last_offset + 1:
-                self._non_consecutive.setdefault(_absolute(file), {})[last_offset] = record.offset
+                self._non_consecutive.compute_if_absent(_absolute(file), _empty)[last_offset] = record.offset
             last_offset = record.offset
             # A damaged record may end the dump in the middle of its line.
             if not options.skip_record_metadata:
@@ -205,7 +206,7 @@ class DumpLogSegments:
                     return
                 last_offset = _first_batch(file_records.slice(entry.position, max_message_size)).last_offset
                 if last_offset != entry.offset:
-                    self._index_mismatches.setdefault(_absolute(file), {})[entry.offset] = last_offset
+                    self._index_mismatches.compute_if_absent(_absolute(file), _empty)[entry.offset] = last_offset
                 if not options.verify_index_only:
                     self._println(f"offset: {entry.offset} position: {entry.position}")
 
@@ -287,12 +288,12 @@ class DumpLogSegments:
     # ---- findings
 
     def _print_findings(self) -> None:
-        for file, mismatches in _in_java_order(self._index_mismatches):
+        for file, mismatches in self._index_mismatches.items():
             self._err.write(f"Mismatches in :{file}\n")
             for index_offset, log_offset in sorted(mismatches.items(), reverse=True):
                 self._err.write(f"  Index offset: {index_offset}, log offset: {log_offset}\n")
         self._time_index_errors.print_errors(self._err)
-        for file, pairs in _in_java_order(self._non_consecutive):
+        for file, pairs in self._non_consecutive.items():
             self._err.write(f"Non-consecutive offsets in {file}\n")
             for offset, next_offset in sorted(pairs.items()):
                 self._err.write(f"  {offset} is followed by {next_offset}\n")
@@ -309,21 +310,21 @@ class TimeIndexDumpErrors:
     """
 
     def __init__(self):
-        self._mismatches: dict[str, list[tuple[int, int]]] = {}
-        self._out_of_order: dict[str, list[tuple[int, int]]] = {}
-        self._not_found: dict[str, list[tuple[int, int]]] = {}
+        self._mismatches = JavaHashMap()
+        self._out_of_order = JavaHashMap()
+        self._not_found = JavaHashMap()
 
     def mismatch(self, file: str, index_timestamp: int, log_timestamp: int) -> None:
         """The batch's largest timestamp (ms) is another than the entry's."""
-        self._mismatches.setdefault(file, []).append((index_timestamp, log_timestamp))
+        self._mismatches.compute_if_absent(file, _no_pairs).append((index_timestamp, log_timestamp))
 
     def out_of_order(self, file: str, index_timestamp: int, previous_timestamp: int) -> None:
         """The entry's timestamp (ms) is not larger than the one before."""
-        self._out_of_order.setdefault(file, []).append((index_timestamp, previous_timestamp))
+        self._out_of_order.compute_if_absent(file, _no_pairs).append((index_timestamp, previous_timestamp))
 
     def shallow_offset_not_found(self, file: str, index_offset: int, log_offset: int) -> None:
         """No batch ends at the entry's offset; `log_offset` is where the batch found there ends (-1: no batch)."""
-        self._not_found.setdefault(file, []).append((index_offset, log_offset))
+        self._not_found.compute_if_absent(file, _no_pairs).append((index_offset, log_offset))
 
     def print_errors(self, err: TextIO) -> None:
         """Kafka: `TimeIndexDumpErrors.printErrors`."""
@@ -344,7 +345,7 @@ class TimeIndexDumpErrors:
                 "Indexed offset: {}, found log offset: {}",
             ),
         ):
-            for file, pairs in _in_java_order(findings):
+            for file, pairs in findings.items():
                 err.write(f"{headline}{file}\n")
                 for pair in pairs:
                     err.write(line.format(*pair) + "\n")
@@ -467,21 +468,12 @@ def _absolute(file: str) -> str:
     return file if file.startswith("/") else f"{os.getcwd()}/{file}"
 
 
-def _in_java_order(findings: dict[str, object]) -> list[tuple[str, object]]:
-    """In the order in which `java.util.HashMap<String, …>` is walked: by bucket, the number of which is a power of 2."""
-    buckets = 16
-    while len(findings) > buckets * 3 // 4:
-        buckets *= 2
-    return sorted(findings.items(), key=lambda finding: _java_hash(finding[0]) & (buckets - 1))
+def _empty(file: str) -> dict[int, int]:
+    return {}
 
 
-def _java_hash(text: str) -> int:
-    """`HashMap.hash(String)`, as an unsigned 32-bit number."""
-    code = 0
-    units = text.encode("utf-16-be", "surrogatepass")
-    for high, low in zip(units[::2], units[1::2]):
-        code = (31 * code + (high << 8 | low)) & 0xFFFF_FFFF
-    return code ^ (code >> 16)
+def _no_pairs(file: str) -> list[tuple[int, int]]:
+    return []
 
 
 def _java_bool(value: bool) -> str:

@@ -250,3 +250,17 @@ def test_a_record_whose_value_cannot_be_read_is_told_up_to_there(same, tmp_path)
             (tmp_path / "0.log").write_bytes(log)
             for options in (["--print-data-log"], ["--print-data-log", "--skip-record-metadata"], ["--deep-iteration"]):
                 same("--files", str(tmp_path / "0.log"), *options)
+
+
+def test_findings_of_many_files_are_told_in_the_order_of_kafkas_map(same, tmp_path):
+    """A HashMap filled by computeIfAbsent: what meets others in its bucket comes before them."""
+    for offset in range(1, 61):
+        batch = MemoryRecords.with_records(CompressionType.NONE, *records(1, offset), initial_offset=offset)
+        (tmp_path / f"{offset:020d}.log").write_bytes(batch.buffer)
+        (tmp_path / f"{offset:020d}.index").write_bytes(bytes([0, 0, 0, 9, 0, 0, 0, 0]))
+        (tmp_path / f"{offset:020d}.timeindex").write_bytes(bytes(7) + b"\1" + bytes(3) + b"\1")
+    for count in (5, 12, 13, 24, 25, 60):
+        for suffix in ("log", "index", "timeindex"):
+            files = ",".join(str(tmp_path / f"{offset:020d}.{suffix}") for offset in range(1, count + 1))
+            told = same("--files", files, "--deep-iteration").stderr
+            assert count == len([line for line in told.splitlines() if str(tmp_path) in line])
