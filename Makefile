@@ -4,6 +4,8 @@ BIN := .venv/bin
 NOTEBOOKS ?=
 MINUTES ?= 10
 INPUTS ?= 1000000
+MUTANTS ?= 25
+SEED ?= 1
 # Tests run in two processes; a file's tests, and a notebook's cells, stay together.
 PYTEST := $(BIN)/python -m pytest
 # Without Kafka's jars lessons have two witnesses, and tests say what is missing.
@@ -19,6 +21,7 @@ help:
 	@echo "make bench      measure against the JVM and other clients, side by side"
 	@echo "make fuzz       draw workloads for MINUTES=10 and compare with real Kafka"
 	@echo "make fuzz-bytes damaged bytes into every reader, INPUTS=1000000"
+	@echo "make mutants    change the code in small ways and see whether quick tests notice, MUTANTS=25 a room, SEED=1"
 	@echo "make lock       renew the locked dependencies"
 
 lab: ready-lab
@@ -55,6 +58,10 @@ fuzz-bytes: ready-fuzz
 	@mkdir -p test-results
 	@$(BIN)/python tests/fuzz/fuzz_readers.py -runs=$(INPUTS) -artifact_prefix=test-results/
 
+mutants: ready-dev
+	@$(FETCH)
+	@$(BIN)/python tests/mutants/run.py --count $(MUTANTS) --seed $(SEED)
+
 LOCK := $(BIN)/pip-compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe \
 	--no-header --no-annotate
 lock: ready-dev
@@ -72,4 +79,4 @@ ready-dev:
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-.PHONY: help lab fresh test lessons notebooks diagrams bench fuzz fuzz-bytes lock ready-lab ready-dev ready-fuzz
+.PHONY: help lab fresh test lessons notebooks diagrams bench fuzz fuzz-bytes mutants lock ready-lab ready-dev ready-fuzz

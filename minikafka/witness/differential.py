@@ -1,19 +1,21 @@
 """The same workload done by minikafka and by Apache Kafka: equal tables of observations, equal bytes on disk.
 
 `python -m minikafka.witness.differential --minutes 10` draws workloads without end and prints what differs, with the
-line that repeats it.
+line that repeats it; `--operations 1000000` ends after so many. Stopped by Ctrl-C or SIGTERM, it tells how far it was.
 """
 
 import argparse
 import itertools
 import logging
+import math
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from minikafka.witness.agreement import Agreement, agree
@@ -117,35 +119,69 @@ def workloads(first_seed: int, size: int) -> Iterator[tuple[str, int, Workload]]
         yield profile, seed, draw(profile, seed, size)
 
 
+@dataclass
+class Tally:
+    """How far a run is: `operations` compared, `differences` found, in `seconds`."""
+
+    operations: int = 0
+    differences: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """The seconds since the run began."""
+        return time.monotonic() - self.started
+
+    def __str__(self) -> str:
+        return f"{self.operations} operations, {self.differences} differences"
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Compare drawn workloads until the time is over; exit code 1 when any differed."""
+    """Compare drawn workloads until time or operations are used up, or until stopped; exit code 1 when any differed."""
     parser = argparse.ArgumentParser(prog="python -m minikafka.witness.differential", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--minutes", type=float, help="stop after so many (default: 10, none with --operations)")
+    parser.add_argument("--operations", type=int, help="stop after so many")
     parser.add_argument("--seed", type=int, default=None, help="the first seed (default: from the clock)")
     parser.add_argument("--size", type=int, default=60, help="operations in a workload")
     parser.add_argument("--profile", choices=PROFILES, help="repeat one workload: this profile with --seed")
     parser.add_argument("--differences", type=int, default=3, help="stop after so many")
     options = parser.parse_args(arguments)
+    if options.minutes is None:
+        options.minutes = math.inf if options.operations else 10
+    logging.getLogger("minikafka").setLevel(logging.CRITICAL)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    tally = Tally()
+    try:
+        _compare_all(options, tally)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+    print(tally, flush=True)
+    return 1 if tally.differences else 0
+
+
+def _compare_all(options: argparse.Namespace, tally: Tally) -> None:
+    """Compare as the options say, with a line a minute on stderr."""
     seed = int(time.time()) if options.seed is None else options.seed
     drawn = workloads(seed, options.size)
     if options.profile:
         drawn = iter([(options.profile, seed, draw(options.profile, seed, options.size))])
-    logging.getLogger("minikafka").setLevel(logging.CRITICAL)
     kafka = KafkaJvm.start()
-    operations = differences = 0
-    deadline = time.monotonic() + options.minutes * 60
+    minutes = 0
     for profile, seed, workload in drawn:
-        if time.monotonic() > deadline or differences >= options.differences:
+        if tally.seconds > options.minutes * 60 or tally.differences >= options.differences:
             break
-        operations += len(workload)
+        if options.operations and tally.operations >= options.operations:
+            break
         if not compare(kafka, workload).same:
-            differences += 1
+            tally.differences += 1
             print(
                 f"\n--profile '{profile}' --seed {seed} --size {options.size}\n{smallest(kafka, workload)}", flush=True
             )
-    print(f"{operations} operations, {differences} differences", flush=True)
+        tally.operations += len(workload)
+        if tally.seconds >= (minutes + 1) * 60:
+            minutes = int(tally.seconds // 60)
+            print(f"{minutes} min: {tally}", file=sys.stderr, flush=True)
     kafka.close()
-    return 1 if differences else 0
 
 
 if __name__ == "__main__":
