@@ -57,6 +57,14 @@ class SortedMap:
         """The values in the order of their keys, in a list of their own."""
         return [self._values[key] for key in self._keys]
 
+    def values_up_to(self, key) -> list:
+        """The values of the keys ≤ `key`, in their order."""
+        return [self._values[k] for k in self._keys[: bisect_right(self._keys, key)]]
+
+    def values_above(self, key) -> list:
+        """The values of the keys > `key`, in their order."""
+        return [self._values[k] for k in self._keys[bisect_right(self._keys, key) :]]
+
     def first(self):
         """The value of the smallest key, or None."""
         return self._values[self._keys[0]] if self._keys else None

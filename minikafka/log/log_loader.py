@@ -36,6 +36,7 @@ from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.log_segment import LogSegment
 from minikafka.log.log_segments import LogSegments
 from minikafka.log.producer.producer_state_manager import ProducerStateManager
+from minikafka.log.producer.snapshot_file import load_snapshots
 from minikafka.log.producer_state_rebuilding import rebuild_producer_state
 from minikafka.log.segment_files import delete_producer_snapshots, delete_segment_files, split_overflowed_segment
 
@@ -113,6 +114,7 @@ class LogLoader:
         self.producer_state_manager = producer_state_manager
         self.num_remaining_segments = {} if num_remaining_segments is None else num_remaining_segments
         self.stop_at_os_errors = stop_at_os_errors
+        self._snapshots_of_recovery = None
         self.log_ident = f"[LogLoader partition={topic_partition}, dir={directory.parent}] "
 
     def load(self) -> LoadedLogOffsets:
@@ -253,6 +255,7 @@ class LogLoader:
                 logger.info("%sCaught segment overflow error: %s. Split segment and retry.", self.log_ident, overflow)
                 result = split_overflowed_segment(self, self.segments, overflow.segment)
                 delete_producer_snapshots(self, self.producer_state_manager, result.deleted_segments, True)
+                self._snapshots_of_recovery = None
 
     def _close_and_load_segment_files(self) -> None:
         self.segments.close()
@@ -341,6 +344,7 @@ class LogLoader:
             except (InvalidOffsetException, OSError) as error:
                 if self.stop_at_os_errors and isinstance(error, OSError):
                     raise
+                self._snapshots_of_recovery = None
                 logger.warning(
                     "%sFound invalid offset during recovery. Deleting the corrupt segment and creating an empty one "
                     "with starting offset %s",
@@ -368,13 +372,17 @@ class LogLoader:
 
         Kafka: `LogLoader.recoverSegment`.
         """
-        # 1. Which producers there are before this segment, in a manager of its own.
+        # 1. Which producers there are before this segment, in a manager of its own. Kafka's lists the directory anew for
+        #    each segment; these managers hand on what one listing found.
+        if self._snapshots_of_recovery is None:
+            self._snapshots_of_recovery = load_snapshots(self.dir)
         producer_state_manager = ProducerStateManager(
             self.topic_partition,
             self.dir,
             self.producer_state_manager.max_transaction_timeout_ms,
             self.producer_state_manager.producer_state_manager_config,
             self.time,
+            self._snapshots_of_recovery,
         )
         rebuild_producer_state(
             producer_state_manager,
@@ -435,7 +443,9 @@ class LogLoader:
     def _files(self) -> list[Path]:
         """The regular files of the directory, by name; none if it cannot be listed, unless `stop_at_os_errors`."""
         try:
-            return sorted(file for file in self.dir.iterdir() if file.is_file())
+            with os.scandir(self.dir) as entries:
+                names = sorted(entry.name for entry in entries if entry.is_file())
+            return [self.dir / name for name in names]
         except OSError:
             if self.stop_at_os_errors:
                 raise

@@ -12,9 +12,10 @@ from minikafka.log.log_segment import LogSegment
 class LogSegments:
     """A sorted map from base offset to segment.
 
-    Readers need no lock: each change puts a new pair of lists in place of the old pair, and every method looks at one
-    pair only. A change costs a copy, which a roll can afford. Simpler than Kafka's ConcurrentSkipListMap, and
-    collections that are returned do not change afterwards, where Kafka's are live views.
+    Readers need no lock: a change puts a new pair of lists in place of the old pair, and every method looks at one pair
+    only. But for a segment at the end, which is what a load or a roll adds: the lists grow, the base offsets last, so
+    that a reader who has found a place finds its segment. Simpler than Kafka's ConcurrentSkipListMap, and collections
+    that are returned do not change afterwards, where Kafka's are live views.
 
     Kafka: `LogSegments`.
     """
@@ -50,7 +51,12 @@ class LogSegments:
 
     def add(self, segment: LogSegment) -> LogSegment | None:
         """Put `segment` in, and return the one of the same base offset that it replaces. Kafka: `LogSegments.add`."""
-        base_offsets, segments = self._copy()
+        base_offsets, segments = self._base_offsets_and_segments
+        if not base_offsets or segment.base_offset > base_offsets[-1]:
+            segments.append(segment)
+            base_offsets.append(segment.base_offset)
+            return None
+        base_offsets, segments = base_offsets.copy(), segments.copy()
         index = bisect_left(base_offsets, segment.base_offset)
         replaced = None
         if index < len(base_offsets) and base_offsets[index] == segment.base_offset:
@@ -64,7 +70,7 @@ class LogSegments:
 
     def remove(self, offset: int) -> None:
         """Take the segment with this base offset out, if there is one. Kafka: `LogSegments.remove`."""
-        base_offsets, segments = self._copy()
+        base_offsets, segments = (column.copy() for column in self._base_offsets_and_segments)
         index = bisect_left(base_offsets, offset)
         if index < len(base_offsets) and base_offsets[index] == offset:
             del base_offsets[index], segments[index]
@@ -146,7 +152,7 @@ class LogSegments:
         """The first segment with base > `offset`. Kafka: `LogSegments.higherSegment`."""
         base_offsets, segments = self._base_offsets_and_segments
         index = bisect_right(base_offsets, offset)
-        return segments[index] if index < len(segments) else None
+        return segments[index] if index < len(base_offsets) else None
 
     def higher_segments(self, base_offset: int) -> list[LogSegment]:
         """All segments with base > `base_offset`. Kafka: `LogSegments.higherSegments`."""
@@ -185,10 +191,6 @@ class LogSegments:
     def filter(self, predicate: Callable[[LogSegment], bool]) -> list[LogSegment]:
         """The segments for which `predicate` is true. Kafka: `LogSegments.filter`."""
         return [segment for segment in self._base_offsets_and_segments[1] if predicate(segment)]
-
-    def _copy(self) -> tuple[list[int], list[LogSegment]]:
-        base_offsets, segments = self._base_offsets_and_segments
-        return base_offsets.copy(), segments.copy()
 
 
 def size_in_bytes(segments: Iterable[LogSegment]) -> int:

@@ -33,7 +33,7 @@ def rebuild_producer_state(
     Raises OSError and what reading segments raises. Kafka: `UnifiedLog.rebuildProducerState`.
     """
     # 1. A later load or truncation should find snapshots at the last two segments and at the end.
-    offsets_to_snapshot = [segment.base_offset for segment in list(segments.values())[-2:]] + [last_offset]
+    offsets_to_snapshot = [segment.base_offset for segment in segments.values()[-2:]] + [last_offset]
     logger.info("%sLoading producer state till offset %s", log_prefix, last_offset)
 
     # 2. No snapshot and nothing to fear: leave empty ones and be done.

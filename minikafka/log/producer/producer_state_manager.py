@@ -16,7 +16,13 @@ from minikafka.log.producer.completed_txn import CompletedTxn
 from minikafka.log.producer.producer_append_info import ProducerAppendInfo, TxnMetadata
 from minikafka.log.producer.producer_state_entry import ProducerStateEntry
 from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
-from minikafka.log.producer.snapshot_file import SnapshotFile, list_snapshot_files, read_snapshot, write_snapshot
+from minikafka.log.producer.snapshot_file import (
+    SnapshotFile,
+    list_snapshot_files,
+    load_snapshots,
+    read_snapshot,
+    write_snapshot,
+)
 from minikafka.log.producer.verification_state_entry import VerificationStateEntry
 from minikafka.record.record_batch import NO_PRODUCER_ID
 
@@ -51,7 +57,9 @@ class ProducerStateManager:
         max_transaction_timeout_ms: int,
         producer_state_manager_config: ProducerStateManagerConfig,
         time,
+        snapshots: SortedMap | None = None,
     ):
+        """`snapshots`, by offset, are those in `log_dir`; the directory is listed for them when they are not given."""
         self.topic_partition = topic_partition
         self.max_transaction_timeout_ms = max_transaction_timeout_ms
         self.producer_state_manager_config = producer_state_manager_config
@@ -64,7 +72,7 @@ class ProducerStateManager:
         self._oldest_txn_last_timestamp = -1
         self._last_map_offset = 0
         self._last_snap_offset = 0
-        self._snapshots = self._load_snapshots()
+        self._snapshots = load_snapshots(self._log_dir) if snapshots is None else snapshots
 
     @property
     def map_end_offset(self) -> int:
@@ -269,9 +277,10 @@ class ProducerStateManager:
         When the map ends at `log_end_offset` already, nothing in memory is dropped but replicated transactions.
         Producers expired at `current_time_ms` are not loaded. Kafka: `ProducerStateManager.truncateAndReload`.
         """
-        for snapshot in self._snapshots.values():
-            if snapshot.offset > log_end_offset or snapshot.offset <= log_start_offset:
-                self._remove_and_delete_snapshot(snapshot.offset)
+        for snapshot in self._snapshots.values_up_to(log_start_offset):
+            self._remove_and_delete_snapshot(snapshot.offset)
+        for snapshot in self._snapshots.values_above(log_end_offset):
+            self._remove_and_delete_snapshot(snapshot.offset)
 
         if log_end_offset == self._last_map_offset:
             self.on_log_start_offset_incremented(log_start_offset)
@@ -303,7 +312,7 @@ class ProducerStateManager:
         """
         logger.info("[%s] Reloading the producer state snapshots", self.topic_partition)
         self.truncate_fully_and_start_at(0)
-        self._snapshots = self._load_snapshots()
+        self._snapshots = load_snapshots(self._log_dir)
 
     def load_producer_entry(self, entry: ProducerStateEntry) -> None:
         """Take in one entry of a snapshot, and reopen its transaction.
@@ -360,7 +369,7 @@ class ProducerStateManager:
         Kafka: `ProducerStateManager.removeStraySnapshots`.
         """
         base_offsets = set(segment_base_offsets)
-        snapshots = self._load_snapshots()
+        snapshots = load_snapshots(self._log_dir)
         strays = [snapshot for snapshot in snapshots.values() if snapshot.offset not in base_offsets]
         latest_stray = strays[-1] if strays else None
         for snapshot in strays:
@@ -401,12 +410,6 @@ class ProducerStateManager:
     list_snapshot_files = staticmethod(list_snapshot_files)
 
     # Helpers
-
-    def _load_snapshots(self) -> SortedMap:
-        snapshots = SortedMap()
-        for snapshot in list_snapshot_files(self._log_dir):
-            snapshots[snapshot.offset] = snapshot
-        return snapshots
 
     def _load_from_snapshot(self, log_start_offset: int, current_time_ms: int) -> None:
         """Load the newest snapshot that can be read; delete those that cannot. Without any, start at the log start."""

@@ -17,6 +17,7 @@ from crc32c import crc32c
 
 from minikafka.common import file_ops
 from minikafka.common.errors import CorruptSnapshotException
+from minikafka.common.sorted_map import SortedMap
 from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, PRODUCER_SNAPSHOT_FILE_SUFFIX, offset_from_file_name
 from minikafka.log.producer.producer_state_entry import ProducerStateEntry
 
@@ -154,8 +155,17 @@ def list_snapshot_files(directory: Path) -> list[SnapshotFile]:
     """
     if not directory.is_dir():
         return []
-    return [
-        SnapshotFile(path)
-        for path in directory.iterdir()
-        if path.name.endswith(PRODUCER_SNAPSHOT_FILE_SUFFIX) and path.is_file()
-    ]
+    with os.scandir(directory) as entries:
+        return [
+            SnapshotFile(directory / entry.name)
+            for entry in entries
+            if entry.name.endswith(PRODUCER_SNAPSHOT_FILE_SUFFIX) and entry.is_file()
+        ]
+
+
+def load_snapshots(directory: Path) -> SortedMap:
+    """The same by offset. Kafka: `ProducerStateManager.loadSnapshots`."""
+    snapshots = SortedMap()
+    for snapshot in list_snapshot_files(directory):
+        snapshots[snapshot.offset] = snapshot
+    return snapshots
