@@ -388,6 +388,8 @@ class LogSegment:
         self.offset_index.trim_to_valid_size()
         self.time_index.maybe_append(*self.read_max_timestamp_and_offset_so_far(), skip_full_check=True)
         self.time_index.trim_to_valid_size()
+        self._lazy_offset_index.let_go()
+        self._lazy_time_index.let_go()
         return truncated
 
     def has_overflow(self) -> bool:
@@ -438,8 +440,8 @@ class LogSegment:
     def flush(self) -> None:
         """Force the `.log` and the indexes down to the device. Raises OSError. Kafka: `LogSegment.flush`."""
         self.log.flush()
-        self.offset_index.flush()
-        self.time_index.flush()
+        self._lazy_offset_index.flush()
+        self._lazy_time_index.flush()
         self.txn_index.flush()
 
     def update_parent_dir(self, directory: Path) -> None:

@@ -5,6 +5,7 @@ import struct
 
 import pytest
 
+from minikafka.common import file_ops
 from minikafka.common.errors import (
     BufferOverflowException,
     CorruptIndexException,
@@ -222,6 +223,20 @@ def test_a_lazy_index_makes_its_file_at_the_first_use(tmp_path):
     assert lazy.get() is index and index.file == lazy.file == tmp_path / "0.index.swap"
     lazy.close()
     assert lazy.file.stat().st_size == 0
+
+
+def test_a_lazy_index_that_was_let_go_opens_again(tmp_path):
+    lazy = LazyIndex(OffsetIndex, tmp_path / "0.index", 0, 80)
+    lazy.get().append(5, 100)
+    lazy.get().trim_to_valid_size()
+    lazy.rename_to(tmp_path / "1.index")
+    lazy.let_go()
+    flushed = []
+    with file_ops.observe(lambda operation, path: flushed.append((operation, path.name))):
+        lazy.flush()
+    assert flushed == [("fsync", "1.index")]
+    assert lazy.get().entry(0) == (5, 100) and lazy.get().entries == 1
+    lazy.close()
 
 
 def test_closing_an_untouched_lazy_index_mends_nothing(tmp_path):

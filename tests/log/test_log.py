@@ -368,6 +368,39 @@ def test_recovery_tells_how_much_is_left(open_log):
     assert list(remaining.values()) == [0]
 
 
+def test_recovery_costs_the_same_for_each_segment(open_log, tmp_path, monkeypatch):
+    """However many segments there are, the directory is listed as often, and a segment keeps one descriptor."""
+    listed = []
+    for name in ("scandir", "listdir"):
+        original = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda path, original=original: listed.append(path) or original(path))
+    cost = {}
+    for count in (5, 20):
+        directory = tmp_path / f"many-{count}"
+        directory.mkdir()
+        for offset in range(count):
+            (directory / f"{offset:020}.log").write_bytes(Batch().encode(NOW, offset))
+        for _ in ("without indexes", "with indexes"):
+            before = len(os.listdir("/dev/fd"))
+            listed.clear()
+            log = Log.create(
+                directory,
+                LogConfig({}),
+                0,
+                0,
+                ManualScheduler(ManualTime(NOW)),
+                ManualTime(NOW),
+                last_shutdown_clean=False,
+            )
+            cost.setdefault(count, []).append(len(listed))
+            log.flush(True)
+            active_indexes = 2
+            assert len(os.listdir("/dev/fd")) - before <= count + active_indexes
+            assert log.log_end_offset == log.number_of_segments == count
+            log.close()
+    assert cost[5] == cost[20]
+
+
 def test_settings_can_be_changed(open_log):
     log = open_log()
     old = log.update_config(LogConfig({"retention.ms": 5}))

@@ -68,6 +68,26 @@ class LazyIndex(Generic[T]):
         with self._lock:
             return file_ops.delete_if_exists(self._file) if self._index is None else self._index.delete_if_exists()
 
+    def flush(self) -> None:
+        """Force the entries down to the device, of an index that is not open too. Kafka: `OffsetIndex.flush`."""
+        with self._lock:
+            if self._index is None and self._file.exists():
+                file_ops.flush_file_if_exists(self._file)
+                return
+        self.get().flush()
+
+    def let_go(self) -> None:
+        """Close an index that is trimmed to its entries, until the next use opens it again.
+
+        Where Kafka keeps all that recovery has made: a mapping of Python's holds a descriptor (up to 3.12), and a log
+        of thousands of segments would run out of them.
+        """
+        with self._lock:
+            if self._index is not None:
+                self._file = self._index.file
+                self._index.close_handler()
+                self._index = None
+
     def close(self) -> None:
         """Trim and close the index if it was opened. Kafka: `LazyIndex.close`."""
         with self._lock:

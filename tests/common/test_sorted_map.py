@@ -1,0 +1,13 @@
+"""The map that keeps its keys in order."""
+
+from minikafka.common.sorted_map import SortedMap
+
+
+def test_parts_of_a_map():
+    sorted_map = SortedMap()
+    for key in (5, 1, 3):
+        sorted_map[key] = f"value {key}"
+    assert sorted_map.values_up_to(0) == [] == sorted_map.values_above(5)
+    assert sorted_map.values_up_to(3) == ["value 1", "value 3"]
+    assert sorted_map.values_above(3) == ["value 5"]
+    assert sorted_map.values_up_to(4) + sorted_map.values_above(4) == sorted_map.values()
