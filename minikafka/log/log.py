@@ -20,6 +20,8 @@ from minikafka.common.errors import (
 )
 from minikafka.common.java_numbers import to_long
 from minikafka.common.offset_and_epoch import OffsetAndEpoch
+from minikafka.common.scheduler import KafkaScheduler
+from minikafka.common.time import SystemTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_analysis import (
     analyze_and_validate_producer_state,
@@ -115,8 +117,40 @@ class Log:
     and maybe `.txnindex` (`LogSegment`); `.snapshot` files (`ProducerStateManager`); `leader-epoch-checkpoint`
     (`LeaderEpochFileCache`); `partition.metadata` (`PartitionMetadataFile`).
 
+    `with Log.open("orders-0") as log:` opens a log for a program of one's own and closes it; `create` takes all that a
+    broker, a test or a lesson gives in. `append_as_leader` and `read` are the two ways through which records go:
+
+        log.append_as_leader(MemoryRecords.with_records(Compression.NONE, SimpleRecord(value=b"a")), leader_epoch=0)
+        log.read(0).records                # batches from offset 0 on; `.records()` are the records in them
+        log.maybe_increment_high_watermark(log.log_end_offset_metadata)   # what a leader does once followers have all
+
     Kafka: `UnifiedLog`.
     """
+
+    @classmethod
+    def open(cls, directory: str | Path, settings: dict | None = None, **options) -> "Log":
+        """Open the log in `directory` by the machine's clock, with a scheduler of its own that `close` ends.
+
+        `settings`: topic settings by Kafka's names (`{"retention.ms": 3_600_000}`). `options` and what it raises: as
+        `create`.
+        """
+        scheduler = KafkaScheduler()
+        scheduler.startup()
+        try:
+            log = cls.create(
+                Path(directory), LogConfig(settings or {}), scheduler=scheduler, time=SystemTime(), **options
+            )
+        except BaseException:
+            scheduler.shutdown()
+            raise
+        log._own_scheduler = scheduler
+        return log
+
+    def __enter__(self) -> "Log":
+        return self
+
+    def __exit__(self, *failure) -> None:
+        self.close()
 
     @classmethod
     def create(
@@ -222,6 +256,7 @@ class Log:
         log_offsets_listener: LogOffsetsListener = NO_OP_OFFSETS_LISTENER,
     ):
         self._lock = threading.RLock()
+        self._own_scheduler: KafkaScheduler | None = None
         self._local_log = local_log
         self.log_start_offset = log_start_offset
         self.leader_epoch_cache = leader_epoch_cache
@@ -851,7 +886,11 @@ class Log:
     # Reading
 
     def read(
-        self, start_offset: int, max_length: int, isolation: FetchIsolation, min_one_message: bool
+        self,
+        start_offset: int,
+        max_length: int = 1_048_576,
+        isolation: FetchIsolation = FetchIsolation.LOG_END,
+        min_one_message: bool = True,
     ) -> FetchDataInfo:
         """Read from the batch that holds `start_offset` on, up to what `isolation` lets its reader see.
 
@@ -1260,6 +1299,8 @@ class Log:
             with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"):
                 self.producer_state_manager.take_snapshot()
             self._local_log.close()
+        if self._own_scheduler is not None:
+            self._own_scheduler.shutdown()
 
     def close_handlers(self) -> None:
         """Let go of all files without writing: the directory is offline. Kafka: `UnifiedLog.closeHandlers`."""
