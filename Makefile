@@ -22,6 +22,7 @@ help:
 	@echo "make fuzz       draw workloads for MINUTES=10 and compare with real Kafka"
 	@echo "make fuzz-bytes damaged bytes into every reader, INPUTS=1000000"
 	@echo "make mutants    change the code in small ways and see whether quick tests notice, MUTANTS=25 a room, SEED=1"
+	@echo "make scripts    ask Kafka again what the effect scripts in tests/scripts lead to"
 	@echo "make lock       renew the locked dependencies"
 
 lab: ready-lab
@@ -60,7 +61,11 @@ fuzz-bytes: ready-fuzz
 
 mutants: ready-dev
 	@$(FETCH)
-	@$(BIN)/python tests/mutants/run.py --count $(MUTANTS) --seed $(SEED)
+	@$(BIN)/python tests/mutants/try_mutants.py --count $(MUTANTS) --seed $(SEED)
+
+scripts: ready-dev
+	@$(BIN)/minikafka fetch
+	@$(BIN)/python tests/scripts/effects.py
 
 LOCK := $(BIN)/pip-compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe \
 	--no-header --no-annotate
@@ -79,4 +84,4 @@ ready-dev:
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-.PHONY: help lab fresh test lessons notebooks diagrams bench fuzz fuzz-bytes mutants lock ready-lab ready-dev ready-fuzz
+.PHONY: help lab fresh test lessons notebooks diagrams bench fuzz fuzz-bytes mutants scripts lock ready-lab ready-dev ready-fuzz

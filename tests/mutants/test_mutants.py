@@ -1,28 +1,24 @@
 """What `make mutants` tries: that its lists fit the code, and that its changes are changes."""
 
 import ast
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import mutations
-import run
+import try_mutants
 
 
 def test_named_mutants_fit_the_code():
-    for trial in run.named():
-        source = run.source_of(trial.mutant.path)
+    for trial in try_mutants.named():
+        source = try_mutants.source_of(trial.mutant.path)
         changed = trial.mutant.source(source)
         assert changed != source and ast.parse(changed), trial.title
 
 
 def test_equivalent_mutants_are_still_there():
     keys = set()
-    for path in {line.split(" | ")[0] for line in run.equivalent()}:
-        source = run.source_of(path)
+    for path in {line.split(" | ")[0] for line in try_mutants.equivalent()}:
+        source = try_mutants.source_of(path)
         keys |= {mutant.key(source) for mutant in mutations.mutants(path, source)}
-    assert set(run.equivalent()) <= keys
+    assert set(try_mutants.equivalent()) <= keys
 
 
 def test_changes_of_every_kind():
@@ -49,7 +45,7 @@ def f(a, b=1):
 
 
 def test_the_same_seed_draws_the_same_mutants():
-    drawn = [run.generated("checkpoint", 5, seed) for seed in (1, 1, 2)]
+    drawn = [try_mutants.generated("checkpoint", 5, seed) for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
     for trial in drawn[0]:
-        assert ast.parse(trial.mutant.source(run.source_of(trial.mutant.path)))
+        assert ast.parse(trial.mutant.source(try_mutants.source_of(trial.mutant.path)))

@@ -1,0 +1,37 @@
+"""minikafka replays what Kafka once showed, without a JVM; and Kafka, where it is there, shows it still."""
+
+import pytest
+from effects import SCRIPTS, OneLog, load, play
+
+from minikafka.witness.runner import minikafka_log
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_minikafka_does_what_kafka_did(name, tmp_path):
+    script, text = load(name)
+    assert play(script, OneLog(minikafka_log, tmp_path / "topic-0", script.workload)).splitlines() == text.splitlines()
+
+
+class Both:
+    """minikafka's log and Kafka's, compared after each line: messages and every file, too."""
+
+    def __init__(self, logs):
+        self.logs = logs
+        self.kill, self.change, self.directory = logs.kill, logs.change, logs.directories[1]
+
+    def observe(self, line):
+        return self.logs.do(line)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_kafka_does_it_still(name, two_logs):
+    script, text = load(name)
+    settings = {key.replace(".", "__"): value for key, value in script.workload.config.items()}
+    assert play(script, Both(two_logs(**settings))).splitlines() == text.splitlines()
+
+
+def test_a_script_ends_in_every_way():
+    """Between them the scripts show each end of a load: a log that opens, and one that does not."""
+    texts = [load(name)[1] for name in SCRIPTS]
+    assert len(SCRIPTS) >= 15
+    assert any("not open" in text for text in texts) and any("reopen clean=false" in text for text in texts)
