@@ -32,6 +32,7 @@ from minikafka.log.append_analysis import (
 )
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.broker_compression_type import BrokerCompressionType
+from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.fetch_data_info import FetchDataInfo
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.index.transaction_index import AbortedTxn
@@ -109,6 +110,8 @@ class Log:
        when they began.
     5. What happens in an append happens in a fixed order, see `_append`: an append refused late (a sequence out of
        order, say) may leave a new leader epoch and a new segment behind, never a record.
+    6. No other log is open on the directory (`DirectoryLock`), until `close`, `close_handlers` or `delete`: to open a
+       directory again as after a crash, let go of the log by `close_handlers`, which writes nothing.
 
     Simpler than Kafka: no remote (tiered) segments, no metrics; scheduler and clock are given in, so that a run can be
     repeated to the byte.
@@ -183,67 +186,72 @@ class Log:
           that recovery meets for damage and cuts the log there: a process that has too few descriptors left loses
           sound segments.
 
-        Raises what a damaged directory makes Kafka raise (`LogLoader`), InconsistentTopicIdException, OSError.
-        Kafka: `UnifiedLog.create`.
+        Raises what a damaged directory makes Kafka raise (`LogLoader`), InconsistentTopicIdException, OSError;
+        KafkaStorageException when another log is open on the directory. Kafka: `UnifiedLog.create`.
         """
-        # 1. The directory.
+        # 1. The directory, which no other log may have.
         directory = Path(directory)
         file_ops.create_directories(directory)
         topic_partition = parse_topic_partition_name(directory)
         log_dir_failure_channel = log_dir_failure_channel or LogDirFailureChannel(1)
+        directory_lock = DirectoryLock(directory)
+        try:
+            # 2. Empty segments, leader epochs as the file has them, producers of which only snapshot files are known.
+            segments = LogSegments(topic_partition)
+            leader_epoch_cache = create_leader_epoch_cache(
+                directory, topic_partition, log_dir_failure_channel, None, scheduler
+            )
+            producer_state_manager = ProducerStateManager(
+                topic_partition,
+                directory,
+                max_transaction_timeout_ms,
+                producer_state_manager_config or ProducerStateManagerConfig(86_400_000, False),
+                time,
+            )
 
-        # 2. Empty segments, leader epochs as the file has them, producers of which nothing is known but snapshot files.
-        segments = LogSegments(topic_partition)
-        leader_epoch_cache = create_leader_epoch_cache(
-            directory, topic_partition, log_dir_failure_channel, None, scheduler
-        )
-        producer_state_manager = ProducerStateManager(
-            topic_partition,
-            directory,
-            max_transaction_timeout_ms,
-            producer_state_manager_config or ProducerStateManagerConfig(86_400_000, False),
-            time,
-        )
+            # 3. Load: fill the three.
+            offsets = LogLoader(
+                directory,
+                topic_partition,
+                config,
+                scheduler,
+                time,
+                log_dir_failure_channel,
+                last_shutdown_clean,
+                segments,
+                log_start_offset,
+                recovery_point,
+                leader_epoch_cache,
+                producer_state_manager,
+                num_remaining_segments,
+                stop_at_os_errors,
+            ).load()
 
-        # 3. Load: fill the three.
-        offsets = LogLoader(
-            directory,
-            topic_partition,
-            config,
-            scheduler,
-            time,
-            log_dir_failure_channel,
-            last_shutdown_clean,
-            segments,
-            log_start_offset,
-            recovery_point,
-            leader_epoch_cache,
-            producer_state_manager,
-            num_remaining_segments,
-            stop_at_os_errors,
-        ).load()
-
-        # 4. The sequence of segments, then the log around it.
-        local_log = LocalLog(
-            directory,
-            config,
-            segments,
-            offsets.recovery_point,
-            offsets.next_offset_metadata,
-            scheduler,
-            time,
-            topic_partition,
-            log_dir_failure_channel,
-        )
-        return cls(
-            offsets.log_start_offset,
-            local_log,
-            producer_id_expiration_check_interval_ms,
-            leader_epoch_cache,
-            producer_state_manager,
-            topic_id,
-            log_offsets_listener,
-        )
+            # 4. The sequence of segments, then the log around it.
+            local_log = LocalLog(
+                directory,
+                config,
+                segments,
+                offsets.recovery_point,
+                offsets.next_offset_metadata,
+                scheduler,
+                time,
+                topic_partition,
+                log_dir_failure_channel,
+            )
+            return cls(
+                offsets.log_start_offset,
+                local_log,
+                producer_id_expiration_check_interval_ms,
+                leader_epoch_cache,
+                producer_state_manager,
+                topic_id,
+                log_offsets_listener,
+                directory_lock,
+            )
+        except BaseException:
+            directory_lock.release()
+            raise
 
     def __init__(
         self,
@@ -254,8 +262,10 @@ class Log:
         producer_state_manager: ProducerStateManager,
         topic_id: str | None = None,
         log_offsets_listener: LogOffsetsListener = NO_OP_OFFSETS_LISTENER,
+        directory_lock: DirectoryLock | None = None,
     ):
         self._lock = threading.RLock()
+        self._directory_lock = directory_lock
         self._own_scheduler: KafkaScheduler | None = None
         self._local_log = local_log
         self.log_start_offset = log_start_offset
@@ -1299,6 +1309,7 @@ class Log:
             with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"):
                 self.producer_state_manager.take_snapshot()
             self._local_log.close()
+            self._release_directory()
         if self._own_scheduler is not None:
             self._own_scheduler.shutdown()
 
@@ -1306,6 +1317,7 @@ class Log:
         """Let go of all files without writing: the directory is offline. Kafka: `UnifiedLog.closeHandlers`."""
         with self._lock:
             self._local_log.close_handlers()
+            self._release_directory()
 
     def rename_dir(self, name: str, should_reinitialize: bool) -> None:
         """Give the directory another name. `should_reinitialize`: the log lives on; else it is about to be deleted.
@@ -1344,6 +1356,11 @@ class Log:
             deleted_segments = self._local_log.delete_all_segments()
             self._delete_producer_snapshots(deleted_segments, async_delete=False)
             self._local_log.delete_empty_dir()
+            self._release_directory()
+
+    def _release_directory(self) -> None:
+        if self._directory_lock is not None:
+            self._directory_lock.release()
 
     def _maybe_handle_io_exception(self, message: Callable[[], str]) -> maybe_handle_io_exception:
         return maybe_handle_io_exception(self.log_dir_failure_channel, self.parent_dir, message)

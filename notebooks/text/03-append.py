@@ -555,7 +555,11 @@ erratum(
 log = fresh_log()
 log.append_as_leader(records(5, 1), leader_epoch=0)
 log.close()
-loaded = [Log.create(log.dir, log.config, start, 0, log.scheduler, log.time).log_start_offset for start in (0, 3)]
+loaded = []
+for start in (0, 3):
+    log = Log.create(log.dir, log.config, start, 0, log.scheduler, log.time)
+    loaded.append(log.log_start_offset)
+    log.close()
 erratum(
     "At initialization the log start is the first segment's base offset",
     "it is the greater one of that and the checkpoint",

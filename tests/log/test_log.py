@@ -483,3 +483,37 @@ def test_an_error_of_the_system_ends_a_load_on_demand_and_is_damage_to_kafka(ope
             assert (log.dir / f"{0:020d}.log").stat().st_size == size
         else:
             assert open_log(arguments).log_end_offset == 0
+
+
+def test_a_second_log_on_the_directory_is_refused(open_log, tmp_path):
+    log = open_log()
+    log.append_as_leader(records("[2x10]"), 3)
+    for way in (tmp_path / "topic-0", tmp_path / "link-0"):
+        if way.name == "link-0":
+            way.symlink_to("topic-0")
+        with pytest.raises(KafkaStorageException, match=f"lock on directory {way}"):
+            Log.create(way, LogConfig({}), scheduler=log.scheduler, time=log.time)
+    log.rename_dir("topic-1", True)
+    with pytest.raises(KafkaStorageException, match="topic-1"):
+        Log.create(log.dir, LogConfig({}), scheduler=log.scheduler, time=log.time)
+    assert log.append_as_leader(records("[2x10]"), 3).first_offset == 2
+
+
+@pytest.mark.parametrize("way", ["close", "close_handlers", "delete"])
+def test_a_log_that_has_ended_lets_go_of_its_directory(open_log, way):
+    for _ in range(2):
+        log = open_log()
+        getattr(log, way)()
+    assert open_log().log_end_offset == 0
+
+
+def test_a_log_that_failed_to_load_or_was_forgotten_lets_go_of_its_directory(open_log, tmp_path):
+    open_log().close()
+    (tmp_path / "topic-0/leader-epoch-checkpoint").write_text("7\n0\n")
+    with pytest.raises(KafkaStorageException) as failure:
+        open_log()
+    (tmp_path / "topic-0/leader-epoch-checkpoint").unlink()
+    assert "checkpoint file" in str(failure.value)
+    for _ in range(2):  # nobody holds the log itself, nor the clock and the scheduler that would call it
+        time = ManualTime(NOW)
+        Log.create(tmp_path / "topic-0", LogConfig({}), scheduler=ManualScheduler(time), time=time)

@@ -1,0 +1,160 @@
+"""What `minikafka recover` makes sure of before it changes anything.
+
+A load changes files from its first step on. Whatever the operating system may refuse on the way is therefore tried
+first: a file that cannot be opened or read, a directory that takes no new file, too little room on the disk, too few
+descriptors. What still fails then (a disk that breaks meanwhile) stops the load where it is; nothing is cut for it
+(`stop_at_os_errors` of `Log.create`).
+"""
+
+import os
+import resource
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from minikafka.common.errors import IllegalArgumentException, IOException
+from minikafka.log.index.offset_index import OffsetIndex
+from minikafka.log.index.time_index import TimeIndex
+from minikafka.log.log_config import LogConfig
+from minikafka.log.log_file_utils import (
+    INDEX_FILE_SUFFIX,
+    LOG_FILE_SUFFIX,
+    PRODUCER_SNAPSHOT_FILE_SUFFIX,
+    TXN_INDEX_FILE_SUFFIX,
+    offset_from_file,
+)
+from minikafka.tools.failure import naming
+from minikafka.tools.partition_files import FOLLOW_LINKS, look_into
+
+_READ_SIZE = 1024 * 1024
+_SPARE_DESCRIPTORS = 16
+_SPARE_ROOM = 256 * 1024
+"""Bytes for snapshots, checkpoints and the last pages of the indexes that are opened."""
+_ROOM_PER_SEGMENT = 4 * 4096
+
+
+def require_files(directory: Path, follow_links: bool, in_place: bool) -> list[Path]:
+    """The regular files of the directory, by name.
+
+    Raises IOException, with the name of the entry, for one that is something else, and for a file with a second name
+    (a hard link) if it is about to be changed `in_place`, unless `follow_links`.
+    """
+    files, objections = look_into(directory, follow_links)
+    for file, objection in objections:
+        raise IOException(f"{file} {objection}")
+    for file in files:
+        if in_place and not follow_links and file.stat().st_nlink > 1:
+            raise IOException(
+                f"{file} has another name elsewhere (a hard link), where it would be changed too; {FOLLOW_LINKS} allows it"
+            )
+    return files
+
+
+def require_recoverable(
+    directory: Path, files: list[Path], config: LogConfig, recovery_point: int, last_shutdown_clean: bool
+) -> None:
+    """Try what loading the `files` of the directory will need. Raises OSError, with a name, for what is refused."""
+    read = _files_read(files, recovery_point, last_shutdown_clean)
+    for file in files:
+        _open_and_read(file, whole=file in read)
+    segments = [file for file in read if file.suffix == LOG_FILE_SUFFIX]
+    _require_room(directory, config, [file.stat().st_size for file in segments])
+    opened = sum(file.suffix in (LOG_FILE_SUFFIX, TXN_INDEX_FILE_SUFFIX) for file in files)
+    # Recovering a segment opens its two indexes and may make a transaction index.
+    _require_descriptors(directory, opened + 3 * len(segments) + _SPARE_DESCRIPTORS)
+
+
+@contextmanager
+def copied(directory: Path, files: list[Path]) -> Iterator[Path]:
+    """A copy of the `files` in a temporary directory of the same name, which is gone afterwards.
+
+    Raises IOException when there is no room for it.
+    """
+    with tempfile.TemporaryDirectory(prefix="minikafka-recover-") as scratch:
+        size, free = sum(file.stat().st_size for file in files), shutil.disk_usage(scratch).free
+        if size > free:
+            raise IOException(
+                f"No space left on device: a copy of {directory} takes {size} bytes, {tempfile.gettempdir()} has {free};"
+                " TMPDIR may name another place"
+            )
+        copy = Path(scratch) / directory.name
+        copy.mkdir()
+        for file in files:
+            with naming(file):
+                shutil.copy2(file, copy / file.name)
+        yield copy
+
+
+def _files_read(files: list[Path], recovery_point: int, last_shutdown_clean: bool) -> set[Path]:
+    """The files that a load reads: all but the `.log` files of segments that it trusts.
+
+    From where on batches are read is told by the recovery point, by the first segment whose index is missing, and by
+    the snapshot from which the producers are followed.
+    """
+    names = {file.name for file in files}
+    segments = {_offset_of(file): file for file in files if file.suffix == LOG_FILE_SUFFIX}
+    snapshots = [_offset_of(file) for file in files if file.suffix == PRODUCER_SNAPSHOT_FILE_SUFFIX]
+    without_index = [base for base, file in segments.items() if file.with_suffix(INDEX_FILE_SUFFIX).name not in names]
+    first_in_doubt = max(segments, default=0) if last_shutdown_clean else recovery_point
+    start = _floor(segments, min([first_in_doubt, *without_index]))
+    if snapshots or not last_shutdown_clean:
+        start = _floor(segments, _floor(snapshots, start, default=min(segments, default=0)))
+    trusted = {file for base, file in segments.items() if base < start}
+    return set(files) - trusted
+
+
+def _floor(offsets, limit: int, default: int | None = None) -> int:
+    """The largest of `offsets` up to `limit`; `default`, or else the smallest one, where all are above it."""
+    below = [offset for offset in offsets if offset <= limit]
+    if below:
+        return max(below)
+    return default if default is not None else min(offsets, default=0)
+
+
+def _offset_of(file: Path) -> int:
+    """The offset in the file's name; 0 for a name without one, about which the loader has its own words."""
+    try:
+        return offset_from_file(file)
+    except IllegalArgumentException:
+        return 0
+
+
+def _open_and_read(file: Path, whole: bool) -> None:
+    with naming(file):
+        descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            position, buffer = 0, bytearray(_READ_SIZE)
+            while whole and (count := os.preadv(descriptor, [buffer], position)):
+                position += count
+        finally:
+            os.close(descriptor)
+
+
+def _require_room(directory: Path, config: LogConfig, sizes: list[int]) -> None:
+    """Make a file without a name there, of the length of a growing index, with blocks for all that will be written."""
+    entry_size = OffsetIndex.ENTRY_SIZE + TimeIndex.ENTRY_SIZE
+    longest = 2 * config.max_index_size
+    entries = (min(longest, (size // (config.index_interval + 1) + 2) * entry_size) for size in sizes)
+    needed = sum(entries) + len(sizes) * _ROOM_PER_SEGMENT + _SPARE_ROOM
+    with naming(directory), tempfile.TemporaryFile(dir=directory) as probe:
+        os.ftruncate(probe.fileno(), max(needed, config.max_index_size))
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(probe.fileno(), 0, needed)
+
+
+def _require_descriptors(directory: Path, needed: int) -> None:
+    """Raise the limit as far as it may be raised, as the JVM does, and see whether `needed` files can be open at once."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    opened = []
+    try:
+        with naming(directory):
+            while len(opened) < needed:
+                opened.append(os.open(directory, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError as error:
+        raise IOException(f"{directory} needs {needed} open files at a time (`ulimit -n`): {error.strerror}") from None
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
