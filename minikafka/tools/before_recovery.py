@@ -33,6 +33,7 @@ _SPARE_DESCRIPTORS = 16
 _SPARE_ROOM = 256 * 1024
 """Bytes for snapshots, checkpoints and the last pages of the indexes that are opened."""
 _ROOM_PER_SEGMENT = 4 * 4096
+_BEYOND_ANY_OFFSET = 2**63
 
 
 def require_files(directory: Path, follow_links: bool, in_place: bool) -> list[Path]:
@@ -56,14 +57,16 @@ def require_recoverable(
     directory: Path, files: list[Path], config: LogConfig, recovery_point: int, last_shutdown_clean: bool
 ) -> None:
     """Try what loading the `files` of the directory will need. Raises OSError, with a name, for what is refused."""
-    read = _files_read(files, recovery_point, last_shutdown_clean)
+    first_read, first_recovered = _where_reading_begins(files, recovery_point, last_shutdown_clean)
+    logs = {file: _offset_of(file) for file in files if file.suffix == LOG_FILE_SUFFIX}
     for file in files:
-        _open_and_read(file, whole=file in read)
-    segments = [file for file in read if file.suffix == LOG_FILE_SUFFIX]
-    _require_room(directory, config, [file.stat().st_size for file in segments])
-    opened = sum(file.suffix in (LOG_FILE_SUFFIX, TXN_INDEX_FILE_SUFFIX) for file in files)
-    # Recovering a segment opens its two indexes and may make a transaction index.
-    _require_descriptors(directory, opened + 3 * len(segments) + _SPARE_DESCRIPTORS)
+        _open_and_read(file, whole=logs.get(file, first_read) >= first_read)
+    sizes = [file.stat().st_size for file, base_offset in logs.items() if base_offset >= first_read]
+    _require_room(directory, config, sizes)
+    # Each `.log` and `.txnindex` stays open; so does the index of a segment that is read but not recovered.
+    indexes = sum(first_read <= base_offset < first_recovered for base_offset in logs.values())
+    transaction_indexes = sum(file.suffix == TXN_INDEX_FILE_SUFFIX for file in files)
+    _require_descriptors(directory, len(logs) + transaction_indexes + indexes + _SPARE_DESCRIPTORS)
 
 
 @contextmanager
@@ -87,22 +90,21 @@ def copied(directory: Path, files: list[Path]) -> Iterator[Path]:
         yield copy
 
 
-def _files_read(files: list[Path], recovery_point: int, last_shutdown_clean: bool) -> set[Path]:
-    """The files that a load reads: all but the `.log` files of segments that it trusts.
+def _where_reading_begins(files: list[Path], recovery_point: int, last_shutdown_clean: bool) -> tuple[int, int]:
+    """The base offsets of the first segment whose batches a load reads, and of that from which it recovers all.
 
-    From where on batches are read is told by the recovery point, by the first segment whose index is missing, and by
-    the snapshot from which the producers are followed.
+    Reading begins at the recovery point after an unclean stop, at the first segment whose index is missing, or at the
+    snapshot from which the producers are followed.
     """
     names = {file.name for file in files}
     segments = {_offset_of(file): file for file in files if file.suffix == LOG_FILE_SUFFIX}
     snapshots = [_offset_of(file) for file in files if file.suffix == PRODUCER_SNAPSHOT_FILE_SUFFIX]
     without_index = [base for base, file in segments.items() if file.with_suffix(INDEX_FILE_SUFFIX).name not in names]
-    first_in_doubt = max(segments, default=0) if last_shutdown_clean else recovery_point
-    start = _floor(segments, min([first_in_doubt, *without_index]))
+    first_in_doubt = max(segments, default=0) if last_shutdown_clean else _floor(segments, recovery_point)
+    first_read = _floor(segments, min([first_in_doubt, *without_index]))
     if snapshots or not last_shutdown_clean:
-        start = _floor(segments, _floor(snapshots, start, default=min(segments, default=0)))
-    trusted = {file for base, file in segments.items() if base < start}
-    return set(files) - trusted
+        first_read = _floor(segments, _floor(snapshots, first_read, default=min(segments, default=0)))
+    return first_read, _BEYOND_ANY_OFFSET if last_shutdown_clean else first_in_doubt
 
 
 def _floor(offsets, limit: int, default: int | None = None) -> int:

@@ -5,6 +5,10 @@ last stop was clean (`.kafka_cleanshutdown`), the recovery point and the log sta
 replace each of them. The clock stands still while the log is loaded and closed, and of the background tasks only those
 that are due at once are run: files renamed to `.deleted` are left for Kafka's next start.
 
+Damaged bytes are treated as Kafka treats them. Errors of the operating system are not: Kafka takes some of them for
+damage and cuts the log there, this tool ends with them, before it has changed anything if they can be foreseen
+(`before_recovery`).
+
 Kafka: `LogManager.loadLogs`, `UnifiedLog.create`.
 """
 
@@ -12,25 +16,28 @@ import fcntl
 import json
 import logging
 import os
-import shutil
+import signal
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 import click
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.common.errors import InvalidConfigurationException, KafkaException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
-from minikafka.tools.failure import describe
+from minikafka.tools.before_recovery import copied, require_files, require_recoverable
+from minikafka.tools.failure import naming
+from minikafka.tools.partition_files import FOLLOW_LINKS, require_regular
 from minikafka.tools.progress_bar import LONG_WORK
 from minikafka.tools.tool_command import ToolCommand
 
@@ -49,9 +56,10 @@ logger = logging.getLogger(__name__)
 @click.option("--recovery-point", type=_INT64, help="Instead of the one in recovery-point-offset-checkpoint.")
 @click.option("--clean-shutdown/--unclean-shutdown", "clean", default=None, help="Instead of what the marker tells.")
 @click.option("--now-ms", type=_INT64, help="The clock, in ms since 1970, in place of the machine's.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; asks nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--dry-run", is_flag=True, help="Work on a copy and leave the directory as it is.")
-@click.option("--yes", is_flag=True, help="Do not ask before the directory is changed.")
+@click.option("--yes", is_flag=True, help="Change the directory without asking; needed where there is no terminal.")
+@click.option(FOLLOW_LINKS, is_flag=True, help="Change the files that links in the directory lead to.")
 def recover(
     directory: Path,
     configs: tuple[str, ...],
@@ -62,30 +70,99 @@ def recover(
     as_json: bool,
     dry_run: bool,
     yes: bool,
+    follow_links: bool,
 ) -> None:
     """Load the partition directory DIRECTORY as Kafka would at its next start, and close it."""
     directory = Path(os.path.abspath(directory))
-    try:
-        config = LogConfig(dict(_setting(text) for text in configs))
-        partition = parse_topic_partition_name(directory)
-        known = _known_of(directory.parent, partition)
-        arguments = {
-            "log_start_offset": known["log_start_offset"] if log_start_offset is None else log_start_offset,
-            "recovery_point": known["recovery_point"] if recovery_point is None else recovery_point,
-            "last_shutdown_clean": known["last_shutdown_clean"] if clean is None else clean,
-        }
-        if not (dry_run or as_json or yes) and sys.stdin.isatty():
-            click.confirm(f"Load {directory} and change what Kafka would change there?", abort=True, err=True)
-        clock = ManualTime(time.time_ns() // 1_000_000 if now_ms is None else now_ms)
-        with _locked(directory.parent), _copied(directory) if dry_run else _as_it_is(directory) as place:
-            before = _files(place)
-            with _progress(place) as remaining:
-                state = load_and_close(place, config, clock, num_remaining_segments=remaining, **arguments)
-            changes = _changes(before, _files(place))
-    except (RuntimeError, ValueError, IndexError, OSError) as error:
-        click.echo(describe(error), err=True)
-        sys.exit(1)
+    config = _config_of(configs)
+    partition = parse_topic_partition_name(directory)
+    known = _known_of(directory.parent, partition)
+    arguments = {
+        "log_start_offset": known["log_start_offset"] if log_start_offset is None else log_start_offset,
+        "recovery_point": known["recovery_point"] if recovery_point is None else recovery_point,
+        "last_shutdown_clean": known["last_shutdown_clean"] if clean is None else clean,
+    }
+    if not (dry_run or yes):
+        _ask(directory)
+    clock = ManualTime(time.time_ns() // 1_000_000 if now_ms is None else now_ms)
+    with _locked(directory.parent), _made_ready(directory, config, arguments, follow_links, dry_run) as place:
+        before = _files(place)
+        with _progress(place) as remaining, naming(place):
+            state = load_and_close(
+                place, config, clock, num_remaining_segments=remaining, stop_at_os_errors=True, **arguments
+            )
+        changes = _changes(before, _files(place))
     click.echo(json.dumps(state) if as_json else _report(directory, arguments, state, changes, dry_run))
+
+
+def _config_of(settings: tuple[str, ...]) -> LogConfig:
+    """The settings given as name=value; a name that is not Kafka's changes nothing, so it is told."""
+    overrides = dict(map(_setting, settings))
+    for name in overrides:
+        try:
+            LogConfig.validate_names({name: None})
+        except InvalidConfigurationException as unknown:
+            click.echo(f"Warning: {unknown}", err=True)
+    return LogConfig(overrides)
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"--config takes a setting as name=value, not {text!r}")
+    return name, value
+
+
+def _ask(directory: Path) -> None:
+    """Raises Abort for a no, and ClickException where nobody can be asked."""
+    if not sys.stdin.isatty():
+        raise click.ClickException(f"{directory} would be changed: pass --yes to agree, or --dry-run to work on a copy")
+    click.confirm(f"Load {directory} and change what Kafka would change there?", abort=True, err=True)
+
+
+@contextmanager
+def _made_ready(
+    directory: Path, config: LogConfig, arguments: dict, follow_links: bool, dry_run: bool
+) -> Iterator[Path]:
+    """Where to load: the directory, or a copy of it; nothing is known there that would stop the load half way."""
+    with ExitStack() as until_the_end:
+        place = directory
+        with DirectoryLock(directory):  # the log itself locks what it loads
+            files = require_files(directory, follow_links, in_place=not dry_run)
+            if dry_run:
+                until_the_end.enter_context(_ended_by_signals())
+                place = until_the_end.enter_context(copied(directory, files))
+            require_recoverable(
+                place,
+                [place / file.name for file in files],
+                config,
+                arguments["recovery_point"],
+                arguments["last_shutdown_clean"],
+            )
+        yield place
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the process as an exception does, so that temporary files go."""
+
+    def end(number: int, _frame) -> None:
+        for signal_ in handlers:
+            signal.signal(signal_, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    handlers = {
+        signal_: signal.getsignal(signal_)
+        for signal_ in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(signal_) is not signal.SIG_IGN  # `nohup`
+    }
+    for signal_ in handlers:
+        signal.signal(signal_, end)
+    try:
+        yield
+    finally:
+        for signal_, handler in handlers.items():
+            signal.signal(signal_, handler)
 
 
 def load_and_close(directory: Path, config: LogConfig, clock: ManualTime, **arguments) -> dict:
@@ -137,13 +214,6 @@ def _producer(entry) -> dict:
     }
 
 
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError(f"--config takes a setting as name=value, not {text!r}")
-    return name, value
-
-
 def _known_of(log_dir: Path, partition: TopicPartition) -> dict:
     """What the files of the log directory tell of the partition; a damaged checkpoint counts as empty, as in Kafka."""
     return {
@@ -154,42 +224,40 @@ def _known_of(log_dir: Path, partition: TopicPartition) -> dict:
 
 
 def checkpointed_offset(file: Path, partition: TopicPartition) -> int:
-    """The offset that a checkpoint file of the log directory has for the partition; 0 if there is none."""
-    if not file.exists():
+    """The offset that a checkpoint file of the log directory has for the partition; 0 if there is none.
+
+    Raises OSError, with the file's name, when the file cannot be read.
+    """
+    if not os.path.lexists(file):
         return 0
-    try:
-        return OffsetCheckpointFile(file).read().get(partition, 0)
-    except (RuntimeError, ValueError, OSError) as error:
-        logger.warning("Error occurred while reading %s, taking 0 for %s: %s", file, partition, error)
-        return 0
+    require_regular(file, follow_links=True)
+    with naming(file):
+        try:
+            return OffsetCheckpointFile(file).read().get(partition, 0)
+        except (KafkaException, ValueError) as error:
+            if isinstance(error.__cause__, OSError) and error.__cause__.errno is not None:
+                raise error.__cause__ from None
+            logger.warning("Error occurred while reading %s, taking 0 for %s: %s", file, partition, error)
+            return 0
 
 
 @contextmanager
 def _locked(log_dir: Path) -> Iterator[None]:
     """Hold the log directory's `.lock` as a broker would; a directory that never had a broker has none."""
     lock_file = log_dir / LOCK_FILE_NAME
-    if not lock_file.exists():
+    if not os.path.lexists(lock_file):
         yield
         return
+    require_regular(lock_file, follow_links=True)
     with open(lock_file, "r+b") as lock:
         try:
-            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise RuntimeError(f"{lock_file} is held: a broker is running on this log directory") from None
+            with naming(lock_file):
+                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            raise KafkaException(
+                f"{lock_file} is held: a broker is running on this log directory, or another recover"
+            ) from None
         yield
-
-
-@contextmanager
-def _copied(directory: Path) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="minikafka-recover-") as scratch:
-        copy = Path(scratch) / directory.name
-        shutil.copytree(directory, copy)
-        yield copy
-
-
-@contextmanager
-def _as_it_is(directory: Path) -> Iterator[Path]:
-    yield directory
 
 
 def _files(directory: Path) -> dict[str, int]:

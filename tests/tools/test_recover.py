@@ -29,7 +29,8 @@ def log_dir(tmp_path) -> Path:
 
 
 def recover(directory: Path, *options: str, code: int = 0) -> str:
-    result = CliRunner().invoke(main, ["recover", str(directory), *options], catch_exceptions=False)
+    consent = () if "--dry-run" in options else ("--yes",)
+    result = CliRunner().invoke(main, ["recover", str(directory), *consent, *options], catch_exceptions=False)
     assert result.exit_code == code, result.output
     return result.stdout if code == 0 else result.stderr
 
