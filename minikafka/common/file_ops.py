@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +28,22 @@ KINDS = ("create", "create_directory", "write", "truncate", "preallocate", "rena
 
 Observer = Callable[[str, Path], None]
 
+
+class Overlay(Protocol):
+    """Files that are looked at but not changed: it decides how each is opened, and how a cut one looks from then on."""
+
+    def open_file(self, path: Path, flags: int) -> int:
+        """A descriptor for `path`, opened with `flags` or as the overlay would have it; raises FileNotFoundError."""
+
+    def truncate(self, fd: int, size: int) -> None:
+        """Let the file have `size` bytes."""
+
+    def size(self, fd: int) -> int:
+        """The bytes that the file has, or seems to have."""
+
+
 _observers: dict[int, Observer] = {}  # by thread: a crash stops the one that it is played in
+_overlays: dict[int, Overlay] = {}  # by thread, too
 
 
 @contextmanager
@@ -48,6 +64,20 @@ def observe(callback: Observer) -> Iterator[None]:
             _observers[thread] = outer
 
 
+@contextmanager
+def lay_over(overlay: Overlay) -> Iterator[None]:
+    """Let `overlay` open and cut the files of this thread inside the `with` block; nothing is forced to the device."""
+    _overlays[threading.get_ident()] = overlay
+    try:
+        yield
+    finally:
+        del _overlays[threading.get_ident()]
+
+
+def _overlay() -> Overlay | None:
+    return _overlays.get(threading.get_ident()) if _overlays else None
+
+
 def _tell(operation: str, path: Path) -> None:
     if observer := _observers.get(threading.get_ident()):
         observer(operation, path)
@@ -59,8 +89,9 @@ def open_file(path: Path, *, create: bool = True, truncate: bool = False) -> int
     Raises FileNotFoundError for a missing file (`create` False) or directory.
     """
     flags = os.O_RDWR | os.O_CLOEXEC | (os.O_TRUNC if truncate else 0)
+    overlay = _overlay()
     try:
-        fd = os.open(path, flags)
+        fd = os.open(path, flags) if overlay is None else overlay.open_file(Path(path), flags)
         if truncate and _observers:
             _tell("truncate", Path(path))
     except FileNotFoundError:
@@ -112,16 +143,26 @@ def write_mapped(mapping: mmap.mmap, position: int, data: bytes, path: Path) -> 
 
 def flush_mapped(mapping: mmap.mmap, path: Path) -> None:
     """Force the changed pages of the mapped file `path` down to the device. Kafka: `MappedByteBuffer.force`."""
-    mapping.flush()
+    if _overlay() is None:
+        mapping.flush()
     if _observers:
         _tell("fsync", path)
 
 
 def truncate(fd: int, size: int) -> None:
     """Cut the file to `size` bytes (or let it grow with zeros). Kafka: `FileChannel.truncate`, `setLength`."""
-    os.ftruncate(fd, size)
+    if overlay := _overlay():
+        overlay.truncate(fd, size)
+    else:
+        os.ftruncate(fd, size)
     if _observers:
         _tell("truncate", _path_of(fd))
+
+
+def size(fd: int) -> int:
+    """The bytes of an open file. Kafka: `FileChannel.size`."""
+    overlay = _overlay()
+    return os.fstat(fd).st_size if overlay is None else overlay.size(fd)
 
 
 def preallocate(fd: int, size: int) -> None:
@@ -182,7 +223,8 @@ def delete_directory(path: Path) -> None:
 
 def fsync(fd: int) -> None:
     """Force the file's bytes and length down to the device. Kafka: `FileChannel.force(true)`."""
-    os.fsync(fd)
+    if _overlay() is None:
+        os.fsync(fd)
     if _observers:
         _tell("fsync", _path_of(fd))
 
@@ -194,7 +236,8 @@ def flush_dir(path: Path) -> None:
     """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(fd)
+        if _overlay() is None:
+            os.fsync(fd)
     finally:
         os.close(fd)
     if _observers:

@@ -31,7 +31,7 @@ class FileChannel:
     @property
     def size(self) -> int:
         """Bytes of the file, preallocated ones included. Kafka: `FileChannel.size`."""
-        return os.fstat(self.fileno()).st_size
+        return file_ops.size(self.fileno())
 
     def read(self, position: int, size: int) -> bytes:
         """The bytes from `position` on, at most `size`; fewer at the end of the file. Kafka: `Utils.readFully`.

@@ -1,12 +1,20 @@
-"""What `minikafka verify` looks at in a partition's directory, besides its segments: names, snapshots, epochs."""
+"""What `minikafka verify` looks at in a partition's directory, besides its segments: names, snapshots, epochs.
+
+Then it has the partition loaded in a rehearsal, and tells of each finding what became of it there.
+"""
 
 import re
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from minikafka.checkpoint.leader_epoch_checkpoint_file import LeaderEpochCheckpointFile
-from minikafka.checkpoint.partition_metadata_file import PartitionMetadataFile
+from minikafka.checkpoint.leader_epoch_checkpoint_file import (
+    LEADER_EPOCH_CHECKPOINT_FILENAME,
+    EpochEntry,
+    LeaderEpochCheckpointFile,
+)
+from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME, PartitionMetadataFile
 from minikafka.common.errors import CorruptSnapshotException
 from minikafka.log.log_file_utils import (
     CLEANED_FILE_SUFFIX,
@@ -17,37 +25,41 @@ from minikafka.log.log_file_utils import (
     SWAP_FILE_SUFFIX,
     TIME_INDEX_FILE_SUFFIX,
     TXN_INDEX_FILE_SUFFIX,
+    filename_prefix_from_offset,
+    is_log_file,
     log_file,
     offset_from_file,
 )
 from minikafka.log.producer.snapshot_file import read_snapshot
-from minikafka.tools.failure import describe
-from minikafka.tools.segment_verifier import (
-    BatchFacts,
-    Finding,
-    NextStart,
-    ScannedSegment,
-    SegmentVerifier,
-    waits_for_deletion,
-)
+from minikafka.tools.failure import TOLD, describe, naming
+from minikafka.tools.findings import Damage, Fate, Finding, NextStart
+from minikafka.tools.partition_files import look_into
+from minikafka.tools.read_bounded import of_the_machine, require_bounded
+from minikafka.tools.rehearsal import Outcome, Rehearsal
+from minikafka.tools.segment_verifier import BatchFacts, SegmentVerifier, waits_for_deletion
 
 _INDEX_SUFFIXES = (INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX, TXN_INDEX_FILE_SUFFIX)
+_SUFFIXES_OF_A_STATE = (DELETED_FILE_SUFFIX, CLEANED_FILE_SUFFIX, SWAP_FILE_SUFFIX)
 # The last one, and the checkpoints, are in the directory of the metadata log only.
-_KNOWN_NAMES = ("leader-epoch-checkpoint", "partition.metadata", "quorum-state")
+_KNOWN_NAMES = (LEADER_EPOCH_CHECKPOINT_FILENAME, PARTITION_METADATA_FILE_NAME, "quorum-state")
 _METADATA_SNAPSHOT = re.compile(r"\d{20}-\d{10}\.checkpoint", re.ASCII)
 _UNFINISHED_METADATA_SNAPSHOT = ".checkpoint.part"
+_NOT_FORETOLD = "not foretold, as not all of the partition could be read"
 
 
 class PartitionVerifier:
     """Reads a partition's directory once and reports each thing that Kafka would not have left there so.
 
     - Not one byte is changed, not even a missing checkpoint file is made.
-    - Batches are the truth; indexes, snapshots and epochs are measured against them.
+    - Batches are the truth; indexes, snapshots and epochs are measured against them, in one walk over all segments.
     - What cannot be known is not reported: a producer that a snapshot lacks may have expired, what happened below the
       first segment or the first epoch is gone, a batch that a snapshot knows may have been compacted away.
     - A directory that waits for its deletion is not closed and has no epochs any more.
+    - What Kafka's next start does is not foretold by rules: a rehearsal shows it. What that changes in a segment is
+      reported, also where nothing else is wrong with it.
 
-    `report(finding)` is called for each finding, `advance(bytes)` for what was read of the `.log` files.
+    `report(finding)` is called for each finding, `unread(line)` for what cannot be read (the rest is looked at, but
+    nothing is foretold then), `advance(bytes)` for what was read of the `.log` files.
     """
 
     def __init__(
@@ -55,117 +67,245 @@ class PartitionVerifier:
         directory: Path,
         next_start: NextStart,
         report: Callable[[Finding], None],
+        unread: Callable[[str], None],
         advance: Callable[[int], None] = lambda size: None,
+        follow_links: bool = False,
     ):
         self._directory = directory
         self._waits_for_deletion = waits_for_deletion(directory)
         self._next_start = next_start
         self._report = report
+        self._unread = unread
         self._advance = advance
-        self._segments: list[ScannedSegment] = []
+        self._follow_links = follow_links
+        self._damages: list[Damage] = []
+        self._all_read = True
+        self._room_at: dict[str, int] = {}  # where in a segment room for later batches begins
 
     def verify(self) -> None:
-        """Look at everything. Raises OSError for what cannot be read."""
-        names = sorted(file.name for file in self._directory.iterdir())
+        """Look at everything. Raises OSError when the directory cannot be listed."""
+        files, objections = look_into(self._directory, self._follow_links)
+        for file, objection in objections:
+            self._could_not_read(f"{file} {objection}")
+        names = {file.name for file in files}
         base_offsets = sorted(self._offset(name) for name in names if self._is_of(name, LOG_FILE_SUFFIX))
-        self._verify_names(names, set(base_offsets))
+        self._verify_names(sorted(names), set(base_offsets))
+        snapshots = {
+            self._offset(n): self._directory / n for n in names if self._is_of(n, PRODUCER_SNAPSHOT_FILE_SUFFIX)
+        }
+        self._snapshots = Snapshots(snapshots, base_offsets[0] if base_offsets else 0, self._found, self._reading)
+        self._epochs = Epochs(self._directory / LEADER_EPOCH_CHECKPOINT_FILENAME, self._found)
+        if LEADER_EPOCH_CHECKPOINT_FILENAME in names:
+            self._reading(self._epochs.read)
+        log_end_offset = self._verify_segments(base_offsets, names)
+        self._snapshots.finish(log_end_offset)
+        if LEADER_EPOCH_CHECKPOINT_FILENAME in names:
+            self._epochs.finish(log_end_offset, self._waits_for_deletion)
+        elif log_end_offset and base_offsets:
+            self._found(Damage(self._epochs.file, None, None, "the file is missing"))
+        if PARTITION_METADATA_FILE_NAME in names:
+            self._reading(self._verify_partition_metadata, self._directory / PARTITION_METADATA_FILE_NAME)
+        self._foretell(files, base_offsets)
+
+    def _verify_segments(self, base_offsets: list[int], names: set[str]) -> int:
+        """The log end offset, as far as batches can be read."""
         expected_offset = 0
         for base, next_base in pairwise([*base_offsets, None]):
-            verifier = SegmentVerifier(self._directory, base, next_base, self._next_start, self._report, self._advance)
-            scanned = verifier.verify(max(expected_offset, base))
-            self._segments.append(scanned)
-            expected_offset = max(expected_offset, scanned.last_offset + 1, base)
-        self._log_end_offset = expected_offset
-        if base_offsets and self._next_start.log_start_offset > self._log_end_offset:
-            self._find(
-                log_file(self._directory, base_offsets[0]),
-                f"the checkpointed log start offset {self._next_start.log_start_offset} lies beyond the log's end "
-                f"{self._log_end_offset}",
-                "every segment is deleted, and an empty one begins there",
+            verifier = SegmentVerifier(
+                self._directory, base, next_base, self._next_start, self._found, self._meet, self._advance
             )
-        self._verify_snapshots(names, base_offsets)
-        self._verify_epochs()
-        self._verify_partition_metadata()
+            scanned = self._reading(verifier.verify, max(expected_offset, base), names)
+            if scanned is not None and scanned.is_preallocated:
+                self._room_at[log_file(self._directory, base).name] = scanned.end
+            expected_offset = max(expected_offset, base, (scanned and scanned.next_offset) or 0)
+        if base_offsets and self._next_start.log_start_offset > expected_offset:
+            start = self._next_start.log_start_offset
+            what = f"the checkpointed log start offset {start} lies beyond the log's end {expected_offset}"
+            self._found(Damage(log_file(self._directory, base_offsets[0]), None, None, what))
+        return expected_offset
+
+    def _meet(self, batch: BatchFacts) -> None:
+        self._snapshots.pass_batch(batch)
+        self._epochs.pass_batch(batch)
+
+    # ---- what could be read
+
+    def _found(self, damage: Damage) -> None:
+        self._damages.append(damage)
+
+    def _could_not_read(self, line: str) -> None:
+        self._all_read = False
+        self._unread(line)
+
+    def _reading(self, read: Callable, *arguments):
+        """What `read` returns; None when it meets an error of the machine, of which a line tells."""
+        try:
+            return read(*arguments)
+        except (OSError, MemoryError) as error:
+            self._could_not_read(describe(error))
 
     # ---- names
 
     def _verify_names(self, names: list[str], base_offsets: set[int]) -> None:
-        cleaned = [self._offset(name) for name in names if self._is_of(name, LOG_FILE_SUFFIX + CLEANED_FILE_SUFFIX)]
         for name in names:
             file = self._directory / name
-            if name in _KNOWN_NAMES or self._is_of(name, LOG_FILE_SUFFIX):
+            if name.endswith(_UNFINISHED_METADATA_SNAPSHOT):
+                what = "left over from a snapshot that was not finished"
+                self._found(Damage(file, None, None, what, fate=(Fate.DELETED, "it is deleted")))
                 continue
-            if name.endswith(DELETED_FILE_SUFFIX):
-                self._find(file, "left over from a deletion", "it is deleted")
-            elif name.endswith(CLEANED_FILE_SUFFIX):
-                self._find(file, "left over from cleaning that did not end", "it is deleted")
-            elif name.endswith(SWAP_FILE_SUFFIX):
-                undone = bool(cleaned) and (self._offset(name) or 0) >= min(cleaned)
-                self._find(
-                    file,
-                    "left over from a replacement of segments",
-                    "it is deleted, the old segments stay" if undone else "the replacement is completed",
-                )
-            elif name.endswith(_INDEX_SUFFIXES) and self._offset(name) is not None:
-                if self._offset(name) not in base_offsets:
-                    self._find(file, "an index without its log file", "it is deleted")
-            elif name.endswith(_UNFINISHED_METADATA_SNAPSHOT):
-                self._find(file, "left over from a snapshot that was not finished", "it is deleted")
-            elif not (self._is_of(name, PRODUCER_SNAPSHOT_FILE_SUFFIX) or _METADATA_SNAPSHOT.fullmatch(name)):
-                self._find(file, "no file of Kafka's", "it is left alone")
+            what = self._what_is_wrong_with_name(name, base_offsets)
+            if what:
+                self._found(Damage(file, None, None, what, may_raise=self._exceptions_of_name(name)))
+
+    def _what_is_wrong_with_name(self, name: str, base_offsets: set[int]) -> str | None:
+        if name in _KNOWN_NAMES or _METADATA_SNAPSHOT.fullmatch(name):
+            return None
+        if name.endswith(DELETED_FILE_SUFFIX):
+            return "left over from a deletion"
+        if name.endswith(CLEANED_FILE_SUFFIX):
+            return "left over from cleaning that did not end"
+        if name.endswith(SWAP_FILE_SUFFIX):
+            return "left over from a replacement of segments"
+        if name in (f"{LEADER_EPOCH_CHECKPOINT_FILENAME}.tmp", f"{PARTITION_METADATA_FILE_NAME}.tmp"):
+            return "left over from writing a file that was not finished"
+        if name.endswith((LOG_FILE_SUFFIX, PRODUCER_SNAPSHOT_FILE_SUFFIX, *_INDEX_SUFFIXES)):
+            if self._offset(name) is None:
+                return "its name has no offset of 20 digits"
+            if name.endswith(_INDEX_SUFFIXES) and self._offset(name) not in base_offsets:
+                return "an index without its log file"
+            return None
+        return "no file of Kafka's"
+
+    def _exceptions_of_name(self, name: str) -> tuple[str, ...]:
+        """What a load throws that asks such a name for its offset."""
+        if not name.endswith((LOG_FILE_SUFFIX, PRODUCER_SNAPSHOT_FILE_SUFFIX, *_INDEX_SUFFIXES, *_SUFFIXES_OF_A_STATE)):
+            return ()
+        try:
+            offset_from_file(Path(name))
+        except ValueError as error:
+            return (type(error).__name__,)
+        return ()
 
     def _is_of(self, name: str, suffix: str) -> bool:
         return name.endswith(suffix) and self._offset(name) is not None
 
     @staticmethod
     def _offset(name: str) -> int | None:
+        """The offset in a name that has it in the form in which Kafka writes it."""
         try:
-            return offset_from_file(Path(name))
+            offset = offset_from_file(Path(name))
         except ValueError:
             return None
+        return offset if name.partition(".")[0] == filename_prefix_from_offset(offset) else None
 
-    # ---- producer snapshots
+    def _verify_partition_metadata(self, file: Path) -> None:
+        try:
+            PartitionMetadataFile(require_bounded(file)).read()
+        except TOLD as error:
+            _raise_of_the_machine(error, file)
+            self._found(Damage(file, None, None, describe(error), may_raise=(type(error).__name__,)))
 
-    def _verify_snapshots(self, names: list[str], base_offsets: list[int]) -> None:
-        snapshots = {self._offset(name): name for name in names if self._is_of(name, PRODUCER_SNAPSHOT_FILE_SUFFIX)}
-        first, last = (base_offsets[0], base_offsets[-1]) if base_offsets else (0, 0)
-        for offset, name in sorted(snapshots.items()):
-            file = self._directory / name
-            try:
-                entries = read_snapshot(file)
-            except CorruptSnapshotException as error:
-                self._find(file, f"CorruptSnapshotException: {error}", "it is deleted, and the one before it is used")
-                continue
-            if offset > self._log_end_offset:
-                self._find(file, f"it lies beyond the log's end {self._log_end_offset}", "it is deleted")
-                continue
-            # A close makes one at the log's end, which stays until the next but one start.
-            is_stray = offset not in base_offsets and offset < last
-            fate = (
-                "it is deleted" if is_stray else "it is used as it is, if it is the newest one not beyond the log's end"
-            )
-            batches = self._last_batches_before(offset)
-            for entry in entries:
-                what = self._what_is_wrong_with(entry, offset, batches.get(entry.producer_id))
-                if what and entry.last_data_offset >= first:
-                    self._report(Finding(file, None, entry.last_data_offset, what, fate))
+    # ---- what becomes of it
 
-    def _last_batches_before(self, offset: int) -> dict[int, BatchFacts]:
-        """The last data batch of each producer below `offset`."""
-        last = {}
-        for segment in self._segments:
-            for batch in segment.batches.values():
-                if batch.last_offset < offset and batch.producer_id >= 0 and batch.marker is None:
-                    last[batch.producer_id] = batch
-        return last
+    def _foretell(self, files: list[Path], base_offsets: list[int]) -> None:
+        outcome = None
+        if self._all_read:
+            outcome = self._reading(Rehearsal(self._directory, files, self._next_start).run)
+        if outcome is None:
+            for damage in self._damages:
+                self._report(Finding(*damage[:4], Fate.UNTOLD, _NOT_FORETOLD))
+            return
+        findings = [outcome.finding(damage) for damage in self._damages]
+        for finding in findings:
+            self._report(finding)
+        told = {(finding.file.name, finding.fate) for finding in findings}
+        for damage in self._changes_of_segments(outcome, told, base_offsets):
+            self._report(outcome.finding(damage))
+        if outcome.error is not None and not any(finding.fate is Fate.LOAD_FAILS for finding in findings):
+            what = " ".join(f"{outcome.error}: {outcome.message}".splitlines())
+            accused = min(outcome.accuses, default=None)
+            file = self._directory / accused if accused else self._directory
+            self._report(Finding(file, None, None, what, Fate.LOAD_FAILS, f"the load fails with {outcome.error}"))
 
-    def _what_is_wrong_with(self, entry, snapshot_offset: int, batch: BatchFacts | None) -> str | None:
-        """Words for how a producer's entry contradicts `batch`, its last one below the snapshot's offset."""
+    def _changes_of_segments(
+        self, outcome: Outcome, told: set[tuple[str, Fate]], base_offsets: list[int]
+    ) -> Iterator[Damage]:
+        """What the load changes in segments although nothing in themselves explains it."""
+        for name, size in sorted(outcome.cut.items()):
+            if (name, Fate.CUT) not in told and self._room_at.get(name) != size:
+                yield Damage(self._directory / name, size, None, "from here on the load takes nothing")
+        for name in sorted(outcome.split):
+            if (name, Fate.SPLIT) not in told:
+                yield Damage(self._directory / name, None, None, "its offsets do not fit one segment")
+        first = log_file(self._directory, base_offsets[0]).name if base_offsets else ""
+        if (first, Fate.DELETED) in told and self._next_start.log_start_offset > 0:
+            return  # the log start lies beyond the end, and all segments go
+        for name in sorted(outcome.deleted):
+            later = any(cut < name for cut in outcome.cut)
+            if is_log_file(Path(name)) and not later and (name, Fate.DELETED) not in told:
+                yield Damage(self._directory / name, None, None, "another file takes its place, or none can")
+
+
+class Snapshots:
+    """The producer snapshots of a partition, each compared with the batches that lie before it.
+
+    The last batch of each producer is kept up to date while batches pass; a snapshot is looked at when the first batch
+    at or above it comes. `files` are told by their offsets, `first_offset` is that of the log; `reading` calls a
+    function that may meet an error of the machine.
+    """
+
+    def __init__(
+        self,
+        files: dict[int, Path],
+        first_offset: int,
+        report: Callable[[Damage], None],
+        reading: Callable[..., object],
+    ):
+        self._waiting = sorted(files.items(), reverse=True)
+        self._first_offset = first_offset
+        self._report = report
+        self._reading = reading
+        self._last_batches: dict[int, BatchFacts] = {}
+        self._covered = OffsetRanges()
+
+    def pass_batch(self, batch: BatchFacts) -> None:
+        """The next batch of the log."""
+        while self._waiting and self._waiting[-1][0] <= batch.last_offset:
+            self._reading(self._compare, *self._waiting.pop())
+        if batch.base_offset <= batch.last_offset:
+            self._covered.add(batch.base_offset, batch.last_offset)
+        if batch.producer_id >= 0 and batch.marker is None:
+            self._last_batches[batch.producer_id] = batch
+
+    def finish(self, log_end_offset: int) -> None:
+        """All batches have passed."""
+        while self._waiting:
+            offset, file = self._waiting.pop()
+            if offset > log_end_offset:
+                self._report(Damage(file, None, None, f"it lies beyond the log's end {log_end_offset}"))
+            else:
+                self._reading(self._compare, offset, file)
+
+    def _compare(self, offset: int, file: Path) -> None:
+        try:
+            with naming(file):
+                entries = read_snapshot(require_bounded(file))
+        except CorruptSnapshotException as error:
+            self._report(Damage(file, None, None, f"CorruptSnapshotException: {error}"))
+            return
+        for entry in entries:
+            what = self._what_is_wrong_with(entry, offset)
+            if what and entry.last_data_offset >= self._first_offset:
+                self._report(Damage(file, None, entry.last_data_offset, what))
+
+    def _what_is_wrong_with(self, entry, snapshot_offset: int) -> str | None:
+        """Words for how a producer's entry contradicts its last batch below the snapshot's offset."""
+        batch = self._last_batches.get(entry.producer_id)
         last = entry.last_data_offset
         if last >= snapshot_offset:
             return f"producer {entry.producer_id} wrote at offset {last} by the snapshot, which tells what lies below"
         if batch is None or batch.last_offset != last:
-            if (batch is None or batch.last_offset < last) and not self._has(last):
+            if (batch is None or batch.last_offset < last) and last not in self._covered:
                 return None  # compaction keeps the last batch of a producer only until the producer has a later one
             found = "none" if batch is None else batch.last_offset
             return f"producer {entry.producer_id} wrote last at offset {last} by the snapshot, {found} by the log"
@@ -176,61 +316,88 @@ class PartitionVerifier:
             )
         return None
 
-    def _has(self, offset: int) -> bool:
-        """True if a batch covers the offset; between the batches of a compacted log there are gaps."""
-        batches = (batch for segment in self._segments for batch in segment.batches.values())
-        return any(batch.base_offset <= offset <= batch.last_offset for batch in batches)
 
-    # ---- leader epochs and the topic's id
+class OffsetRanges:
+    """Which offsets have batches: ranges without a gap between, of which a log that is not compacted has one."""
 
-    def _verify_epochs(self) -> None:
-        file = LeaderEpochCheckpointFile.new_file(self._directory)
-        if not file.exists():
-            if any(segment.batches for segment in self._segments):
-                rebuilt = "an empty file is made" if self._next_start.clean else "it is rebuilt from what is recovered"
-                self._find(file, "the file is missing", rebuilt)
-            return
+    def __init__(self):
+        self._starts: list[int] = []
+        self._ends: list[int] = []  # exclusive
+
+    def add(self, first: int, last: int) -> None:
+        """Add `first` … `last`. What lies before the last range is not made part of another, which does no harm."""
+        if self._ends and self._starts[-1] <= first <= self._ends[-1]:
+            self._ends[-1] = max(self._ends[-1], last + 1)
+        elif not self._ends or first > self._ends[-1]:
+            self._starts.append(first)
+            self._ends.append(last + 1)
+
+    def __contains__(self, offset: int) -> bool:
+        found = bisect_right(self._starts, offset) - 1
+        return found >= 0 and offset < self._ends[found]
+
+
+class Epochs:
+    """The leader epochs of `file`, compared with those that the batches have.
+
+    - Epochs are cut off at a new log start at once; after a kill the start itself may be forgotten.
+    - A batch of an old format has no epoch, and Kafka forgets all epochs when it appends one.
+    """
+
+    def __init__(self, file: Path, report: Callable[[Damage], None]):
+        self.file = file
+        self._report = report
+        self._entries: list[EpochEntry] | None = None
+        self._starts: list[int] = []
+        self._contradictions: dict[int, Damage] = {}  # by the epoch of the batch
+
+    def read(self) -> None:
+        """Read the file. Raises OSError."""
         try:
-            entries = LeaderEpochCheckpointFile(file).read()
-        except (RuntimeError, ValueError) as error:
-            self._find(file, describe(error), f"the load fails with {type(error).__name__}")
+            self._entries = LeaderEpochCheckpointFile(require_bounded(self.file)).read()
+        except TOLD as error:
+            _raise_of_the_machine(error, self.file)
+            self._report(Damage(self.file, None, None, describe(error), may_raise=(type(error).__name__,)))
             return
-        for entry, following in pairwise([*entries, None]):
+        self._starts = [entry.start_offset for entry in self._entries]
+
+    def pass_batch(self, batch: BatchFacts) -> None:
+        """The next batch of the log."""
+        if batch.leader_epoch == -1:
+            self._contradictions = {e: d for e, d in self._contradictions.items() if d.offset > batch.last_offset}
+            return
+        first_known = self._starts[0] if self._starts else 0
+        if self._entries is None or batch.base_offset < first_known or batch.leader_epoch in self._contradictions:
+            return
+        found = bisect_right(self._starts, batch.base_offset) - 1
+        epoch = self._entries[found].epoch if found >= 0 else None
+        if epoch != batch.leader_epoch:
+            what = f"the batch has leader epoch {batch.leader_epoch}, the checkpoint says {epoch} for its offset"
+            self._contradictions[batch.leader_epoch] = Damage(self.file, None, batch.base_offset, what)
+
+    def finish(self, log_end_offset: int, waits_for_deletion: bool) -> None:
+        """All batches have passed."""
+        for entry, following in pairwise([*(self._entries or []), None]):
             if following and not (entry.epoch < following.epoch and entry.start_offset < following.start_offset):
-                what = f"epoch {following.epoch} from {following.start_offset} does not follow {entry.epoch} from {entry.start_offset}"
-                self._find(file, what, "the entries before it that are not below it are dropped")
-            if entry.start_offset > self._log_end_offset:
                 what = (
-                    f"epoch {entry.epoch} begins at {entry.start_offset}, beyond the log's end {self._log_end_offset}"
+                    f"epoch {following.epoch} from {following.start_offset} does not follow {entry.epoch} "
+                    f"from {entry.start_offset}"
                 )
-                self._find(file, what, "the entry is dropped")
-        if not self._waits_for_deletion:
-            self._verify_epochs_of_batches(file, entries)
+                self._report(Damage(self.file, None, None, what))
+            if entry.start_offset > log_end_offset:
+                what = f"epoch {entry.epoch} begins at {entry.start_offset}, beyond the log's end {log_end_offset}"
+                self._report(Damage(self.file, None, None, what))
+        if any(entry.epoch < 0 or entry.start_offset < 0 for entry in self._entries or []):
+            what = "it has a negative epoch or offset"
+            self._report(Damage(self.file, None, None, what, may_raise=("IllegalArgumentException",)))
+        if not waits_for_deletion:
+            for damage in self._contradictions.values():
+                self._report(damage)
 
-    def _verify_epochs_of_batches(self, file: Path, entries: list) -> None:
-        told = set()
-        batches = [batch for segment in self._segments for batch in segment.batches.values()]
-        # Epochs are cut off at a new log start at once; after a kill the start itself may be forgotten.
-        first_known = entries[0].start_offset if entries else 0
-        # A batch of an old format has no epoch, and Kafka forgets all epochs when it appends one.
-        first_known = max([first_known, *(batch.last_offset + 1 for batch in batches if batch.leader_epoch == -1)])
-        for batch in batches:
-            if batch.base_offset >= first_known:
-                epoch = next((e.epoch for e in reversed(entries) if e.start_offset <= batch.base_offset), None)
-                if batch.leader_epoch in (-1, epoch) or batch.leader_epoch in told:
-                    continue
-                told.add(batch.leader_epoch)
-                what = f"the batch has leader epoch {batch.leader_epoch}, the checkpoint says {epoch} for its offset"
-                self._report(Finding(file, None, batch.base_offset, what, "it stays, if the batch is not recovered"))
 
-    def _verify_partition_metadata(self) -> None:
-        file = PartitionMetadataFile.new_file(self._directory)
-        if not file.exists():
-            return
-        try:
-            PartitionMetadataFile(file).read()
-        except (RuntimeError, ValueError) as error:
-            self._find(file, describe(error), f"the load fails with {type(error).__name__}")
-
-    def _find(self, file: Path, what: str, next_start: str) -> None:
-        self._report(Finding(file, None, None, what, next_start))
+def _raise_of_the_machine(error: BaseException, file: Path) -> None:
+    """Raise what is behind `error` if that tells nothing of the file's bytes."""
+    if of_the_machine(error):
+        cause = error.__cause__ or error
+        with naming(file):
+            raise cause

@@ -1,14 +1,13 @@
 """What `minikafka verify` looks at in one segment: its batches, its indexes, its transaction index."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from struct import Struct
 from typing import NamedTuple
 
-from minikafka.common.errors import CorruptIndexException, CorruptRecordException, KafkaException
-from minikafka.log.index.offset_index import OffsetIndex
-from minikafka.log.index.time_index import TimeIndex
-from minikafka.log.index.transaction_index import TransactionIndex
+from minikafka.common.errors import CorruptRecordException, KafkaException
+from minikafka.log.index.transaction_index import AbortedTxn
 from minikafka.log.log_file_utils import (
     DELETE_DIR_SUFFIX,
     log_file,
@@ -18,34 +17,22 @@ from minikafka.log.log_file_utils import (
 )
 from minikafka.record.control_record import ControlRecordType
 from minikafka.record.file_records import FileRecords
-from minikafka.record.record_batch import HEADER_SIZE_UP_TO_MAGIC
+from minikafka.record.record_batch import MAGIC_VALUE_V2
+from minikafka.tools.failure import naming
+from minikafka.tools.findings import Damage, NextStart
+from minikafka.tools.read_bounded import of_the_machine, read_bounded, require_bounded
 
 _MAX_RELATIVE_OFFSET = 2**31 - 1
 _SMALLEST_SEGMENT_BYTES = 1 << 20
 _CHUNK = 1 << 20
-
-
-class Finding(NamedTuple):
-    """Something that is not as Kafka leaves it: where (byte `position`, `offset`; None where there is none), what it
-    is, and what Kafka does about it at its next start."""
-
-    file: Path
-    position: int | None
-    offset: int | None
-    what: str
-    next_start: str
-
-
-class NextStart(NamedTuple):
-    """How Kafka will load the partition: `clean` after a clean stop, else scanned from `recovery_point` on."""
-
-    clean: bool
-    recovery_point: int
-    log_start_offset: int
+_OFFSET_ENTRY = Struct(">ii")
+_TIME_ENTRY = Struct(">qi")
+_TXN_ENTRY = Struct(">hqqqq")
+_UNREADABLE = (RuntimeError, ValueError, IndexError, OSError)
 
 
 class BatchFacts(NamedTuple):
-    """What of a sound batch the rest of the directory must agree with."""
+    """What of a batch the rest of the directory must agree with."""
 
     base_offset: int
     last_offset: int
@@ -53,20 +40,19 @@ class BatchFacts(NamedTuple):
     producer_id: int
     producer_epoch: int
     last_sequence: int
-    is_transactional: bool
     marker: ControlRecordType | None
     size: int
 
 
-@dataclass
-class ScannedSegment:
-    """A segment's batches: byte position → facts; where the sound part ends (bytes), and its last offset (inclusive)."""
+class ScannedSegment(NamedTuple):
+    """Where a segment's sound part ends (bytes), and the offset after its last one, None without any batch.
 
-    base_offset: int
-    batches: dict[int, BatchFacts] = field(default_factory=dict)
-    largest_timestamps: dict[int, int] = field(default_factory=dict)  # last offset → largest timestamp so far
-    last_offset: int = -1
-    end: int = 0
+    `is_preallocated`: what follows is the room that `preallocate=true` gives to later batches.
+    """
+
+    end: int
+    next_offset: int | None
+    is_preallocated: bool
 
 
 def waits_for_deletion(directory: Path) -> bool:
@@ -77,8 +63,11 @@ def waits_for_deletion(directory: Path) -> bool:
 class SegmentVerifier:
     """Reads a segment once and compares its indexes with what it holds; changes nothing.
 
-    `is_last`: the segment is the partition's last one. `next_base_offset` is that of the following segment, None for
-    the last. `advance(bytes)` is told what was read.
+    Indexes are walked beside the batches, entry by entry: what is kept in memory does not grow with the segment. No
+    file is mapped: one that is cut meanwhile would end the process.
+
+    `next_base_offset` is that of the following segment, None for the last. Each damage is reported, each batch told to
+    `meet`, the bytes that were read to `advance`.
     """
 
     def __init__(
@@ -87,56 +76,98 @@ class SegmentVerifier:
         base_offset: int,
         next_base_offset: int | None,
         next_start: NextStart,
-        report: Callable[[Finding], None],
+        report: Callable[[Damage], None],
+        meet: Callable[[BatchFacts], None],
         advance: Callable[[int], None],
     ):
         self._directory = directory
+        self._base_offset = base_offset
         self._file = log_file(directory, base_offset)
         self._next_base_offset = next_base_offset
         self._is_last = next_base_offset is None
         self._report = report
+        self._meet = meet
         self._advance = advance
-        self._scanned = ScannedSegment(base_offset)
         self._next_start = next_start
         self._was_closed = next_start.clean and not waits_for_deletion(directory)
         # Kafka scans the segments from the one that holds the recovery point upward.
         self._recovered = not next_start.clean and (self._is_last or next_base_offset > next_start.recovery_point)
+        self._end = 0
+        self._next_offset = None
+        self._is_preallocated = False
 
-    def verify(self, expected_offset: int) -> ScannedSegment:
-        """Look at the segment, whose first offset should not be below `expected_offset`. Raises OSError."""
-        self._scan_batches(expected_offset)
-        self._verify_offset_index()
-        self._verify_time_index()
-        self._verify_transaction_index()
-        return self._scanned
+    def verify(self, expected_offset: int, files: set[str]) -> ScannedSegment:
+        """Look at the segment, whose first offset should not be below `expected_offset`, and at those of its indexes
+        that are among the directory's `files`. Raises OSError, MemoryError for what cannot be read.
+        """
+        offset_file = offset_index_file(self._directory, self._base_offset)
+        time_file = time_index_file(self._directory, self._base_offset)
+        txn_file = transaction_index_file(self._directory, self._base_offset)
+        untrimmed = self._is_last and not self._was_closed
+        offsets = times = None
+        try:
+            if offset_file.name in files:
+                offsets = OffsetIndexWalk(offset_file, self._base_offset, untrimmed, self._report)
+            if time_file.name in files:
+                times = TimeIndexWalk(time_file, self._base_offset, untrimmed, self._report)
+            aborts = _aborted_txns(txn_file) if txn_file.name in files else b""
+            markers = dict.fromkeys(entry[3] for entry in _TXN_ENTRY.iter_unpack(aborts))
+            with naming(self._file):
+                self._scan_batches(expected_offset, offsets, times, markers)
+            for index, file in ((offsets, offset_file), (times, time_file)):
+                if index is not None:
+                    index.finish()
+                # A segment without bytes may not have used its index yet, and what is recovered gets a new one anyway.
+                elif self._end and not (self._is_last and self._recovered):
+                    self._report(Damage(file, None, None, "the index is missing"))
+        finally:
+            for index in (offsets, times):
+                if index is not None:
+                    index.close()
+        if txn_file.name in files:
+            self._verify_transaction_index(txn_file, aborts, markers)
+        return ScannedSegment(self._end, self._next_offset, self._is_preallocated)
 
     # ---- the batches
 
-    def _scan_batches(self, expected_offset: int) -> None:
-        scanned = self._scanned
-        file_records = FileRecords.open(self._file, mutable=False)
+    def _scan_batches(self, expected_offset: int, offsets, times, markers: dict[int, int | None]) -> None:
         try:
-            size = file_records.size_in_bytes
+            file_records = FileRecords.open(self._file, mutable=False)
+        except KafkaException as error:
+            self._find(str(error), None, may_raise=("KafkaException",))
+            return
+        size = file_records.size_in_bytes
+        largest_timestamp = -1
+        try:
             for batch in file_records.batches():
-                facts = self._verify_batch(batch, scanned.end, expected_offset)
+                facts = self._verify_batch(batch, expected_offset)
                 if facts is None:
                     return
-                largest = max(scanned.largest_timestamps.get(scanned.last_offset, -1), batch.max_timestamp)
-                scanned.batches[scanned.end] = facts
-                scanned.last_offset = facts.last_offset
-                scanned.largest_timestamps[facts.last_offset] = largest
-                scanned.end += facts.size
-                expected_offset = facts.last_offset + 1
+                largest_timestamp = max(largest_timestamp, batch.max_timestamp)
+                if offsets is not None:
+                    offsets.pass_batch(self._end, facts.last_offset)
+                if times is not None:
+                    times.pass_batch(facts.last_offset, largest_timestamp)
+                if facts.marker is ControlRecordType.ABORT and facts.last_offset in markers:
+                    markers[facts.last_offset] = facts.producer_id
+                self._meet(facts)
+                self._end += facts.size
+                self._next_offset = facts.last_offset + 1
+                expected_offset = max(expected_offset, self._next_offset)
                 self._advance(facts.size)
-            if scanned.end < size:
-                self._find_in_log(f"{size - scanned.end} bytes after the last whole batch", None, self._fate_of_tail())
-        except CorruptRecordException as error:
-            if not self._is_preallocated(size):
-                self._find_in_log(str(error), None, self._fate_of_no_batch(size - scanned.end))
+            if self._end < size:
+                rest = size - self._end
+                self._find(f"{rest} bytes after the last whole batch", None, ", and no offset belongs to these bytes")
+        except (CorruptRecordException, KafkaException) as error:
+            if of_the_machine(error):
+                raise error.__cause__ from None
+            self._is_preallocated = self._ends_in_room(size)
+            if not self._is_preallocated:
+                self._find(str(error), None, ", and readers fail here", ("CorruptRecordException",))
         finally:
             file_records.close_handlers()
 
-    def _is_preallocated(self, size: int) -> bool:
+    def _ends_in_room(self, size: int) -> bool:
         """True if the rest of the file is what `preallocate=true` leaves to later batches, until the log is closed.
 
         A file smaller than the smallest segment that a topic may be given does not come from this setting.
@@ -144,203 +175,236 @@ class SegmentVerifier:
         if self._was_closed or not self._is_last or size < _SMALLEST_SEGMENT_BYTES:
             return False
         with open(self._file, "rb") as file:
-            file.seek(self._scanned.end)
+            file.seek(self._end)
             return not any(chunk.strip(b"\0") for chunk in iter(lambda: file.read(_CHUNK), b""))
 
-    def _verify_batch(self, batch, position: int, expected_offset: int) -> BatchFacts | None:
-        """The facts of the batch at `position`; None when nothing behind it can be trusted."""
+    def _verify_batch(self, batch, expected_offset: int) -> BatchFacts | None:
+        """The facts of the batch at `self._end`; None when nothing behind it can be trusted."""
         try:
             batch.ensure_valid()
         except (KafkaException, IndexError) as error:
-            self._find_in_log(f"{type(error).__name__}: {error}", batch.base_offset, self._fate_of_corrupt_batch())
+            if of_the_machine(error):
+                raise error.__cause__ from None
+            reason = "a clean start checks no batch" if self._next_start.clean else "it lies below the recovery point"
+            remark = f" ({reason}), and consumers fail on it"
+            self._find(f"{type(error).__name__}: {error}", _base_offset(batch), remark, (type(error).__name__,))
             if self._recovered:
                 return None
         facts = self._facts(batch)
-        base, last = self._scanned.base_offset, facts.last_offset
+        base, last = self._base_offset, facts.last_offset
+        out_of_range = ("IllegalArgumentException", "IllegalStateException", "IndexOffsetOverflowException")
         if facts.base_offset < base:
-            self._find_in_log(
-                f"the batch begins below the segment's base offset {base}", facts.base_offset, self._fate_of_low_batch()
-            )
+            what = f"the batch begins below the segment's base offset {base}"
+            self._find(what, facts.base_offset, may_raise=out_of_range)
+        elif last < facts.base_offset:
+            self._find(f"the batch ends at offset {last}, before it begins", facts.base_offset, may_raise=out_of_range)
         elif last - base > _MAX_RELATIVE_OFFSET:
-            fate = (
-                "the segment is split in two or more" if self._recovered else "nothing, until the segment is recovered"
-            )
-            self._find_in_log(f"offset {last} does not fit a segment that begins at {base}", facts.base_offset, fate)
+            what = f"offset {last} does not fit a segment that begins at {base}"
+            self._find(what, facts.base_offset, ", until the segment is recovered", out_of_range)
         elif facts.base_offset < expected_offset:
-            self._find_in_log(f"offset {expected_offset} or above was due", facts.base_offset, "nothing: it stays")
+            self._find(f"offset {expected_offset} or above was due", facts.base_offset)
         if not self._is_last and last >= self._next_base_offset:
-            self._find_in_log(
-                f"the batch reaches into the next segment, which begins at {self._next_base_offset}",
-                facts.base_offset,
-                "nothing: it stays",
-            )
+            what = f"the batch reaches into the next segment, which begins at {self._next_base_offset}"
+            self._find(what, facts.base_offset)
         return facts
 
     def _facts(self, batch) -> BatchFacts:
+        is_new = batch.magic >= MAGIC_VALUE_V2
         marker = None
         try:
-            if batch.magic == 2:
-                batch.columns()
-                if batch.is_control_batch:
-                    marker = next((ControlRecordType.parse(record.key) for record in batch), None)
+            if is_new:
+                batch.load_full_batch().summary()
             else:
-                list(batch)
-        except (RuntimeError, ValueError, OSError, IndexError) as error:
-            self._find_in_log(
-                f"its records cannot be read: {type(error).__name__}: {error}",
-                batch.base_offset,
-                "it stays, and consumers fail on it",
-            )
-        is_new = batch.magic == 2
+                for _ in batch:
+                    pass
+        except _UNREADABLE as error:
+            self._find_unreadable("its records cannot be read", "consumers", batch, error)
+        else:
+            try:
+                if is_new and batch.is_control_batch:
+                    marker = next((ControlRecordType.parse(record.key) for record in batch), None)
+            except _UNREADABLE as error:
+                self._find_unreadable("it is no marker that can be read", "committed readers", batch, error)
         return BatchFacts(
-            base_offset=batch.base_offset,
+            base_offset=_base_offset(batch),
             last_offset=batch.last_offset,
             leader_epoch=batch.partition_leader_epoch if is_new else -1,
             producer_id=batch.producer_id if is_new else -1,
             producer_epoch=batch.producer_epoch if is_new else -1,
             last_sequence=batch.last_sequence if is_new else -1,
-            is_transactional=is_new and batch.is_transactional,
             marker=marker,
             size=batch.size_in_bytes,
         )
 
-    def _find_in_log(self, what: str, offset: int | None, next_start: str) -> None:
-        self._report(Finding(self._file, self._scanned.end, offset, what, next_start))
+    def _find_unreadable(self, what: str, readers: str, batch, error: Exception) -> None:
+        if of_the_machine(error):
+            raise error.__cause__ or error
+        name = type(error).__name__
+        self._find(f"{what}: {name}: {error}", _base_offset(batch), f", and {readers} fail on it", (name,))
 
-    def _cut(self) -> str:
-        later = "" if self._is_last else ", and every later segment is deleted"
-        return f"the segment is cut here{later}"
-
-    def _fate_of_corrupt_batch(self) -> str:
-        if self._recovered:
-            return self._cut()
-        reason = "a clean start checks no batch" if self._next_start.clean else "it lies below the recovery point"
-        return f"it stays ({reason}), and consumers fail on it"
-
-    def _fate_of_tail(self) -> str:
-        return self._cut() if self._recovered else "they stay in the file, and no offset belongs to them"
-
-    def _fate_of_no_batch(self, rest: int) -> str:
-        if self._recovered:
-            return self._cut()
-        if self._is_last and rest > HEADER_SIZE_UP_TO_MAGIC:
-            return "the load fails with CorruptRecordException"
-        return "it stays, and readers fail here"
-
-    def _fate_of_low_batch(self) -> str:
-        return "the load fails with IllegalArgumentException" if self._recovered else "nothing: it stays"
-
-    # ---- the indexes
-
-    def _verify_offset_index(self) -> None:
-        file = offset_index_file(self._directory, self._scanned.base_offset)
-        index = self._open_index(file, OffsetIndex, "the segment is recovered, which makes the index anew")
-        if index is None:
-            return
-        try:
-            previous = -1
-            for n in range(index.entries):
-                entry = index.entry(n)
-                if self._is_end_of_entries(n, entry.offset, entry.position, file, n * 8):
-                    return
-                batch = self._scanned.batches.get(entry.position)
-                if batch is None or batch.last_offset != entry.offset:
-                    at = "no batch begins" if batch is None else f"the batch ends at offset {batch.last_offset}"
-                    what = f"the entry points to byte {entry.position}, where {at}"
-                    self._find(file, n * 8, entry.offset, what)
-                elif entry.offset <= previous:
-                    self._find(file, n * 8, entry.offset, f"offsets must grow, and the entry before has {previous}")
-                previous = entry.offset
-        finally:
-            index.close_handler()
-
-    def _verify_time_index(self) -> None:
-        file = time_index_file(self._directory, self._scanned.base_offset)
-        fate = "the index is made anew" if self._recovered else "an empty index is made and stays empty"
-        index = self._open_index(file, TimeIndex, fate)
-        if index is None:
-            return
-        try:
-            previous = -1
-            for n in range(index.entries):
-                entry = index.entry(n)
-                if self._is_end_of_entries(n, entry.offset, entry.timestamp, file, n * 12):
-                    return
-                largest = self._scanned.largest_timestamps.get(entry.offset)
-                if largest is None:
-                    self._find(file, n * 12, entry.offset, "no batch ends at the entry's offset")
-                elif largest != entry.timestamp:
-                    what = f"the entry says {entry.timestamp} ms, the largest timestamp up to there is {largest} ms"
-                    self._find(file, n * 12, entry.offset, what)
-                elif entry.timestamp <= previous:
-                    self._find(file, n * 12, entry.offset, f"timestamps must grow, and the entry before has {previous}")
-                previous = entry.timestamp
-        finally:
-            index.close_handler()
-
-    def _open_index(self, file: Path, index_class: type, fate_if_missing: str) -> OffsetIndex | TimeIndex | None:
-        """The index to compare, or None with the reason reported: it is missing, or has a torn entry at its end."""
-        if not file.exists():
-            # A segment without bytes may not have used its index yet, and what is recovered gets a new one anyway.
-            if self._scanned.end and not (self._is_last and self._recovered):
-                self._report(Finding(file, None, None, "the index is missing", fate_if_missing))
-            return None
-        index = index_class(file, self._scanned.base_offset, -1, writable=False)
-        if index.length % index.ENTRY_SIZE:
-            self._find(file, index.length, None, f"{index.length} bytes are no multiple of {index.ENTRY_SIZE}")
-        return index
-
-    def _is_end_of_entries(self, n: int, offset: int, number: int, file: Path, position: int) -> bool:
-        """True at a slot of zeros, which reads as the base offset: an index that was not cut to its entries."""
-        untrimmed = self._is_last and not self._was_closed
-        if offset != self._scanned.base_offset or (n == 0 and (number or not untrimmed)):
-            return False
-        if not untrimmed:
-            self._find(file, position, None, "the index ends in empty slots: it was not trimmed")
-        return True
-
-    def _find(self, file: Path, position: int | None, offset: int | None, what: str) -> None:
-        fate = "the index is built anew" if self._recovered else "it stays: an index is not checked at a start"
-        self._report(Finding(file, position, offset, what, fate))
+    def _find(self, what: str, offset: int | None, if_it_stays: str = "", may_raise: tuple[str, ...] = ()) -> None:
+        self._report(Damage(self._file, self._end, offset, what, if_it_stays, may_raise))
 
     # ---- the transaction index
 
-    def _verify_transaction_index(self) -> None:
-        file = transaction_index_file(self._directory, self._scanned.base_offset)
-        aborts = {
-            batch.last_offset: batch
-            for batch in self._scanned.batches.values()
-            if batch.marker is ControlRecordType.ABORT
-        }
-        if not file.exists():
-            return
-        fate = "the index is built anew" if self._recovered else "it stays, and committed readers follow it"
-        try:
-            index = TransactionIndex(self._scanned.base_offset, file)
-            try:
-                index.sanity_check()
-                entries = index.all_aborted_txns()
-            finally:
-                index.close()
-        except CorruptIndexException as error:
-            self._report(Finding(file, None, None, str(error), "the segment is recovered, which makes the index anew"))
-            return
-        except (KafkaException, ValueError) as error:
-            self._report(Finding(file, None, None, f"{type(error).__name__}: {error}", fate))
-            return
-        for n, entry in enumerate(entries):
-            marker = aborts.get(entry.last_offset)
-            if marker is None or marker.producer_id != entry.producer_id:
-                what = f"no abort marker of producer {entry.producer_id} lies at offset {entry.last_offset}"
-            elif not 0 <= entry.first_offset <= entry.last_offset:
-                what = f"the transaction begins at offset {entry.first_offset} and ends at {entry.last_offset}"
-            elif not 0 <= entry.last_stable_offset <= entry.last_offset + 1:
-                what = f"its last stable offset {entry.last_stable_offset} is none that an abort there can lead to"
+    def _verify_transaction_index(self, file: Path, entries: bytes, markers: dict[int, int | None]) -> None:
+        """Compare the entries with the `markers` of aborts that the batches have: offset → producer id."""
+        stays = ", and committed readers follow it"
+        for position in range(0, len(entries), AbortedTxn.TOTAL_SIZE):
+            version, producer_id, first, last, last_stable = _TXN_ENTRY.unpack_from(entries, position)
+            if version > AbortedTxn.CURRENT_VERSION:
+                what = f"the entry has version {version}, above {AbortedTxn.CURRENT_VERSION}"
+            elif last < self._base_offset:
+                what = f"the transaction ends at offset {last}, before the segment begins"
+            elif markers[last] != producer_id:
+                what = f"no abort marker of producer {producer_id} lies at offset {last}"
+            elif not 0 <= first <= last:
+                what = f"the transaction begins at offset {first} and ends at {last}"
+            elif not 0 <= last_stable <= last + 1:
+                what = f"its last stable offset {last_stable} is none that an abort there can lead to"
             else:
                 continue
-            self._report(Finding(file, n * entry.TOTAL_SIZE, entry.last_offset, what, fate))
-        torn = file.stat().st_size % 34
+            self._report(Damage(file, position, last, what, stays, ("KafkaException",)))
+        torn = os.stat(file).st_size - len(entries)
         if torn:
-            self._report(
-                Finding(file, file.stat().st_size - torn, None, f"{torn} bytes after the last entry", "they stay")
-            )
+            self._report(Damage(file, len(entries), None, f"{torn} bytes after the last entry"))
+
+
+class IndexWalk:
+    """The entries of an index, read piece by piece and compared with the batches that pass.
+
+    `untrimmed`: the index may be longer than its entries, as one is that was not closed.
+    """
+
+    ENTRY: Struct
+    STAYS = ": an index is not checked at a start"
+
+    def __init__(self, file: Path, base_offset: int, untrimmed: bool, report: Callable[[Damage], None]):
+        self._file = file
+        self._base_offset = base_offset
+        self._untrimmed = untrimmed
+        self._report = report
+        self._opened = open(require_bounded(file), "rb")
+        size = os.fstat(self._opened.fileno()).st_size
+        if size % self.ENTRY.size:
+            self._find(size, None, f"{size} bytes are no multiple of {self.ENTRY.size}")
+        self._entries = self._sound_entries()
+        self._next = next(self._entries, None)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._opened.close()
+
+    def finish(self) -> None:
+        """All batches have passed: no entry should be left."""
+        while self._next is not None:
+            self._find_without_batch()
+
+    def _advance(self) -> None:
+        self._next = next(self._entries, None)
+
+    def _sound_entries(self) -> Iterator[tuple[int, int, int]]:
+        """Byte position, offset, and the other number of each entry that follows from the one before it."""
+        at, previous = 0, -1
+        size = self.ENTRY.size
+        while chunk := self._opened.read(_CHUNK // size * size):
+            for first, second in self.ENTRY.iter_unpack(chunk[: len(chunk) // size * size]):
+                offset, number = self._order(first, second)
+                if offset == self._base_offset and not number and (at or self._untrimmed):
+                    # A slot of zeros, which reads as the base offset: the index was not cut to its entries.
+                    if not self._untrimmed:
+                        self._find(at, None, "the index ends in empty slots: it was not trimmed")
+                    return
+                key = self._key(offset, number)
+                if key <= previous:
+                    self._find(at, offset, f"{self.KEYS} must grow, and the entry before has {previous}")
+                else:
+                    previous = key
+                    yield at, offset, number
+                at += size
+
+    def _find(self, position: int, offset: int | None, what: str) -> None:
+        self._report(Damage(self._file, position, offset, what, self.STAYS))
+
+
+class OffsetIndexWalk(IndexWalk):
+    """Entries of an offset index: an offset, and the byte at which the batch begins that ends there."""
+
+    ENTRY = _OFFSET_ENTRY
+    KEYS = "positions"
+
+    def pass_batch(self, position: int, last_offset: int) -> None:
+        """Compare the entry for the batch at byte `position`, if there is one."""
+        while self._next is not None and self._next[2] <= position:
+            at, offset, points_to = self._next
+            if points_to < position:
+                self._find_without_batch()
+                continue
+            if offset != last_offset:
+                what = f"the entry points to byte {points_to}, where the batch ends at offset {last_offset}"
+                self._find(at, offset, what)
+            self._advance()
+
+    def _find_without_batch(self) -> None:
+        at, offset, points_to = self._next
+        self._find(at, offset, f"the entry points to byte {points_to}, where no batch begins")
+        self._advance()
+
+    def _order(self, first: int, second: int) -> tuple[int, int]:
+        return self._base_offset + first, second
+
+    def _key(self, offset: int, number: int) -> int:
+        return number
+
+
+class TimeIndexWalk(IndexWalk):
+    """Entries of a time index: the largest timestamp so far (ms), and the offset at which its batch ends."""
+
+    ENTRY = _TIME_ENTRY
+    KEYS = "offsets"
+
+    def __init__(self, *arguments):
+        self._timestamp = -1
+        super().__init__(*arguments)
+
+    def pass_batch(self, last_offset: int, largest_timestamp: int) -> None:
+        """Compare the entry for the batch that ends at `last_offset`, if there is one."""
+        while self._next is not None and self._next[1] <= last_offset:
+            at, offset, timestamp = self._next
+            if offset < last_offset:
+                self._find_without_batch()
+                continue
+            if timestamp != largest_timestamp:
+                what = f"the entry says {timestamp} ms, the largest timestamp up to there is {largest_timestamp} ms"
+                self._find(at, offset, what)
+            elif timestamp <= self._timestamp:
+                self._find(at, offset, f"timestamps must grow, and the entry before has {self._timestamp}")
+            self._timestamp = timestamp
+            self._advance()
+
+    def _find_without_batch(self) -> None:
+        at, offset, _ = self._next
+        self._find(at, offset, "no batch ends at the entry's offset")
+        self._advance()
+
+    def _order(self, first: int, second: int) -> tuple[int, int]:
+        return self._base_offset + second, first
+
+    def _key(self, offset: int, number: int) -> int:
+        return offset
+
+
+def _aborted_txns(file: Path) -> bytes:
+    """The whole entries of a transaction index."""
+    data = read_bounded(file)
+    return data[: len(data) // AbortedTxn.TOTAL_SIZE * AbortedTxn.TOTAL_SIZE]
+
+
+def _base_offset(batch) -> int:
+    """The first offset of a batch; of a wrapper that cannot be opened, the last."""
+    try:
+        return batch.base_offset
+    except _UNREADABLE as error:
+        if of_the_machine(error):
+            raise
+        return batch.last_offset

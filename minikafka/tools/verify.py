@@ -6,121 +6,217 @@ that depends on whether the last stop was clean and on the checkpoints beside th
 
 import json
 import os
+import resource
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
-from minikafka.checkpoint.meta_properties import MetaProperties
+from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import KafkaException
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
-from minikafka.tools.failure import describe
+from minikafka.tools.failure import TOLD, describe
+from minikafka.tools.findings import Fate, Finding, NextStart
+from minikafka.tools.partition_files import FOLLOW_LINKS, require_regular
 from minikafka.tools.partition_verifier import PartitionVerifier
 from minikafka.tools.progress_bar import progress_bar
-from minikafka.tools.recover import (
-    LOG_START_OFFSET_CHECKPOINT_FILE,
-    RECOVERY_POINT_CHECKPOINT_FILE,
-    checkpointed_offset,
-)
-from minikafka.tools.segment_verifier import Finding, NextStart
+from minikafka.tools.read_bounded import of_the_machine, require_bounded
+from minikafka.tools.recover import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.tools.tool_command import ToolCommand
 
 _CHECKPOINTS = {
-    RECOVERY_POINT_CHECKPOINT_FILE: "a warning is logged and every recovery point is taken as 0",
-    LOG_START_OFFSET_CHECKPOINT_FILE: "a warning is logged and every log starts at its first segment",
-    "replication-offset-checkpoint": "the directory goes offline",
-    "cleaner-offset-checkpoint": "the directory goes offline",
+    RECOVERY_POINT_CHECKPOINT_FILE: (Fate.WARNED_OF, "a warning is logged and every recovery point is taken as 0"),
+    LOG_START_OFFSET_CHECKPOINT_FILE: (
+        Fate.WARNED_OF,
+        "a warning is logged and every log starts at its first segment",
+    ),
+    "replication-offset-checkpoint": (Fate.OFFLINE, "the directory goes offline"),
+    "cleaner-offset-checkpoint": (Fate.OFFLINE, "the directory goes offline"),
 }
-_META_PROPERTIES = "meta.properties"
 
 
 @click.command(cls=ToolCommand, failure_exit_code=2, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("directories", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DIR...")
+@click.option("--config", "configs", multiple=True, metavar="K=V", help="A topic setting, by Kafka's name; repeatable.")
+@click.option(FOLLOW_LINKS, is_flag=True, help="Read files that are symbolic links.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def verify(directories: tuple[Path, ...], as_json: bool) -> None:
+def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links: bool, as_json: bool) -> None:
     """Check partition directories, or whole log directories, without changing a byte.
 
     Exit code: 0 when all is sound, 1 with findings, 2 when something could not be read.
     """
+    config = LogConfig(dict(map(_setting, configs)))
     findings: list[Finding] = []
     unread: list[str] = []
-    partitions = []
+    partitions: list[Path] = []
+    log_dirs: dict[Path, LogDir] = {}
+    _allow_many_open_files()
     for directory in directories:
         try:
-            partitions += _partitions_of(directory, findings.append)
-        except (RuntimeError, ValueError, OSError) as error:
+            partitions += _partitions_of(directory, findings.append, unread.append)
+        except TOLD as error:
             unread.append(describe(error))
     with progress_bar("verify", sum(map(_log_bytes, partitions))) as advance:
         for partition in partitions:
             try:
-                PartitionVerifier(partition, next_start_of(partition), findings.append, advance).verify()
-            except (RuntimeError, ValueError, OSError) as error:
+                log_dir = Path(os.path.abspath(partition)).parent
+                if log_dir not in log_dirs:
+                    log_dirs[log_dir] = LogDir(log_dir)
+                next_start = log_dirs[log_dir].next_start_of(partition, config)
+                PartitionVerifier(partition, next_start, findings.append, unread.append, advance, follow_links).verify()
+            except TOLD as error:
                 unread.append(f"{partition}: {describe(error)}")
-    _print(partitions, findings, unread, as_json)
-    sys.exit(2 if unread else 1 if findings else 0)
+    exit_code = 2 if unread else 1 if findings else 0
+    try:
+        _print(partitions, findings, unread, as_json)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        pass  # whoever reads has enough; what was found stays true
+    sys.exit(exit_code)
 
 
-def next_start_of(partition: Path) -> NextStart:
-    """How Kafka will load the partition, by the marker and the checkpoints of its log directory."""
-    partition = Path(os.path.abspath(partition))
-    log_dir = partition.parent
-    topic_partition = parse_topic_partition_name(partition)
-    return NextStart(
-        CleanShutdownFileHandler(log_dir).exists(),
-        checkpointed_offset(log_dir / RECOVERY_POINT_CHECKPOINT_FILE, topic_partition),
-        checkpointed_offset(log_dir / LOG_START_OFFSET_CHECKPOINT_FILE, topic_partition),
-    )
+class LogDir:
+    """What the files of a log directory tell of its partitions: how Kafka will load them.
+
+    Raises OSError when one of them cannot be read; a damaged checkpoint counts as empty, as in Kafka.
+    """
+
+    def __init__(self, directory: Path):
+        self._clean = CleanShutdownFileHandler(directory).exists()
+        self._recovery_points = _checkpointed_offsets(directory / RECOVERY_POINT_CHECKPOINT_FILE)
+        self._log_start_offsets = _checkpointed_offsets(directory / LOG_START_OFFSET_CHECKPOINT_FILE)
+
+    def next_start_of(self, partition: Path, config: LogConfig) -> NextStart:
+        """How Kafka will load the partition, of whose topic `config` are the settings."""
+        topic_partition = parse_topic_partition_name(Path(os.path.abspath(partition)))
+        return NextStart(
+            self._clean,
+            self._recovery_points.get(topic_partition, 0),
+            self._log_start_offsets.get(topic_partition, 0),
+            config,
+            time.time_ns() // 1_000_000,
+        )
 
 
-def _partitions_of(directory: Path, report: Callable[[Finding], None]) -> list[Path]:
+def _checkpointed_offsets(file: Path) -> dict[TopicPartition, int]:
+    if not os.path.lexists(file):
+        return {}
+    try:
+        return _read_checkpoint(file)
+    except (RuntimeError, ValueError):
+        return {}
+
+
+def _read_checkpoint(file: Path) -> dict[TopicPartition, int]:
+    """Raises OSError when the file cannot be read, KafkaStorageException and others when it is damaged."""
+    require_regular(file, follow_links=True)
+    try:
+        return OffsetCheckpointFile(require_bounded(file)).read()
+    except TOLD as error:
+        if of_the_machine(error):
+            raise (error.__cause__ or error) from None
+        raise
+
+
+def _partitions_of(directory: Path, report: Callable[[Finding], None], unread: Callable[[str], None]) -> list[Path]:
     """The partition directories that `directory` stands for: itself, or all those of a log directory."""
     if not directory.is_dir():
         raise FileNotFoundError(2, "no such directory", str(directory))
-    if _is_partition(directory):
+    if _has_name_of_partition(directory) and _is_partition(directory):
         return [directory]
-    _verify_log_dir(directory, report)
-    partitions = sorted(path for path in directory.iterdir() if path.is_dir() and _is_partition(path))
-    if not partitions and not (directory / _META_PROPERTIES).exists():
+    _verify_log_dir(directory, report, unread)
+    partitions = []
+    for name in sorted(os.listdir(directory)):
+        path = directory / name
+        try:
+            if _has_name_of_partition(path) and path.is_dir() and _is_partition(path):
+                partitions.append(path)
+        except OSError as error:
+            unread(describe(error))
+    if not partitions and not (directory / META_PROPERTIES_NAME).exists():
         raise ValueError(f"{directory} is neither a partition's directory nor a log directory")
     return partitions
 
 
-def _is_partition(directory: Path) -> bool:
+def _has_name_of_partition(directory: Path) -> bool:
     try:
         parse_topic_partition_name(Path(os.path.abspath(directory)))
     except KafkaException:
         return False
-    return any(
-        name.endswith((".log", ".swap", ".deleted")) or name == "partition.metadata" for name in os.listdir(directory)
-    )
+    return True
 
 
-def _verify_log_dir(log_dir: Path, report: Callable[[Finding], None]) -> None:
+def _is_partition(directory: Path) -> bool:
+    """True if it has a file of a partition, or shows nobody what it has."""
+    try:
+        names = os.listdir(directory)
+    except PermissionError:
+        return True
+    return any(name.endswith((".log", ".swap", ".deleted")) or name == "partition.metadata" for name in names)
+
+
+def _verify_log_dir(log_dir: Path, report: Callable[[Finding], None], unread: Callable[[str], None]) -> None:
     for name, fate in _CHECKPOINTS.items():
-        file = log_dir / name
-        if not file.exists():
-            continue
-        try:
-            OffsetCheckpointFile(file).read()
-        except (RuntimeError, ValueError) as error:
-            report(Finding(file, None, None, describe(error), fate))
-    if (log_dir / _META_PROPERTIES).exists():
-        try:
-            MetaProperties.read(log_dir / _META_PROPERTIES)
-        except (RuntimeError, ValueError, OSError) as error:
-            report(Finding(log_dir / _META_PROPERTIES, None, None, describe(error), "the broker does not start"))
+        _verify_file(log_dir / name, _read_checkpoint, fate, report, unread)
+    fate = Fate.OFFLINE, "the broker does not start"
+    _verify_file(log_dir / META_PROPERTIES_NAME, _read_meta_properties, fate, report, unread)
+
+
+def _verify_file(
+    file: Path,
+    read: Callable[[Path], object],
+    fate: tuple[Fate, str],
+    report: Callable[[Finding], None],
+    unread: Callable[[str], None],
+) -> None:
+    try:
+        if os.path.lexists(file):
+            read(file)
+    except (OSError, MemoryError) as error:
+        unread(describe(error))
+    except (RuntimeError, ValueError) as error:
+        report(Finding(file, None, None, describe(error), *fate))
+
+
+def _read_meta_properties(file: Path) -> None:
+    require_regular(file, follow_links=True)
+    MetaProperties.read(require_bounded(file))
 
 
 def _log_bytes(partition: Path) -> int:
-    return sum(file.stat().st_size for file in partition.glob("*.log"))
+    """Bytes of segments, for the progress; what cannot be seen is told later."""
+    try:
+        with os.scandir(partition) as entries:
+            return sum(e.stat().st_size for e in entries if e.name.endswith(".log") and e.is_file())
+    except OSError:
+        return 0
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"--config takes a setting as name=value, not {text!r}")
+    return name, value
+
+
+def _allow_many_open_files() -> None:
+    """A load holds every segment open, and there may be more of them than the soft limit allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def _print(partitions: list[Path], findings: list[Finding], unread: list[str], as_json: bool) -> None:
     if as_json:
-        told = [{**finding._asdict(), "file": str(finding.file)} for finding in findings]
+        told = [{**f._asdict(), "file": str(f.file), "fate": f.fate.value} for f in findings]
         click.echo(json.dumps({"partitions": list(map(str, partitions)), "findings": told, "unread": unread}))
         return
     for finding in findings:

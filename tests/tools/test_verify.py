@@ -57,15 +57,15 @@ def damage_table():
         "torn tail of the last segment": (
             lambda d: (d / f"{68:020d}.log").write_bytes((d / f"{68:020d}.log").read_bytes()[:-1]),
             f"{68:020d}.log",
-            "they stay in the file",
+            "it stays, and no offset belongs to these bytes",
         ),
         "zeros at the end": (
             lambda d: (d / f"{68:020d}.log").write_bytes((d / f"{68:020d}.log").read_bytes() + bytes(18)),
             f"{68:020d}.log",
             "the load fails with CorruptRecordException",
         ),
-        "missing offset index": (lambda d: (d / index).unlink(), index, "the segment is recovered"),
-        "missing time index": (lambda d: (d / time_index).unlink(), time_index, "an empty index is made"),
+        "missing offset index": (lambda d: (d / index).unlink(), index, "an empty one is made"),
+        "missing time index": (lambda d: (d / time_index).unlink(), time_index, "an empty one is made"),
         "entry of the offset index": (lambda d: flip(d / index, 7), index, "it stays: an index is not checked"),
         "torn offset index": (lambda d: (d / index).write_bytes((d / index).read_bytes()[:-3]), index, "it stays"),
         "entry of the time index": (lambda d: flip(d / time_index, 7), time_index, "it stays"),
@@ -80,7 +80,12 @@ def damage_table():
             f"{52:020d}.txnindex",
             "committed readers",
         ),
-        "snapshot": (lambda d: flip(d / f"{64:020d}.snapshot", 12), f"{64:020d}.snapshot", "it is deleted"),
+        "snapshot": (lambda d: flip(d / f"{69:020d}.snapshot", 2), f"{69:020d}.snapshot", "the file is written anew"),
+        "snapshot that is not needed": (
+            lambda d: flip(d / f"{64:020d}.snapshot", 12),
+            f"{64:020d}.snapshot",
+            "it stays",
+        ),
         "stray snapshot": (
             lambda d: shutil.copy(d / f"{64:020d}.snapshot", d / f"{5:020d}.snapshot"),
             f"{5:020d}.snapshot",
@@ -89,7 +94,7 @@ def damage_table():
         "epochs": (
             lambda d: (d / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n3 900\n"),
             "leader-epoch-checkpoint",
-            "the entry is dropped",
+            "the file is written anew",
         ),
         "epochs that cannot be read": (
             lambda d: (d / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n"),
@@ -105,7 +110,7 @@ def damage_table():
         "cleaned leftover": (lambda d: (d / f"{1:020d}.log.cleaned").touch(), f"{1:020d}.log.cleaned", "it is deleted"),
         "swap leftover": (lambda d: (d / f"{0:020d}.log.swap").touch(), f"{0:020d}.log.swap", "completed"),
         "orphan index": (lambda d: (d / f"{1:020d}.index").touch(), f"{1:020d}.index", "it is deleted"),
-        "foreign file": (lambda d: (d / "notes.txt").touch(), "notes.txt", "it is left alone"),
+        "foreign file": (lambda d: (d / "notes.txt").touch(), "notes.txt", "it stays"),
     }
 
 

@@ -55,7 +55,7 @@ class AbstractIndex:
         self.base_offset = base_offset
         self.max_index_size = max_index_size
         newly_created = file_ops.create_file_if_missing(file)
-        fd = os.open(file, (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC)
+        fd = file_ops.open_file(file) if writable else os.open(file, os.O_RDONLY | os.O_CLOEXEC)
         try:
             if newly_created:
                 if max_index_size < self.ENTRY_SIZE:

@@ -1,0 +1,74 @@
+"""What `minikafka verify` tells: where something is not as Kafka leaves it, what it is, and what becomes of it."""
+
+import enum
+from pathlib import Path
+from typing import NamedTuple
+
+from minikafka.log.log_config import LogConfig
+
+
+class Fate(enum.Enum):
+    """What Kafka's next start does; the words of a finding's `next_start` say it with its details."""
+
+    STAYS = "stays"
+    """Not a byte of it changes."""
+    CUT = "cut"
+    """The segment ends before it, or is cut exactly there."""
+    DELETED = "deleted"
+    """The file goes."""
+    REBUILT = "rebuilt"
+    """The file is written anew: it has another content afterwards."""
+    MADE = "made"
+    """The missing file is made."""
+    RENAMED = "renamed"
+    """The `.swap` file takes its place."""
+    SPLIT = "split"
+    """The segment becomes several."""
+    LOAD_FAILS = "load fails"
+    """The partition does not come online; the exception's name is in the words."""
+    WARNED_OF = "warned of"
+    """A file of the log directory is taken as empty, with a warning."""
+    OFFLINE = "offline"
+    """The log directory, or the broker, does not come up."""
+    UNTOLD = "untold"
+    """Nothing can be foretold, as not all of the partition could be read."""
+
+
+class Finding(NamedTuple):
+    """Something that is not as Kafka leaves it: where (byte `position`, `offset`; None where there is none), what it
+    is, and what Kafka does about it at its next start, as a `fate` and in words."""
+
+    file: Path
+    position: int | None
+    offset: int | None
+    what: str
+    fate: Fate
+    next_start: str
+
+
+class Damage(NamedTuple):
+    """A finding before it is known what becomes of it.
+
+    `if_it_stays`: what that means, to be added then. `may_raise`: names of the exceptions that a load throws because
+    of it; one whose message names the file is known to be its doing anyway. `fate`: what becomes of it if the log's
+    load has no hand in that.
+    """
+
+    file: Path
+    position: int | None
+    offset: int | None
+    what: str
+    if_it_stays: str = ""
+    may_raise: tuple[str, ...] = ()
+    fate: tuple[Fate, str] | None = None
+
+
+class NextStart(NamedTuple):
+    """How Kafka will load the partition: `clean` after a clean stop, else scanned from `recovery_point` on; the
+    settings of its topic; the clock then (ms since 1970)."""
+
+    clean: bool
+    recovery_point: int
+    log_start_offset: int
+    config: LogConfig
+    now_ms: int

@@ -1,0 +1,34 @@
+"""Files beside the segments are read as wholes, and a damaged one may have any length."""
+
+from pathlib import Path
+
+from minikafka.common.errors import IOException
+from minikafka.log.log_file_utils import INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX
+from minikafka.tools.failure import naming
+
+MAX_BYTES = 32 << 20
+"""Of a file that is held in memory: a snapshot of 700,000 producers, a million aborted transactions."""
+MAX_INDEX_BYTES = 1 << 30
+"""Of an index, which is read piece by piece; Kafka's default is 10 MiB."""
+
+
+def require_bounded(file: Path) -> Path:
+    """The file, if it is no larger than one of its kind can be in earnest; else raises IOException."""
+    is_index = file.name.endswith((INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX))
+    limit = MAX_INDEX_BYTES if is_index else MAX_BYTES
+    size = file.stat().st_size
+    if size > limit:
+        raise IOException(f"{file} is not read: it has {size} bytes, and no more than {limit} are looked at")
+    return file
+
+
+def read_bounded(file: Path) -> bytes:
+    """The bytes of the file. Raises OSError, IOException for too many."""
+    with naming(file):
+        return require_bounded(file).read_bytes()
+
+
+def of_the_machine(error: BaseException) -> bool:
+    """True for an error that says nothing of the bytes: a file may not be read, the device fails, there is no memory."""
+    cause = error.__cause__ or error
+    return isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno is not None)
