@@ -21,7 +21,7 @@ class Fate(enum.Enum):
     MADE = "made"
     """The missing file is made."""
     RENAMED = "renamed"
-    """The `.swap` file takes its place."""
+    """The `.swap` file takes the place of the one that it replaces, or that is missing."""
     SPLIT = "split"
     """The segment becomes several."""
     LOAD_FAILS = "load fails"

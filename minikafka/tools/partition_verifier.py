@@ -34,7 +34,7 @@ from minikafka.log.producer.snapshot_file import read_snapshot
 from minikafka.tools.failure import TOLD, describe, naming
 from minikafka.tools.findings import Damage, Fate, Finding, NextStart
 from minikafka.tools.partition_files import look_into
-from minikafka.tools.read_bounded import of_the_machine, require_bounded
+from minikafka.tools.read_bounded import of_the_machine, read_bounded, require_bounded
 from minikafka.tools.rehearsal import Outcome, Rehearsal
 from minikafka.tools.segment_verifier import BatchFacts, SegmentVerifier, waits_for_deletion
 
@@ -105,7 +105,7 @@ class PartitionVerifier:
             self._found(Damage(self._epochs.file, None, None, "the file is missing"))
         if PARTITION_METADATA_FILE_NAME in names:
             self._reading(self._verify_partition_metadata, self._directory / PARTITION_METADATA_FILE_NAME)
-        self._foretell(files, base_offsets)
+        self._foretell(files)
 
     def _verify_segments(self, base_offsets: list[int], names: set[str]) -> int:
         """The log end offset, as far as batches can be read."""
@@ -207,7 +207,7 @@ class PartitionVerifier:
 
     # ---- what becomes of it
 
-    def _foretell(self, files: list[Path], base_offsets: list[int]) -> None:
+    def _foretell(self, files: list[Path]) -> None:
         outcome = None
         if self._all_read:
             outcome = self._reading(Rehearsal(self._directory, files, self._next_start).run)
@@ -219,7 +219,7 @@ class PartitionVerifier:
         for finding in findings:
             self._report(finding)
         told = {(finding.file.name, finding.fate) for finding in findings}
-        for damage in self._changes_of_segments(outcome, told, base_offsets):
+        for damage in self._changes_of_segments(outcome, told):
             self._report(outcome.finding(damage))
         if outcome.error is not None and not any(finding.fate is Fate.LOAD_FAILS for finding in findings):
             what = " ".join(f"{outcome.error}: {outcome.message}".splitlines())
@@ -227,9 +227,7 @@ class PartitionVerifier:
             file = self._directory / accused if accused else self._directory
             self._report(Finding(file, None, None, what, Fate.LOAD_FAILS, f"the load fails with {outcome.error}"))
 
-    def _changes_of_segments(
-        self, outcome: Outcome, told: set[tuple[str, Fate]], base_offsets: list[int]
-    ) -> Iterator[Damage]:
+    def _changes_of_segments(self, outcome: Outcome, told: set[tuple[str, Fate]]) -> Iterator[Damage]:
         """What the load changes in segments although nothing in themselves explains it."""
         for name, size in sorted(outcome.cut.items()):
             if (name, Fate.CUT) not in told and self._room_at.get(name) != size:
@@ -237,13 +235,12 @@ class PartitionVerifier:
         for name in sorted(outcome.split):
             if (name, Fate.SPLIT) not in told:
                 yield Damage(self._directory / name, None, None, "its offsets do not fit one segment")
-        first = log_file(self._directory, base_offsets[0]).name if base_offsets else ""
-        if (first, Fate.DELETED) in told and self._next_start.log_start_offset > 0:
-            return  # the log start lies beyond the end, and all segments go
+        first_cut = min(outcome.cut, default="~")
         for name in sorted(outcome.deleted):
-            later = any(cut < name for cut in outcome.cut)
-            if is_log_file(Path(name)) and not later and (name, Fate.DELETED) not in told:
-                yield Damage(self._directory / name, None, None, "another file takes its place, or none can")
+            if is_log_file(Path(name)) and not name > first_cut and (name, Fate.DELETED) not in told:
+                yield Damage(
+                    self._directory / name, None, None, "a .swap file takes its place, or the log begins beyond it"
+                )
 
 
 class Snapshots:
@@ -354,12 +351,16 @@ class Epochs:
     def read(self) -> None:
         """Read the file. Raises OSError."""
         try:
-            self._entries = LeaderEpochCheckpointFile(require_bounded(self.file)).read()
+            data = read_bounded(self.file)
+            self._entries = LeaderEpochCheckpointFile(self.file).read()
         except TOLD as error:
             _raise_of_the_machine(error, self.file)
             self._report(Damage(self.file, None, None, describe(error), may_raise=(type(error).__name__,)))
             return
         self._starts = [entry.start_offset for entry in self._entries]
+        lines = ["0", str(len(self._entries)), *(f"{entry.epoch} {entry.start_offset}" for entry in self._entries)]
+        if data and data != "".join(f"{line}\n" for line in lines).encode():
+            self._report(Damage(self.file, None, None, "it can be read, but Kafka writes it otherwise"))
 
     def pass_batch(self, batch: BatchFacts) -> None:
         """The next batch of the log."""

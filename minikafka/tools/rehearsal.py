@@ -73,6 +73,8 @@ class Outcome(NamedTuple):
         if name in self.rebuilt:
             index = name.endswith((*_ENTRY_SIZES, TXN_INDEX_FILE_SUFFIX))
             return Fate.REBUILT, "the index is built anew" if index else "the file is written anew"
+        if name in self.renamed.values():
+            return Fate.RENAMED, "a .swap file takes its place"
         if name in self.made:
             return Fate.MADE, "it is made anew" if self.made[name] else "an empty one is made"
         if self.blames(damage):
@@ -242,15 +244,18 @@ def _keeps(before: Path, after: Path) -> bool:
     """True if the bytes are the same; an index may have become longer by empty slots, or lost some, or a torn one."""
     entry_size = _ENTRY_SIZES.get(before.suffix)
     with open(before, "rb") as old, open(after, "rb") as new:
-        if entry_size is None and os.fstat(old.fileno()).st_size != os.fstat(new.fileno()).st_size:
+        rest = os.fstat(old.fileno()).st_size
+        if entry_size is None and rest != os.fstat(new.fileno()).st_size:
             return False
-        entries = os.fstat(old.fileno()).st_size // (entry_size or 1) * (entry_size or 1)
-        while old_chunk := old.read(min(_CHUNK, entries)):
-            entries -= len(old_chunk)
-            new_chunk = new.read(len(old_chunk))
-            if old_chunk != new_chunk:
-                return entry_size is not None and not (new.read(1) or old_chunk[len(new_chunk) :].strip(b"\0"))
-        return True
+        rest -= rest % (entry_size or 1)
+        while True:
+            old_chunk, new_chunk = old.read(min(_CHUNK, rest)), new.read(_CHUNK)
+            rest -= len(old_chunk)
+            if not old_chunk and not new_chunk:
+                return True
+            size = max(len(old_chunk), len(new_chunk))
+            if old_chunk.ljust(size, b"\0") != new_chunk.ljust(size, b"\0"):
+                return False
 
 
 def _has_content(file: Path) -> bool:
