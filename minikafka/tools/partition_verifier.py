@@ -85,6 +85,7 @@ class PartitionVerifier:
     def verify(self) -> None:
         """Look at everything. Raises OSError when the directory cannot be listed."""
         files, objections = look_into(self._directory, self._follow_links)
+        self._refused = {file.name for file, _ in objections}
         for file, objection in objections:
             self._could_not_read(f"{file} {objection}")
         names = {file.name for file in files}
@@ -131,7 +132,8 @@ class PartitionVerifier:
     # ---- what could be read
 
     def _found(self, damage: Damage) -> None:
-        self._damages.append(damage)
+        if damage.file.name not in self._refused:  # it is there, whatever it is
+            self._damages.append(damage)
 
     def _could_not_read(self, line: str) -> None:
         self._all_read = False
@@ -199,8 +201,9 @@ class PartitionVerifier:
         return offset if name.partition(".")[0] == filename_prefix_from_offset(offset) else None
 
     def _verify_partition_metadata(self, file: Path) -> None:
+        require_bounded(file)
         try:
-            PartitionMetadataFile(require_bounded(file)).read()
+            PartitionMetadataFile(file).read()
         except TOLD as error:
             _raise_of_the_machine(error, file)
             self._found(Damage(file, None, None, describe(error), may_raise=(type(error).__name__,)))
@@ -350,8 +353,8 @@ class Epochs:
 
     def read(self) -> None:
         """Read the file. Raises OSError."""
+        data = read_bounded(self.file)
         try:
-            data = read_bounded(self.file)
             self._entries = LeaderEpochCheckpointFile(self.file).read()
         except TOLD as error:
             _raise_of_the_machine(error, self.file)
