@@ -20,7 +20,8 @@ def pytest_addoption(parser):
         default=None,
         help="how many operations the differential test draws (default: as many as fit in `make test`)",
     )
-    parser.addoption("--seed", type=int, default=None, help="the first seed of the differential test")
+    parser.addoption("--seed", type=int, default=None, help="the first seed of the differential test and of power cuts")
+    parser.addoption("--worlds", type=int, default=12, help="how many worlds of each life a power cut leaves")
 
 
 @pytest.fixture(scope="session")

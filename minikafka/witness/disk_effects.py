@@ -23,6 +23,7 @@ _MAPPED = (".index", ".timeindex")
 _HEADLINE = "scenario "
 _CONFIG = "config "
 _INDENT = "    "
+_OFFSET = re.compile(r"^(-?)(\d+)(?=\.)")
 _ZEROS = re.compile(r"\b0{1,19}(?=\d+\.)")
 
 
@@ -59,8 +60,11 @@ def read_scenarios(text: str) -> list[Scenario]:
 
 
 @contextmanager
-def noted_effects(directory: Path) -> Iterator[list[str]]:
-    """A list that fills with the effects of minikafka's log in `directory` and beside it while the block runs."""
+def noted_effects(directory: Path, then: file_ops.Observer = lambda operation, path: None) -> Iterator[list[str]]:
+    """A list that fills with the effects of minikafka's log in `directory` and beside it while the block runs.
+
+    `then` is called after each, with its operation and its file.
+    """
     log_dir, effects, names = directory.parent, [], set(_names(directory.parent))
 
     def note(operation: str, path: Path) -> None:
@@ -78,6 +82,7 @@ def noted_effects(directory: Path) -> Iterator[list[str]]:
         names.clear()
         names.update(now)
         add_effect(effects, *words)
+        then(operation, path)
 
     with file_ops.observe(note):
         yield effects
@@ -109,6 +114,12 @@ def is_mapped(name: str) -> bool:
 def relative(path: Path | str, directory: Path) -> str:
     """The name of a file as it stands in an effect."""
     return _ZEROS.sub("", os.path.relpath(path, directory))
+
+
+def path_of(name: str, directory: Path) -> Path:
+    """The file of that name in an effect."""
+    path = Path(os.path.normpath(directory / name))
+    return path.with_name(_OFFSET.sub(lambda found: found[1] + found[2].zfill(20), path.name))
 
 
 def _names(log_dir: Path) -> Iterable[str]:

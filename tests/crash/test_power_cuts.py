@@ -1,0 +1,183 @@
+"""The power fails: bytes that were not flushed are lost, file by file, and names that were not synced are lost, too.
+
+The lives are the scenarios of kafka_syncs.txt and drawn workloads, lived by minikafka and by Apache Kafka. A drawn part
+of what was not synced is gone afterwards; what is left is opened by both engines, which must end equal: the same log,
+the same exceptions, the same files. `--worlds` says how many worlds of each life are opened, `--seed` which.
+"""
+
+import logging
+import random
+from pathlib import Path
+
+import pytest
+
+from minikafka.witness.acts import ACTS, perform
+from minikafka.witness.differential import PROFILES, draw
+from minikafka.witness.disk_effects import noted_effects, read_scenarios
+from minikafka.witness.kafka_log import kafka_log
+from minikafka.witness.operations import parse_operation
+from minikafka.witness.runner import Runner, minikafka_log
+from minikafka.witness.simulated_disk import SimulatedDisk
+from minikafka.witness.stopped_worlds import batches, look, open_both, put
+from minikafka.witness.workload import Workload
+
+SCENARIOS = {
+    scenario.name: scenario for scenario in read_scenarios(Path(__file__).with_name("kafka_syncs.txt").read_text())
+}
+BY_HAND = ("vanish", "tear", "overflow", "swap")  # acts that lay out a world, all of it on the device
+
+
+@pytest.fixture(autouse=True, scope="module")
+def silent():
+    """Warnings of thousands of recoveries would hide what a failure says."""
+    logger = logging.getLogger("minikafka")
+    logger.setLevel(logging.CRITICAL)
+    yield
+    logger.setLevel(logging.NOTSET)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_what_a_power_cut_leaves_of_minikafka(kafka, two_logs, cuts, name):
+    logs, scenario = two_logs(), SCENARIOS[name]
+    runner = Runner(minikafka_log, home(logs) / "topic-0", Workload(config=scenario.config))
+    worlds = PowerCuts(runner, random.Random(f"{cuts.seed} {name}"))
+    for line, _ in scenario.steps:
+        worlds.live(line)
+    worlds.open_some(kafka, logs, cuts.worlds)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_what_a_power_cut_leaves_of_kafka(kafka, two_logs, cuts, name):
+    logs, scenario = two_logs(), SCENARIOS[name]
+    runner = Runner(kafka_log(kafka), home(logs) / "topic-0", Workload(config=scenario.config))
+    worlds = PowerCuts(runner, random.Random(f"{cuts.seed} {name}"))
+    for line, effects in scenario.steps:
+        worlds.live_with(line, effects)
+    worlds.open_some(kafka, logs, cuts.worlds)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_a_power_cut_leaves_of_a_drawn_life(kafka, two_logs, cuts, profile):
+    """Kafka lives it beside minikafka, whose effects tell what its disk was made sure of: theirs are the same."""
+    logs, workload = two_logs(), draw(profile, cuts.seed, 40)
+    directories = home(logs) / "minikafka" / "topic-0", home(logs) / "kafka" / "topic-0"
+    ours, theirs = (
+        PowerCuts(Runner(factory, directory, workload), random.Random(cuts.seed))
+        for factory, directory in zip((minikafka_log, kafka_log(kafka)), directories, strict=True)
+    )
+    for operation in workload:
+        line = "write_checkpoints" if operation.kind == "checkpoint" else str(operation)
+        theirs.live_with(line, ours.live(line))
+    ours.open_some(kafka, logs, cuts.worlds)
+    theirs.open_some(kafka, logs, cuts.worlds)
+
+
+def test_a_truncation_of_which_the_names_are_lost_leaves_offsets_twice(kafka, two_logs):
+    """Kafka syncs no directory after it has renamed what it cut off, so the files may come back, beside new records."""
+    logs = two_logs()
+    runner = Runner(minikafka_log, home(logs) / "topic-0", Workload(config=SCENARIOS["truncation"].config))
+    for _ in range(3):
+        perform(runner, "append_as_leader leader_epoch=1 [3x60]")
+    perform(runner, "flush")
+    before = look(home(logs))
+    perform(runner, "truncate_to 3")
+    perform(runner, "append_as_follower leader_epoch=1 [4x30 leader_epoch=1]")
+    after = {name: data for name, data in look(home(logs)).items() if not name.endswith(".deleted")}
+    runner.let_go()
+    put({**before, **after}, home(logs))
+    _, opened = open_both(kafka, logs, home(logs), runner.config, runner.time.milliseconds())
+    assert sorted(batch[:2] for batch in opened) == [(0, 3), (3, 7), (6, 9)]
+
+
+def home(logs):
+    """A log directory beside those of `logs`."""
+    return logs.directories[0].parents[1] / "living"
+
+
+class PowerCuts:
+    """Worlds that the power's failing may leave during a life, drawn after each effect, no two alike.
+
+    `worlds`: (when, world, batches that must survive). What is between the log start and the recovery point must, but
+    for two cases in which Kafka keeps no promise: the changes of names reach the device in no order (None: the log may
+    not even open); or a flush that was due before a truncation has raised the recovery point beyond the log's end, so
+    that the next append lies below it.
+    """
+
+    def __init__(self, runner: Runner, rng: random.Random):
+        self.runner = runner
+        self.rng = rng
+        self.log_dir = runner.directory.parent
+        self.disk = SimulatedDisk(self.log_dir)
+        self.worlds = []
+        self._seen = set()
+        self._flushed_range = None
+        self._flushed = set()
+        self._misled = False
+
+    def live(self, line: str) -> list[str]:
+        """Let minikafka's log do `line`; the power may fail after each of its effects, which are returned."""
+
+        def after(operation, path):
+            self.disk.effect(operation, path)
+            self._draw(f"within {line}, after {operation} of {Path(path).name}", 1)
+
+        with noted_effects(self.runner.directory, after) as effects:
+            self._do(line)
+        return effects
+
+    def live_with(self, line: str, effects: list[str]) -> None:
+        """Let Kafka's log do `line`, which has these effects; the power may fail after the last of them."""
+        self._do(line)
+        if line not in BY_HAND:
+            self.disk.effects(effects, self.runner.directory)
+        self._draw(f"after {line}", 4)
+        self._note(f"killed after {line}", look(self.log_dir), True)
+
+    def open_some(self, kafka, logs, most: int) -> None:
+        """Let the life end, open at most so many of its worlds with both engines, and demand that they end equal."""
+        kept = batches(self.runner.directory)
+        now_ms = self.runner.time.milliseconds()
+        self.runner.let_go()
+        stopped = home(logs).with_name("stopped")
+        for when, world, must_survive in self.rng.sample(self.worlds, min(most, len(self.worlds))):
+            put(world, stopped)
+            try:
+                observation, opened = open_both(kafka, logs, stopped, self.runner.config, now_ms)
+            except AssertionError as difference:
+                raise AssertionError(f"{when}: {difference}") from None
+            if must_survive is None:
+                continue
+            # A segment without an index is recovered first of all, and then zeros in one before it are in the way.
+            assert observation.error in ("", "CorruptRecordException"), (when, observation)
+            assert observation.error or must_survive & kept <= opened, f"{when}: flushed records are lost"
+
+    def _do(self, line: str) -> None:
+        if line not in ACTS:
+            self.runner.apply(parse_operation(line))  # drawn lives have operations that are refused
+        elif self.runner.log is not None or line != "write_checkpoints":
+            perform(self.runner, line)
+        if line in BY_HAND:
+            self.disk = SimulatedDisk(self.log_dir)
+        log = self.runner.log
+        self._misled |= log is not None and log.recovery_point > log.log_end_offset
+
+    def _draw(self, when: str, times: int) -> None:
+        for in_order in (True, False) * times:
+            order = "in order" if in_order else "in no order"
+            self._note(f"power cut {when}, names {order}", self.disk.cut(self.rng, in_order=in_order), in_order)
+
+    def _note(self, when: str, world: dict[str, bytes], in_order: bool) -> None:
+        key = hash(tuple(sorted(world.items())))
+        if key not in self._seen:
+            self._seen.add(key)
+            self.worlds.append((when, world, self._promised() if in_order else None))
+
+    def _promised(self) -> set:
+        """The batches between the log start and the recovery point."""
+        log = self.runner.log
+        if self._misled:
+            return set()
+        if log is not None and (log.log_start_offset, log.recovery_point) != self._flushed_range:
+            start, end = self._flushed_range = log.log_start_offset, log.recovery_point
+            self._flushed = {batch for batch in batches(self.runner.directory) if start < batch[1] <= end}
+        return self._flushed
