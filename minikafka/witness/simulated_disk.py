@@ -83,22 +83,17 @@ class SimulatedDisk:
             if nothing_followed:
                 file.synced = file.now
 
+    def synced(self) -> dict[str, bytes]:
+        """The files, by their path in the log directory, with nothing but what the device was made sure of."""
+        return _synced(self._root, "")
+
     def cut(self, rng: random.Random, *, in_order: bool) -> dict[str, bytes]:
         """The files, by their path in the log directory, that a power cut leaves; what it leaves is drawn from `rng`.
 
         Of each file's unsynced bytes all, none, a prefix, or some pages are there. Of each directory's unsynced changes
         `in_order` keeps the first ones, as a file system with a journal does; otherwise each is kept or not.
         """
-        world = {}
-        self._cut(self._root, "", rng, in_order, world)
-        return world
-
-    def _cut(self, directory: _Directory, prefix: str, rng: random.Random, in_order: bool, world: dict) -> None:
-        for name, node in _names_left(directory, rng, in_order).items():
-            if isinstance(node, _Directory):
-                self._cut(node, f"{prefix}{name}/", rng, in_order, world)
-            else:
-                world[prefix + name] = _bytes_left(node, rng)
+        return _left(self._root, "", rng, in_order)
 
     def _note(self, operation: str, path: Path, source: str | None) -> _File | None:
         """Change the names as an effect did; a file whose bytes it changed or synced is returned."""
@@ -151,6 +146,13 @@ def _on_device(path: Path) -> _Directory:
     return directory
 
 
+def _synced(directory: _Directory, prefix: str) -> dict[str, bytes]:
+    world = {}
+    for name, node in directory.synced.items():
+        world |= _synced(node, f"{prefix}{name}/") if isinstance(node, _Directory) else {prefix + name: node.synced}
+    return world
+
+
 def _change(names: dict, kind: str, name: str, node: _File | _Directory, to: str = "") -> None:
     """Do a change to the names, if what it is done to is there."""
     if kind == "add":
@@ -159,6 +161,16 @@ def _change(names: dict, kind: str, name: str, node: _File | _Directory, to: str
         del names[name]
         if kind == "rename":
             names[to] = node
+
+
+def _left(directory: _Directory, prefix: str, rng: random.Random, in_order: bool) -> dict[str, bytes]:
+    world = {}
+    for name, node in _names_left(directory, rng, in_order).items():
+        if isinstance(node, _Directory):
+            world |= _left(node, f"{prefix}{name}/", rng, in_order)
+        else:
+            world[prefix + name] = _bytes_left(node, rng)
+    return world
 
 
 def _names_left(directory: _Directory, rng: random.Random, in_order: bool) -> dict:
