@@ -6,7 +6,8 @@ from pathlib import Path
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.witness.acts import LOG_STARTS, PARTITION, RECOVERY_POINTS
-from minikafka.witness.kafka_jvm import KafkaJvm, kafka_errors
+from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka_jvm import KafkaJvm
 from minikafka.witness.observation import Observation
 from minikafka.witness.two_logs import TwoLogs
 
