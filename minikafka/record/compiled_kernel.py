@@ -25,12 +25,14 @@ def _compile(function, **compiled_helpers):
 
 _read_varint = _compile(kernel.read_varint)
 
+skip_headers = _compile(kernel.skip_headers, read_varint=_read_varint)
+
 decode = _compile(
     kernel.decode,
     read_varint=_read_varint,
     read_varlong=_compile(kernel.read_varlong),
     wrapping_add=_compile(kernel.wrapping_add),
-    skip_headers=_compile(kernel.skip_headers, read_varint=_read_varint),
+    skip_headers=skip_headers,
 )
 
 _read_int = _compile(kernel.read_int)

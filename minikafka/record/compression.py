@@ -2,10 +2,12 @@
 
 import enum
 import importlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from minikafka.common.errors import BufferUnderflowException, IllegalArgumentException, IOException, KafkaException
+from minikafka.common.errors import IllegalArgumentException, IOException, KafkaException
+from minikafka.record.stream_window import MAX_DECOMPRESSED_BYTES, StreamWindow
 
 
 class CompressionType(enum.Enum):
@@ -101,27 +103,39 @@ def max_level(compression_type: CompressionType) -> int:
     return _LEVELS[compression_type][1]
 
 
-def decompress(compression_type: CompressionType, data, magic: int) -> tuple[bytes, Exception | None]:
-    """The bytes of the stream `data`, and the exception that a reader meets after them (None for a sound stream).
+def pieces(compression_type: CompressionType, data, magic: int) -> Iterator[bytes]:
+    """The bytes of the stream `data`, a few hundred KB at a time: a small stream can become a huge one.
 
-    A stream that cannot even be opened raises KafkaException. Memory stays proportional to what `data` really holds:
-    sizes that a damaged stream merely declares are not believed. Kafka: `Compression.wrapForInput`.
+    Raises KafkaException here for a stream that cannot even be opened; in the iterator, after the bytes before the
+    damage, KafkaException or BufferUnderflowException. Of a stream of codec NONE there is one piece.
+    Kafka: `Compression.wrapForInput`.
     """
     if compression_type is CompressionType.NONE:
-        return bytes(data), None
-    out = bytearray()
+        return iter((data,))
     try:
         chunks = _codec(compression_type).open_stream(data, magic)
     except IOException as error:
         raise KafkaException(str(error)) from error
+    return _checked(chunks)
+
+
+def _checked(chunks: Iterator[bytes]) -> Iterator[bytes]:
     try:
-        for chunk in chunks:
-            out += chunk
+        yield from chunks
     except IOException as error:
-        return out, KafkaException(f"Failed to decompress record stream: {error}")
-    except BufferUnderflowException as error:
-        return out, error
-    return out, None
+        raise KafkaException(f"Failed to decompress record stream: {error}") from error
+
+
+def decompress(
+    compression_type: CompressionType, data, magic: int, max_bytes: int = MAX_DECOMPRESSED_BYTES
+) -> tuple[bytes, Exception | None]:
+    """All bytes of the stream `data`, and the exception that a reader meets after them (None for a sound stream).
+
+    Raises KafkaException for a stream that cannot even be opened, RecordTooLargeException for more than `max_bytes`.
+    """
+    window = StreamWindow(pieces(compression_type, data, magic), max_bytes)
+    window.fill(max_bytes + 1)
+    return window.data, window.error
 
 
 def _codec(compression_type: CompressionType):

@@ -2,8 +2,9 @@
 
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 
-from minikafka.common.errors import CorruptRecordException, KafkaException
+from minikafka.common.errors import CorruptRecordException, KafkaException, RecordTooLargeException
 from minikafka.common.java_numbers import to_long
 from minikafka.record.compression import CompressionType
 from minikafka.record.legacy_record import RECORD_OVERHEAD_V0, header_size
@@ -18,6 +19,7 @@ from minikafka.record.record_batch import (
     RecordBatch,
 )
 from minikafka.record.record_columns import RecordColumns
+from minikafka.record.stream_window import MAX_DECOMPRESSED_BYTES
 from minikafka.record.timestamp_type import TimestampType
 
 _UP_TO_MAGIC = struct.Struct(">qiib")
@@ -153,7 +155,12 @@ class FileChannelRecordBatch:
 
     def __iter__(self) -> Iterator[Record]:
         """Kafka: `RecordBatch.iterator`."""
-        return iter(self.load_full_batch())
+        return self.records()
+
+    def records(self, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> Iterator[Record]:
+        """As the batch in memory gives them. Kafka: `RecordBatch.iterator`."""
+        with self._place_told():
+            return self.load_full_batch().records(max_decompressed_bytes)
 
     def streaming_iterator(self) -> Iterator[Record]:
         """Kafka: `RecordBatch.streamingIterator`."""
@@ -170,9 +177,20 @@ class FileChannelRecordBatch:
         """Look at all records and keep none; raises what iteration raises, at whatever record."""
         self.load_full_batch().check_records()
 
-    def columns(self) -> RecordColumns:
+    def columns(self, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> RecordColumns:
         """All records as columns. Kafka: `RecordBatch.iterator`."""
-        return self.load_full_batch().columns()
+        with self._place_told():
+            return self.load_full_batch().columns(max_decompressed_bytes)
+
+    @contextmanager
+    def _place_told(self) -> Iterator[None]:
+        """A batch that is too large to be handed out says where it lies."""
+        try:
+            yield
+        except RecordTooLargeException as error:
+            raise RecordTooLargeException(
+                f"{error}: the batch at position {self.position} of {self.file_records.file}, offset {self._offset}"
+            ) from None
 
     def write_to(self, buffer: bytearray) -> None:
         """Append the batch to `buffer`. Kafka: `RecordBatch.writeTo`."""

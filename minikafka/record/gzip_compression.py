@@ -81,8 +81,7 @@ def _skip_header(data, position: int) -> int:
         position += 2 + int.from_bytes(data[position : position + 2], "little")
     for flag in (_FNAME, _FCOMMENT):
         if flags & flag:
-            end = bytes(data[position:]).find(0)
-            position = len(data) + 1 if end < 0 else position + end + 1
+            position = _after_zero(data, position)
     if flags & _FHCRC:
         stored = int.from_bytes(data[position : position + 2], "little")
         if position + 2 <= len(data) and stored != zlib.crc32(data[start:position]) & 0xFFFF:
@@ -91,3 +90,13 @@ def _skip_header(data, position: int) -> int:
     if position > len(data):
         raise IOException("Unexpected end of gzip header")
     return position
+
+
+def _after_zero(data, position: int) -> int:
+    """The position after the next zero byte; one beyond the end if there is none."""
+    while position < len(data):
+        found = bytes(data[position : position + _INPUT_SIZE]).find(0)
+        if found >= 0:
+            return position + found + 1
+        position += _INPUT_SIZE
+    return len(data) + 1

@@ -39,7 +39,8 @@ FIRST_NULL_KEY = 4  # index of the first record without a key, -1 when there is 
 MIN_TIMESTAMP = 5
 MAX_TIMESTAMP = 6
 INDEX_OF_MAX_TIMESTAMP = 7  # of the first record that has it
-SUMMARY_SIZE = 8
+END = 8  # where the last sound record ends
+SUMMARY_SIZE = 9
 COLUMNS = 10  # offset, timestamp, key start/end, value start/end, headers start/count, record start/end
 
 SMALLEST_RECORD = 7  # bytes: a size and the six fields of a record without key, value and headers
@@ -52,14 +53,14 @@ _MIN_LONG = -9223372036854775807 - 1
 _HALF_LONG = 4611686018427387904
 
 # Instead of a position, a read returns one of these.
-_UNDERFLOW = -1
-_TOO_LONG = -2
+UNDERFLOW = -1
+TOO_LONG = -2
 
 
 def read_varint(data, position, end):
     """The 32-bit zig-zag varint at `position` and the position after it, or a negative number in its place."""
     if position >= end:
-        return 0, _UNDERFLOW
+        return 0, UNDERFLOW
     byte = data[position]
     position += 1
     if byte < 0x80:
@@ -67,7 +68,7 @@ def read_varint(data, position, end):
     raw = byte & 0x7F
     for shift in range(7, 35, 7):
         if position >= end:
-            return 0, _UNDERFLOW
+            return 0, UNDERFLOW
         byte = data[position]
         position += 1
         if byte < 0x80:
@@ -75,13 +76,13 @@ def read_varint(data, position, end):
             raw |= (byte & (0x0F if shift == 28 else 0x7F)) << shift
             return (raw >> 1) ^ -(raw & 1), position
         raw |= (byte & 0x7F) << shift
-    return 0, _TOO_LONG
+    return 0, TOO_LONG
 
 
 def read_varlong(data, position, end):
     """The 64-bit zig-zag varint at `position` and the position after it, or a negative number in its place."""
     if position >= end:
-        return 0, _UNDERFLOW
+        return 0, UNDERFLOW
     byte = data[position]
     position += 1
     sign = byte & 1
@@ -89,12 +90,12 @@ def read_varlong(data, position, end):
     shift = 6
     while byte >= 0x80:
         if position >= end:
-            return 0, _UNDERFLOW
+            return 0, UNDERFLOW
         byte = data[position]
         position += 1
         half |= (byte & (1 if shift == 62 else 0x7F)) << shift
         if shift == 62 and byte >= 0x80:
-            return 0, _TOO_LONG
+            return 0, TOO_LONG
         shift += 7
     return half ^ -sign, position
 
@@ -109,34 +110,52 @@ def wrapping_add(a, b):
 
 
 def skip_headers(data, position, end, count):
-    """The position after `count` headers, or (a negative status, the offending size)."""
-    for _ in range(count):
+    """How many of `count` headers are sound, the position after these, OK or what is wrong with the next one, its size.
+
+    What can be wrong is UNDERFLOW, TOO_LONG, or a size that gives HEADER_KEY_NEGATIVE.
+    """
+    for done in range(count):
+        header_start = position
         size, position = read_varint(data, position, end)
         if position < 0:
-            return position, 0
+            return done, header_start, position, 0
         if size < 0:
-            return -HEADER_KEY_NEGATIVE, size
+            return done, header_start, HEADER_KEY_NEGATIVE, size
         if size > end - position:
-            return _UNDERFLOW, 0
+            return done, header_start, UNDERFLOW, 0
         position += size
         size, position = read_varint(data, position, end)
         if position < 0:
-            return position, 0
+            return done, header_start, position, 0
         if size > 0:
             if size > end - position:
-                return _UNDERFLOW, 0
+                return done, header_start, UNDERFLOW, 0
             position += size
-    return position, 0
+    return count, position, OK, 0
 
 
 def decode(
-    data, position, end, count, base_offset, base_timestamp, append_time, has_append_time, mode, out, capacity, first
+    data,
+    position,
+    end,
+    index,
+    stop,
+    count,
+    base_offset,
+    base_timestamp,
+    append_time,
+    has_append_time,
+    mode,
+    out,
+    capacity,
+    first,
 ):
-    """Walk `count` records from `position` on and return how many are sound; out[STATUS] tells what ended the walk.
+    """Walk the records `index` … `stop` (exclusive) of a batch of `count`; the first of them begins at `position`.
 
-    `data` holds bytes 0 … 255 and nothing outside position … end is looked at. Every record gets `append_time` as its
-    timestamp when `has_append_time` is 1. The summary goes to the first places of `out`; when `capacity` > 0, which
-    then must be at least `first` + the number of records that fit, the columns follow it, from their place `first` on.
+    Returns the index behind the last sound one; out[STATUS] tells what ended the walk. `data` holds bytes 0 … 255 and
+    nothing outside position … end is looked at. Every record gets `append_time` as its timestamp when
+    `has_append_time` is 1. The summary goes to the first places of `out`; when `capacity` > 0 the columns follow it:
+    record i stands at the place `first` + i, which must lie in 0 … capacity (exclusive) for all records that fit.
     """
     consecutive = 1
     first_null_key = -1
@@ -147,14 +166,14 @@ def decode(
     detail = 0
     detail_2 = 0
     base_is_small = -_HALF_LONG < base_timestamp < _HALF_LONG
-    index = 0
-    while index < count:
+    sound_end = position
+    while index < stop:
         record_start = position
 
         # The size, and the end of what the body's fields may use.
         size, position = read_varint(data, position, end)
         if position < 0:
-            status = SIZE_MISSING if position == _UNDERFLOW else SIZE_TOO_LONG
+            status = SIZE_MISSING if position == UNDERFLOW else SIZE_TOO_LONG
             break
         limit = end
         if mode != PARTIAL:
@@ -171,7 +190,7 @@ def decode(
         # Attributes (not used), timestamp and offset.
         delta, position = read_varlong(data, position + 1, limit)
         if position < 0:
-            status = DATA_END if mode == PARTIAL and position == _UNDERFLOW else MALFORMED
+            status = DATA_END if mode == PARTIAL and position == UNDERFLOW else MALFORMED
             break
         if has_append_time:
             timestamp = append_time
@@ -181,13 +200,13 @@ def decode(
             timestamp = wrapping_add(base_timestamp, delta)
         offset_delta, position = read_varint(data, position, limit)
         if position < 0:
-            status = DATA_END if mode == PARTIAL and position == _UNDERFLOW else MALFORMED
+            status = DATA_END if mode == PARTIAL and position == UNDERFLOW else MALFORMED
             break
 
         # Key and value: -1 as their end stands for null.
         key_size, position = read_varint(data, position, limit)
         if position < 0 or key_size > limit - position:
-            status = DATA_END if mode == PARTIAL and position != _TOO_LONG else MALFORMED
+            status = DATA_END if mode == PARTIAL and position != TOO_LONG else MALFORMED
             break
         key_start = position
         key_end = -1
@@ -196,7 +215,7 @@ def decode(
             key_end = position
         value_size, position = read_varint(data, position, limit)
         if position < 0 or value_size > limit - position:
-            status = DATA_END if mode == PARTIAL and position != _TOO_LONG else MALFORMED
+            status = DATA_END if mode == PARTIAL and position != TOO_LONG else MALFORMED
             break
         value_start = position
         value_end = -1
@@ -207,7 +226,7 @@ def decode(
         # Headers.
         header_count, position = read_varint(data, position, limit)
         if position < 0:
-            status = DATA_END if mode == PARTIAL and position == _UNDERFLOW else MALFORMED
+            status = DATA_END if mode == PARTIAL and position == UNDERFLOW else MALFORMED
             break
         headers_start = position
         if header_count != 0:
@@ -217,12 +236,12 @@ def decode(
             if mode != PARTIAL and header_count > limit - position:
                 status, detail = HEADER_COUNT_TOO_LARGE, header_count
                 break
-            position, detail = skip_headers(data, position, limit, header_count)
-            if position < 0:
-                if position == -HEADER_KEY_NEGATIVE:
+            _, position, fault, detail = skip_headers(data, position, limit, header_count)
+            if fault != OK:
+                if fault == HEADER_KEY_NEGATIVE:
                     status = HEADER_KEY_NEGATIVE
                 else:
-                    status = DATA_END if mode == PARTIAL and position == _UNDERFLOW else MALFORMED
+                    status = DATA_END if mode == PARTIAL and fault == UNDERFLOW else MALFORMED
                 break
 
         # The body must be used up, and by the last record the data too.
@@ -254,6 +273,7 @@ def decode(
             out[at + 7 * capacity] = header_count
             out[at + 8 * capacity] = record_start
             out[at + 9 * capacity] = position
+        sound_end = position
         index += 1
 
     out[STATUS] = status
@@ -264,6 +284,7 @@ def decode(
     out[MIN_TIMESTAMP] = min_timestamp
     out[MAX_TIMESTAMP] = max_timestamp
     out[INDEX_OF_MAX_TIMESTAMP] = index_of_max
+    out[END] = sound_end
     return index
 
 
@@ -310,8 +331,9 @@ def decode_run(data, position, end, out, capacity):
         count = read_int(data, position + 57)
         if count > 0:
             good = decode(
-                data, position + _HEADER_SIZE, batch_end, count, read_long(data, position),
-                read_long(data, position + 27), read_long(data, position + 35), 1 if data[position + 22] & 8 else 0,
+                data, position + _HEADER_SIZE, batch_end, 0, count, count,
+                read_long(data, position), read_long(data, position + 27), read_long(data, position + 35),
+                1 if data[position + 22] & 8 else 0,
                 BUFFER, out, capacity, first,
             )  # fmt: skip
             if out[STATUS] != OK:

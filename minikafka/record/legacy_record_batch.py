@@ -2,16 +2,17 @@
 
 import struct
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from minikafka.common.errors import (
     CorruptRecordException,
+    IllegalArgumentException,
     InvalidRecordException,
     UnsupportedOperationException,
 )
 from minikafka.common.java_numbers import to_long
 from minikafka.record import kernel
-from minikafka.record.compression import CompressionType, decompress
+from minikafka.record.compression import CompressionType, pieces
 from minikafka.record.legacy_record import (
     ATTRIBUTES_OFFSET,
     RECORD_OVERHEAD_V0,
@@ -20,6 +21,7 @@ from minikafka.record.legacy_record import (
     compute_attributes,
 )
 from minikafka.record.record_columns import RecordColumns
+from minikafka.record.stream_window import MAX_DECOMPRESSED_BYTES, WINDOW_SIZE, StreamWindow
 from minikafka.record.timestamp_type import TimestampType
 
 _LOG_OVERHEAD = 12
@@ -171,39 +173,72 @@ class BasicLegacyRecordBatch:
         self.outer_record.ensure_valid()
 
     def __iter__(self) -> Iterator["BasicLegacyRecordBatch"]:
+        """`records` with the usual limit. Kafka: `AbstractLegacyRecordBatch.iterator`."""
+        return self.records()
+
+    def records(self, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> Iterator["BasicLegacyRecordBatch"]:
         """The messages with their absolute offsets: itself, or those it wraps.
 
         Raises InvalidRecordException for a wrapper without messages or value, with zstd, or whose offset does not fit;
-        CorruptRecordException for an inner size below 14; KafkaException for a damaged stream.
+        CorruptRecordException for an inner size below 14; KafkaException for a damaged stream;
+        RecordTooLargeException for one that decompresses to more than `max_decompressed_bytes`.
         Kafka: `AbstractLegacyRecordBatch.iterator`, `DeepRecordsIterator`.
         """
         if not self.is_compressed:
             return iter((self,))
-        _, entries = self._inner_entries()
-        return self._absolute(entries)
+        window = self._open_window(max_decompressed_bytes)
+        window.fill(WINDOW_SIZE)
+        if window.ended:
+            entries = list(self._entries(window))
+            last = self._last(entries)
+        else:
+            # Kafka holds all messages before it hands out the first; these are walked twice instead.
+            last = self._last(self._entries(window, kept=False))
+            entries = self._entries(self._open_window(max_decompressed_bytes))
+        return _with_absolute_offsets(entries, self._absolute_base_offset(last))
 
     def streaming_iterator(self) -> Iterator["BasicLegacyRecordBatch"]:
         """As iteration. Kafka: `RecordBatch.streamingIterator`."""
         return iter(self)
 
     def check_records(self) -> None:
-        """Look at all messages and keep none; raises what iteration raises, at whatever message."""
-        for _ in self:
+        """Look at all messages and keep none; raises what iteration raises, at whatever message.
+
+        Memory stays bounded, however much the batch decompresses to.
+        """
+        if not self.is_compressed:
+            return
+        # What iteration raises late, for an inner message, comes after what it raises at once.
+        first_refused = []
+
+        def looked_at(entries):
+            for start, entry in entries:
+                if not first_refused and _is_refused(entry):
+                    first_refused.append((start, entry))
+                yield start, entry
+
+        self._absolute_base_offset(self._last(looked_at(self._entries(self._open_window(None), kept=False))))
+        for _ in _with_absolute_offsets(first_refused, None):
             pass
 
-    def columns(self) -> RecordColumns:
-        """All messages as columns; raises what iteration raises, also what it raises late."""
-        data, entries = self._inner_entries() if self.is_compressed else (self.outer_record.buffer, [(0, self)])
-        starts = [start for start, _ in entries]
-        records = list(self._absolute(entries)) if self.is_compressed else [self]
-        rows = [_row(start, record) for start, record in zip(starts, records, strict=True)]
+    def columns(self, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> RecordColumns:
+        """All messages as columns; raises what `records` raises, also what it raises late."""
+        if self.is_compressed:
+            window = self._open_window(max_decompressed_bytes)
+            window.fill(max_decompressed_bytes + 1)
+            data = window.data
+            entries = list(self._entries(window))
+            records = list(_with_absolute_offsets(entries, self._absolute_base_offset(self._last(entries))))
+        else:
+            data, entries, records = self.outer_record.buffer, [(0, self)], [self]
+        rows = [_row(start, record) for (start, _), record in zip(entries, records, strict=True)]
         out = array("q", bytes(8 * kernel.SUMMARY_SIZE))
         for column in zip(*rows, strict=True):
             out.extend(column)
         return RecordColumns(data, len(rows), -1, None, memoryview(out), len(rows))
 
-    def _inner_entries(self) -> tuple[bytes, list]:
-        """The decompressed value and its messages as (position of the message in it, message with relative offset)."""
+    def _open_window(self, max_bytes: int | None) -> StreamWindow:
+        """The decompressed value of a wrapper."""
         record = self.outer_record
         magic = record.magic
         if magic not in (0, 1):
@@ -215,31 +250,59 @@ class BasicLegacyRecordBatch:
         start, end = record.value_range
         if end < 0:
             raise InvalidRecordException(f"Found invalid compressed record set with null value (magic = {magic})")
-        data, pending_error = decompress(record.compression_type, record.buffer[start:end], magic)
-        entries = _read_entries(data, record)
-        # A broken stream shows where its data end; an entry cut short there is not seen.
-        if pending_error is not None:
-            raise pending_error
-        if not entries:
+        return StreamWindow(pieces(record.compression_type, record.buffer[start:end], magic), max_bytes)
+
+    def _entries(self, window: StreamWindow, kept: bool = True) -> Iterator[tuple[int, "BasicLegacyRecordBatch"]]:
+        """The messages in the stream, each with its position in the window's data and its relative offset.
+
+        An incomplete one ends the iteration, or raises what the stream ends with. Of one that is longer than the window
+        there is only the beginning, unless it is `kept`. Kafka: `DataLogInputStream`.
+        """
+        wrapper = self.outer_record
+        timestamp = wrapper.timestamp
+        while True:
+            if window.available < _LOG_OVERHEAD:
+                window.fill(WINDOW_SIZE)
+                if window.available < _LOG_OVERHEAD:
+                    break
+            offset, size = _OFFSET_AND_SIZE.unpack_from(window.data, window.position)
+            if size < RECORD_OVERHEAD_V0:
+                raise CorruptRecordException(
+                    f"Record size is less than the minimum record overhead ({RECORD_OVERHEAD_V0})"
+                )
+            window.fill(min(_LOG_OVERHEAD + size, WINDOW_SIZE) if not kept else _LOG_OVERHEAD + size)
+            start = window.position + _LOG_OVERHEAD
+            record = LegacyRecord(memoryview(window.data)[start : start + size])
+            if window.skip(_LOG_OVERHEAD + size) < _LOG_OVERHEAD + size:
+                break
+            if record.magic == 1:
+                record = LegacyRecord(record.buffer, timestamp, wrapper.timestamp_type)
+            yield start, BasicLegacyRecordBatch(offset, record)
+        if window.error is not None:
+            raise window.error
+
+    def _last(self, entries: Iterable[tuple[int, "BasicLegacyRecordBatch"]]) -> "BasicLegacyRecordBatch":
+        last = None
+        for _, last in entries:
+            pass
+        if last is None:
             raise InvalidRecordException("Found invalid compressed record set with no inner records")
-        return data, entries
+        return last
 
-    def _absolute(self, entries) -> Iterator["BasicLegacyRecordBatch"]:
-        base_offset = self._absolute_base_offset(entries) if self.magic == 1 else None
-        return _with_absolute_offsets(entries, base_offset)
-
-    def _absolute_base_offset(self, entries) -> int:
+    def _absolute_base_offset(self, last: "BasicLegacyRecordBatch") -> int | None:
+        """What inner offsets count from, by the last inner message; None where they are absolute."""
+        if self.magic != 1:
+            return None
         # Some versions of librdkafka left the wrapper's offset at 0.
         if self.offset == 0:
             return 0
-        last_inner_offset = entries[-1][1].offset
-        if self.offset < last_inner_offset:
+        if self.offset < last.offset:
             raise InvalidRecordException(
                 "Found invalid wrapper offset in compressed v1 message set, "
                 f"wrapper offset '{self.offset}' is less than the last inner message "
-                f"offset '{last_inner_offset}' and it is not zero."
+                f"offset '{last.offset}' and it is not zero."
             )
-        return self.offset - last_inner_offset
+        return self.offset - last.offset
 
     def __repr__(self) -> str:
         return f"LegacyRecordBatch(offset={self.offset}, {self.outer_record})"
@@ -291,27 +354,6 @@ class LegacyRecordBatch(BasicLegacyRecordBatch):
     __hash__ = None
 
 
-def _read_entries(data: bytes, wrapper: LegacyRecord) -> list[tuple[int, BasicLegacyRecordBatch]]:
-    """The messages in a wrapper's decompressed value; an incomplete one ends the list. Kafka: `DataLogInputStream`."""
-    entries = []
-    view = memoryview(data)
-    timestamp = wrapper.timestamp
-    position = 0
-    while position + _LOG_OVERHEAD <= len(view):
-        offset, size = _OFFSET_AND_SIZE.unpack_from(view, position)
-        if size < RECORD_OVERHEAD_V0:
-            raise CorruptRecordException(f"Record size is less than the minimum record overhead ({RECORD_OVERHEAD_V0})")
-        position += _LOG_OVERHEAD
-        if size > len(view) - position:
-            break
-        record = LegacyRecord(view[position : position + size])
-        if record.magic == 1:
-            record = LegacyRecord(record.buffer, timestamp, wrapper.timestamp_type)
-        entries.append((position, BasicLegacyRecordBatch(offset, record)))
-        position += size
-    return entries
-
-
 def _with_absolute_offsets(entries, base_offset: int | None) -> Iterator[BasicLegacyRecordBatch]:
     for _, entry in entries:
         if base_offset is not None:
@@ -319,6 +361,14 @@ def _with_absolute_offsets(entries, base_offset: int | None) -> Iterator[BasicLe
         if entry.is_compressed:
             raise InvalidRecordException("Inner messages must not be compressed")
         yield entry
+
+
+def _is_refused(entry: BasicLegacyRecordBatch) -> bool:
+    """True where iteration stops at this inner message."""
+    try:
+        return entry.is_compressed
+    except IllegalArgumentException:
+        return True
 
 
 def _row(start: int, entry: BasicLegacyRecordBatch) -> tuple[int, ...]:

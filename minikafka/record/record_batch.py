@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Iterator
+from itertools import chain
 
 from crc32c import crc32c
 
@@ -36,10 +37,12 @@ from minikafka.record.batch_header import (
     ShortHeader,
     compute_attributes,
 )
-from minikafka.record.compression import CompressionType, decompress
+from minikafka.record.compression import CompressionType, pieces
 from minikafka.record.record import Record
-from minikafka.record.record_columns import RecordColumns, RecordsSummary, decode_columns, summarize
+from minikafka.record.record_columns import RecordColumns
+from minikafka.record.record_walk import RecordsSummary, RecordWalk
 from minikafka.record.sequence import decrement_sequence, increment_sequence
+from minikafka.record.stream_window import MAX_DECOMPRESSED_BYTES, StreamWindow
 from minikafka.record.timestamp_type import TimestampType
 
 __all__ = [
@@ -85,7 +88,7 @@ class RecordBatch:
       timestamp is that horizon.
 
     The header is unpacked at once, at the first look, and kept until a setter of *this* object changes it. Simpler than
-    Kafka: no buffer suppliers and no closing of iterators, since a compressed batch is decompressed as a whole.
+    Kafka: no buffer suppliers and no closing of iterators, since a decompressor holds nothing but memory.
 
     Fields beyond the end of a batch that is too short raise IndexOutOfBoundsException; `ensure_valid` tells first.
 
@@ -293,42 +296,58 @@ class RecordBatch:
     # Records
 
     def __iter__(self) -> Iterator[Record]:
+        """`records` with the usual limit. Kafka: `DefaultRecordBatch.iterator`."""
+        return self.records()
+
+    def records(self, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> Iterator[Record]:
         """The records. Of a damaged batch, those before the damage if it is not compressed, then the exception.
 
         Raises InvalidRecordException for malformed records, a wrong count or bytes left over, KafkaException for a
-        damaged compressed stream, IllegalArgumentException for an unknown codec or a record size of more than 5 bytes.
-        Kafka: `DefaultRecordBatch.iterator`.
+        damaged compressed stream, IllegalArgumentException for an unknown codec or a record size of more than 5 bytes,
+        and RecordTooLargeException where Kafka would run out of memory: for a batch that decompresses to more than
+        `max_decompressed_bytes`. Kafka: `DefaultRecordBatch.iterator`.
         """
         if self.count == 0:
             return iter(())
-        columns = self._decode()
-        if columns.error is not None and self.is_compressed:
-            raise columns.error
-        return columns.records(self.base_offset)
+        walk = self._walk()
+        if not self.is_compressed:
+            return walk.records(max_decompressed_bytes)
+        pages = walk.pages(max_decompressed_bytes)
+        first = next(pages)
+        if first.error is not None:
+            raise first.error
+        if first.count == self.count:
+            return first.records(self.base_offset)
+        # Kafka reads all records before it hands out the first; here damage behind the first page is looked for.
+        walk.summary(max_decompressed_bytes)
+        return chain.from_iterable(page.records(self.base_offset) for page in chain((first,), pages))
 
     def streaming_iterator(self) -> Iterator[Record]:
         """As iteration, but a damaged compressed batch too gives the records before the damage.
 
         Kafka: `RecordBatch.streamingIterator`.
         """
-        return self._decode().records(self.base_offset)
+        return self._walk().records(MAX_DECOMPRESSED_BYTES)
 
     def skip_key_value_iterator(self) -> Iterator[Record]:
         """As `streaming_iterator`, but the declared sizes of a compressed batch's records are not looked at.
 
         Unlike Kafka's, these records have keys and values. Kafka: `DefaultRecordBatch.skipKeyValueIterator`.
         """
-        return self._decode(skip_key_value=True).records(self.base_offset)
+        return self._walk(skip_key_value=True).records(MAX_DECOMPRESSED_BYTES)
 
-    def columns(self) -> RecordColumns:
-        """All records, decoded and checked; raises what iteration raises. Kafka: `DefaultRecordBatch.iterator`."""
-        columns = self._decode()
+    def columns(self, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> RecordColumns:
+        """All records, decoded and checked; raises what `records` raises. Kafka: `DefaultRecordBatch.iterator`."""
+        columns = self._walk().columns(max_decompressed_bytes)
         if columns.error is not None:
             raise columns.error
         return columns
 
     def check_records(self) -> None:
-        """Look at all records and keep none; raises what iteration raises, at whatever record."""
+        """Look at all records and keep none; raises what iteration raises, at whatever record.
+
+        Memory stays bounded, however much the batch decompresses to.
+        """
         if self.count:
             self.summary()
 
@@ -336,31 +355,30 @@ class RecordBatch:
         """Check all records and return what a validator asks of them, without an object for each.
 
         With `skip_key_value` a compressed batch is read as `skipKeyValueIterator` reads it, which does not look at the
-        declared sizes of records. Raises what iteration raises.
+        declared sizes of records. Raises what iteration raises, in bounded memory.
         Kafka: `DefaultRecordBatch.skipKeyValueIterator`, `streamingIterator`.
         """
-        header = self._header or self._load()
-        data, start, mode, pending_error = self._payload(header, skip_key_value)
-        append_time = header[8] if header[5] & TIMESTAMP_TYPE_MASK else None
-        return summarize(data, start, _checked_count(header), header[7], append_time, mode, pending_error)
+        return self._walk(skip_key_value).summary()
 
-    def _decode(self, skip_key_value: bool = False) -> RecordColumns:
+    def _walk(self, skip_key_value: bool = False) -> RecordWalk:
         header = self._header or self._load()
-        data, start, mode, pending_error = self._payload(header, skip_key_value)
-        append_time = header[8] if header[5] & TIMESTAMP_TYPE_MASK else None
+        if header[5] & COMPRESSION_CODEC_MASK == 0:
+            mode = kernel.BUFFER
+        else:
+            mode = kernel.PARTIAL if skip_key_value else kernel.STREAM
+            self.compression_type  # an unknown one is told before a wrong count
         count = _checked_count(header)
-        return decode_columns(data, start, count, header[0], header[7], append_time, header[11], mode, pending_error)
+        append_time = header[8] if header[5] & TIMESTAMP_TYPE_MASK else None
+        return RecordWalk(self._open_window, count, header[0], header[7], append_time, header[11], mode)
 
-    def _payload(self, header, skip_key_value: bool):
-        """The bytes of the records, where they start, how to read them, and the stream's error if it has one."""
-        codec = header[5] & COMPRESSION_CODEC_MASK
-        if codec == 0:
-            return self._buffer, RECORD_BATCH_OVERHEAD, kernel.BUFFER, None
-        compression_type = CompressionType.for_id(codec)
-        if header[12] == 0:
-            return b"", 0, kernel.STREAM, None
-        data, pending_error = decompress(compression_type, self._buffer[RECORD_BATCH_OVERHEAD:], MAGIC_VALUE_V2)
-        return data, 0, kernel.PARTIAL if skip_key_value else kernel.STREAM, pending_error
+    def _open_window(self, max_bytes: int | None) -> StreamWindow:
+        """The bytes of the records; those of an uncompressed batch are all there."""
+        compression_type = self.compression_type
+        if compression_type is CompressionType.NONE:
+            return StreamWindow(None, data=self._buffer, position=RECORD_BATCH_OVERHEAD)
+        if self.count == 0:
+            return StreamWindow(None)
+        return StreamWindow(pieces(compression_type, self._buffer[RECORD_BATCH_OVERHEAD:], MAGIC_VALUE_V2), max_bytes)
 
     # The rest
 

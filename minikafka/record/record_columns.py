@@ -1,7 +1,6 @@
 """A batch's records as columns of integers: offsets, timestamps, and ranges of the bytes they lie in."""
 
 import logging
-import struct
 import threading
 from array import array
 from collections.abc import Iterator
@@ -133,57 +132,6 @@ class RecordColumns:
             raise self.error
 
 
-class RecordsSummary:
-    """What the validator asks of a batch's records, found without an object for each. See `RecordBatch.summary`.
-
-    `consecutive`: offset deltas are 0, 1, 2, …; `first_null_key`: index, -1 for none; `min_timestamp`,
-    `max_timestamp` (ms) and `index_of_max_timestamp`, the first record that has it. Without records the index is -1
-    and the timestamps have no meaning.
-    """
-
-    __slots__ = (
-        "count", "consecutive", "first_null_key", "min_timestamp", "max_timestamp", "index_of_max_timestamp",
-    )  # fmt: skip
-
-    def __init__(self, count: int, out):
-        self.count = count
-        (
-            _,
-            _,
-            _,
-            consecutive,
-            self.first_null_key,
-            self.min_timestamp,
-            self.max_timestamp,
-            self.index_of_max_timestamp,
-        ) = out
-        self.consecutive = consecutive == 1
-
-
-_SUMMARY = struct.Struct(f"={kernel.SUMMARY_SIZE}q")
-
-
-def decode_columns(data, start, count, base_offset, base_timestamp, append_time, base_sequence, mode, pending_error):
-    """Decode `count` records of `data` from byte `start` on; `append_time` is None for CreateTime.
-
-    `pending_error` is what the decompressor met at the end of `data`, if anything. Never raises for bad bytes:
-    see `RecordColumns.error`.
-    """
-    # A record takes 7 bytes at least, so a false count cannot make us reserve more than the data are worth.
-    capacity = max(1, min(count, (len(data) - start) // kernel.SMALLEST_RECORD + 1))
-    good, out = _run(data, start, count, base_offset, base_timestamp, append_time, mode, capacity)
-    error = _exception(out, mode, pending_error)
-    return RecordColumns(data, good, base_sequence, error, out, capacity)
-
-
-def summarize(data, start, count, base_timestamp, append_time, mode, pending_error) -> RecordsSummary:
-    """Check `count` records as `decode_columns` does, and raise what it finds; returns a `RecordsSummary`."""
-    good, out = _run(data, start, count, 0, base_timestamp, append_time, mode, 0)
-    if out[0] or pending_error is not None:
-        raise _exception(out, mode, pending_error)
-    return RecordsSummary(good, out)
-
-
 def decode_run(data, start: int, enough: int) -> tuple[RecordColumns, int]:
     """Decode batches from byte `start` of `data` on, as long as they are sound, neither compressed nor control batches,
     and there are not `enough` records yet. Returns the columns and where the run ended.
@@ -198,24 +146,34 @@ def decode_run(data, start: int, enough: int) -> tuple[RecordColumns, int]:
     return RecordColumns(data, count, -1, None, out if _compiled else memoryview(array("q", out)), capacity), end
 
 
-def _run(data, start, count, base_offset, base_timestamp, append_time, mode, capacity):
-    """Call the kernel in use. Returns the number of sound records and the kernel's `out`."""
+def decode(data, start, index, stop, count, base_offset, base_timestamp, append_time, mode, capacity):
+    """Call `kernel.decode` as it is in use, with `append_time` None for CreateTime and the columns' places from 0 on.
+
+    Returns the index behind the last sound record and the kernel's `out`.
+    """
     has_append_time, append_time = (0, 0) if append_time is None else (1, append_time)
-    _maybe_compile(min(count, (len(data) - start) // kernel.SMALLEST_RECORD))
+    _maybe_compile(min(stop - index, (len(data) - start) // kernel.SMALLEST_RECORD))
     size = kernel.SUMMARY_SIZE + kernel.COLUMNS * capacity
     if _compiled is None:
         out = [0] * size
-        good = kernel.decode(
-            data, start, len(data), count, base_offset, base_timestamp,
-            append_time, has_append_time, mode, out, capacity, 0,
+        reached = kernel.decode(
+            data, start, len(data), index, stop, count,
+            base_offset, base_timestamp, append_time, has_append_time, mode, out, capacity, -index,
         )  # fmt: skip
-        return good, (memoryview(array("q", out)) if capacity else out)
+        return reached, (memoryview(array("q", out)) if capacity else out)
     out = _numpy.empty(size, dtype=_numpy.int64)
-    good = _compiled.decode(
-        _numpy.frombuffer(data, dtype=_numpy.uint8), start, len(data), count, base_offset, base_timestamp,
-        append_time, has_append_time, mode, out, capacity, 0,
+    reached = _compiled.decode(
+        _numpy.frombuffer(data, dtype=_numpy.uint8), start, len(data), index, stop, count,
+        base_offset, base_timestamp, append_time, has_append_time, mode, out, capacity, -index,
     )  # fmt: skip
-    return good, (out if capacity else _SUMMARY.unpack(out))
+    return reached, (out if capacity else out.tolist())
+
+
+def skip_headers(data, position: int, end: int, count: int) -> tuple[int, int, int, int]:
+    """`kernel.skip_headers` as it is in use."""
+    if _compiled is None:
+        return kernel.skip_headers(data, position, end, count)
+    return _compiled.skip_headers(_numpy.frombuffer(data, dtype=_numpy.uint8), position, end, count)
 
 
 def _maybe_compile(records: int) -> None:
@@ -227,9 +185,11 @@ def _maybe_compile(records: int) -> None:
             use_compiled_kernel()
 
 
-def _exception(out, mode: int, pending_error) -> Exception | None:
-    """The exception that Kafka's reader throws for the kernel's status; a broken stream shows where its data end."""
-    status = int(out[kernel.STATUS])
+def exception_of(status: int, detail: int, detail_2: int, mode: int, pending_error) -> Exception | None:
+    """The exception that Kafka's reader throws for the kernel's status; a broken stream shows where its data end.
+
+    `pending_error` is what the decompressor met at the end of the data, if anything.
+    """
     if pending_error is not None and status in _STREAM_ENDS:
         return pending_error
     if status == kernel.OK:
@@ -237,12 +197,11 @@ def _exception(out, mode: int, pending_error) -> Exception | None:
     if status == kernel.SIZE_TOO_LONG and mode == kernel.BUFFER:
         return IllegalArgumentException("Varint is too long, the most significant bit in the 5th byte is set")
     if status == kernel.BODY_BEYOND_END and mode == kernel.BUFFER:
-        size, remaining = int(out[kernel.DETAIL]), int(out[kernel.DETAIL_2])
         return InvalidRecordException(
-            f"Invalid record size: expected {size} bytes in record payload, but instead the buffer has only "
-            f"{remaining} remaining bytes."
+            f"Invalid record size: expected {detail} bytes in record payload, but instead the buffer has only "
+            f"{detail_2} remaining bytes."
         )
-    return InvalidRecordException(_MESSAGES[status].format(int(out[kernel.DETAIL]), int(out[kernel.DETAIL_2])))
+    return InvalidRecordException(_MESSAGES[status].format(detail, detail_2))
 
 
 _STREAM_ENDS = {kernel.OK, kernel.SIZE_MISSING, kernel.BODY_BEYOND_END, kernel.DATA_END}

@@ -64,8 +64,10 @@ def _chunks(data, position: int) -> Iterator[bytes]:
 
 def _decompress_block(block) -> bytes:
     try:
-        if cramjam.snappy.decompress_raw_len(block) > _LARGEST_RATIO * len(block):
+        size = cramjam.snappy.decompress_raw_len(block)
+        if size > _LARGEST_RATIO * len(block):
             raise IOException("a block cannot hold as much as it declares")
-        return bytes(cramjam.snappy.decompress_raw(block))
+        out = bytearray(size)  # cramjam's own buffer would end the process where memory is short
+        return out[: cramjam.snappy.decompress_raw_into(block, out)]
     except cramjam.DecompressionError as error:
         raise IOException(str(error)) from None

@@ -9,8 +9,11 @@ import zstandard
 
 from minikafka.common.errors import IOException
 
-# A damaged block takes with it what was decompressed in the same step, so the steps are small.
+# What is read at once where no block is known to begin.
 _INPUT_SIZE = 16 * 1024
+_LARGEST_HEADER = 18
+_BLOCK_HEADER_SIZE = 3
+_BLOCK_OF_ONE_BYTE = 1  # the type of a block that repeats its one byte
 
 
 def compress(data, level: int, magic: int) -> bytes:
@@ -20,7 +23,7 @@ def compress(data, level: int, magic: int) -> bytes:
 
 
 def open_stream(data, magic: int) -> Iterator[bytes]:
-    """The uncompressed pieces of `data`. Raises IOException for damage, in the iterator."""
+    """The uncompressed blocks of `data`, 128 KiB each at most. Raises IOException for damage, in the iterator."""
     return _frames(data)
 
 
@@ -28,13 +31,33 @@ def _frames(data) -> Iterator[bytes]:
     position = 0
     while position < len(data):
         frame = zstandard.ZstdDecompressor().decompressobj()
+        size = _header_size(data, position)
+        size += _block_size(data, position + size)
         while not frame.eof:
             if position >= len(data):
                 raise IOException("Truncated source")
-            piece = data[position : position + _INPUT_SIZE]
+            piece = data[position : position + size]
             position += len(piece)
             try:
                 yield frame.decompress(piece)
             except zstandard.ZstdError as error:
+                if "not enough memory" in str(error):
+                    raise MemoryError(str(error)) from None
                 raise IOException(str(error)) from None
+            size = _block_size(data, position)
         position -= len(frame.unused_data)
+
+
+def _header_size(data, position: int) -> int:
+    """Bytes of the header of a frame; what is none is left for the decompressor to refuse."""
+    try:
+        return zstandard.frame_header_size(bytes(data[position : position + _LARGEST_HEADER]))
+    except zstandard.ZstdError:
+        return _INPUT_SIZE
+
+
+def _block_size(data, position: int) -> int:
+    """Bytes of the block at `position`: given one at a time, a decompressor has no more to hand out than a block."""
+    header = int.from_bytes(data[position : position + _BLOCK_HEADER_SIZE], "little")
+    repeats = header >> 1 & 3 == _BLOCK_OF_ONE_BYTE
+    return _BLOCK_HEADER_SIZE + (1 if repeats else header >> 3)
