@@ -25,6 +25,7 @@ class DirectoryLock:
 
     def __init__(self, directory: Path):
         """Take the lock. Raises KafkaStorageException when it is held, OSError when there is no such directory."""
+        self._fd = -1
         self._fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         if not self._acquired():
             gc.collect()  # a log that nobody can reach any more may not have been cleared away yet

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from minikafka.common.errors import IOException
+from minikafka.common.errors import IOException, KafkaException
 
 TOLD = (RuntimeError, ValueError, IndexError, OSError, MemoryError)
 """What a tool tells in one line: Kafka's exceptions and the machine's. Anything else is a bug, and keeps its traceback."""
@@ -23,21 +23,25 @@ def describe(error: BaseException) -> str:
         if isinstance(error, FileNotFoundError):
             return _one_line(f"NoSuchFileException{_files_of(error)}")
         return _one_line(f"IOException: {error.strerror}{_files_of(error)}")
-    return _one_line(f"{type(error).__name__}: {error}")
+    cause = error.__cause__ if isinstance(error, KafkaException) else None
+    of_the_machine = f": {cause.strerror}{_files_of(cause)}" if isinstance(cause, OSError) and cause.errno else ""
+    return _one_line(f"{type(error).__name__}: {error}{of_the_machine}")
 
 
 @contextmanager
 def naming(file: Path | str) -> Iterator[None]:
     """An error of the machine that names no file (of a read from a descriptor, say, or of memory) gets this one's name.
 
-    The place for it is around the work on one file: `describe` then tells which one failed.
+    The place for it is around the work on one file: `describe` then tells which one failed. So it does for the error
+    of the machine behind one of Kafka's.
     """
     try:
         yield
-    except (OSError, MemoryError) as error:
-        of_the_machine = isinstance(error, MemoryError) or error.errno is not None
-        if of_the_machine and getattr(error, "filename", None) is None:
-            error.filename = str(file)
+    except (OSError, MemoryError, KafkaException) as error:
+        failed = error.__cause__ if isinstance(error, KafkaException) else error
+        of_the_machine = isinstance(failed, MemoryError) or getattr(failed, "errno", None) is not None
+        if of_the_machine and getattr(failed, "filename", None) is None:
+            failed.filename = str(file)
         raise
 
 

@@ -173,8 +173,19 @@ def load_and_close(directory: Path, config: LogConfig, clock: ManualTime, **argu
     """
     scheduler = ManualScheduler(clock)
     log = Log.create(directory, config, scheduler=scheduler, time=clock, **arguments)
-    scheduler.run_due_tasks()
-    state = {
+    try:
+        scheduler.run_due_tasks()
+        state = _state_of(log)
+        log.close()
+        scheduler.run_due_tasks()
+    except BaseException:
+        log.close_handlers()
+        raise
+    return state
+
+
+def _state_of(log: Log) -> dict:
+    return {
         "topic": log.topic_partition.topic,
         "partition": log.topic_partition.partition,
         "log_start_offset": log.log_start_offset,
@@ -188,9 +199,6 @@ def load_and_close(directory: Path, config: LogConfig, clock: ManualTime, **argu
             {"epoch": entry.epoch, "start_offset": entry.start_offset} for entry in log.leader_epoch_cache.epoch_entries
         ],
     }
-    log.close()
-    scheduler.run_due_tasks()
-    return state
 
 
 def _progress(directory: Path) -> AbstractContextManager[dict[str, int] | None]:
