@@ -83,6 +83,15 @@ def pytest_runtest_logreport(report):
         _skipped.append(report.nodeid)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """A module that leaves itself out, as by `importorskip`."""
+    report = yield
+    if report.skipped and os.environ.get("CI") == "true":
+        report.outcome = "failed"
+    return report
+
+
 def pytest_sessionfinish(session, exitstatus):
     if os.environ.get("CI") == "true" and _skipped and exitstatus == 0:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
