@@ -13,6 +13,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from typing import Protocol
+
+from minikafka.common.time import ManualTime
 
 logger = logging.getLogger(__name__)
 
@@ -20,7 +23,7 @@ logger = logging.getLogger(__name__)
 class ScheduledTask:
     """A task that waits for its time; `cancel` takes it back. Kafka: `java.util.concurrent.ScheduledFuture`."""
 
-    def __init__(self, name: str, task: Callable[[], None], due_ms: int, period_ms: int):
+    def __init__(self, name: str, task: Callable[[], object], due_ms: int, period_ms: int):
         self.name = name
         self.task = task
         self.due_ms = due_ms
@@ -37,6 +40,16 @@ class ScheduledTask:
         return self.period_ms >= 0
 
 
+class Scheduler(Protocol):
+    """What a log needs of a scheduler. Kafka: `org.apache.kafka.server.util.Scheduler`."""
+
+    def schedule(self, name: str, task: Callable[[], object], delay_ms: int = 0, period_ms: int = -1) -> ScheduledTask:
+        """Run `task` after `delay_ms`, then every `period_ms` (< 0: once). Kafka: `Scheduler.schedule`."""
+
+    def schedule_once(self, name: str, task: Callable[[], object], delay_ms: int = 0) -> ScheduledTask:
+        """Run `task` once after `delay_ms`. Kafka: `Scheduler.scheduleOnce`."""
+
+
 class ManualScheduler:
     """Runs due tasks in the caller's thread when the clock moves, ordered by due time, then by order of scheduling.
 
@@ -44,7 +57,7 @@ class ManualScheduler:
     never sees it run there. Kafka: `MockScheduler` (which runs delay 0 at once).
     """
 
-    def __init__(self, time):
+    def __init__(self, time: ManualTime):
         self._time = time
         self._queue = []
         self._order = itertools.count()
@@ -57,13 +70,13 @@ class ManualScheduler:
         """Forget all tasks; none runs any more. Kafka: `MockScheduler.shutdown`."""
         self._queue.clear()
 
-    def schedule(self, name: str, task: Callable[[], None], delay_ms: int = 0, period_ms: int = -1) -> ScheduledTask:
+    def schedule(self, name: str, task: Callable[[], object], delay_ms: int = 0, period_ms: int = -1) -> ScheduledTask:
         """Run `task` after `delay_ms`, then every `period_ms` (< 0: once). Kafka: `Scheduler.schedule`."""
         scheduled = ScheduledTask(name, task, self._time.milliseconds() + delay_ms, period_ms)
         self._push(scheduled)
         return scheduled
 
-    def schedule_once(self, name: str, task: Callable[[], None], delay_ms: int = 0) -> ScheduledTask:
+    def schedule_once(self, name: str, task: Callable[[], object], delay_ms: int = 0) -> ScheduledTask:
         """Run `task` once after `delay_ms`. Kafka: `Scheduler.scheduleOnce`."""
         return self.schedule(name, task, delay_ms, -1)
 
@@ -118,14 +131,14 @@ class KafkaScheduler:
             if thread is not threading.current_thread() and thread.is_alive():
                 thread.join()
 
-    def schedule(self, name: str, task: Callable[[], None], delay_ms: int = 0, period_ms: int = -1) -> ScheduledTask:
+    def schedule(self, name: str, task: Callable[[], object], delay_ms: int = 0, period_ms: int = -1) -> ScheduledTask:
         """Run `task` after `delay_ms`, then every `period_ms` (< 0: once). Kafka: `Scheduler.schedule`."""
         scheduled = ScheduledTask(name, task, _now_ms() + delay_ms, period_ms)
         with self._wake:
             self._push(scheduled)
         return scheduled
 
-    def schedule_once(self, name: str, task: Callable[[], None], delay_ms: int = 0) -> ScheduledTask:
+    def schedule_once(self, name: str, task: Callable[[], object], delay_ms: int = 0) -> ScheduledTask:
         """Run `task` once after `delay_ms`. Kafka: `Scheduler.scheduleOnce`."""
         return self.schedule(name, task, delay_ms, -1)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from minikafka.checkpoint.leader_epoch_checkpoint_file import EpochEntry, LeaderEpochCheckpointFile
 from minikafka.common.errors import IllegalArgumentException
+from minikafka.common.scheduler import Scheduler
 from minikafka.common.sorted_map import SortedMap
 from minikafka.common.topic_partition import TopicPartition
 
@@ -30,7 +31,7 @@ class LeaderEpochFileCache:
     Kafka: `LeaderEpochFileCache`.
     """
 
-    def __init__(self, topic_partition: TopicPartition, checkpoint: LeaderEpochCheckpointFile, scheduler):
+    def __init__(self, topic_partition: TopicPartition, checkpoint: LeaderEpochCheckpointFile, scheduler: Scheduler):
         """Begin with the entries of the checkpoint file; raises `IllegalArgumentException` for a negative one."""
         self._topic_partition = topic_partition
         self._checkpoint = checkpoint

@@ -12,6 +12,8 @@ from minikafka.common.errors import (
     OffsetOutOfRangeException,
 )
 from minikafka.common.java_numbers import to_long
+from minikafka.common.scheduler import Scheduler
+from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.fetch_data_info import FetchDataInfo
 from minikafka.log.index.offset_index import OffsetPosition
@@ -62,8 +64,8 @@ class LocalLog:
         segments: LogSegments,
         recovery_point: int,
         next_offset_metadata: LogOffsetMetadata,
-        scheduler,
-        time,
+        scheduler: Scheduler,
+        time: Time,
         topic_partition: TopicPartition,
         log_dir_failure_channel: LogDirFailureChannel,
     ):

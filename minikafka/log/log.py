@@ -20,8 +20,8 @@ from minikafka.common.errors import (
 )
 from minikafka.common.java_numbers import to_long
 from minikafka.common.offset_and_epoch import OffsetAndEpoch
-from minikafka.common.scheduler import KafkaScheduler
-from minikafka.common.time import SystemTime
+from minikafka.common.scheduler import KafkaScheduler, Scheduler
+from minikafka.common.time import SystemTime, Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_analysis import (
     analyze_and_validate_producer_state,
@@ -162,9 +162,9 @@ class Log:
         config: LogConfig,
         log_start_offset: int = 0,
         recovery_point: int = 0,
-        scheduler=None,
-        time=None,
         *,
+        scheduler: Scheduler,
+        time: Time,
         max_transaction_timeout_ms: int = 900_000,
         producer_state_manager_config: ProducerStateManagerConfig | None = None,
         producer_id_expiration_check_interval_ms: int = 600_000,
@@ -180,8 +180,8 @@ class Log:
         - `log_start_offset`, `recovery_point`: from the checkpoint files, 0 if there are none.
         - `last_shutdown_clean`: the marker of a clean shutdown was found; the files are then trusted as they are.
         - `topic_id`: 22 characters; kept in the directory, and compared with the one that is there.
-        - `scheduler` does work in the background (flushing, deleting files, expiring producers), `time` is the clock;
-          both must be given. Times are in ms.
+        - `scheduler` does work in the background (flushing, deleting files, expiring producers), `time` is the clock.
+          Times are in ms.
         - `stop_at_os_errors`: an error of the operating system ends the load. Kafka, and so this by default, takes one
           that recovery meets for damage and cuts the log there: a process that has too few descriptors left loses
           sound segments.
@@ -214,17 +214,17 @@ class Log:
                 directory,
                 topic_partition,
                 config,
-                scheduler,
-                time,
-                log_dir_failure_channel,
-                last_shutdown_clean,
-                segments,
-                log_start_offset,
-                recovery_point,
-                leader_epoch_cache,
-                producer_state_manager,
-                num_remaining_segments,
-                stop_at_os_errors,
+                scheduler=scheduler,
+                time=time,
+                log_dir_failure_channel=log_dir_failure_channel,
+                had_clean_shutdown=last_shutdown_clean,
+                segments=segments,
+                log_start_offset_checkpoint=log_start_offset,
+                recovery_point_checkpoint=recovery_point,
+                leader_epoch_cache=leader_epoch_cache,
+                producer_state_manager=producer_state_manager,
+                num_remaining_segments=num_remaining_segments,
+                stop_at_os_errors=stop_at_os_errors,
             ).load()
 
             # 4. The sequence of segments, then the log around it.
@@ -322,12 +322,12 @@ class Log:
         return self._local_log.config
 
     @property
-    def time(self):
+    def time(self) -> Time:
         """The clock."""
         return self._local_log.time
 
     @property
-    def scheduler(self):
+    def scheduler(self) -> Scheduler:
         """Who does work in the background."""
         return self._local_log.scheduler
 
@@ -1380,7 +1380,7 @@ def create_leader_epoch_cache(
     topic_partition: TopicPartition,
     log_dir_failure_channel: LogDirFailureChannel,
     current_cache: LeaderEpochFileCache | None,
-    scheduler,
+    scheduler: Scheduler,
 ) -> LeaderEpochFileCache:
     """The epochs of the file in `directory`, or those of `current_cache` with that file. Raises KafkaStorageException.
 

@@ -16,6 +16,8 @@ from minikafka.common.errors import (
     IOException,
     LogSegmentOffsetOverflowException,
 )
+from minikafka.common.scheduler import Scheduler
+from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.leader_epoch_file_cache import LeaderEpochFileCache
 from minikafka.log.log_config import LogConfig
@@ -88,8 +90,9 @@ class LogLoader:
         directory: Path,
         topic_partition: TopicPartition,
         config: LogConfig,
-        scheduler,
-        time,
+        *,
+        scheduler: Scheduler,
+        time: Time,
         log_dir_failure_channel: LogDirFailureChannel,
         had_clean_shutdown: bool,
         segments: LogSegments,

@@ -14,6 +14,7 @@ from minikafka.common.errors import (
     IOException,
     LogSegmentOffsetOverflowException,
 )
+from minikafka.common.time import Time
 from minikafka.log import log_file_utils
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_data_info import FetchDataInfo
@@ -94,7 +95,7 @@ class LogSegment:
         base_offset: int,
         index_interval_bytes: int,
         roll_jitter_ms: int,
-        time,
+        time: Time,
     ):
         self.log = log
         self.txn_index = txn_index
@@ -114,7 +115,7 @@ class LogSegment:
         directory: Path,
         base_offset: int,
         config,
-        time,
+        time: Time,
         file_already_exists: bool = False,
         init_file_size: int = 0,
         preallocate: bool = False,

@@ -10,6 +10,7 @@ from minikafka.common.errors import (
     RecordValidationException,
     UnsupportedOperationException,
 )
+from minikafka.common.time import Time
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.record.compression import Compression, CompressionType
 from minikafka.record.memory_records import MemoryRecords
@@ -73,7 +74,7 @@ class LogValidator:
         self,
         records: MemoryRecords,
         topic_partition,
-        time,
+        time: Time,
         source_compression: CompressionType,
         target_compression: Compression,
         compacted_topic: bool,

@@ -5,6 +5,7 @@ Kafka: `UnifiedLog.rebuildProducerState`, which `LogLoader` and truncation share
 
 import logging
 
+from minikafka.common.time import Time
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.log_segments import LogSegments
 from minikafka.log.producer.producer_append_info import ProducerAppendInfo
@@ -21,7 +22,7 @@ def rebuild_producer_state(
     segments: LogSegments,
     log_start_offset: int,
     last_offset: int,
-    time,
+    time: Time,
     reload_from_clean_shutdown: bool,
     log_prefix: str,
 ) -> None:

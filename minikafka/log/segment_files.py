@@ -21,7 +21,7 @@ from typing import NamedTuple, Protocol
 
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException, NoSuchElementException
 from minikafka.common.file_ops import flush_dir
-from minikafka.common.scheduler import KafkaScheduler, ManualScheduler
+from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import SystemTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_config import LogConfig
@@ -41,7 +41,7 @@ class SegmentOwner(Protocol):
     dir: Path
     topic_partition: TopicPartition
     config: LogConfig
-    scheduler: KafkaScheduler | ManualScheduler
+    scheduler: Scheduler
     log_dir_failure_channel: LogDirFailureChannel
     log_ident: str
 

@@ -360,8 +360,8 @@ def minikafka_log(directory, config, log_start_offset, recovery_point, scheduler
         LogConfig(config),
         log_start_offset,
         recovery_point,
-        scheduler,
-        time,
+        scheduler=scheduler,
+        time=time,
         last_shutdown_clean=last_shutdown_clean,
         topic_id=topic_id,
     )

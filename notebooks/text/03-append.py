@@ -557,7 +557,7 @@ log.append_as_leader(records(5, 1), leader_epoch=0)
 log.close()
 loaded = []
 for start in (0, 3):
-    log = Log.create(log.dir, log.config, start, 0, log.scheduler, log.time)
+    log = Log.create(log.dir, log.config, start, scheduler=log.scheduler, time=log.time)
     loaded.append(log.log_start_offset)
     log.close()
 erratum(

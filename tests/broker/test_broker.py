@@ -49,7 +49,7 @@ def write_log(directory):
     """minikafka's log in the directory that a broker made, with `WRITTEN` in it; and its scheduler."""
     clock = ManualTime(START_MS)
     scheduler = ManualScheduler(clock)
-    log = Log.create(directory, LogConfig(CONFIG), 0, 0, scheduler, clock)
+    log = Log.create(directory, LogConfig(CONFIG), scheduler=scheduler, time=clock)
     for text in WRITTEN:
         batch = Batch.parse(text)
         origin = AppendOrigin.COORDINATOR if batch.control else AppendOrigin.CLIENT
@@ -189,7 +189,9 @@ def recover(kafka, opener, directory, recovery_point, clock):
     scheduler = ManualScheduler(clock)
     if opener == "minikafka":
         config = LogConfig(CONFIG)
-        log = Log.create(directory, config, 0, recovery_point, scheduler, clock, last_shutdown_clean=False)
+        log = Log.create(
+            directory, config, 0, recovery_point, scheduler=scheduler, time=clock, last_shutdown_clean=False
+        )
         state = observed_state(log)
     else:
         log = KafkaLog.create(kafka, directory, CONFIG, 0, recovery_point, scheduler, clock, last_shutdown_clean=False)
@@ -217,7 +219,7 @@ def test_nothing_that_was_acknowledged_is_lost(life, kafka, tmp_path):
     shutil.copytree(life["left"] / str(CLOSED), copy)
     recover(kafka, "minikafka", copy, 0, ManualTime(START_MS))
     clock = ManualTime(START_MS)
-    log = Log.create(copy, LogConfig(CONFIG), 0, 0, ManualScheduler(clock), clock)
+    log = Log.create(copy, LogConfig(CONFIG), scheduler=ManualScheduler(clock), time=clock)
     values = {value for _, _, _, value in consumed(log, FetchIsolation.LOG_END)}
     open_transactions = log.first_unstable_offset
     log.close()

@@ -386,10 +386,8 @@ def test_recovery_costs_the_same_for_each_segment(open_log, tmp_path, monkeypatc
             log = Log.create(
                 directory,
                 LogConfig({}),
-                0,
-                0,
-                ManualScheduler(ManualTime(NOW)),
-                ManualTime(NOW),
+                scheduler=ManualScheduler(ManualTime(NOW)),
+                time=ManualTime(NOW),
                 last_shutdown_clean=False,
             )
             cost.setdefault(count, []).append(len(listed))

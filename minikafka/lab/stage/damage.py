@@ -50,8 +50,8 @@ def load(
         LogConfig(dict(settings or {})),
         log_start,
         recovery_point,
-        scheduler,
-        time,
+        scheduler=scheduler,
+        time=time,
         last_shutdown_clean=clean,
     )
     scheduler.run_due_tasks()

@@ -52,7 +52,7 @@ def open_log(directory: str | Path, settings: dict[str, Any] | None = None, *, s
 
     time = ManualTime(start_ms)
     Path(directory).mkdir(parents=True, exist_ok=True)
-    return Log.create(Path(directory), LogConfig(settings or {}), 0, 0, ManualScheduler(time), time)
+    return Log.create(Path(directory), LogConfig(settings or {}), scheduler=ManualScheduler(time), time=time)
 
 
 def records(count: int = 1, size: int = 10, *, timestamp: int = NOON, first: int = 0) -> Any:

@@ -8,6 +8,7 @@ from minikafka.common.errors import CorruptSnapshotException, IllegalArgumentExc
 from minikafka.common.java_hash_map import JavaHashMap
 from minikafka.common.java_numbers import to_long
 from minikafka.common.sorted_map import SortedMap
+from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.log_file_utils import producer_snapshot_file
@@ -56,7 +57,7 @@ class ProducerStateManager:
         log_dir: Path,
         max_transaction_timeout_ms: int,
         producer_state_manager_config: ProducerStateManagerConfig,
-        time,
+        time: Time,
         snapshots: SortedMap | None = None,
     ):
         """`snapshots`, by offset, are those in `log_dir`; the directory is listed for them when they are not given."""
