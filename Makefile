@@ -4,6 +4,7 @@ BIN := .venv/bin
 NOTEBOOKS ?=
 MINUTES ?= 10
 INPUTS ?= 1000000
+DIRECTORIES ?= 5000
 MUTANTS ?= 25
 SEED ?= 1
 # Tests run in two processes; a file's tests, and a notebook's cells, stay together.
@@ -21,6 +22,7 @@ help:
 	@echo "make bench      measure against the JVM and other clients, side by side"
 	@echo "make fuzz       draw workloads for MINUTES=10 and compare with real Kafka"
 	@echo "make fuzz-bytes damaged bytes into every reader, INPUTS=1000000"
+	@echo "make fuzz-tools damaged directories through verify, dump-log and recover, DIRECTORIES=5000 from SEED=1 on"
 	@echo "make mutants    change the code in small ways and see whether quick tests notice, MUTANTS=25 a room, SEED=1"
 	@echo "make scripts    ask Kafka again what the effect scripts in tests/scripts lead to"
 	@echo "make lock       renew the locked dependencies"
@@ -59,6 +61,10 @@ fuzz-bytes: ready-fuzz
 	@mkdir -p test-results
 	@$(BIN)/python tests/fuzz/fuzz_readers.py -runs=$(INPUTS) -artifact_prefix=test-results/
 
+fuzz-tools: ready-dev
+	@$(FETCH)
+	@$(BIN)/python -m tests.fuzz.fuzz_tools --directories $(DIRECTORIES) --seed $(SEED)
+
 mutants: ready-dev
 	@$(FETCH)
 	@$(BIN)/python tests/mutants/try_mutants.py --count $(MUTANTS) --seed $(SEED)
@@ -84,4 +90,4 @@ ready-dev:
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-.PHONY: help lab fresh test lessons notebooks diagrams bench fuzz fuzz-bytes mutants scripts lock ready-lab ready-dev ready-fuzz
+.PHONY: help lab fresh test lessons notebooks diagrams bench fuzz fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-fuzz
