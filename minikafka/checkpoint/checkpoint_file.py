@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from minikafka.common import file_ops
+from minikafka.common.bounded_file import read_text_file
 from minikafka.common.errors import IOException, KafkaStorageException, NumberFormatException
 from minikafka.common.java_numbers import parse_int
 
@@ -138,9 +139,12 @@ def split_fields(line: str) -> list[str]:
 
 
 def _read_lines(file: Path) -> list[str]:
-    """The lines of a UTF-8 file, as `BufferedReader.readLine` parts them; raises OSError, also for bytes not UTF-8."""
+    """The lines of a UTF-8 file, as `BufferedReader.readLine` parts them.
+
+    Raises OSError, also for bytes not UTF-8, and MemoryError for an absurd size.
+    """
     try:
-        text = file.read_bytes().decode("utf-8")
+        text = read_text_file(file).decode("utf-8")
     except UnicodeDecodeError as error:
         raise IOException(f"Malformed input in {file.absolute()} at byte {error.start}") from None
     lines = _LINE_END.split(text)

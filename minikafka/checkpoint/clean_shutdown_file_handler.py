@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from minikafka.common import file_ops
+from minikafka.common.bounded_file import read_text_file
 
 CLEAN_SHUTDOWN_FILE_NAME = ".kafka_cleanshutdown"
 CURRENT_VERSION = 0
@@ -38,7 +39,7 @@ class CleanShutdownFileHandler:
         As with Kafka's JSON reader bytes that are no UTF-8, and what follows the object, do no harm.
         """
         try:
-            text = self.clean_shutdown_file.read_bytes().decode("utf-8", "replace")
+            text = read_text_file(self.clean_shutdown_file).decode("utf-8", "replace")
             content, _ = json.JSONDecoder().raw_decode(text.lstrip())
             version, broker_epoch = int(content.get("version", CURRENT_VERSION)), int(content["brokerEpoch"])
         except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.common import file_ops
+from minikafka.common.bounded_file import read_text_file
 from minikafka.common.errors import (
     InconsistentTopicIdException,
     IOException,
@@ -84,12 +85,12 @@ class PartitionMetadataFile:
         """What the file says.
 
         Raises KafkaStorageException for a malformed or unreadable file or the zero id, NullPointerException for a
-        missing line, IllegalArgumentException for an id that is no base64 of 16 bytes.
+        missing line, IllegalArgumentException for an id that is no base64 of 16 bytes, MemoryError for an absurd size.
         Kafka: `PartitionMetadataFile.read`.
         """
         with self._lock:
             try:
-                return self._decode(self.file.read_bytes())
+                return self._decode(read_text_file(self.file))
             except OSError as error:
                 raise self._failed("Error while reading partition metadata file", error) from error
 

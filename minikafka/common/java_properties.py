@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from minikafka.common import file_ops
+from minikafka.common.bounded_file import read_text_file
 from minikafka.common.errors import IllegalArgumentException
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -22,9 +23,10 @@ _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 def read_properties_file(file: Path) -> dict[str, str]:
     """All keys and values of a properties file; of two lines with one key the later counts.
 
-    Raises OSError, IllegalArgumentException for a malformed unicode escape. Kafka: `PropertiesUtils.readPropertiesFile`.
+    Raises OSError, IllegalArgumentException for a malformed unicode escape, MemoryError for an absurd size.
+    Kafka: `PropertiesUtils.readPropertiesFile`.
     """
-    return dict(_entries(file.read_bytes().decode("latin-1")))
+    return dict(_entries(read_text_file(file).decode("latin-1")))
 
 
 def write_properties_file(properties: Mapping[str, str], file: Path, now_ms: int) -> None:

@@ -7,11 +7,14 @@ from struct import Struct
 from typing import NamedTuple
 
 from minikafka.common import file_ops
+from minikafka.common.bounded_file import require_size
 from minikafka.common.errors import CorruptIndexException, IllegalArgumentException, KafkaException
 from minikafka.log.fetch_data_info import AbortedTransaction
 from minikafka.log.producer.completed_txn import CompletedTxn
 
 _ENTRY = Struct(">bxqqqq")
+_CHUNK = 4096 * _ENTRY.size
+_LARGEST_LIST = 2**21 * _ENTRY.size
 
 
 class AbortedTxn(NamedTuple):
@@ -136,7 +139,11 @@ class TransactionIndex:
             new_last_offset = aborted_txn.last_offset
 
     def all_aborted_txns(self) -> list[AbortedTxn]:
-        """All entries. Raises KafkaException for a version above 0. Kafka: `TransactionIndex.allAbortedTxns`."""
+        """All entries. Raises KafkaException for a version above 0, MemoryError for millions of them.
+
+        Kafka: `TransactionIndex.allAbortedTxns`.
+        """
+        require_size(self.file, self._end, _LARGEST_LIST)
         return list(self._entries())
 
     def collect_aborted_txns(self, fetch_offset: int, upper_bound_offset: int) -> TxnIndexSearchResult:
@@ -178,15 +185,17 @@ class TransactionIndex:
     def _entries(self) -> Iterator[AbortedTxn]:
         if self._fd is None:
             return
-        try:
-            data = os.pread(self._fd, self._end, 0)
-        except OSError as error:
-            raise KafkaException(f"Failed to read from the transaction index {self.file.absolute()}") from error
-        for position in range(0, len(data) - AbortedTxn.TOTAL_SIZE + 1, AbortedTxn.TOTAL_SIZE):
-            version, *fields = _ENTRY.unpack_from(data, position)
-            if version > AbortedTxn.CURRENT_VERSION:
-                raise KafkaException(
-                    f"Unexpected aborted transaction version {version} in transaction index {self.file.absolute()},"
-                    f" current version is {AbortedTxn.CURRENT_VERSION}"
-                )
-            yield AbortedTxn(*fields, version)
+        end = self._end
+        for start in range(0, end, _CHUNK):
+            try:
+                data = os.pread(self._fd, min(_CHUNK, end - start), start)
+            except OSError as error:
+                raise KafkaException(f"Failed to read from the transaction index {self.file.absolute()}") from error
+            for position in range(0, len(data) - AbortedTxn.TOTAL_SIZE + 1, AbortedTxn.TOTAL_SIZE):
+                version, *fields = _ENTRY.unpack_from(data, position)
+                if version > AbortedTxn.CURRENT_VERSION:
+                    raise KafkaException(
+                        f"Unexpected aborted transaction version {version} in transaction index {self.file.absolute()},"
+                        f" current version is {AbortedTxn.CURRENT_VERSION}"
+                    )
+                yield AbortedTxn(*fields, version)

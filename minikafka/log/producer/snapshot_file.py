@@ -9,13 +9,14 @@ each producer, in the order in which Java's HashMap is walked:
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from struct import Struct
 
 from crc32c import crc32c
 
 from minikafka.common import file_ops
+from minikafka.common.bounded_file import MAX_ARRAY_SIZE, require_size
 from minikafka.common.errors import CorruptSnapshotException
 from minikafka.common.sorted_map import SortedMap
 from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, PRODUCER_SNAPSHOT_FILE_SUFFIX, offset_from_file_name
@@ -26,6 +27,7 @@ logger = logging.getLogger(__name__)
 SNAPSHOT_VERSION = 1
 _HEADER = Struct(">hIi")
 _CRC_START = 6
+_CHUNK = 1 << 20
 _ENTRY = Struct(">qhiqiqiq")
 
 
@@ -69,32 +71,38 @@ class SnapshotFile:
 def read_snapshot(file: Path) -> list[ProducerStateEntry]:
     """The entries of a snapshot file, in the file's order.
 
-    Raises `CorruptSnapshotException` for an unknown version, missing bytes or a wrong CRC, and `OSError` when the file
-    cannot be read. Bytes after the last entry are ignored, if the CRC covers them.
+    Raises `CorruptSnapshotException` for an unknown version, missing bytes or a wrong CRC, `OSError` when the file
+    cannot be read, and `MemoryError` for more bytes than a Java array has. Bytes after the last entry are ignored, if
+    the CRC covers them. Nothing but entries with a right CRC is held in memory.
     Kafka: `ProducerStateManager.readSnapshot`.
     """
-    data = file.read_bytes()
-    entries = list(_parse_entries(data))
-    stored_crc = _HEADER.unpack_from(data)[1]
-    computed_crc = crc32c(memoryview(data)[_CRC_START:])
-    if stored_crc != computed_crc:
-        raise CorruptSnapshotException(
-            f"Snapshot is corrupt (CRC is no longer valid). Stored crc: {stored_crc}. Computed crc: {computed_crc}"
-        )
-    return entries
+    with open(file, "rb") as opened:
+        size = os.fstat(opened.fileno()).st_size
+        require_size(file, size, MAX_ARRAY_SIZE)
+        header = opened.read(_HEADER.size)
+        count = _announced_entries(header, size)
+        stored_crc, computed_crc = _HEADER.unpack(header)[1], crc32c(header[_CRC_START:])
+        while chunk := opened.read(_CHUNK):
+            computed_crc = crc32c(chunk, computed_crc)
+        if stored_crc != computed_crc:
+            raise CorruptSnapshotException(
+                f"Snapshot is corrupt (CRC is no longer valid). Stored crc: {stored_crc}. Computed crc: {computed_crc}"
+            )
+        opened.seek(_HEADER.size)
+        return [_entry(opened.read(_ENTRY.size)) for _ in range(count)]
 
 
-def _parse_entries(data: bytes) -> Iterator[ProducerStateEntry]:
-    """Read the header and the entries it announces."""
-    version = int.from_bytes(data[:2], "big", signed=True)
-    if len(data) >= 2 and version != SNAPSHOT_VERSION:
+def _announced_entries(header: bytes, size: int) -> int:
+    """How many entries the header of a file of `size` bytes announces."""
+    version = int.from_bytes(header[:2], "big", signed=True)
+    if len(header) >= 2 and version != SNAPSHOT_VERSION:
         raise CorruptSnapshotException(
             f"Snapshot failed schema validation: Snapshot contained an unknown file version {version}"
         )
-    if len(data) < _HEADER.size:
+    if len(header) < _HEADER.size:
         raise CorruptSnapshotException("Snapshot failed schema validation: null")
-    count = _HEADER.unpack_from(data)[2]
-    remaining = len(data) - _HEADER.size
+    count = _HEADER.unpack(header)[2]
+    remaining = size - _HEADER.size
     if count < 0:
         raise CorruptSnapshotException(
             "Snapshot failed schema validation: non-nullable field producerEntries was serialized as null"
@@ -106,15 +114,20 @@ def _parse_entries(data: bytes) -> Iterator[ProducerStateEntry]:
         )
     if count * _ENTRY.size > remaining:
         raise CorruptSnapshotException("Snapshot failed schema validation: null")
-    for position in range(_HEADER.size, _HEADER.size + count * _ENTRY.size, _ENTRY.size):
-        producer_id, epoch, last_seq, last_offset, offset_delta, timestamp, coordinator_epoch, txn_first_offset = (
-            _ENTRY.unpack_from(data, position)
-        )
-        current_txn_first_offset = txn_first_offset if txn_first_offset >= 0 else None
-        entry = ProducerStateEntry(producer_id, epoch, coordinator_epoch, timestamp, current_txn_first_offset)
-        if last_offset >= 0:
-            entry.add_batch(epoch, last_seq, last_offset, offset_delta, timestamp)
-        yield entry
+    return count
+
+
+def _entry(data: bytes) -> ProducerStateEntry:
+    if len(data) < _ENTRY.size:  # the file was cut while it was read
+        raise CorruptSnapshotException("Snapshot failed schema validation: null")
+    producer_id, epoch, last_seq, last_offset, offset_delta, timestamp, coordinator_epoch, txn_first_offset = (
+        _ENTRY.unpack(data)
+    )
+    current_txn_first_offset = txn_first_offset if txn_first_offset >= 0 else None
+    entry = ProducerStateEntry(producer_id, epoch, coordinator_epoch, timestamp, current_txn_first_offset)
+    if last_offset >= 0:
+        entry.add_batch(epoch, last_seq, last_offset, offset_delta, timestamp)
+    return entry
 
 
 def write_snapshot(file: Path, entries: Iterable[ProducerStateEntry], sync: bool) -> None:
