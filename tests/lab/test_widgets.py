@@ -9,6 +9,7 @@ import pytest
 
 from minikafka.lab.course.diagrams import diagram, diagrams
 from minikafka.lab.course.notes import erratum
+from minikafka.lab.course.readme_picture import readme_picture
 from minikafka.lab.exercises.prediction import ANSWERS, NOT_YET, ___, predict
 from minikafka.lab.stage.workbench import fresh_log, records
 from minikafka.lab.stepper.stepper import step_through
@@ -194,3 +195,11 @@ def test_a_drawn_diagram_stands_alone_and_takes_the_style_of_a_page_that_has_one
     style = re.search(r"<style>(.*?)</style>", drawn, re.DOTALL)[1]
     assert all(f"--mk-{role}:" in style for role in re.findall(r"var\(--mk-(\w+)\)", drawn))
     assert "<style>" not in diagram(source.stem).svg
+
+
+def test_the_picture_of_the_readme_is_drawn_from_a_run():
+    picture = readme_picture()
+    assert picture == (diagrams() / "lesson.svg").read_text(encoding="utf-8")
+    assert (
+        all(f">{word}<" in picture for word in ("log start", "LSO", "HW", "LEO")) and "prefers-color-scheme" in picture
+    )

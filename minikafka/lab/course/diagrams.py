@@ -11,6 +11,7 @@ from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
+from minikafka.lab.course.readme_picture import readme_picture
 from minikafka.lab.widgets import drawing
 
 _COLOURS = {  # what a source may write, and the role that it stands for
@@ -95,10 +96,14 @@ def _themed(drawn: str, words: str) -> str:
 
 
 def main() -> None:
-    """Draw every source in `diagrams/` whose SVG differs, and say which."""
+    """Draw every source in `diagrams/` and the README's picture; write the SVGs that differ, and say which."""
     directory = Path(sys.argv[1]) if len(sys.argv) > 1 else diagrams()
-    for source in sorted(directory.glob("*.dot")):
-        target, svg = source.with_suffix(".svg"), drawing.standing_alone(draw(source.read_text(encoding="utf-8")))
+    drawn = {
+        source.with_suffix(".svg"): drawing.standing_alone(draw(source.read_text(encoding="utf-8")))
+        for source in sorted(directory.glob("*.dot"))
+    }
+    drawn[directory / "lesson.svg"] = readme_picture()
+    for target, svg in drawn.items():
         changed = not target.exists() or target.read_text(encoding="utf-8") != svg
         if changed:
             target.write_text(svg, encoding="utf-8")
