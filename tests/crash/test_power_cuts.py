@@ -7,15 +7,17 @@ the same exceptions, the same files. `--worlds` says how many worlds of each lif
 
 import logging
 import random
+from contextlib import nullcontext, suppress
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
-from minikafka.witness.acts import ACTS, perform
+from minikafka.common import file_ops
+from minikafka.witness.acts import perform
 from minikafka.witness.differential import PROFILES, draw
 from minikafka.witness.disk_effects import noted_effects, read_scenarios
 from minikafka.witness.kafka_log import kafka_log
-from minikafka.witness.operations import parse_operation
 from minikafka.witness.runner import Runner, minikafka_log
 from minikafka.witness.simulated_disk import SimulatedDisk
 from minikafka.witness.stopped_worlds import batches, look, open_both, put
@@ -53,6 +55,9 @@ def test_what_a_power_cut_leaves_of_kafka(kafka, two_logs, cuts, name):
     worlds = PowerCuts(runner, random.Random(f"{cuts.seed} {name}"))
     for line, effects in scenario.steps:
         worlds.live_with(line, effects)
+    possible = killed_after_each_effect(scenario, home(logs).with_name("minikafkas") / "topic-0")
+    killed = [(when, world) for when, world, _ in worlds.worlds if when.startswith("killed")]
+    assert killed and not [when for when, world in killed if world not in possible]
     worlds.open_some(kafka, logs, cuts.worlds)
 
 
@@ -62,7 +67,7 @@ def test_what_a_power_cut_leaves_of_a_drawn_life(kafka, two_logs, cuts, profile)
     logs, workload = two_logs(), draw(profile, cuts.seed, 40)
     directories = home(logs) / "minikafka" / "topic-0", home(logs) / "kafka" / "topic-0"
     ours, theirs = (
-        PowerCuts(Runner(factory, directory, workload), random.Random(cuts.seed))
+        PowerCuts(Runner(factory, directory, workload), random.Random(cuts.seed), may_fail=True)
         for factory, directory in zip((minikafka_log, kafka_log(kafka)), directories, strict=True)
     )
     for operation in workload:
@@ -89,6 +94,18 @@ def test_a_truncation_of_which_the_names_are_lost_leaves_offsets_twice(kafka, tw
     assert sorted(batch[:2] for batch in opened) == [(0, 3), (3, 7), (6, 9)]
 
 
+def killed_after_each_effect(scenario, directory):
+    """All worlds that minikafka leaves when it is killed in this life."""
+    runner = Runner(minikafka_log, directory, Workload(config=scenario.config))
+    worlds = [look(directory.parent)]
+    for line, _ in scenario.steps:
+        with file_ops.observe(lambda operation, path: worlds.append(look(directory.parent))):
+            perform(runner, line)
+        worlds.append(look(directory.parent))
+    runner.let_go()
+    return worlds
+
+
 def home(logs):
     """A log directory beside those of `logs`."""
     return logs.directories[0].parents[1] / "living"
@@ -100,10 +117,13 @@ class PowerCuts:
     `worlds`: (when, world, batches that must survive). What is between the log start and the recovery point must, but
     for two cases in which Kafka keeps no promise: the changes of names reach the device in no order; or a flush that was
     due before a truncation has raised the recovery point beyond the log's end, so that the next append lies below it.
+
+    `may_fail`: the log may refuse an operation.
     """
 
-    def __init__(self, runner: Runner, rng: random.Random):
+    def __init__(self, runner: Runner, rng: random.Random, may_fail: bool = False):
         self.runner = runner
+        self.may_fail = may_fail
         self.rng = rng
         self.log_dir = runner.directory.parent
         self.disk = SimulatedDisk(self.log_dir)
@@ -125,12 +145,26 @@ class PowerCuts:
         return effects
 
     def live_with(self, line: str, effects: list[str]) -> None:
-        """Let Kafka's log do `line`, which has these effects; the power may fail after the last of them."""
-        self._do(line)
+        """Let Kafka's log do `line`, which has these effects; the power may fail after the last of them.
+
+        Within them it may be killed: whenever it asks for the time, its directory is looked at.
+        """
+
+        def look_first(ask):
+            def asked():
+                self._note(f"killed within {line}", look(self.log_dir), self._flushed)
+                return ask()
+
+            return asked
+
+        clock = self.runner.time
+        asking = {name: look_first(getattr(clock, name)) for name in ("milliseconds", "hi_res_clock_ms")}
+        with mock.patch.multiple(clock, **asking):
+            self._do(line)
         if line not in BY_HAND:
             self.disk.effects(effects, self.runner.directory)
         self._draw(f"after {line}", 4)
-        self._note(f"killed after {line}", look(self.log_dir), True)
+        self._note(f"killed after {line}", look(self.log_dir), self._promised())
 
     def open_some(self, kafka, logs, most: int) -> None:
         """Let the life end, open at most so many of its worlds with both engines, and demand that they end equal."""
@@ -148,9 +182,7 @@ class PowerCuts:
             assert observation.error or must_survive & kept <= opened, f"{when}: flushed records are lost"
 
     def _do(self, line: str) -> None:
-        if line not in ACTS:
-            self.runner.apply(parse_operation(line))  # drawn lives have operations that are refused
-        elif self.runner.log is not None or line != "write_checkpoints":
+        with suppress(Exception) if self.may_fail else nullcontext():
             perform(self.runner, line)
         if line in BY_HAND:
             self.disk = SimulatedDisk(self.log_dir)
@@ -160,13 +192,14 @@ class PowerCuts:
     def _draw(self, when: str, times: int) -> None:
         for in_order in (True, False) * times:
             order = "in order" if in_order else "in no order"
-            self._note(f"power cut {when}, names {order}", self.disk.cut(self.rng, in_order=in_order), in_order)
+            world = self.disk.cut(self.rng, in_order=in_order)
+            self._note(f"power cut {when}, names {order}", world, self._promised() if in_order else set())
 
-    def _note(self, when: str, world: dict[str, bytes], in_order: bool) -> None:
+    def _note(self, when: str, world: dict[str, bytes], must_survive: set) -> None:
         key = hash(tuple(sorted(world.items())))
         if key not in self._seen:
             self._seen.add(key)
-            self.worlds.append((when, world, self._promised() if in_order else set()))
+            self.worlds.append((when, world, must_survive))
 
     def _promised(self) -> set:
         """The batches between the log start and the recovery point."""
