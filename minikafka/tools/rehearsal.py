@@ -125,8 +125,8 @@ class Rehearsal:
                     self._next_start.config,
                     self._next_start.log_start_offset,
                     self._next_start.recovery_point,
-                    scheduler,
-                    clock,
+                    scheduler=scheduler,
+                    time=clock,
                     last_shutdown_clean=self._next_start.clean,
                 )
                 scheduler.run_due_tasks()
