@@ -2,6 +2,9 @@
 
 The recovery point is 0, so every batch is read and its CRC checked, and every index is made anew. A sound log is not
 changed by that, so both sides recover one directory in turn. A ratio above 1 means that minikafka is faster.
+
+Logs of many segments cost Kafka the square of their number (it lists the directory for each), so it recovers the
+smaller of them only.
 """
 
 import tempfile
@@ -14,9 +17,12 @@ from minikafka.common.scheduler import KafkaScheduler
 from minikafka.common.time import SystemTime
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
+from minikafka.log.log_file_utils import log_file
 
 LOG_BYTES = 1_000_000_000
 ROUNDS = 3
+SEGMENTS = 500, 10_000
+SEGMENTS_FOR_KAFKA = 500
 CONFIG = {"max.message.bytes": 10_000_000}
 
 
@@ -28,6 +34,16 @@ def write_log(directory: Path, shape: Shape, scheduler: KafkaScheduler) -> int:
     size = log.size
     log.close()
     return size
+
+
+def write_segments(directory: Path, count: int) -> None:
+    """A log of `count` segments with one batch each and without indexes."""
+    directory.mkdir()
+    batch = bytearray(one_batch(SHAPES[2]))
+    for number in range(count):
+        offset = number * SHAPES[2].count
+        batch[:8] = offset.to_bytes(8, "big")
+        log_file(directory, offset).write_bytes(batch)
 
 
 def recover(directory: Path, scheduler: KafkaScheduler) -> None:
@@ -55,6 +71,15 @@ def main() -> None:
             theirs = min(run_peer(class_path, "recover", directory, ROUNDS)["recover"])
             figures = [f"{size / seconds / 1e9:8.2f} GB/s" for seconds in (mine, theirs)]
             print(f"{shape.name:14} {figures[0]} {figures[1]} {theirs / mine:8.2f}", flush=True)
+        for count in SEGMENTS:
+            directory = Path(scratch) / f"segments-{count}"
+            write_segments(directory, count)
+            mine = timed(lambda: recover(directory, scheduler))
+            line = f"{f'{count:,} segments':14} {mine:11.2f} s "
+            if count <= SEGMENTS_FOR_KAFKA:
+                (theirs,) = run_peer(class_path, "recover", directory, 1)["recover"]
+                line += f"{theirs:11.2f} s {theirs / mine:10.2f}"
+            print(line, flush=True)
     scheduler.shutdown()
 
 

@@ -14,6 +14,7 @@ from minikafka.common.errors import (
     IOException,
     LogSegmentOffsetOverflowException,
 )
+from minikafka.common.java_numbers import to_long
 from minikafka.common.time import Time
 from minikafka.log import log_file_utils
 from minikafka.log.append_origin import AppendOrigin
@@ -358,24 +359,35 @@ class LogSegment:
         valid_bytes = 0
         last_index_entry = 0
         self._max_timestamp_and_offset_so_far = UNKNOWN
+        max_timestamp = self.max_timestamp_so_far
+        largest_offset = self.base_offset + _MAX_INT
+        latest_epoch = leader_epoch_cache.latest_epoch
         try:
-            for batch in self.log.batches():
+            for batch in self.log.whole_batches():
                 # 2. the batch must be whole, its CRC right, its offsets in range
                 batch.ensure_valid()
-                self._ensure_offset_in_range(batch.last_offset)
+                last_offset = batch.last_offset
+                if not self.base_offset <= last_offset <= largest_offset:
+                    self._ensure_offset_in_range(last_offset)
                 # 3. keep the largest timestamp
-                if batch.max_timestamp > self.max_timestamp_so_far:
-                    self._max_timestamp_and_offset_so_far = TimestampOffset(batch.max_timestamp, batch.last_offset)
+                if batch.max_timestamp > max_timestamp:
+                    max_timestamp = batch.max_timestamp
+                    self._max_timestamp_and_offset_so_far = TimestampOffset(max_timestamp, last_offset)
                 # 4. index it if enough bytes came before it
                 if valid_bytes - last_index_entry > self.index_interval_bytes:
-                    self.offset_index.append(batch.last_offset, valid_bytes)
+                    self.offset_index.append(last_offset, valid_bytes)
                     self.time_index.maybe_append(*self.read_max_timestamp_and_offset_so_far())
                     last_index_entry = valid_bytes
                 valid_bytes += batch.size_in_bytes
                 # 5. leader epoch and producer state
                 if batch.magic >= MAGIC_VALUE_V2:
-                    self._update_leader_epoch(leader_epoch_cache, batch)
-                    self._update_producer_state(producer_state_manager, batch)
+                    epoch = batch.partition_leader_epoch
+                    if epoch >= 0 and (latest_epoch is None or epoch > latest_epoch):
+                        leader_epoch_cache.assign(epoch, batch.base_offset)
+                        latest_epoch = epoch
+                    if batch.has_producer_id:
+                        self._update_producer_state(producer_state_manager, batch)
+                    producer_state_manager.update_map_end_offset(to_long(last_offset + 1))
         except (CorruptRecordException, InvalidRecordException) as error:
             logger.warning(
                 "Found invalid messages in log segment %s at byte offset %d: %s",
@@ -589,24 +601,14 @@ class LogSegment:
             self.append(max_offset, chunk)
         return bytes_to_append
 
-    @staticmethod
-    def _update_leader_epoch(leader_epoch_cache, batch) -> None:
-        epoch = batch.partition_leader_epoch
-        if epoch >= 0:
-            latest_epoch = leader_epoch_cache.latest_epoch
-            if latest_epoch is None or epoch > latest_epoch:
-                leader_epoch_cache.assign(epoch, batch.base_offset)
-
     def _update_producer_state(self, producer_state_manager, batch) -> None:
-        if batch.has_producer_id:
-            append_info = producer_state_manager.prepare_update(batch.producer_id, AppendOrigin.REPLICATION)
-            completed_txn = append_info.append(batch, None)
-            producer_state_manager.update(append_info)
-            if completed_txn is not None:
-                last_stable_offset = producer_state_manager.last_stable_offset(completed_txn)
-                self.update_txn_index(completed_txn, last_stable_offset)
-                producer_state_manager.complete_txn(completed_txn)
-        producer_state_manager.update_map_end_offset(batch.next_offset)
+        append_info = producer_state_manager.prepare_update(batch.producer_id, AppendOrigin.REPLICATION)
+        completed_txn = append_info.append(batch, None)
+        producer_state_manager.update(append_info)
+        if completed_txn is not None:
+            last_stable_offset = producer_state_manager.last_stable_offset(completed_txn)
+            self.update_txn_index(completed_txn, last_stable_offset)
+            producer_state_manager.complete_txn(completed_txn)
 
     def _read_largest_timestamp(self) -> TimestampOffset:
         """The time index's last entry, or a larger timestamp in the batches that it does not cover."""

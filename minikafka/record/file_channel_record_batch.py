@@ -23,6 +23,7 @@ from minikafka.record.stream_window import MAX_DECOMPRESSED_BYTES
 from minikafka.record.timestamp_type import TimestampType
 
 _UP_TO_MAGIC = struct.Struct(">qiib")
+_WINDOW_SIZE = 1 << 16
 
 
 def file_batches(file_records, start: int, end: int) -> Iterator["FileChannelRecordBatch"]:
@@ -32,30 +33,72 @@ def file_batches(file_records, start: int, end: int) -> Iterator["FileChannelRec
     be read. Kafka: `FileLogInputStream.nextBatch`, `RecordBatchIterator`.
     """
     position = start
-    channel = file_records.channel
     while position < end - HEADER_SIZE_UP_TO_MAGIC:
         # The first bytes tell size and magic; the rest of a header comes along at no cost.
-        try:
-            head = channel.read(position, RECORD_BATCH_OVERHEAD)
-        except OSError as error:
-            raise KafkaException(
-                f"Failed to read the batch at position {position} of {file_records}: {error}"
-            ) from error
-        if len(head) < HEADER_SIZE_UP_TO_MAGIC:
-            raise CorruptRecordException(
-                f"Unexpected EOF while attempting to read the next batch at position {position} of {file_records}"
-            )
+        head = _read_from(file_records, position, RECORD_BATCH_OVERHEAD)
         offset, size, _, magic = _UP_TO_MAGIC.unpack_from(head)
         if size < RECORD_OVERHEAD_V0:
-            raise CorruptRecordException(
-                f"Found record size {size} smaller than minimum record overhead ({RECORD_OVERHEAD_V0}) "
-                f"in file {file_records.file}."
-            )
+            raise _too_small(size, file_records)
         if position > end - LOG_OVERHEAD - size:
             return
         kind = DefaultFileChannelRecordBatch if magic >= MAGIC_VALUE_V2 else LegacyFileChannelRecordBatch
         yield kind(offset, magic, file_records, position, size, head)
         position += LOG_OVERHEAD + size
+
+
+def whole_batches(file_records, start: int, end: int) -> Iterator[RecordBatch | LegacyRecordBatch]:
+    """The batches of `file_batches` in memory: for who looks at every byte. The file is read by 64 KiB.
+
+    Raises as `file_batches` and as `FileChannelRecordBatch.load_full_batch` do.
+    """
+    window, window_start = memoryview(b""), start
+    position = start
+    while position < end - HEADER_SIZE_UP_TO_MAGIC:
+        # 1. The window reaches over the batch's head, …
+        at = position - window_start
+        if at + HEADER_SIZE_UP_TO_MAGIC > len(window):
+            window, window_start, at = _read_from(file_records, position, _WINDOW_SIZE), position, 0
+        _, size, _, magic = _UP_TO_MAGIC.unpack_from(window, at)
+        if size < RECORD_OVERHEAD_V0:
+            raise _too_small(size, file_records)
+        if position > end - LOG_OVERHEAD - size:
+            return
+        size += LOG_OVERHEAD
+        # 2. … and over all of it.
+        if at + size > len(window):
+            window, window_start, at = _read_from(file_records, position, max(size, _WINDOW_SIZE)), position, 0
+            if len(window) < size:
+                raise _cut_off(size, "full record batch", position, file_records, len(window))
+        batch = window[at : at + size]
+        yield RecordBatch(batch) if magic >= MAGIC_VALUE_V2 else LegacyRecordBatch(batch)
+        position += size
+
+
+def _read_from(file_records, position: int, size: int) -> memoryview:
+    """At most `size` bytes from `position` on; what lies there must reach over a batch's magic."""
+    try:
+        data = file_records.channel.read(position, size)
+    except OSError as error:
+        raise KafkaException(f"Failed to read the batch at position {position} of {file_records}: {error}") from error
+    if len(data) < HEADER_SIZE_UP_TO_MAGIC:
+        raise CorruptRecordException(
+            f"Unexpected EOF while attempting to read the next batch at position {position} of {file_records}"
+        )
+    return memoryview(data)
+
+
+def _too_small(size: int, file_records) -> CorruptRecordException:
+    return CorruptRecordException(
+        f"Found record size {size} smaller than minimum record overhead ({RECORD_OVERHEAD_V0}) "
+        f"in file {file_records.file}."
+    )
+
+
+def _cut_off(size: int, description: str, position: int, file_records, count: int) -> KafkaException:
+    return KafkaException(
+        f"Failed to read `{description}` at position {position} from {file_records}. "
+        f"Expected to read {size} bytes, but reached end of file after reading {count} bytes."
+    )
 
 
 class FileChannelRecordBatch:
@@ -104,10 +147,7 @@ class FileChannelRecordBatch:
                 f"Failed to load record batch at position {self.position} from {self.file_records}"
             ) from error
         if count < size:
-            raise KafkaException(
-                f"Failed to read `{description}` at position {self.position} from {self.file_records}. "
-                f"Expected to read {size} bytes, but reached end of file after reading {count} bytes."
-            )
+            raise _cut_off(size, description, self.position, self.file_records, count)
         return data
 
     @property

@@ -8,10 +8,11 @@ from typing import NamedTuple
 from minikafka.common import file_ops
 from minikafka.common.errors import IllegalArgumentException, KafkaException
 from minikafka.record.file_channel import FileChannel
-from minikafka.record.file_channel_record_batch import FileChannelRecordBatch, file_batches
+from minikafka.record.file_channel_record_batch import FileChannelRecordBatch, file_batches, whole_batches
+from minikafka.record.legacy_record_batch import LegacyRecordBatch
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record import Record
-from minikafka.record.record_batch import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP
+from minikafka.record.record_batch import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP, RecordBatch
 
 _MAX_INT = 2**31 - 1
 
@@ -142,6 +143,10 @@ class FileRecords:
     def batches(self) -> Iterator[FileChannelRecordBatch]:
         """The complete batches, of which only headers are read; see `file_batches`. Kafka: `FileRecords.batches`."""
         return self.batches_from(self.start)
+
+    def whole_batches(self) -> Iterator[RecordBatch | LegacyRecordBatch]:
+        """The complete batches, read as a whole; see `whole_batches`. Kafka: `FileRecords.batches`."""
+        return whole_batches(self, self.start, self.end if self.is_slice else self._size)
 
     def batches_from(self, start: int) -> Iterator[FileChannelRecordBatch]:
         """The complete batches from byte `start` of the file on. Kafka: `FileRecords.batchesFrom`."""

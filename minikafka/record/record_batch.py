@@ -256,14 +256,16 @@ class RecordBatch:
 
     def ensure_valid(self) -> None:
         """Raise CorruptRecordException unless size and CRC are right. Kafka: `RecordBatch.ensureValid`."""
-        if self.size_in_bytes < RECORD_BATCH_OVERHEAD:
+        header = self._header or self._load()
+        size = LOG_OVERHEAD + header[1]
+        if size < RECORD_BATCH_OVERHEAD:
             raise CorruptRecordException(
-                f"Record batch is corrupt (the size {self.size_in_bytes} "
+                f"Record batch is corrupt (the size {size} "
                 f"is smaller than the minimum allowed overhead {RECORD_BATCH_OVERHEAD})"
             )
-        computed = self.compute_checksum()
-        if self.checksum != computed:
-            raise CorruptRecordException(f"Record is corrupt (stored crc = {self.checksum}, computed crc = {computed})")
+        stored, computed = header[4], crc32c(self._buffer[ATTRIBUTES_OFFSET:])
+        if stored != computed:
+            raise CorruptRecordException(f"Record is corrupt (stored crc = {stored}, computed crc = {computed})")
 
     # What a broker changes in place
 

@@ -12,6 +12,7 @@ from minikafka.common.errors import (
     IllegalArgumentException,
     KafkaException,
 )
+from minikafka.record import file_channel_record_batch
 from minikafka.record.compression import Compression
 from minikafka.record.file_records import FileRecords, LogOffsetPosition, TimestampAndOffset
 from minikafka.record.memory_records import MemoryRecords
@@ -55,6 +56,44 @@ def test_records_are_found_by_timestamp(log):
     assert log.search_for_timestamp(1043, 0, 0) is None
     assert log.largest_timestamp_after(0) == TimestampAndOffset(1042, 42, 4)
     assert log.largest_timestamp_after(5 * SIZE) == TimestampAndOffset(-1, -1, None)
+
+
+@pytest.mark.parametrize("window_size", [17, SIZE - 1, SIZE, SIZE + 20, 3 * SIZE, 1 << 16])
+def test_batches_read_as_a_whole_are_the_same(tmp_path, monkeypatch, window_size):
+    """Wherever the windows end, and wherever the file is cut or flipped."""
+    monkeypatch.setattr(file_channel_record_batch, "_WINDOW_SIZE", window_size)
+    sound = b"".join(bytes(_batch(10 * n, count=1 + n % 3).buffer) for n in range(6))
+    old = bytes(MemoryRecords.with_records(Compression.NONE, SimpleRecord(1, b"k", b"v"), magic=1).buffer)
+    draw = random.Random(window_size)
+    for _ in range(60):
+        data = bytearray(draw.choice([sound, sound + old, old + sound])[: draw.randrange(900)])
+        for _ in range(draw.randrange(3) if data else 0):
+            data[draw.randrange(len(data))] = draw.choice([0, 1, 2, 255])
+        (tmp_path / "0.log").write_bytes(data)
+        file_records = FileRecords.open(tmp_path / "0.log", mutable=False)
+        walked = [_all(batches()) for batches in (file_records.batches, file_records.whole_batches)]
+        file_records.close()
+        assert walked[0] == walked[1]
+
+
+def test_a_file_cut_behind_our_back_is_told_by_position(log, tmp_path):
+    log.channel.truncate(4 * SIZE + 30)
+    with pytest.raises(KafkaException, match=f"`full record batch` at position {4 * SIZE} .* after reading 30 bytes"):
+        list(log.whole_batches())
+    log.channel.truncate(4 * SIZE + 3)
+    with pytest.raises(CorruptRecordException, match=f"Unexpected EOF .* at position {4 * SIZE} "):
+        list(log.whole_batches())
+
+
+def _all(batches) -> list:
+    """Magic and bytes of each batch, then the exception that ended the walk."""
+    found = []
+    try:
+        for batch in batches:
+            found.append((batch.magic, bytes(batch.buffer)))
+    except Exception as error:
+        found.append((type(error), str(error)))
+    return found
 
 
 def test_a_slice_is_a_fixed_view(log):
