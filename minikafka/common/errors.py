@@ -47,6 +47,10 @@ class NegativeArraySizeException(RuntimeException):
     """A length is below 0. Kafka: `java.lang.NegativeArraySizeException`."""
 
 
+class InternalError(RuntimeError):
+    """A mapped file could not be written. Kafka: `java.lang.InternalError`."""
+
+
 class BufferUnderflowException(RuntimeError):
     """A buffer ends before the field that is read from it. Kafka: `java.nio.BufferUnderflowException`."""
 

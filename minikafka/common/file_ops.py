@@ -12,6 +12,7 @@ Kafka: `FileChannel`, `RandomAccessFile`, `MappedByteBuffer`, `java.nio.file.Fil
 `Utils.flushDir`, `Utils.flushFileIfExists`.
 """
 
+import errno
 import logging
 import mmap
 import os
@@ -170,6 +171,26 @@ def preallocate(fd: int, size: int) -> None:
     os.ftruncate(fd, size)
     if _observers:
         _tell("preallocate", _path_of(fd))
+
+
+def allocate(path: Path, position: int, size: int) -> None:
+    """Give a hole in the file blocks of the disk; contents and length stay, so that no observer is told.
+
+    Does nothing where the file is gone or the system has no such call. Raises OSError when the disk is full.
+    """
+    if not hasattr(os, "posix_fallocate"):
+        return
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        os.posix_fallocate(fd, position, size)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENODEV, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(fd)
 
 
 def rename(source: Path, target: Path) -> None:

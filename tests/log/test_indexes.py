@@ -1,5 +1,7 @@
 """The offset index and the time index, alone and beside Kafka's own classes."""
 
+import errno
+import os
 import random
 import struct
 
@@ -13,6 +15,7 @@ from minikafka.common.errors import (
     IllegalStateException,
     IndexOffsetOverflowException,
     IndexOutOfBoundsException,
+    InternalError,
     InvalidOffsetException,
     NullPointerException,
 )
@@ -444,3 +447,31 @@ def test_damaged_indexes_answer_as_kafkas_do(kafka, tmp_path, name, seed):
         pair.call("resize", 40000)
         pair.reopen(trim=rng.random() < 0.1)
     pair.same_bytes()
+
+
+def test_a_full_disk_is_an_exception_and_no_signal(offset_index, monkeypatch):
+    """Java's InternalError; a write into a mapping without blocks behind it would end this process with SIGBUS."""
+
+    def no_room(_descriptor, _position, _size):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", no_room)
+    with pytest.raises(InternalError, match=f"No space left on device: {offset_index.file}"):
+        offset_index.append(offset_index.base_offset + 1, 100)
+    monkeypatch.undo()
+    offset_index.append(offset_index.base_offset + 1, 100)
+    assert offset_index.entries == 1
+
+
+def test_blocks_are_asked_for_ahead_of_the_entries_and_no_byte_changes(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(os, "posix_fallocate", lambda _, position, size: asked.append((position, size)))
+    index = OffsetIndex(tmp_path / "0.index", 0, 100_000)
+    for offset in range(1, 12_001):
+        index.append(offset, offset)
+    assert asked == [(0, 65_536), (65_536, 100_000 - 65_536)]
+    index.truncate_to(100)
+    index.append(100, 100)
+    assert asked[2:] == [(99 * 8, 65_536)]
+    index.close()
+    assert (tmp_path / "0.index").stat().st_size == 800

@@ -15,6 +15,7 @@ from minikafka.common.errors import (
     IllegalStateException,
     IndexOffsetOverflowException,
     IndexOutOfBoundsException,
+    InternalError,
     NullPointerException,
 )
 from minikafka.common.java_numbers import to_long
@@ -23,6 +24,7 @@ logger = logging.getLogger(__name__)
 
 _MAX_INT = 2**31 - 1
 _WARM_BYTES = 8192
+_ROOM_BYTES = 65_536
 # A mapping needs no descriptor of its own; until Python 3.13 it cannot be told so.
 _MAP_OPTIONS = {"trackfd": False} if sys.version_info >= (3, 13) else {}
 
@@ -38,6 +40,10 @@ class AbstractIndex:
       not trimmed (after a crash) looks full of zeros until it is rebuilt.
     - Entries are only added at the end and only removed from the end.
     - An entry's offset is stored relative to `base_offset`, in 0 … 2147483647.
+
+    The zeros of a growing file are a hole, as in Kafka: no block of the disk is behind them. Blocks are asked for
+    64 KiB ahead of the entries, because writing into a mapping that gets none is no error but a signal (SIGBUS), which
+    ends Python. Java makes it an InternalError, and that is what is raised here when the disk is full.
 
     Simpler than Kafka: no locks. Changes happen under the log's lock; a reader takes the mapping and the number of
     entries once, and a mapping that was replaced or closed lives until its last reader is done with it. What a removed
@@ -101,6 +107,7 @@ class AbstractIndex:
         finally:
             os.close(fd)
         self.max_entries = rounded_new_size // self.ENTRY_SIZE
+        self._room_end = 0
         position = self._position
         if position > rounded_new_size:
             self._position = 0
@@ -169,6 +176,7 @@ class AbstractIndex:
         """Say how many entries there are; the next one is written behind them."""
         self.entries = entries
         self._position = entries * self.ENTRY_SIZE
+        self._room_end = 0
 
     def _check_position(self) -> None:
         """Raises IllegalStateException when more was written than the entries: an entry has failed half way before."""
@@ -178,10 +186,22 @@ class AbstractIndex:
     def _put(self, data: bytes) -> None:
         """Write `data` where the last write ended."""
         mapping, position = self._mapping(), self._position
-        if position + len(data) > len(mapping):
+        end = position + len(data)
+        if end > len(mapping):
             raise BufferOverflowException(f"{self.file.absolute()} has no room for an entry at byte {position}")
+        if end > self._room_end:
+            self._make_room(position)
         file_ops.write_mapped(mapping, position, data, self.file)
-        self._position = position + len(data)
+        self._position = end
+
+    def _make_room(self, position: int) -> None:
+        """Have blocks on the disk for what is written next. Raises InternalError when there are none."""
+        room_end = min(position + _ROOM_BYTES, self.length)
+        try:
+            file_ops.allocate(self.file, position, room_end - position)
+        except OSError as error:
+            raise InternalError(f"{error.strerror}: {self.file.absolute()}") from error
+        self._room_end = room_end
 
     def _read(self, entry: Struct, position: int) -> tuple:
         """The fields of `entry` at byte `position`.
