@@ -22,6 +22,7 @@ def pytest_addoption(parser):
     )
     parser.addoption("--seed", type=int, default=None, help="the first seed of the differential test and of power cuts")
     parser.addoption("--worlds", type=int, default=12, help="how many worlds of each life a power cut leaves")
+    parser.addoption("--draws", type=int, default=None, help="how many damaged directories verify is asked about")
 
 
 @pytest.fixture(scope="session")

@@ -238,7 +238,7 @@ class PartitionVerifier:
         for name in sorted(outcome.split):
             if (name, Fate.SPLIT) not in told:
                 yield Damage(self._directory / name, None, None, "its offsets do not fit one segment")
-        first_cut = min(outcome.cut, default="~")
+        first_cut = min(filter(outcome.ends_the_log, outcome.cut), default="~")
         for name in sorted(outcome.deleted):
             if is_log_file(Path(name)) and not name > first_cut and (name, Fate.DELETED) not in told:
                 yield Damage(

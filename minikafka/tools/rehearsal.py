@@ -6,12 +6,12 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.common import file_ops
-from minikafka.common.errors import IOException
+from minikafka.common.errors import IOException, KafkaException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.log.log import Log
@@ -35,13 +35,14 @@ class Outcome(NamedTuple):
     """What a start makes of a partition's directory. All files are told by their names.
 
     `error`: the name of the exception with which the load fails, None if it does not; its `message`, and the files that
-    this `accuses`. `cut`: the new sizes of segments (bytes). `made`: which missing files there are afterwards; True for
+    this `accuses`. `segments`: the files of segments that there were. `cut`: the new sizes of segments (bytes). `made`: which missing files there are afterwards; True for
     one with something in it.
     """
 
     error: str | None
     message: str
     accuses: set[str]
+    segments: set[str]
     cut: dict[str, int]
     deleted: set[str]
     rebuilt: set[str]
@@ -82,8 +83,12 @@ class Outcome(NamedTuple):
         return Fate.STAYS, "it stays" + damage.if_it_stays
 
     def _later_segments(self, name: str) -> str:
-        later = any(is_log_file(Path(other)) and other > name for other in self.deleted)
-        return ", and every later segment is deleted" if later else ""
+        return ", and every later segment is deleted" if self.ends_the_log(name) else ""
+
+    def ends_the_log(self, name: str) -> bool:
+        """True if there were segments after the one with this name, and all of them are deleted."""
+        later = {segment for segment in self.segments if segment > name}
+        return bool(later) and later <= self.deleted
 
 
 class Rehearsal:
@@ -129,13 +134,14 @@ class Rehearsal:
                     time=clock,
                     last_shutdown_clean=self._next_start.clean,
                 )
-                scheduler.run_due_tasks()
                 return None
             except TOLD as error:
                 if _is_of_the_machine(error):
                     raise
                 return error
             finally:
+                with suppress(KafkaException):  # in the background: the load has ended before
+                    clock.sleep(self._next_start.config.file_delete_delay_ms)
                 scheduler.shutdown()
                 if log is not None:
                     log.close_handlers()
@@ -188,7 +194,8 @@ class Rehearsal:
         message = "" if error is None else str(error).replace(str(self._scratch.parent), str(self._directory.parent))
         words = {Path(word.strip("[](),.;'\"")).name for word in message.split()}
         accused = words & (self._files.keys() | now.keys())
-        outcome = Outcome(error and _java_name(error), message, accused, {}, set(), set(), {}, set(), {})
+        segments = {name for name, file in self._files.items() if is_log_file(file)}
+        outcome = Outcome(error and _java_name(error), message, accused, segments, {}, set(), set(), {}, set(), {})
         for name, file in self._files.items():
             name_now = names_now.get(name)
             if name_now is not None and name_now != name:
@@ -242,20 +249,19 @@ def _java_name(error: Exception) -> str:
 
 def _keeps(before: Path, after: Path) -> bool:
     """True if the bytes are the same; an index may have become longer by empty slots, or lost some, or a torn one."""
-    entry_size = _ENTRY_SIZES.get(before.suffix)
+    entry_size = _ENTRY_SIZES.get(before.suffix, 1)
     with open(before, "rb") as old, open(after, "rb") as new:
-        rest = os.fstat(old.fileno()).st_size
-        if entry_size is None and rest != os.fstat(new.fileno()).st_size:
+        old_rest, new_rest = (os.fstat(file.fileno()).st_size // entry_size * entry_size for file in (old, new))
+        if entry_size == 1 and old_rest != new_rest:
             return False
-        rest -= rest % (entry_size or 1)
-        while True:
-            old_chunk, new_chunk = old.read(min(_CHUNK, rest)), new.read(_CHUNK)
-            rest -= len(old_chunk)
-            if not old_chunk and not new_chunk:
-                return True
+        while old_rest or new_rest:
+            old_chunk, new_chunk = old.read(min(_CHUNK, old_rest)), new.read(min(_CHUNK, new_rest))
+            old_rest -= len(old_chunk)
+            new_rest -= len(new_chunk)
             size = max(len(old_chunk), len(new_chunk))
             if old_chunk.ljust(size, b"\0") != new_chunk.ljust(size, b"\0"):
                 return False
+        return True
 
 
 def _has_content(file: Path) -> bool:
