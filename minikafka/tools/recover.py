@@ -74,7 +74,7 @@ def recover(
 ) -> None:
     """Load the partition directory DIRECTORY as Kafka would at its next start, and close it."""
     directory = Path(os.path.abspath(directory))
-    config = _config_of(configs)
+    config = config_of(configs)
     partition = parse_topic_partition_name(directory)
     known = _known_of(directory.parent, partition)
     arguments = {
@@ -95,7 +95,7 @@ def recover(
     click.echo(json.dumps(state) if as_json else _report(directory, arguments, state, changes, dry_run))
 
 
-def _config_of(settings: tuple[str, ...]) -> LogConfig:
+def config_of(settings: tuple[str, ...]) -> LogConfig:
     """The settings given as name=value; a name that is not Kafka's changes nothing, so it is told."""
     overrides = dict(map(_setting, settings))
     for name in overrides:

@@ -133,6 +133,7 @@ class Rehearsal:
                     scheduler=scheduler,
                     time=clock,
                     last_shutdown_clean=self._next_start.clean,
+                    stop_at_os_errors=True,
                 )
                 return None
             except TOLD as error:

@@ -104,6 +104,12 @@ class SegmentVerifier:
         time_file = time_index_file(self._directory, self._base_offset)
         txn_file = transaction_index_file(self._directory, self._base_offset)
         untrimmed = self._is_last and not self._was_closed
+        try:
+            with naming(self._file):
+                file_records = FileRecords.open(self._file, mutable=False)
+        except KafkaException as error:
+            self._find(str(error), None, may_raise=("KafkaException",))
+            return ScannedSegment(0, None, False)
         offsets = times = None
         try:
             if offset_file.name in files:
@@ -113,7 +119,7 @@ class SegmentVerifier:
             aborts = _aborted_txns(txn_file) if txn_file.name in files else b""
             markers = dict.fromkeys(entry[3] for entry in _TXN_ENTRY.iter_unpack(aborts))
             with naming(self._file):
-                self._scan_batches(expected_offset, offsets, times, markers)
+                self._scan_batches(file_records, expected_offset, offsets, times, markers)
             for index, file in ((offsets, offset_file), (times, time_file)):
                 if index is not None:
                     index.finish()
@@ -121,6 +127,7 @@ class SegmentVerifier:
                 elif self._end and not (self._is_last and self._recovered):
                     self._report(Damage(file, None, None, "the index is missing"))
         finally:
+            file_records.close_handlers()
             for index in (offsets, times):
                 if index is not None:
                     index.close()
@@ -130,12 +137,9 @@ class SegmentVerifier:
 
     # ---- the batches
 
-    def _scan_batches(self, expected_offset: int, offsets, times, markers: dict[int, int | None]) -> None:
-        try:
-            file_records = FileRecords.open(self._file, mutable=False)
-        except KafkaException as error:
-            self._find(str(error), None, may_raise=("KafkaException",))
-            return
+    def _scan_batches(
+        self, file_records: FileRecords, expected_offset: int, offsets, times, markers: dict[int, int | None]
+    ) -> None:
         size = file_records.size_in_bytes
         largest_timestamp = -1
         try:
@@ -164,8 +168,6 @@ class SegmentVerifier:
             self._is_preallocated = self._ends_in_room(size)
             if not self._is_preallocated:
                 self._find(str(error), None, ", and readers fail here", ("CorruptRecordException",))
-        finally:
-            file_records.close_handlers()
 
     def _ends_in_room(self, size: int) -> bool:
         """True if the rest of the file is what `preallocate=true` leaves to later batches, until the log is closed.
@@ -212,10 +214,10 @@ class SegmentVerifier:
         is_new = batch.magic >= MAGIC_VALUE_V2
         marker = None
         try:
-            if is_new:
-                batch.load_full_batch().summary()
-            else:
-                for _ in batch:
+            batch.check_records()
+            if not (is_new or batch.is_compressed):
+                message = batch.load_full_batch().outer_record
+                for _ in (message.key_range, message.value_range):  # raises where the message is too short for them
                     pass
         except _UNREADABLE as error:
             self._find_unreadable("its records cannot be read", "consumers", batch, error)

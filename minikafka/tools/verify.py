@@ -27,7 +27,7 @@ from minikafka.tools.partition_files import FOLLOW_LINKS, require_regular
 from minikafka.tools.partition_verifier import PartitionVerifier
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.read_bounded import of_the_machine, require_bounded
-from minikafka.tools.recover import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
+from minikafka.tools.recover import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE, config_of
 from minikafka.tools.tool_command import ToolCommand
 
 _CHECKPOINTS = {
@@ -51,7 +51,7 @@ def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links
 
     Exit code: 0 when all is sound, 1 with findings, 2 when something could not be read.
     """
-    config = LogConfig(dict(map(_setting, configs)))
+    config = config_of(configs)
     findings: list[Finding] = []
     unread: list[str] = []
     partitions: list[Path] = []
@@ -196,13 +196,6 @@ def _log_bytes(partition: Path) -> int:
             return sum(e.stat().st_size for e in entries if e.name.endswith(".log") and e.is_file())
     except OSError:
         return 0
-
-
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError(f"--config takes a setting as name=value, not {text!r}")
-    return name, value
 
 
 def _allow_many_open_files() -> None:
