@@ -16,6 +16,7 @@ from minikafka.common.errors import (
     KafkaException,
     KafkaStorageException,
     OffsetOutOfRangeException,
+    UnexpectedAppendOffsetException,
 )
 from minikafka.common.scheduler import KafkaScheduler, ManualScheduler
 from minikafka.common.time import ManualTime, SystemTime
@@ -97,6 +98,15 @@ def test_an_append_of_nothing_is_nothing(open_log):
     info = log.append_as_leader(MemoryRecords.EMPTY, 0)
     assert info.first_offset == -1 and info.valid_bytes == 0
     assert log.log_end_offset == 0
+
+
+def test_a_follower_is_told_the_first_ten_offsets_that_it_has_already(open_log):
+    log = open_log()
+    log.append_as_leader(records("[12x10]"), 0)
+    with pytest.raises(UnexpectedAppendOffsetException) as refused:
+        log.append_as_follower(records("[12x10]"), 0)
+    told = "First 10 offsets in append: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, last offset in append: 11."
+    assert told in str(refused.value)
 
 
 class TestFailingDisk:
