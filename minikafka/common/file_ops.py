@@ -126,10 +126,13 @@ def create_directories(path: Path) -> None:
 
 def write(fd: int, data, position: int) -> int:
     """Write all bytes of `data` at byte `position` of the file and return how many they are."""
-    written = os.pwrite(fd, data, position)
     size = data.nbytes if type(data) is memoryview else len(data)
-    while written < size:
-        written += os.pwrite(fd, memoryview(data).cast("B")[written:], position + written)
+    try:
+        written = os.pwrite(fd, data, position)
+        while written < size:
+            written += os.pwrite(fd, memoryview(data).cast("B")[written:], position + written)
+    except OSError as error:
+        raise named(error, fd)
     if _observers:
         _tell("write", _path_of(fd))
     return size
@@ -145,7 +148,11 @@ def write_mapped(mapping: mmap.mmap, position: int, data: bytes, path: Path) -> 
 def flush_mapped(mapping: mmap.mmap, path: Path) -> None:
     """Force the changed pages of the mapped file `path` down to the device. Kafka: `MappedByteBuffer.force`."""
     if _overlay() is None:
-        mapping.flush()
+        try:
+            mapping.flush()
+        except OSError as error:
+            error.filename = str(path)
+            raise
     if _observers:
         _tell("fsync", path)
 
@@ -155,7 +162,7 @@ def truncate(fd: int, size: int) -> None:
     if overlay := _overlay():
         overlay.truncate(fd, size)
     else:
-        os.ftruncate(fd, size)
+        _set_length(fd, size)
     if _observers:
         _tell("truncate", _path_of(fd))
 
@@ -168,7 +175,7 @@ def size(fd: int) -> int:
 
 def preallocate(fd: int, size: int) -> None:
     """Give a new file its full length in advance, all zeros. Kafka: `RandomAccessFile.setLength`."""
-    os.ftruncate(fd, size)
+    _set_length(fd, size)
     if _observers:
         _tell("preallocate", _path_of(fd))
 
@@ -245,7 +252,7 @@ def delete_directory(path: Path) -> None:
 def fsync(fd: int) -> None:
     """Force the file's bytes and length down to the device. Kafka: `FileChannel.force(true)`."""
     if _overlay() is None:
-        os.fsync(fd)
+        _force(fd)
     if _observers:
         _tell("fsync", _path_of(fd))
 
@@ -258,7 +265,7 @@ def flush_dir(path: Path) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         if _overlay() is None:
-            os.fsync(fd)
+            _force(fd)
     finally:
         os.close(fd)
     if _observers:
@@ -299,6 +306,27 @@ def replace_file(path: Path, content: bytes) -> None:
     finally:
         os.close(fd)
     atomic_move_with_fallback(temporary, path)
+
+
+def named(error: OSError, fd: int) -> OSError:
+    """`error`, which the system told of a descriptor, with the name of its file: the reader has use for no other."""
+    if error.filename is None:
+        error.filename = str(_path_of(fd))
+    return error
+
+
+def _set_length(fd: int, size: int) -> None:
+    try:
+        os.ftruncate(fd, size)
+    except OSError as error:
+        raise named(error, fd)
+
+
+def _force(fd: int) -> None:
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        raise named(error, fd)
 
 
 def _path_of(fd: int) -> Path:

@@ -40,23 +40,30 @@ class FileChannel:
         """
         if position < 0:
             raise IllegalArgumentException(f"The file channel position cannot be negative, but it is {position}")
-        data = os.pread(self.fileno(), size, position)
-        while 0 < len(data) < size:
-            more = os.pread(self.fileno(), size - len(data), position + len(data))
-            if not more:
-                break
-            data += more
+        fd = self.fileno()
+        try:
+            data = os.pread(fd, size, position)
+            while 0 < len(data) < size:
+                more = os.pread(fd, size - len(data), position + len(data))
+                if not more:
+                    break
+                data += more
+        except OSError as error:
+            raise file_ops.named(error, fd)
         return data
 
     def read_into(self, buffer, position: int) -> int:
         """Fill `buffer` (writable) from `position` on; returns how many bytes the file had. Kafka: `Utils.readFully`."""
-        view = memoryview(buffer)
+        fd, view = self.fileno(), memoryview(buffer)
         done = 0
-        while done < len(view):
-            count = os.preadv(self.fileno(), [view[done:]], position + done)
-            if count == 0:
-                break
-            done += count
+        try:
+            while done < len(view):
+                count = os.preadv(fd, [view[done:]], position + done)
+                if count == 0:
+                    break
+                done += count
+        except OSError as error:
+            raise file_ops.named(error, fd)
         return done
 
     def write(self, data, position: int) -> int:

@@ -11,6 +11,7 @@ from minikafka.common import file_ops
 from minikafka.common.errors import IllegalArgumentException, NumberFormatException
 from minikafka.common.java_numbers import parse_double, parse_int, parse_long
 from minikafka.common.uuid import ONE_UUID, ZERO_UUID, random_uuid, uuid_from_string
+from minikafka.record.file_channel import FileChannel
 from minikafka.witness.kafka_errors import kafka_errors
 
 
@@ -100,6 +101,31 @@ def test_a_write_goes_on_until_all_is_written(tmp_path, monkeypatch):
         assert file_ops.write(fd, data, size) == len(data)
     os.close(fd)
     assert (tmp_path / "a").read_bytes() == b"0123456789abcdefghijk"
+
+
+def test_errors_told_of_a_descriptor_name_its_file(tmp_path, monkeypatch):
+    """The disk is full, or the device does not answer: for which file, the system does not say."""
+    path = tmp_path / "0.log"
+    path.write_bytes(b"x")
+    read_only, write_only = os.open(path, os.O_RDONLY), FileChannel(os.open(path, os.O_WRONLY))
+
+    def failing_device(fd):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fsync", failing_device)
+    for fail in (
+        lambda: file_ops.write(read_only, b"x", 0),
+        lambda: file_ops.truncate(read_only, 0),
+        lambda: file_ops.preallocate(read_only, 9),
+        lambda: file_ops.fsync(read_only),
+        lambda: write_only.read(0, 1),
+        lambda: write_only.read_into(bytearray(1), 0),
+    ):
+        with pytest.raises(OSError, match=f"'{path}'"):
+            fail()
+    with pytest.raises(OSError, match=f"'{tmp_path}'"):
+        file_ops.flush_dir(tmp_path)
+    os.close(read_only)
 
 
 def test_a_move_between_file_systems_copies(tmp_path, monkeypatch):

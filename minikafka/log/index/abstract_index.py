@@ -279,4 +279,7 @@ def _map(fd: int, length: int, writable: bool):
     """Map `length` bytes of the file; nothing can be mapped of an empty one."""
     if length == 0:
         return b""
-    return mmap.mmap(fd, length, access=mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ, **_MAP_OPTIONS)
+    try:
+        return mmap.mmap(fd, length, access=mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ, **_MAP_OPTIONS)
+    except OSError as error:
+        raise file_ops.named(error, fd)

@@ -176,7 +176,7 @@ class TransactionIndex:
 
     def _open(self) -> None:
         self._fd = file_ops.open_file(self.file)
-        self._end = os.fstat(self._fd).st_size
+        self._end = file_ops.size(self._fd)
 
     def _truncate(self, size: int) -> None:
         file_ops.truncate(self._fd, size)
@@ -190,7 +190,9 @@ class TransactionIndex:
             try:
                 data = os.pread(self._fd, min(_CHUNK, end - start), start)
             except OSError as error:
-                raise KafkaException(f"Failed to read from the transaction index {self.file.absolute()}") from error
+                raise KafkaException(
+                    f"Failed to read from the transaction index {self.file.absolute()}"
+                ) from file_ops.named(error, self._fd)
             for position in range(0, len(data) - AbortedTxn.TOTAL_SIZE + 1, AbortedTxn.TOTAL_SIZE):
                 version, *fields = _ENTRY.unpack_from(data, position)
                 if version > AbortedTxn.CURRENT_VERSION:
