@@ -94,6 +94,15 @@ def test_a_truncation_of_which_the_names_are_lost_leaves_offsets_twice(kafka, tw
     assert sorted(batch[:2] for batch in opened) == [(0, 3), (3, 7), (6, 9)]
 
 
+def test_a_flush_that_was_due_before_a_truncation_makes_the_recovery_point_promise_too_much(two_logs):
+    logs = two_logs()
+    logs.do("append_as_leader [3x60]", "append_as_leader [3x60]", "roll", "truncate_to 3")
+    flushed = logs.do("tick 0")
+    assert (flushed.recovery_point, flushed.log_end_offset) == (6, 3)
+    never_flushed = logs.do("append_as_leader [1x10]")
+    assert (never_flushed.recovery_point, never_flushed.log_end_offset) == (4, 4)
+
+
 def killed_after_each_effect(scenario, directory):
     """All worlds that minikafka leaves when it is killed in this life."""
     runner = Runner(minikafka_log, directory, Workload(config=scenario.config))
