@@ -30,7 +30,7 @@ def file_batches(file_records, start: int, end: int) -> Iterator["FileChannelRec
     """The batches between bytes `start` and `end` (exclusive) of the file; an incomplete one ends the iteration.
 
     Raises CorruptRecordException at a size below 14 or when the file ends before `end`, KafkaException when it cannot
-    be read. Kafka: `FileLogInputStream.nextBatch`, `RecordBatchIterator`.
+    be read; a MemoryError names the file. Kafka: `FileLogInputStream.nextBatch`, `RecordBatchIterator`.
     """
     position = start
     while position < end - HEADER_SIZE_UP_TO_MAGIC:
@@ -80,6 +80,9 @@ def _read_from(file_records, position: int, size: int) -> memoryview:
         data = file_records.channel.read(position, size)
     except OSError as error:
         raise KafkaException(f"Failed to read the batch at position {position} of {file_records}: {error}") from error
+    except MemoryError as error:
+        error.filename = str(file_records.file)
+        raise
     if len(data) < HEADER_SIZE_UP_TO_MAGIC:
         raise CorruptRecordException(
             f"Unexpected EOF while attempting to read the next batch at position {position} of {file_records}"

@@ -1,12 +1,11 @@
 """How the tools tell an error: one line, with the name that Kafka's exception has."""
 
 import shutil
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from minikafka.common.errors import IOException, KafkaException
+from minikafka.common.errors import KafkaException
 
 TOLD = (RuntimeError, ValueError, IndexError, OSError, MemoryError)
 """What a tool tells in one line: Kafka's exceptions and the machine's. Anything else is a bug, and keeps its traceback."""
@@ -43,19 +42,6 @@ def naming(file: Path | str) -> Iterator[None]:
         if of_the_machine and getattr(failed, "filename", None) is None:
             failed.filename = str(file)
         raise
-
-
-def require_regular_file(file: Path) -> None:
-    """Raises IOException for a pipe, a device or a directory under a file's name: reading one may never end.
-
-    A link counts as what it leads to. Nothing is said about a file that is not there: its reader will.
-    """
-    try:
-        mode = file.stat().st_mode
-    except FileNotFoundError:
-        return
-    if not stat.S_ISREG(mode):
-        raise IOException(f"{file} is not a regular file")
 
 
 def _files_of(error: BaseException) -> str:

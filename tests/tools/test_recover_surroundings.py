@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from minikafka.cli import main
 from minikafka.log.directory_lock import DirectoryLock
+from minikafka.record.file_channel import FileChannel
 from minikafka.tools import before_recovery
 from minikafka.tools import recover as recover_tool
 from minikafka.witness.directory_diff import directory_diff
@@ -251,6 +252,24 @@ def test_a_disk_that_cannot_be_read(directory, monkeypatch):
 
     monkeypatch.setattr(os, "preadv", unreadable)
     assert refused(directory) == f"IOException: Input/output error: {directory / f'{46:020d}.log'}"
+
+
+def test_a_batch_that_does_not_fit_into_memory(directory, monkeypatch):
+    read = FileChannel.read
+
+    def short_of_memory(channel, position, size):
+        if size > 1 << 20:
+            raise MemoryError
+        return read(channel, position, size)
+
+    monkeypatch.setattr(FileChannel, "read", short_of_memory)
+    with open(directory / FIRST_LOG, "r+b") as log:
+        log.seek(8)
+        log.write((2 << 20).to_bytes(4, "big"))
+        log.truncate(3 << 20)
+    code, lines = recover(directory, *WHOLE)
+    assert (code, lines) == (1, [f"OutOfMemoryError: there is not enough memory: {directory / FIRST_LOG}"])
+    assert (directory / FIRST_LOG).stat().st_size == 3 << 20
 
 
 def failing(name: str, number: int, code: int, failed: list):
