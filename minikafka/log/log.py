@@ -885,7 +885,7 @@ class Log:
             )
 
         with self._maybe_handle_io_exception(message):
-            flush_offset = offset + 1 if including_offset else offset
+            flush_offset = to_long(offset + 1) if including_offset else offset
             if flush_offset > self._local_log.recovery_point:
                 # 1. The device may take its time: appends go on meanwhile.
                 self._local_log.flush(flush_offset)

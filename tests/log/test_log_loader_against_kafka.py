@@ -309,6 +309,31 @@ def test_damage_in_a_segment_that_overflows(two_logs, name, clean, indexes):
         logs.do("tick 60000", "append_as_leader [1x10]", "reopen", "consume")
 
 
+LAST = 2**63 - 1
+
+
+@pytest.mark.parametrize("base_offset", [0, LAST - 5, LAST - 1])
+@pytest.mark.parametrize("offset", [LAST - 2, LAST - 1])
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
+def test_the_end_of_all_offsets(two_logs, clean, offset, base_offset):
+    """The end of a log whose last offset is 2^63 - 1 is negative, and the snapshot there is named so."""
+    logs = two_logs()
+    logs.kill()
+    logs.change(remove("*"))
+    logs.change(write(f"{base_offset:020}.log", batch(offset)))
+    logs.do(f"reopen clean={str(clean).lower()}")
+    if logs.minikafka.log is not None:
+        logs.do("roll", "append_as_leader [2x10]", "tick 60000", "consume", "take_producer_snapshot", "flush")
+        logs.do("reopen", "reopen clean=false")
+
+
+@pytest.mark.parametrize("start", [LAST - 4, LAST - 1, LAST])
+def test_appends_up_to_the_end_of_all_offsets(two_logs, start):
+    logs = two_logs()
+    logs.do(f"truncate_fully_and_start_at {start}", f"append_as_follower [2x30 offset={start}]")
+    logs.do(*["append_as_leader [2x30]"] * 4, "update_high_watermark leo", "tick 60000", "reopen", "reopen clean=false")
+
+
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
 def test_batches_below_the_base_offset(two_logs, clean):
     logs = two_logs()
