@@ -8,6 +8,7 @@ stand in one list.
 import shutil
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.meta_properties import MetaProperties
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.segment_files import create_new_cleaned_segment
@@ -147,6 +148,29 @@ def swap(runner: Runner) -> None:
     first.with_name(first.name + ".swap").write_bytes(first.read_bytes() + second.read_bytes())
 
 
+def litter(runner: Runner) -> None:
+    """A process is killed within a replacement and within a deletion: `.cleaned`, `.swap` and `.deleted` files, an index."""
+    runner.let_go()
+    segment = min(runner.directory.glob("*.log"))
+    for name in (f"{7:020}.log.cleaned", f"{9:020}.log.swap", f"{3:020}.log.deleted"):
+        segment.with_name(name).write_bytes(segment.read_bytes())
+    segment.with_name(f"{99:020}.index").write_bytes(bytes(8))
+
+
+def write_meta_properties(runner: Runner) -> None:
+    """Say to which cluster and broker the log directory belongs. Kafka: `MetaPropertiesEnsemble.Copier`."""
+    file, kafka = runner.directory.parent / "meta.properties", getattr(runner.log, "kafka", None)
+    if kafka is None:
+        MetaProperties("cluster", 1).write(file, runner.time.milliseconds())
+        return
+    properties = kafka.find_class("java.util.Properties")()
+    properties.setProperty("cluster.id", "cluster")
+    with kafka_errors():
+        kafka.find_class("org.apache.kafka.metadata.properties.PropertiesUtils").writePropertiesFile(
+            properties, str(file), True
+        )
+
+
 ACTS = {
     act.__name__: act
     for act in (
@@ -161,6 +185,8 @@ ACTS = {
         tear,
         overflow,
         swap,
+        litter,
+        write_meta_properties,
     )
 }
 """The words that `perform` knows beside the operations of workloads."""

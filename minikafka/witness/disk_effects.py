@@ -97,13 +97,20 @@ def add_effect(effects: list[str], operation: str, name: str, *more: str) -> Non
 
 
 def listed(line: str, effects: list[str]) -> list[str]:
-    """The effects of `line`, with files that loading deletes in a row ordered by name: it meets them as the system
-    lists a directory, which is no order of Kafka's.
+    """The effects of `line`, with files of one kind that loading deletes in a row ordered by name: it meets them as the
+    system lists a directory, which is no order of Kafka's.
     """
     if not line.startswith("reopen"):
         return effects
-    rows = itertools.groupby(effects, lambda effect: effect.startswith("delete "))
-    return [effect for deletes, row in rows for effect in (sorted(row) if deletes else row)]
+    rows = itertools.groupby(effects, _deleted_kind)
+    return [effect for kind, row in rows for effect in (sorted(row) if kind else row)]
+
+
+def _deleted_kind(effect: str) -> str:
+    """Of a deletion the suffix, if it is one that no file keeps; "" for another effect."""
+    if not effect.startswith("delete "):
+        return ""
+    return next((suffix for suffix in (".deleted", ".swap", ".cleaned") if effect.endswith(suffix)), "segment")
 
 
 def is_mapped(name: str) -> bool:

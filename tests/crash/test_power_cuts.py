@@ -24,9 +24,11 @@ from minikafka.witness.stopped_worlds import batches, look, open_both, put
 from minikafka.witness.workload import Workload
 
 SCENARIOS = {
-    scenario.name: scenario for scenario in read_scenarios(Path(__file__).with_name("kafka_syncs.txt").read_text())
+    scenario.name: scenario
+    for scenario in read_scenarios(Path(__file__).with_name("kafka_syncs.txt").read_text())
+    if scenario.name != "meta.properties"  # it says when it was written, and nothing of a log
 }
-BY_HAND = ("vanish", "tear", "overflow", "swap")  # acts that lay out a world, all of it on the device
+BY_HAND = ("vanish", "tear", "overflow", "swap", "litter")  # acts that lay out a world, all of it on the device
 
 
 @pytest.fixture(autouse=True, scope="module")
