@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from minikafka.common.errors import IllegalArgumentException, IOException
 from minikafka.log.index.offset_index import OffsetIndex
@@ -140,10 +141,18 @@ def _require_room(directory: Path, config: LogConfig, sizes: list[int]) -> None:
     longest = 2 * config.max_index_size
     entries = (min(longest, (size // (config.index_interval + 1) + 2) * entry_size) for size in sizes)
     needed = sum(entries) + len(sizes) * _ROOM_PER_SEGMENT + _SPARE_ROOM
-    with naming(directory), tempfile.TemporaryFile(dir=directory) as probe:
+    with naming(directory), _file_without_a_name(directory) as probe:
         os.ftruncate(probe.fileno(), max(needed, config.max_index_size))
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(probe.fileno(), 0, needed)
+
+
+def _file_without_a_name(directory: Path) -> IO[bytes]:
+    try:
+        return tempfile.TemporaryFile(dir=directory)
+    except OSError as error:
+        error.filename = str(directory)  # where the system has no such files one with a name is tried
+        raise
 
 
 def _require_descriptors(directory: Path, needed: int) -> None:
