@@ -126,8 +126,10 @@ class PowerCuts:
     """Worlds that the power's failing may leave during a life, drawn after each effect, no two alike.
 
     `worlds`: (when, world, batches that must survive). What is between the log start and the recovery point must, but
-    for two cases in which Kafka keeps no promise: the changes of names reach the device in no order; or a flush that was
-    due before a truncation has raised the recovery point beyond the log's end, so that the next append lies below it.
+    for three cases in which Kafka keeps no promise: the changes of names reach the device in no order; or a flush that
+    was due before a truncation has raised the recovery point beyond the log's end, so that the next append lies below
+    it; or segments are preallocated, and a flushed one was cut by a roll: the cut is not synced, and recovery from a
+    checkpoint below deletes what follows the zeros.
 
     `may_fail`: the log may refuse an operation.
     """
@@ -142,7 +144,7 @@ class PowerCuts:
         self._seen = set()
         self._flushed_range = None
         self._flushed = set()
-        self._misled = False
+        self._no_promise = runner.config.get("preallocate") == "true"
 
     def live(self, line: str) -> list[str]:
         """Let minikafka's log do `line`; the power may fail after each of its effects, which are returned."""
@@ -198,7 +200,7 @@ class PowerCuts:
         if line in BY_HAND:
             self.disk = SimulatedDisk(self.log_dir)
         log = self.runner.log
-        self._misled |= log is not None and log.recovery_point > log.log_end_offset
+        self._no_promise |= log is not None and log.recovery_point > log.log_end_offset
 
     def _draw(self, when: str, times: int) -> None:
         for in_order in (True, False) * times:
@@ -215,7 +217,7 @@ class PowerCuts:
     def _promised(self) -> set:
         """The batches between the log start and the recovery point."""
         log = self.runner.log
-        if self._misled:
+        if self._no_promise:
             return set()
         if log is not None and (log.log_start_offset, log.recovery_point) != self._flushed_range:
             start, end = self._flushed_range = log.log_start_offset, log.recovery_point
