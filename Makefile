@@ -16,6 +16,7 @@ help:
 	@echo "make lab        open the lessons in JupyterLab, on a working copy in my-lessons/"
 	@echo "make fresh NOTEBOOK=name   lay that lesson anew; the edited one is kept beside it"
 	@echo "make test       every test"
+	@echo "make quick      what one runs after each edit: style and the tests without a JVM, in a minute"
 	@echo "make lessons    run every lesson without a browser, one line each"
 	@echo "make notebooks  build the notebooks from their texts in notebooks/text/"
 	@echo "make diagrams   draw the diagrams from their sources"
@@ -39,6 +40,11 @@ test: ready-dev
 	@$(FETCH)
 	@$(BIN)/minikafka doctor || true
 	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-sanitize-with tests/nbval.cfg tests notebooks
+
+quick: ready-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(PYTEST) -q --quick -n 2 --dist worksteal tests
 
 lessons: ready-lab
 	@$(FETCH)
@@ -90,4 +96,4 @@ ready-dev:
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-.PHONY: help lab fresh test lessons notebooks diagrams bench fuzz fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-fuzz
+.PHONY: help lab fresh test quick lessons notebooks diagrams bench fuzz fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-fuzz

@@ -20,9 +20,23 @@ def pytest_addoption(parser):
         default=None,
         help="how many operations the differential test draws (default: as many as fit in `make test`)",
     )
+    parser.addoption("--quick", action="store_true", help="leave out what needs a JVM or a browser, and what is slow")
     parser.addoption("--seed", type=int, default=None, help="the first seed of the differential test and of power cuts")
     parser.addoption("--worlds", type=int, default=12, help="how many worlds of each life a power cut leaves")
     parser.addoption("--draws", type=int, default=None, help="how many damaged directories verify is asked about")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--quick"):
+        left_out = [item for item in items if _is_left_out(item)]
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=left_out)
+
+
+def _is_left_out(item) -> bool:
+    """Whether `make quick` does without the test, by its fixtures and marks."""
+    names = {*item.fixturenames, *(marker.name for marker in item.iter_markers())}
+    return bool(names & {"kafka", "spark", "browser", "bare", "slow"})
 
 
 @pytest.fixture(scope="session")

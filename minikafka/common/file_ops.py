@@ -240,9 +240,12 @@ def delete_if_exists(path: Path) -> bool:
 
 
 def delete_directory(path: Path) -> None:
-    """Delete `path` with all that is in it, files first; a missing one is no error. Kafka: `Utils.delete`."""
+    """Delete `path` with all that is in it, files first; a missing one is no error. Kafka: `Utils.delete`.
+
+    Files go by name, so that each run does the same; in Kafka they go as the system happens to list them.
+    """
     for directory, _, files in os.walk(path, topdown=False):
-        for name in files:
+        for name in sorted(files):
             delete_if_exists(Path(directory, name))
         os.rmdir(directory)
         if _observers:
