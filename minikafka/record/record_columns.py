@@ -1,6 +1,7 @@
 """A batch's records as columns of integers: offsets, timestamps, and ranges of the bytes they lie in."""
 
 import logging
+import mmap
 import threading
 from array import array
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ logger = logging.getLogger(__name__)
 
 # Importing numba and loading the cached machine code takes as long as the plain kernel needs for so many records.
 RECORDS_BEFORE_COMPILING = 200_000
+_ROOM_FOR_COMPILER = 1 << 30  # bytes of address space
 
 _plain_records = 0
 _compiled = None
@@ -29,6 +31,8 @@ def use_compiled_kernel() -> bool:
         if _compiled is None:
             _plain_records = -(2**62)
             try:
+                # With less, some libraries of numpy and numba do not raise: they end the process.
+                mmap.mmap(-1, _ROOM_FOR_COMPILER).close()
                 import numpy
 
                 from minikafka.record import compiled_kernel

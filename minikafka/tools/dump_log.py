@@ -58,9 +58,16 @@ class CommandLine:
     A number is read when it is asked for: Kafka's tool, too, has printed the file's name before it finds fault with it.
     """
 
-    def __init__(self, max_message_size: tuple[str, ...], max_bytes: tuple[str, ...], **flags: bool):
+    def __init__(
+        self,
+        max_message_size: tuple[str, ...],
+        max_bytes: tuple[str, ...],
+        max_decompressed_bytes: tuple[str, ...],
+        **flags: bool,
+    ):
         self._max_message_size = max_message_size
         self._max_bytes = max_bytes
+        self._max_decompressed_bytes = max_decompressed_bytes
         for name, value in flags.items():
             setattr(self, name, value)
 
@@ -73,6 +80,12 @@ class CommandLine:
     def max_bytes(self) -> int:
         """Bytes. Raises IllegalArgumentException."""
         return _the_number("max-bytes", self._max_bytes, DumpOptions().max_bytes)
+
+    @property
+    def max_decompressed_bytes(self) -> int:
+        """Bytes. Raises IllegalArgumentException."""
+        default = DumpOptions().max_decompressed_bytes
+        return _the_number("max-decompressed-bytes", self._max_decompressed_bytes, default)
 
 
 def _the_number(option: str, given: tuple[str, ...], default: int) -> int:
@@ -110,6 +123,12 @@ def _usage_error(message: str, ctx: click.Context) -> click.UsageError:
 @click.option("--verify-index-only", is_flag=True, help="Only compare an index with its log.")
 @click.option("--max-message-size", multiple=True, metavar="N", help="Bytes; 5242880 unless told.")
 @click.option("--max-bytes", multiple=True, metavar="N", help="Read no more than so many bytes of a .log file.")
+@click.option(
+    "--max-decompressed-bytes",
+    multiple=True,
+    metavar="N",
+    help="End at a batch whose records, if they are asked for, decompress to more bytes; 536870912 unless told.",
+)
 def dump_log(files: tuple[str, ...], **options) -> None:
     """Print log segments and indexes, line for line as Kafka's own tool prints them.
 

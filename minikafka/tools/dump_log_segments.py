@@ -9,6 +9,7 @@ Kafka: `org.apache.kafka.tools.DumpLogSegments`.
 """
 
 import os
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
@@ -42,7 +43,10 @@ from minikafka.log.producer.producer_state_manager import ProducerStateManager
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.file_records import FileRecords
 from minikafka.record.record_batch import MAGIC_VALUE_V2, NO_TIMESTAMP
+from minikafka.record.stream_window import MAX_DECOMPRESSED_BYTES
+from minikafka.tools.failure import naming
 from minikafka.tools.kraft_records import KRAFT_RECORD_TYPES, kraft_record_line
+from minikafka.tools.partition_files import require_regular
 
 INT_MAX = 2**31 - 1
 RECORD_INDENT = "|"
@@ -67,7 +71,8 @@ Progress = Callable[[Path, int], AbstractContextManager[Callable[[int], None]]]
 class DumpOptions:
     """The options of the tool, with its defaults. Kafka: `DumpLogSegments.DumpLogSegmentsOptions`.
 
-    `max_message_size` (bytes) bounds what is read behind an offset index entry, `max_bytes` what is read of a .log file.
+    `max_message_size` (bytes) bounds what is read behind an offset index entry, `max_bytes` what is read of a .log file,
+    `max_decompressed_bytes` what the records of one batch may decompress to, where they are looked at one by one.
     """
 
     print_data_log: bool = False
@@ -77,6 +82,7 @@ class DumpOptions:
     verify_index_only: bool = False
     max_message_size: int = 5 * 1024 * 1024
     max_bytes: int = INT_MAX
+    max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES
 
 
 class DumpLogSegments:
@@ -101,7 +107,9 @@ class DumpLogSegments:
         `OSError` for a file that is not there. Kafka: `DumpLogSegments.main`.
         """
         for name in files:
-            self._dump(_java_file(name))
+            file = _java_file(name)
+            with naming(file):
+                self._dump(file)
         self._print_findings()
 
     def _dump(self, file: str) -> None:
@@ -168,7 +176,7 @@ class DumpLogSegments:
         options = self._options
         timestamp_type = batch.timestamp_type
         is_control_batch = batch.is_control_batch
-        for record in batch:
+        for record in batch.records(options.max_decompressed_bytes):
             if record.offset != last_offset + 1:
                 self._non_consecutive.compute_if_absent(_absolute(file), _empty)[last_offset] = record.offset
             last_offset = record.offset
@@ -239,7 +247,8 @@ class DumpLogSegments:
         if batch is None or batch.last_offset != entry.offset:
             errors.shallow_offset_not_found(file, entry.offset, -1 if batch is None else batch.last_offset)
             return
-        max_timestamp = max([NO_TIMESTAMP, *(record.timestamp for record in batch)])
+        records = batch.records(self._options.max_decompressed_bytes)
+        max_timestamp = max(NO_TIMESTAMP, max((record.timestamp for record in records), default=NO_TIMESTAMP))
         if max_timestamp != entry.timestamp:
             errors.mismatch(file, entry.timestamp, max_timestamp)
         if previous_timestamp >= entry.timestamp:
@@ -248,7 +257,10 @@ class DumpLogSegments:
     # ---- .txnindex and .snapshot
 
     def _dump_txn_index(self, path: Path) -> None:
-        with closing(TransactionIndex(offset_from_file(path), path)) as index:
+        start_offset = offset_from_file(path)
+        if not _exists(path):
+            return
+        with closing(TransactionIndex(start_offset, path, writable=False)) as index:
             for txn in index.all_aborted_txns():
                 self._println(
                     f"version: {txn.version} producerId: {txn.producer_id} firstOffset: {txn.first_offset}"
@@ -256,6 +268,7 @@ class DumpLogSegments:
                 )
 
     def _dump_producer_id_snapshot(self, path: Path) -> None:
+        require_regular(path, follow_links=True)
         try:
             entries = ProducerStateManager.read_snapshot(path)
         except CorruptSnapshotException as error:
@@ -278,8 +291,7 @@ class DumpLogSegments:
     # ---- checkpoint files, which Kafka's tool does not know
 
     def _dump_checkpoint(self, path: Path) -> None:
-        if not path.exists():
-            raise FileNotFoundError(2, "no such file", str(path))
+        require_regular(path, follow_links=True)
         checkpoint_class, line = _CHECKPOINT_LINES[path.name]
         entries = checkpoint_class(path).read()
         for entry in entries.items() if isinstance(entries, dict) else entries:
@@ -360,17 +372,25 @@ class _BatchChain:
 
     def __init__(self, file_records: FileRecords):
         self._file_records = file_records
-        self._batches = []
-        self._positions: list[int] = []
+        self._positions = array("q")
+        self._last_offsets = array("q")
 
     def first_batch_reaching(self, offset: int, position: int):
         """The first batch at or after byte `position` whose last offset is ≥ `offset`; None if there is none."""
         start = bisect_left(self._positions, position)
         if start == len(self._positions) or self._positions[start] != position:
-            self._batches = list(self._file_records.slice(position, INT_MAX).batches())
-            self._positions = [batch.position for batch in self._batches]
+            self._read_from(position)
             start = 0
-        return next((batch for batch in self._batches[start:] if batch.last_offset >= offset), None)
+        for n in range(start, len(self._positions)):
+            if self._last_offsets[n] >= offset:
+                return _first_batch(self._file_records.slice(self._positions[n], INT_MAX))
+        return None
+
+    def _read_from(self, position: int) -> None:
+        self._positions, self._last_offsets = array("q"), array("q")
+        for batch in self._file_records.slice(position, INT_MAX).batches():
+            self._positions.append(batch.position)
+            self._last_offsets.append(batch.last_offset)
 
 
 def _record_metadata(batch, record, timestamp_type) -> str:
@@ -438,6 +458,7 @@ def _beside(path: Path, suffix: str) -> Path:
 
 @contextmanager
 def _log(path: Path) -> Iterator[FileRecords]:
+    require_regular(path, follow_links=True)
     file_records = FileRecords.open(path, mutable=False)
     try:
         yield file_records
@@ -448,13 +469,22 @@ def _log(path: Path) -> Iterator[FileRecords]:
 @contextmanager
 def _index(index_class: type, path: Path, base_offset: int) -> Iterator[OffsetIndex | TimeIndex]:
     """An index to be read. Kafka's tool makes a missing one and cuts an odd tail off; this one changes no file."""
-    if not path.exists():
+    if not _exists(path):
         raise IllegalArgumentException(f"Invalid max index size: -1 (there is no index file {path})")
     index = index_class(path, base_offset, -1, writable=False)
     try:
         yield index
     finally:
         index.close_handler()
+
+
+def _exists(path: Path) -> bool:
+    """True if there is such a file; raises IOException for what is none."""
+    try:
+        require_regular(path, follow_links=True)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _java_file(name: str) -> str:

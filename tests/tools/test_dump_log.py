@@ -1,12 +1,18 @@
 """`minikafka dump-log` prints what Kafka's own tool prints: every kind of file, option, codec and damage."""
 
+import os
 import random
 import re
 import shutil
+import struct
+import subprocess
+import sys
+import zlib
 from pathlib import Path
 
 import pytest
 
+from minikafka.log.index.offset_index import OffsetIndex
 from minikafka.record.compression import Compression, CompressionType
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.memory_records import MemoryRecords
@@ -264,3 +270,115 @@ def test_findings_of_many_files_are_told_in_the_order_of_kafkas_map(same, tmp_pa
             files = ",".join(str(tmp_path / f"{offset:020d}.{suffix}") for offset in range(1, count + 1))
             told = same("--files", files, "--deep-iteration").stderr
             assert count == len([line for line in told.splitlines() if str(tmp_path) in line])
+
+
+# ---- what is no file, what is too much, and what changes meanwhile
+
+
+def test_pipes_devices_and_directories_are_not_opened(our_dump, tmp_path):
+    for name in ("00000000000000000001.log", "00000000000000000001.snapshot", "leader-epoch-checkpoint"):
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "00000000000000000002.snapshot").symlink_to("/dev/zero")
+    (tmp_path / "00000000000000000002.log").symlink_to("/dev/zero")
+    (tmp_path / "00000000000000000003.txnindex").mkdir()
+    (tmp_path / "00000000000000000004.index").symlink_to("00000000000000000004.index")
+    shutil.copy(ORDERS / "00000000000000000000.log", tmp_path / "00000000000000000004.log")
+    files = [file for file in sorted(tmp_path.iterdir()) if file.name != "00000000000000000004.log"]
+    for file in files:
+        dump = our_dump("--files", str(file))
+        assert dump.failed and dump.stderr.startswith(f"IOException: {file} is "), dump
+        assert dump.stderr.count("\n") == 1
+
+
+def test_a_file_under_a_file_is_not_called_missing(our_dump, log_file):
+    for name in ("leader-epoch-checkpoint", "00000000000000000001.log", "00000000000000000001.snapshot"):
+        dump = our_dump("--files", f"{log_file}/{name}")
+        assert dump.failed and dump.stderr == f"IOException: Not a directory: {log_file}/{name}\n"
+
+
+def zeros(size: int) -> MemoryRecords:
+    return MemoryRecords.with_records(CompressionType.ZSTD, SimpleRecord(5, None, bytes(size)))
+
+
+def test_records_are_printed_up_to_a_limit(our_dump, tmp_path):
+    file = tmp_path / "00000000000000000000.log"
+    first = MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(1, b"k", b"v"))
+    file.write_bytes(bytes(first.buffer) + bytes(zeros(3_000_000).buffer))
+    assert our_dump("--files", str(file), "--max-decompressed-bytes", "1000000").failed is False
+    dump = our_dump("--files", str(file), "--deep-iteration", "--max-decompressed-bytes", "1000000")
+    assert dump.failed and dump.stdout.count(b"\n") == 5
+    assert dump.stderr == (
+        "RecordTooLargeException: The records decompress to more than 1000000 bytes, which is the most that is handed"
+        f" out: the batch at position {first.size_in_bytes} of {file}, offset 0\n"
+    )
+    assert not our_dump("--files", str(file), "--deep-iteration", "--max-decompressed-bytes=3000100").failed
+    dump = our_dump("--files", str(file), "--deep-iteration", "--max-decompressed-bytes", "many")
+    assert dump.stderr == "IllegalArgumentException: Cannot parse argument 'many' of option max-decompressed-bytes\n"
+
+
+def test_too_little_memory_is_one_line_that_names_the_file(tmp_path):
+    file = tmp_path / "00000000000000000000.log"
+    file.write_bytes(zeros(400_000_000).buffer)
+    run = limited(f"ulimit -v 300000; minikafka dump-log --print-data-log --files {file}")
+    assert (run.returncode, run.stderr) == (1, f"OutOfMemoryError: there is not enough memory: {file}\n")
+    run = limited(f"ulimit -v 300000; minikafka dump-log --files {file}")
+    assert (run.returncode, run.stderr) == (0, "") and "isvalid: true" in run.stdout
+
+
+def test_eight_descriptors_are_enough(tmp_path):
+    names = ",".join([str(GOLDEN / "00000000000000000046.timeindex")] * 20)
+    run = limited(f"ulimit -n 8; minikafka dump-log --files {names}")
+    assert (run.returncode, run.stderr) == (0, "") and run.stdout.count("Dumping") == 20
+
+
+def limited(line: str) -> subprocess.CompletedProcess:
+    line = line.replace("minikafka ", f"'{sys.executable}' -m minikafka ")
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(["sh", "-c", line], env=env, capture_output=True, text=True, timeout=60)
+
+
+def test_an_index_that_is_cut_while_it_is_read_ends_no_process(tmp_path):
+    file = tmp_path / "00000000000000000000.index"
+    file.write_bytes(b"".join((n * 10).to_bytes(4, "big") + (n * 100).to_bytes(4, "big") for n in range(5000)))
+    index = OffsetIndex(file, 0, -1, writable=False)
+    os.truncate(file, 0)
+    assert index.entry(4999).position == 499_900 and index.lookup(49_000).position == 490_000
+
+
+def test_a_transaction_index_is_opened_for_reading_only(our_dump, monkeypatch):
+    def refuse(path, **_):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("minikafka.common.file_ops.open_file", refuse)
+    dump = our_dump("--files", str(GOLDEN / "00000000000000000052.txnindex"))
+    assert not dump.failed and b"producerId" in dump.stdout
+
+
+def test_a_time_index_reads_the_log_once_and_keeps_no_batch(our_dump, tmp_path):
+    """2,000 batches, each with an entry in both indexes: quick, and the same findings as before."""
+    batches = [
+        bytes(
+            MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(n, None, b"x" * 50), initial_offset=n).buffer
+        )
+        for n in range(2000)
+    ]
+    size = len(batches[0])
+    (tmp_path / "00000000000000000000.log").write_bytes(b"".join(batches))
+    entries = range(1, 2000)
+    index = b"".join(n.to_bytes(4, "big") + (n * size).to_bytes(4, "big") for n in entries)
+    (tmp_path / "00000000000000000000.index").write_bytes(index)
+    time_index = b"".join(n.to_bytes(8, "big") + n.to_bytes(4, "big") for n in entries)
+    (tmp_path / "00000000000000000000.timeindex").write_bytes(time_index)
+    dump = our_dump("--files", str(tmp_path / "00000000000000000000.timeindex"))
+    assert (dump.stderr, dump.failed) == ("", False) and dump.stdout.count(b"\n") == 2000
+
+
+def test_an_old_message_with_an_impossible_key_is_told_as_kafka_tells_it(same, tmp_path):
+    """A valid CRC, attributes "gzip", a key of 2^30 bytes, and 8 bytes behind that size."""
+    body = struct.pack(">bbi", 0, 1, 2**30) + bytes(8)
+    file = tmp_path / "00000000000000000000.log"
+    file.write_bytes(struct.pack(">qiI", 0, len(body) + 4, zlib.crc32(body)) + body)
+    for options in ([], ["--deep-iteration"], ["--print-data-log"]):
+        dump = same("--files", str(file), *options)
+        assert dump.failed == bool(options)
+        assert not options or dump.stderr.startswith("IndexOutOfBoundsException: ")

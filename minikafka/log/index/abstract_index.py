@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 _MAX_INT = 2**31 - 1
 _WARM_BYTES = 8192
 _ROOM_BYTES = 65_536
+_LARGEST_READ = 256 * 1024 * 1024
 # A mapping needs no descriptor of its own; until Python 3.13 it cannot be told so.
 _MAP_OPTIONS = {"trackfd": False} if sys.version_info >= (3, 13) else {}
 
@@ -276,9 +277,15 @@ class AbstractIndex:
 
 
 def _map(fd: int, length: int, writable: bool):
-    """Map `length` bytes of the file; nothing can be mapped of an empty one."""
+    """Map `length` bytes of the file; nothing can be mapped of an empty one.
+
+    Of an index that is only read the bytes are read: whoever is looked at may cut it meanwhile, and a mapping ends the
+    process then. One of an absurd size is mapped nevertheless.
+    """
     if length == 0:
         return b""
+    if not writable and length <= _LARGEST_READ:
+        return os.pread(fd, length, 0)
     try:
         return mmap.mmap(fd, length, access=mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ, **_MAP_OPTIONS)
     except OSError as error:

@@ -70,8 +70,10 @@ class TransactionIndex:
     Kafka: `TransactionIndex`.
     """
 
-    def __init__(self, start_offset: int, file: Path):
+    def __init__(self, start_offset: int, file: Path, writable: bool = True):
+        """`writable` False only reads, and needs no permission to write."""
         self._start_offset = start_offset
+        self._writable = writable
         self.file = file
         self._fd = None
         self._end = 0
@@ -175,7 +177,10 @@ class TransactionIndex:
         return self._end < AbortedTxn.TOTAL_SIZE
 
     def _open(self) -> None:
-        self._fd = file_ops.open_file(self.file)
+        if self._writable:
+            self._fd = file_ops.open_file(self.file)
+        else:
+            self._fd = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC)
         self._end = file_ops.size(self._fd)
 
     def _truncate(self, size: int) -> None:
