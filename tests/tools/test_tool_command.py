@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from minikafka.common.errors import CorruptSnapshotException, IOException
-from minikafka.tools.failure import describe, naming, require_regular_file
+from minikafka.tools.failure import describe, naming
 
 ORDERS = Path(__file__).parents[2] / "notebooks/data/orders-0"
 LOG = ORDERS / "00000000000000000000.log"
@@ -100,14 +100,3 @@ def test_an_error_without_a_file_gets_the_one_that_is_worked_on(error, line):
     with pytest.raises(type(error)) as raised, naming("/log"):
         raise error
     assert describe(raised.value) == line
-
-
-def test_what_is_not_a_file_is_refused(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "link").symlink_to("/dev/zero")
-    (tmp_path / "good").symlink_to(LOG)
-    for name in ("pipe", "link", "."):
-        with pytest.raises(IOException, match="is not a regular file"):
-            require_regular_file(tmp_path / name)
-    require_regular_file(tmp_path / "good")
-    require_regular_file(tmp_path / "missing")
