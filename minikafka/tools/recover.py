@@ -27,7 +27,7 @@ import click
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
-from minikafka.common.errors import InvalidConfigurationException, KafkaException
+from minikafka.common.errors import IllegalArgumentException, InvalidConfigurationException, KafkaException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
@@ -109,7 +109,7 @@ def config_of(settings: tuple[str, ...]) -> LogConfig:
 def _setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
-        raise ValueError(f"--config takes a setting as name=value, not {text!r}")
+        raise IllegalArgumentException(f"--config takes a setting as name=value, not {text!r}")
     return name, value
 
 

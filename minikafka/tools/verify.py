@@ -17,7 +17,7 @@ import click
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
-from minikafka.common.errors import KafkaException
+from minikafka.common.errors import IllegalArgumentException, KafkaException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
@@ -140,7 +140,7 @@ def _partitions_of(directory: Path, report: Callable[[Finding], None], unread: C
         except OSError as error:
             unread(describe(error))
     if not partitions and not (directory / META_PROPERTIES_NAME).exists():
-        raise ValueError(f"{directory} is neither a partition's directory nor a log directory")
+        raise IllegalArgumentException(f"{directory} is neither a partition's directory nor a log directory")
     return partitions
 
 

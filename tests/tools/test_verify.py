@@ -157,6 +157,8 @@ def test_what_cannot_be_read(log_dir, tmp_path):
     verify(tmp_path / "absent-0", code=2)
     (tmp_path / "empty").mkdir()
     verify(tmp_path / "empty", code=2)
+    told = CliRunner().invoke(main, ["verify", str(tmp_path / "empty")]).stderr
+    assert told.startswith("IllegalArgumentException: ") and told.count("\n") == 1
 
 
 def test_checkpoints_of_a_log_directory(log_dir):
