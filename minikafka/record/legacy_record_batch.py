@@ -3,6 +3,7 @@
 import struct
 from array import array
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 
 from minikafka.common.errors import (
     CorruptRecordException,
@@ -117,7 +118,13 @@ class BasicLegacyRecordBatch:
     @property
     def base_offset(self) -> int:
         """Offset of the first message; a wrapper is decompressed for it. Kafka: `RecordBatch.baseOffset`."""
-        return next(iter(self)).offset
+        if not self.is_compressed:
+            return self.offset
+        # Kafka holds all messages to tell the first one's offset; here they pass by.
+        entries = self._entries(self._open_window(None), kept=False)
+        first = list(islice(entries, 1))
+        last = self._last(chain(first, entries))
+        return next(_with_absolute_offsets(first, self._absolute_base_offset(last))).offset
 
     @property
     def last_offset(self) -> int:

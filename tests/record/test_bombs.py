@@ -173,11 +173,13 @@ def test_old_formats_have_the_same_bounds(tmp_path):
         with pytest.raises(RecordTooLargeException):
             reading(MIB)
     file = tmp_path / "wrapper"
-    inner = message_v1(0, bytes(150 * MIB))
-    file.write_bytes(message_v1(0, Compression(CompressionType.GZIP, 1).compress(inner, 1), CompressionType.GZIP.id))
+    inner = message_v1(0, bytes(150 * MIB)) + message_v1(1, b"x")
+    file.write_bytes(message_v1(2, Compression(CompressionType.GZIP, 1).compress(inner, 1), CompressionType.GZIP.id))
     code = """
 from minikafka.record.legacy_record_batch import LegacyRecordBatch
-LegacyRecordBatch(Path(sys.argv[1]).read_bytes()).check_records()
+batch = LegacyRecordBatch(Path(sys.argv[1]).read_bytes())
+batch.check_records()
+assert batch.base_offset == 1
 """
     assert memory_of(code, file) < 100
 
@@ -289,6 +291,7 @@ def test_a_narrow_window_sees_the_same_of_old_formats(monkeypatch):
         drawn.append(LegacyRecordBatch(message_v1(draw.choice((0, 3, 9)), bytes(compressed), CompressionType.GZIP.id)))
 
     def read(batch):
+        assert outcome(lambda: batch.base_offset) == outcome(lambda: next(iter(batch)).offset)
         rows = [
             outcome(lambda: [(r.offset, r.timestamp, r.key, r.value) for r in batch]),
             outcome(lambda: list(batch.columns().offsets)),
