@@ -210,7 +210,7 @@ def rename(source: Path, target: Path) -> None:
 def atomic_move_with_fallback(source: Path, target: Path, need_flush_parent_dir: bool = True) -> None:
     """Rename `source` to `target`, or copy it there where a rename cannot, then flush the directory if asked to.
 
-    Raises OSError when neither works (FileNotFoundError for a missing `source`).
+    An empty directory is replaced, too. Raises OSError when neither works (FileNotFoundError for a missing `source`).
     Kafka: `Utils.atomicMoveWithFallback`.
     """
     try:
@@ -220,6 +220,8 @@ def atomic_move_with_fallback(source: Path, target: Path, need_flush_parent_dir:
             raise
         except OSError as outer:
             logger.warning("Failed atomic move of %s to %s, retrying with a non-atomic move: %s", source, target, outer)
+            if Path(target).is_dir():
+                os.rmdir(target)  # where there is a directory, shutil.move would move into it
             shutil.move(source, target)
             if _observers:
                 _tell("rename", Path(target))
@@ -229,11 +231,13 @@ def atomic_move_with_fallback(source: Path, target: Path, need_flush_parent_dir:
 
 
 def delete_if_exists(path: Path) -> bool:
-    """Delete the file `path`; False when there was none. Kafka: `Files.deleteIfExists`."""
+    """Delete the file or empty directory `path`; False when there was none. Kafka: `Files.deleteIfExists`."""
     try:
         os.unlink(path)
     except FileNotFoundError:
         return False
+    except IsADirectoryError:
+        os.rmdir(path)
     if _observers:
         _tell("delete", Path(path))
     return True
