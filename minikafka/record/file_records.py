@@ -316,10 +316,6 @@ class FileRecords:
         except FileNotFoundError:
             return 0
 
-    def set_last_modified(self, ms: int) -> None:
-        """Set the file's modification time, in ms. Kafka: `Files.setLastModifiedTime`."""
-        os.utime(self.file, ns=(ms * 1_000_000, ms * 1_000_000))
-
     def __repr__(self) -> str:
         return f"FileRecords(size={self._size}, file={self.file}, start={self.start}, end={self.end})"
 
