@@ -41,7 +41,8 @@ class CleanShutdownFileHandler:
         try:
             text = read_text_file(self.clean_shutdown_file).decode("utf-8", "replace")
             content, _ = json.JSONDecoder().raw_decode(text.lstrip())
-            version, broker_epoch = int(content.get("version", CURRENT_VERSION)), int(content["brokerEpoch"])
+            version, broker_epoch = content.get("version"), _number(content["brokerEpoch"])
+            version = CURRENT_VERSION if version in (None, "") else _number(version)
         except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
             return None
         return broker_epoch if -(2**31) <= version < 2**31 and -(2**63) <= broker_epoch < 2**63 else None
@@ -53,3 +54,10 @@ class CleanShutdownFileHandler:
     def exists(self) -> bool:
         """True when the last shutdown was clean. Kafka: `CleanShutdownFileHandler.exists`."""
         return self.clean_shutdown_file.exists()
+
+
+def _number(value) -> int:
+    """`value` as Kafka's JSON reader takes it: a text or a fraction may stand for a number, a truth value may not."""
+    if isinstance(value, bool):
+        raise TypeError(f"{value} is no number")
+    return int(value)

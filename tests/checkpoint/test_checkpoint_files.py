@@ -112,6 +112,8 @@ def test_the_clean_shutdown_marker(tmp_path):
     assert (marker.exists(), marker.read()) == (True, 42)
     marker.write()
     assert marker.read() == -1
+    marker.write(7)
+    assert marker.clean_shutdown_file.read_bytes() == b'{"version":0,"brokerEpoch":7}', "nothing is left of a longer one"
     for content in (b"", b"{}", b"[]", b"\xff", b"[" * 100_000, b'{"brokerEpoch":null}'):
         marker.clean_shutdown_file.write_bytes(content)
         assert (marker.exists(), marker.read()) == (True, None)
@@ -264,6 +266,40 @@ def test_what_kafka_writes_is_what_we_write(kafka, tmp_path):
     assert marker.read() == 7
     marker.write(7)
     assert marker.clean_shutdown_file.read_bytes() == written
+
+
+MARKERS = [
+    b'{"version":0,"brokerEpoch":7}',
+    b'{"brokerEpoch":7}',
+    b'{"version":0}',
+    b'{"version":2147483647,"brokerEpoch":7}',
+    b'{"version":2147483648,"brokerEpoch":7}',
+    b'{"version":-2147483648,"brokerEpoch":7}',
+    b'{"version":-2147483649,"brokerEpoch":7}',
+    b'{"version":0,"brokerEpoch":9223372036854775807}',
+    b'{"version":0,"brokerEpoch":9223372036854775808}',
+    b'{"version":0,"brokerEpoch":-9223372036854775808}',
+    b'{"version":0,"brokerEpoch":-9223372036854775809}',
+    b'{"version":0,"brokerEpoch":"7"}',
+    b'{"version":0,"brokerEpoch":7.9}',
+    b'{"version":0,"brokerEpoch":true}',
+    b'{"version":0,"brokerEpoch":null}',
+    b'{"version":null,"brokerEpoch":7}',
+    b'{"version":false,"brokerEpoch":7}',
+    b'{"version":"","brokerEpoch":7}',
+    b'{"version":0,"brokerEpoch":7} and more',
+    b' {"version":0, "brokerEpoch":7}',
+    b"",
+    b"[]",
+]
+
+
+@pytest.mark.parametrize("content", MARKERS, ids=str)
+def test_the_clean_shutdown_marker_is_read_as_kafka_reads_it(kafka, tmp_path, content):
+    marker = CleanShutdownFileHandler(tmp_path)
+    marker.clean_shutdown_file.write_bytes(content)
+    theirs = kafka.find_class(CHECKPOINTS + "CleanShutdownFileHandler")(str(tmp_path)).read()
+    assert marker.read() == (theirs.getAsLong() if theirs.isPresent() else None)
 
 
 def outcome(call):
