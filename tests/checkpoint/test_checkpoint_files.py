@@ -113,7 +113,9 @@ def test_the_clean_shutdown_marker(tmp_path):
     marker.write()
     assert marker.read() == -1
     marker.write(7)
-    assert marker.clean_shutdown_file.read_bytes() == b'{"version":0,"brokerEpoch":7}', "nothing is left of a longer one"
+    assert marker.clean_shutdown_file.read_bytes() == b'{"version":0,"brokerEpoch":7}', (
+        "nothing is left of a longer one"
+    )
     for content in (b"", b"{}", b"[]", b"\xff", b"[" * 100_000, b'{"brokerEpoch":null}'):
         marker.clean_shutdown_file.write_bytes(content)
         assert (marker.exists(), marker.read()) == (True, None)
