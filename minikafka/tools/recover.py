@@ -59,7 +59,7 @@ logger = logging.getLogger(__name__)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--dry-run", is_flag=True, help="Work on a copy and leave the directory as it is.")
 @click.option("--yes", is_flag=True, help="Change the directory without asking; needed where there is no terminal.")
-@click.option(FOLLOW_LINKS, is_flag=True, help="Change the files that links in the directory lead to.")
+@click.option(FOLLOW_LINKS, is_flag=True, help="Change files that have names elsewhere, too: what links lead to.")
 def recover(
     directory: Path,
     configs: tuple[str, ...],
