@@ -181,21 +181,19 @@ def preallocate(fd: int, size: int) -> None:
 
 
 def allocate(path: Path, position: int, size: int) -> None:
-    """Give a hole in the file blocks of the disk; contents and length stay, so that no observer is told.
+    """Have blocks of the disk behind bytes of the file that may be a hole, by writing what they are already.
 
-    Does nothing where the file is gone or the system has no such call. Raises OSError when the disk is full.
+    Neither contents nor length change, so no observer is told. Does nothing where the file is gone. Raises OSError when
+    the disk is full.
     """
-    if not hasattr(os, "posix_fallocate"):
-        return
     try:
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
         return
     try:
-        os.posix_fallocate(fd, position, size)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENODEV, errno.ENOTSUP):
-            raise
+        data = os.pread(fd, size, position)
+        if os.pwrite(fd, data, position) < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
     finally:
         os.close(fd)
 

@@ -1,6 +1,7 @@
 """The offset index and the time index, alone and beside Kafka's own classes."""
 
 import errno
+import mmap
 import os
 import random
 import struct
@@ -452,10 +453,10 @@ def test_damaged_indexes_answer_as_kafkas_do(kafka, tmp_path, name, seed):
 def test_a_full_disk_is_an_exception_and_no_signal(offset_index, monkeypatch):
     """Java's InternalError; a write into a mapping without blocks behind it would end this process with SIGBUS."""
 
-    def no_room(_descriptor, _position, _size):
+    def no_room(_descriptor, _data, _position):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(os, "posix_fallocate", no_room)
+    monkeypatch.setattr(os, "pwrite", no_room)
     with pytest.raises(InternalError, match=f"No space left on device: {offset_index.file}"):
         offset_index.append(offset_index.base_offset + 1, 100)
     monkeypatch.undo()
@@ -463,15 +464,17 @@ def test_a_full_disk_is_an_exception_and_no_signal(offset_index, monkeypatch):
     assert offset_index.entries == 1
 
 
-def test_blocks_are_asked_for_ahead_of_the_entries_and_no_byte_changes(tmp_path, monkeypatch):
-    asked = []
-    monkeypatch.setattr(os, "posix_fallocate", lambda _, position, size: asked.append((position, size)))
-    index = OffsetIndex(tmp_path / "0.index", 0, 100_000)
-    for offset in range(1, 12_001):
+def test_each_page_has_its_blocks_before_its_first_entry(tmp_path, monkeypatch):
+    asked, allocate = [], file_ops.allocate
+    monkeypatch.setattr(file_ops, "allocate", lambda *place: asked.append(place[1:]) or allocate(*place))
+    page = mmap.PAGESIZE
+    index = OffsetIndex(tmp_path / "0.index", 0, 3 * page - 40)
+    for offset in range(1, index.max_entries + 1):
         index.append(offset, offset)
-    assert asked == [(0, 65_536), (65_536, 100_000 - 65_536)]
+    assert asked == [(0, page), (page, page), (2 * page, page - 40)]
+    assert list(struct.iter_unpack(">ii", (tmp_path / "0.index").read_bytes())) == [
+        (offset, offset) for offset in range(1, index.max_entries + 1)
+    ]
     index.truncate_to(100)
     index.append(100, 100)
-    assert asked[2:] == [(99 * 8, 65_536)]
-    index.close()
-    assert (tmp_path / "0.index").stat().st_size == 800
+    assert asked[3:] == [(0, page)]

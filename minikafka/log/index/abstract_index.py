@@ -24,7 +24,6 @@ logger = logging.getLogger(__name__)
 
 _MAX_INT = 2**31 - 1
 _WARM_BYTES = 8192
-_ROOM_BYTES = 65_536
 _LARGEST_READ = 256 * 1024 * 1024
 # A mapping needs no descriptor of its own; until Python 3.13 it cannot be told so.
 _MAP_OPTIONS = {"trackfd": False} if sys.version_info >= (3, 13) else {}
@@ -42,9 +41,9 @@ class AbstractIndex:
     - Entries are only added at the end and only removed from the end.
     - An entry's offset is stored relative to `base_offset`, in 0 … 2147483647.
 
-    The zeros of a growing file are a hole, as in Kafka: no block of the disk is behind them. Blocks are asked for
-    64 KiB ahead of the entries, because writing into a mapping that gets none is no error but a signal (SIGBUS), which
-    ends Python. Java makes it an InternalError, and that is what is raised here when the disk is full.
+    The zeros of a growing file are a hole, as in Kafka: no block of the disk is behind them. Each page's blocks are
+    asked for before its first entry, because writing into a mapping that gets none is no error but a signal (SIGBUS),
+    which ends Python. Java makes an InternalError of it, and that is what is raised here when the disk is full.
 
     Simpler than Kafka: no locks. Changes happen under the log's lock; a reader takes the mapping and the number of
     entries once, and a mapping that was replaced or closed lives until its last reader is done with it. What a removed
@@ -191,15 +190,16 @@ class AbstractIndex:
         if end > len(mapping):
             raise BufferOverflowException(f"{self.file.absolute()} has no room for an entry at byte {position}")
         if end > self._room_end:
-            self._make_room(position)
+            self._make_room(position, end)
         file_ops.write_mapped(mapping, position, data, self.file)
         self._position = end
 
-    def _make_room(self, position: int) -> None:
-        """Have blocks on the disk for what is written next. Raises InternalError when there are none."""
-        room_end = min(position + _ROOM_BYTES, self.length)
+    def _make_room(self, start: int, end: int) -> None:
+        """Have blocks of the disk for the pages of bytes `start` … `end` (exclusive). Raises InternalError."""
+        start -= start % mmap.PAGESIZE
+        room_end = min(end + -end % mmap.PAGESIZE, self.length)
         try:
-            file_ops.allocate(self.file, position, room_end - position)
+            file_ops.allocate(self.file, start, room_end - start)
         except OSError as error:
             raise InternalError(f"{error.strerror}: {self.file.absolute()}") from error
         self._room_end = room_end
