@@ -18,11 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from minikafka.common import file_ops
+from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX
 
 _MAPPED = (".index", ".timeindex")
 _HEADLINE = "scenario "
 _CONFIG = "config "
 _INDENT = "    "
+_OTHER = "other"
 _OFFSET = re.compile(r"^(-?)(\d+)(?=\.)")
 _ZEROS = re.compile(r"\b0{1,19}(?=\d+\.)")
 
@@ -98,19 +100,18 @@ def add_effect(effects: list[str], operation: str, name: str, *more: str) -> Non
 
 def listed(line: str, effects: list[str]) -> list[str]:
     """The effects of `line`, with files of one kind that loading deletes in a row ordered by name: it meets them as the
-    system lists a directory, which is no order of Kafka's.
+    system lists a directory, which is no order of Kafka's. So does a deletion what the segments leave in the directory.
     """
-    if not line.startswith("reopen"):
-        return effects
+    kinds = {"reopen": (".deleted", ".swap", ".cleaned", _OTHER), "delete": (_OTHER,)}.get(line.split()[0], ())
     rows = itertools.groupby(effects, _deleted_kind)
-    return [effect for kind, row in rows for effect in (sorted(row) if kind else row)]
+    return [effect for kind, row in rows for effect in (sorted(row) if kind in kinds else row)]
 
 
 def _deleted_kind(effect: str) -> str:
-    """Of a deletion the suffix, if it is one that no file keeps; "" for another effect."""
-    if not effect.startswith("delete "):
+    """Of a file's deletion the suffix, if it is one that no file keeps; "" for another effect."""
+    if not effect.startswith("delete ") or effect == "delete ." or effect.endswith(DELETE_DIR_SUFFIX):
         return ""
-    return next((suffix for suffix in (".deleted", ".swap", ".cleaned") if effect.endswith(suffix)), "segment")
+    return next((suffix for suffix in (".deleted", ".swap", ".cleaned") if effect.endswith(suffix)), _OTHER)
 
 
 def is_mapped(name: str) -> bool:
