@@ -1,7 +1,6 @@
 """Each lesson in JupyterLab, in a real browser: run to its end without an error, sliders moved, a screenshot of each widget kept."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -16,14 +15,6 @@ from minikafka.lab.course.working_copy import COURSE, lay_out
 LESSONS = sorted(path.name for path in COURSE.glob("*.ipynb"))
 SCREENSHOTS = Path(__file__).parents[2] / "test-results" / "screenshots"
 pytestmark = [pytest.mark.browser, pytest.mark.spark]
-
-
-def chromium_path():
-    """The system's Chromium; its absence fails the tests in CI and skips them elsewhere."""
-    found = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
-    if found is None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("no Chromium on this machine")
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -57,18 +48,6 @@ def lab(tmp_path_factory):
     finally:
         server.terminate()
         server.wait(20)
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    """A headless browser."""
-    from playwright.sync_api import sync_playwright
-
-    path = chromium_path()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 @pytest.mark.parametrize("name", LESSONS)

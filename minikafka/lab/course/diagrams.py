@@ -13,6 +13,7 @@ from typing import Any
 
 from minikafka.lab.course.readme_picture import readme_picture
 from minikafka.lab.widgets import drawing
+from minikafka.lab.widgets.letters import width_of
 
 _COLOURS = {  # what a source may write, and the role that it stands for
     "ink": "#010101", "faint": "#020202", "line": "#030303", "panel": "#040404", "paper": "#050505",
@@ -77,7 +78,7 @@ def dot_binary() -> str:
 
 
 def _themed(drawn: str, words: str) -> str:
-    """Colours back to roles, titles of nodes out, the width limited, the text equivalent in."""
+    """Colours back to roles, titles of nodes out, the widths of picture and texts fixed, the text equivalent in."""
     drawn = drawn[drawn.index("<svg") :]
     drawn = re.sub(r"<!--.*?-->\n?", "", drawn, flags=re.DOTALL)
     drawn = re.sub(r"\s*<title>.*?</title>", "", drawn, flags=re.DOTALL)
@@ -92,7 +93,17 @@ def _themed(drawn: str, words: str) -> str:
         count=1,
     )
     drawn = drawn.replace('xmlns:xlink="http://www.w3.org/1999/xlink"', 'role="img"', 1)
+    drawn = re.sub(r"<text (.*?)>(.*?)</text>", _of_fixed_width, drawn)
     return drawn.replace(">", f">\n<title>{escape(words)}</title>", 1)
+
+
+def _of_fixed_width(drawn_text: re.Match) -> str:
+    """The text with its width said, and with other fonts for a reader without the one that it was measured in."""
+    attributes, words = drawn_text.groups()
+    size = float(re.search(r'font-size="([\d.]+)"', attributes).group(1))
+    width = width_of(unescape(words), size, bold='font-weight="bold"' in attributes)
+    attributes = attributes.replace('"Liberation Sans"', f'"{drawing.SANS}"')
+    return f"<text {attributes} {drawing.of_width(width)}>{words}</text>"
 
 
 def main() -> None:

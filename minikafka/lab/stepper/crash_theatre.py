@@ -195,8 +195,8 @@ def render_crash(frame: CrashFrame, top: float | None = None, height: float | No
     top = top or _top(frame)
     height = height or top + _rows_height(frame)
     sign, kind = ("✗", "bad") if frame.error else ("✓", "good")
-    parts = [drawing.text(10, 20, drawing.shorten(frame.caption, 105), kind="h")]
-    parts.append(drawing.text(10, 41, drawing.shorten(f"{sign} {frame.outcome}", 125), kind="b", fill=kind))
+    parts = [drawing.text(10, 20, frame.caption, kind="h", room=drawing.WIDTH - 20)]
+    parts.append(drawing.text(10, 41, f"{sign} {frame.outcome}", kind="b", fill=kind, room=drawing.WIDTH - 20))
     parts += _bar(frame)
     was, now = dict(frame.before), dict(frame.after)
     parts += _files(10, top, "the crash leaves", frame.before, lambda name: "" if name in now else "−", 250)
@@ -238,10 +238,9 @@ def _bar(frame: CrashFrame) -> list[str]:
     for batch in frame.batches:
         middle, wide = _BAR_LEFT + (batch.position + batch.size / 2) * scale, batch.size * scale
         offsets = str(batch.first) if batch.first == batch.last else f"{batch.first}–{batch.last}"
-        if len(offsets) * 7.2 <= wide:
-            parts.append(
-                drawing.rect(middle - len(offsets) * 3.6, _BAR_TOP + 5, len(offsets) * 7.2, 14, "paper", stroke="none")
-            )
+        room = drawing.width(offsets, "s") + 6
+        if room <= wide:
+            parts.append(drawing.rect(middle - room / 2, _BAR_TOP + 5, room, 14, "paper", stroke="none"))
             parts.append(drawing.text(middle, _BAR_TOP + 16, offsets, kind="s", anchor="middle", fill="ink"))
     parts.append(drawing.line(end, _BAR_TOP - 3, end, _BAR_TOP + 30, "bad", weight=2))
     side = "end" if end > drawing.WIDTH - 160 else "start"

@@ -111,9 +111,9 @@ def render_bytes(frame: ByteFrame) -> str:
     rows = -(-len(frame.data) // _PER_ROW)
     first = max(0, min(chosen.start // _PER_ROW - 4, rows - _MOST_ROWS))
     shown = range(first, min(first + _MOST_ROWS, rows))
-    parts = [drawing.text(10, 20, drawing.shorten(f"{chosen.name} = {chosen.value}", 108), kind="h")]
+    parts = [drawing.text(10, 20, f"{chosen.name} = {chosen.value}", kind="h", room=drawing.WIDTH - 20)]
     where = f"bytes {chosen.start} to {chosen.start + chosen.size - 1}: {chosen.meaning}"
-    parts.append(drawing.text(10, 38, where, kind="s"))
+    parts.append(drawing.text(10, 38, where, kind="s", room=drawing.WIDTH - 20))
     for number, row in enumerate(shown):
         parts.append(drawing.text(44, 68 + number * _BOX, row * _PER_ROW, kind="sm", anchor="end"))
     for index, field in enumerate(frame.fields):
@@ -166,16 +166,9 @@ def _names(frame: ByteFrame) -> list[str]:
                 weight=2 if chosen else 1,
             )
         )
-        words = f"{field.name} = {field.value}"
-        parts.append(
-            drawing.text(
-                x + 18,
-                y,
-                drawing.shorten(("▶ " if chosen else "") + words, 54),
-                kind="sb" if chosen else "s",
-                fill="ink",
-            )
-        )
+        words = ("▶ " if chosen else "") + f"{field.name} = {field.value}"
+        room = drawing.WIDTH - x - 28
+        parts.append(drawing.text(x + 18, y, words, kind="sb" if chosen else "s", fill="ink", room=room))
     return parts
 
 

@@ -8,6 +8,8 @@ import base64
 import re
 from html import escape
 
+from minikafka.lab.widgets.letters import width_of
+
 WIDTH = 880
 """Width of every picture in px; JupyterLab's cells are at least that wide in a window of 1,280 px."""
 
@@ -24,16 +26,23 @@ DARK = {
     "a": "#24456b", "b": "#6b3a28", "c": "#275235", "d": "#4b3570", "e": "#5f4d14", "f": "#1f5257", "g": "#642f4a",
 }  # fmt: skip
 
-_RULES = """
-.mk-t{font:13px/1.35 'Liberation Sans',Arial,Helvetica,sans-serif;fill:var(--mk-ink)}
-.mk-s{font-size:11.5px;fill:var(--mk-faint)} .mk-b{font-weight:700} .mk-m{font-family:'Liberation Mono','DejaVu Sans Mono',Menlo,Consolas,monospace}
-.mk-h{font-size:14.5px;font-weight:700}
+SANS = "'Liberation Sans',Arial,Helvetica,sans-serif"
+_MONO = "'Liberation Mono','DejaVu Sans Mono',Menlo,Consolas,monospace"
+_SIZE, _SMALL, _HEADING = 13, 11.5, 14.5
+_RULES = f"""
+.mk-t{{font:{_SIZE}px/1.35 {SANS};fill:var(--mk-ink)}}
+.mk-s{{font-size:{_SMALL}px;fill:var(--mk-faint)}} .mk-b{{font-weight:700}} .mk-m{{font-family:{_MONO}}}
+.mk-h{{font-size:{_HEADING}px;font-weight:700}}
 """
-_HTML_RULES = """
-.mk{color:var(--mk-ink);background:var(--mk-paper);font:13px/1.45 'Liberation Sans',Arial,Helvetica,sans-serif;max-width:900px;padding:8px 10px;box-sizing:border-box}
+_HTML_RULES = (
+    f"""
+.mk{{font:13px/1.45 {SANS}}} .mk pre,.mk code{{font:12.5px/1.45 {_MONO}}}
+"""
+    + """
+.mk{color:var(--mk-ink);background:var(--mk-paper);max-width:900px;padding:8px 10px;box-sizing:border-box}
 .widget-html-content:has(>.mk){min-width:0}
 .mk svg{display:block;max-width:100%;height:auto}
-.mk pre,.mk code{font:12.5px/1.45 'Liberation Mono','DejaVu Sans Mono',Menlo,Consolas,monospace;color:inherit;background:none}
+.mk pre,.mk code{color:inherit;background:none}
 .mk pre{margin:0;padding:6px 0;background:var(--mk-panel);border-radius:4px;overflow-x:auto;white-space:pre}
 .mk .mk-now{background:var(--mk-mark);display:inline-block;min-width:100%}
 .mk table{border-collapse:collapse;margin:4px 0;font-size:12.5px;color:inherit} div.mk td,div.mk th{padding:2px 10px 2px 0;text-align:left;border:0;background:none}
@@ -41,6 +50,7 @@ _HTML_RULES = """
 .mk-line{display:flex;white-space:nowrap} .mk-line>span{overflow:hidden;text-overflow:ellipsis}
 .mk-box{border-left:4px solid var(--mk-line);padding:6px 12px;background:var(--mk-panel);border-radius:0 4px 4px 0}
 """
+)
 
 
 def _variables(palette: dict[str, str]) -> str:
@@ -103,11 +113,43 @@ def svg(width: float, height: float, body: str, title: str) -> str:
     )
 
 
-def text(x: float, y: float, words: object, *, kind: str = "", anchor: str = "start", fill: str = "") -> str:
-    """Words with their base line at (x, y); `kind` is any of s(mall) b(old) m(ono) h(eading)."""
+def text(
+    x: float,
+    y: float,
+    words: object,
+    *,
+    kind: str = "",
+    anchor: str = "start",
+    fill: str = "",
+    room: float | None = None,
+) -> str:
+    """Words with their base line at (x, y), as wide in every font; `kind` is any of s(mall) b(old) m(ono) h(eading).
+
+    What is longer than `room` px is cut, with an ellipsis.
+    """
+    words = re.sub(" +", " ", str(words)).strip(" ")  # as a browser does
+    while room is not None and len(words) > 1 and width(words, kind) > room:
+        words = words[:-2] + "…"
     classes = " ".join(["mk-t", *(f"mk-{letter}" for letter in kind)])
     style = f' style="fill:var(--mk-{fill})"' if fill else ""
-    return f'<text class="{classes}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{style}>{escape(str(words))}</text>'
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {of_width(width(words, kind))}'
+    return f'<text class="{classes}" {place}{style}>{escape(words)}</text>' if words else ""
+
+
+def of_width(px: float) -> str:
+    """What makes a `<text>` that wide, whatever the font."""
+    return f'textLength="{px:.1f}" lengthAdjust="spacingAndGlyphs"'
+
+
+def width(words: object, kind: str = "") -> float:
+    """The width in px that `text` gives to these words."""
+    size = _HEADING if "h" in kind else _SMALL if "s" in kind else _SIZE
+    return width_of(str(words), size, bold="b" in kind or "h" in kind, mono="m" in kind)
+
+
+def fitting(room: float, *choices: str, kind: str = "s") -> str:
+    """The first of `choices` that fits into `room` px, or nothing."""
+    return next((words for words in choices if width(words, kind) <= room), "")
 
 
 def rect(

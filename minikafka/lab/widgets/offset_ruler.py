@@ -120,9 +120,9 @@ def render_ruler(frame: RulerFrame, low: int | None = None, high: int | None = N
         low, high = scale_of([frame.offsets])
     scale = _Scale(low, high)
     offsets = frame.offsets
-    parts = [drawing.text(10, 20, drawing.shorten(frame.caption, 104), kind="h")]
+    parts = [drawing.text(10, 20, frame.caption, kind="h", room=drawing.WIDTH - 20)]
     moved = offsets.moved_since(frame.before)
-    parts.append(drawing.text(10, 38, drawing.shorten("; ".join(moved), 130) if moved else "as it was found", kind="s"))
+    parts.append(drawing.text(10, 38, "; ".join(moved) or "as it was found", kind="s", room=drawing.WIDTH - 20))
     parts += _marks(offsets, scale)
     parts += _cells(offsets, scale)
     parts += _segments(offsets, scale)
@@ -166,7 +166,7 @@ def _marks(offsets: Offsets, scale: _Scale) -> list[str]:
 
 def _plate(x: float, y: float, label: str, colour: str, anchor: str) -> str:
     """A label on a patch of paper, so that the lines beneath don't cross it."""
-    width = len(label) * 7.3 + 4
+    width = drawing.width(label, "b") + 4
     left = x - 2 if anchor == "start" else x - width + 2
     return drawing.rect(left, y - 11, width, 14, "paper", stroke="none") + drawing.text(
         x, y, label, kind="b", anchor=anchor, fill=colour
@@ -237,9 +237,8 @@ def _segments(offsets: Offsets, scale: _Scale) -> list[str]:
                 x + 1, top, width - 2, 20, "panel", stroke="ink" if active else "line", weight=2 if active else 1
             )
         )
-        words = _fitting(width - 8, f"{span.base_offset} · {span.size:,} B", str(span.base_offset))
-        if words:
-            parts.append(drawing.text(x + 5, top + 14, words, kind="s", fill="ink"))
+        words = drawing.fitting(width - 8, f"{span.base_offset} · {span.size:,} B", str(span.base_offset))
+        parts.append(drawing.text(x + 5, top + 14, words, kind="s", fill="ink"))
         if active and end < drawing.WIDTH - 60:
             parts.append(drawing.text(x + width + 4, top + 14, "active" if width > 7 else "active, empty", kind="s"))
     legend = [
@@ -253,10 +252,5 @@ def _segments(offsets: Offsets, scale: _Scale) -> list[str]:
         parts.append(drawing.hatch(x, 210, 16, 11, "line", 5) if texture == "hatch" else "")
         parts.append(drawing.line(x, 221, x + 16, 210, "faint", weight=0.8) if texture == "line" else "")
         parts.append(drawing.text(x + 22, 220, words, kind="s"))
-        x += 22 + len(words) * 6 + 22
+        x += 22 + drawing.width(words, "s") + 22
     return parts
-
-
-def _fitting(room: float, *choices: str) -> str:
-    """The first of `choices` that fits into `room` px, or nothing."""
-    return next((words for words in choices if len(words) * 6.4 <= room), "")

@@ -141,7 +141,7 @@ def render_lanes(frame: ReadFrame) -> str:
     high = max(*(lane.bound for lane in frame.lanes), frame.start)
     unit = (drawing.WIDTH - _LEFT - _RIGHT) / (high - low + 1)
     place = lambda offset: _LEFT + (offset - low) * unit  # noqa: E731
-    parts = [drawing.text(10, 20, drawing.shorten(frame.caption, 104), kind="h")]
+    parts = [drawing.text(10, 20, frame.caption, kind="h", room=drawing.WIDTH - 20)]
     parts += _log_row(frame, place, unit)
     for number, lane in enumerate(frame.lanes):
         parts += _lane_row(lane, _TOP + number * _LANE, place, unit, low, frame.lanes[0].bound)
@@ -171,7 +171,7 @@ def _log_row(frame: ReadFrame, place, unit: float) -> list[str]:
         colour = _PRODUCERS[producers.index(batch.producer) % len(_PRODUCERS)] if batch.producer >= 0 else "a"
         parts.append(drawing.rect(x, 36, width, 22, colour))
         short = batch.words.replace("producer ", "p")
-        words = next((w for w in (batch.words, short) if len(w) * 6.3 + 4 <= width), "")
+        words = drawing.fitting(width - 4, batch.words, short)
         parts.append(drawing.text(x + width / 2, 51, words, kind="s", anchor="middle", fill="ink"))
     low = frame.batches[0].first if frame.batches else frame.log_start
     if frame.log_start > low:
@@ -195,7 +195,7 @@ def _lane_row(lane: Lane, top: float, place, unit: float, low: int, leo: int) ->
     parts.append(drawing.line(x, top - 16, x, top + 32, lane.colour, weight=2.5))
     parts.append(drawing.text(x + 5, top - 6, f"{lane.bound_name} {lane.bound}", kind="sb", fill=lane.colour))
     colour = "bad" if lane.error else "ink"
-    parts.append(drawing.text(_LEFT, top + 44, drawing.shorten(lane.words, 112), kind="s", fill=colour))
+    parts.append(drawing.text(_LEFT, top + 44, lane.words, kind="s", fill=colour, room=drawing.WIDTH - _LEFT - 10))
     return parts
 
 
@@ -227,7 +227,7 @@ def _legend(y: float) -> list[str]:
         parts.append(drawing.hatch(x, y, 16, 11, "line", 5) if fate == EARLIER else "")
         parts.append(drawing.line(x, y + 11, x + 16, y, "bad", weight=1.2) if fate == SKIPPED else "")
         parts.append(drawing.text(x + 22, y + 10, words, kind="s"))
-        x += 22 + len(words) * 5.9 + 16
+        x += 22 + drawing.width(words, "s") + 16
     parts.append(drawing.rect(x, y, 16, 11, "none", dash="2 4"))
     parts.append(drawing.text(x + 22, y + 10, "not sent", kind="s"))
     return parts

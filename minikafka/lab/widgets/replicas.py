@@ -181,7 +181,7 @@ def render_replicas(frame: ReplicaFrame, low: int | None = None, high: int | Non
     unit = (drawing.WIDTH - _LEFT - 110) / max(high - low, 1)
     lanes = [("leader", frame.leo, True), *frame.followers]
     bottom = 66 + len(lanes) * _ROW
-    parts = [drawing.text(10, 20, drawing.shorten(frame.caption, 104), kind="h")]
+    parts = [drawing.text(10, 20, frame.caption, kind="h", room=drawing.WIDTH - 20)]
     for row, (name, end, in_sync) in enumerate(lanes):
         parts += _lane(name, end, in_sync, 66 + row * _ROW, frame, low, unit)
     x = _LEFT + (frame.hw - low) * unit
@@ -204,7 +204,7 @@ def render_replicas(frame: ReplicaFrame, low: int | None = None, high: int | Non
         parts.append(drawing.line(tick, bottom, tick, bottom + 5, "faint"))
         parts.append(drawing.text(tick, bottom + 17, f"{offset:,}", kind="s", anchor="middle"))
     reason = _reason(frame)
-    parts.append(drawing.text(_LEFT, bottom + 36, reason, kind="s"))
+    parts.append(drawing.text(_LEFT, bottom + 36, reason, kind="s", room=drawing.WIDTH - _LEFT - 10))
     return drawing.svg(drawing.WIDTH, bottom + 46, "".join(parts), str(frame))
 
 

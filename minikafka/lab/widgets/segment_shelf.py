@@ -93,7 +93,7 @@ def render_shelf(frame: ShelfFrame, longest: int | None = None) -> str:
     longest = max(longest or max((s.size for s in frame.segments), default=1), 1)
     scale = (drawing.WIDTH - _LEFT - 20) / longest
     left_out = max(len(frame.segments) - _MOST_ROWS, 0)
-    parts = [drawing.text(10, 20, drawing.shorten(frame.caption, 100), kind="h")]
+    parts = [drawing.text(10, 20, frame.caption, kind="h", room=drawing.WIDTH - (200 if left_out else 20))]
     if left_out:
         parts.append(
             drawing.text(drawing.WIDTH - 10, 20, f"{left_out} older segments not drawn", kind="s", anchor="end")
@@ -109,14 +109,14 @@ def _segment(segment: ShelvedSegment, top: float, scale: float, active: bool, ma
     parts = [drawing.text(10, top + 17, f"{segment.base_offset}", kind="bm")]
     parts.append(drawing.text(10, top + 33, f"{segment.size:,} B" + (", active" if active else ""), kind="s"))
     if marked:
-        parts.append(drawing.text(10, top + 49, f"● {note}", kind="b", fill="bad"))
+        parts.append(drawing.text(10, top + 49, f"● {note}", kind="b", fill="bad", room=_LEFT - 16))
     width = max(segment.size * scale, 3)
     for number, batch in enumerate(segment.batches):
         x, wide = _LEFT + batch.position * scale, batch.size * scale
         parts.append(drawing.rect(x, top, wide, 24, "a" if number % 2 else "f"))
         offsets = str(batch.first) if batch.first == batch.last else f"{batch.first}–{batch.last}"
-        if len(offsets) * 6.6 + 4 <= wide:
-            parts.append(drawing.text(x + wide / 2, top + 16, offsets, kind="s", anchor="middle", fill="ink"))
+        words = drawing.fitting(wide - 4, offsets)
+        parts.append(drawing.text(x + wide / 2, top + 16, words, kind="s", anchor="middle", fill="ink"))
     outline = "bad" if marked else "ink" if active else "faint"
     dash = "4 3" if not segment.batches else ""
     parts.append(
@@ -131,7 +131,7 @@ def _entries(segment: ShelvedSegment, top: float, scale: float) -> list[str]:
     x = _LEFT
     for number, (offset, position) in enumerate(segment.offset_entries):
         words = f"{offset}→{position}"
-        width = len(words) * 6.6 + 10
+        width = drawing.width(words, "sm") + 10
         x = max(x, _LEFT + position * scale - width / 2)
         if x + width > drawing.WIDTH - 60:
             parts.append(drawing.text(x, top + 62, f"+{len(segment.offset_entries) - number} more", kind="s"))

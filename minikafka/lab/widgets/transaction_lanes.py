@@ -134,8 +134,9 @@ def render_lanes(
     x = lambda offset: _LEFT + (offset - low) * unit  # noqa: E731
     bottom = _TOP + _ROW * max(len(lanes), 1) + 2
     moved = "" if frame.lso_before in (None, frame.lso) else f"LSO {frame.lso_before} → {frame.lso}"
-    parts = [drawing.text(10, 20, drawing.shorten(frame.caption, 104), kind="h")]
-    parts.append(drawing.text(10, 38, f"{moved}; {_reason(frame)}" if moved else _reason(frame), kind="s"))
+    parts = [drawing.text(10, 20, frame.caption, kind="h", room=drawing.WIDTH - 20)]
+    held = f"{moved}; {_reason(frame)}" if moved else _reason(frame)
+    parts.append(drawing.text(10, 38, held, kind="s", room=drawing.WIDTH - 20))
     for row, producer_id in enumerate(lanes):
         parts += _lane(frame, producer_id, _TOP + row * _ROW, x, unit)
     if not lanes:
@@ -164,7 +165,9 @@ def _lane(frame: LaneFrame, producer_id: int, top: float, x, unit: float) -> lis
             parts.append(drawing.line(end, top + 18, end, top + 23, "ink", weight=1.4))
         words = _WORDS[txn.fate] + ("" if solid or txn.last is None else ", marker above HW")
         room = max(end - begin, 46) if txn.last is not None else drawing.WIDTH - begin
-        parts.append(drawing.text(begin + 2, top + 13, _fitting(room, words, _WORDS[txn.fate]), kind="s", fill="ink"))
+        parts.append(
+            drawing.text(begin + 2, top + 13, drawing.fitting(room, words, _WORDS[txn.fate]), kind="s", fill="ink")
+        )
     for batch in frame.batches:
         if batch.producer_id == producer_id:
             parts += _batch(batch, _fate(batch, own), top + 26, x, unit)
@@ -191,8 +194,9 @@ def _batch(batch: LaneBatch, fate: str, y: float, x, unit: float) -> list[str]:
     if fate == "abort":
         parts.append(drawing.line(left + 1, y + height, left + width - 1, y, "faint", weight=1.2))
     words = str(batch.first) if batch.first == batch.last else f"{batch.first}–{batch.last}"
-    label = _fitting(width, words, str(batch.first))
-    patch = drawing.rect(left + width / 2 - len(label) * 3.4, y + 4, len(label) * 6.8, 16, _FILLS[fate], stroke="none")
+    label = drawing.fitting(width, words, str(batch.first))
+    wide = drawing.width(label, "s") + 4
+    patch = drawing.rect(left + width / 2 - wide / 2, y + 4, wide, 16, _FILLS[fate], stroke="none")
     return [
         *parts,
         patch if label else "",
@@ -210,8 +214,9 @@ def _marks(frame: LaneFrame, x, bottom: float) -> list[str]:
         parts.append(drawing.line(52, y, at, y, colour, dash="2 3"))
         parts.append(drawing.line(at, y, at, bottom, colour, weight=2.2 if name == "LSO" else 1.4, dash=dash))
         end = at > drawing.WIDTH - 90
-        left = at - 8 - len(str(value)) * 7.5 if end else at + 4
-        parts.append(drawing.rect(left, y - 8, len(str(value)) * 7.5 + 4, 15, "paper", stroke="none"))
+        wide = drawing.width(value, "b") + 4
+        left = at - 4 - wide if end else at + 4
+        parts.append(drawing.rect(left, y - 8, wide, 15, "paper", stroke="none"))
         parts.append(drawing.text(left + 2, y + 4, value, kind="b", fill=colour))
     return parts
 
@@ -230,12 +235,12 @@ def _legend(y: float) -> str:
     for kind, words in (("open", "open"), ("commit", "committed"), ("abort", "aborted"), ("plain", "no transaction")):
         parts += _batch(LaneBatch(0, 0, 0, True), kind, y - 10, lambda offset, x=x: x + 18 * offset, 18)[:-2]
         parts.append(drawing.text(x + 26, y + 8, words, kind="s"))
-        x += 26 + len(words) * 6 + 24
+        x += 26 + drawing.width(words, "s") + 24
     for letter, words in (("C", "commit marker"), ("A", "abort marker")):
         parts.append(drawing.rect(x, y - 6, 18, 18, "paper", stroke="ink", weight=2))
         parts.append(drawing.text(x + 9, y + 8, letter, kind="sb", anchor="middle", fill="ink"))
         parts.append(drawing.text(x + 26, y + 8, words, kind="s"))
-        x += 26 + len(words) * 6 + 20
+        x += 26 + drawing.width(words, "s") + 20
     return "".join(parts)
 
 
@@ -259,11 +264,6 @@ def _entry(entry: tuple[int, int, int, int]) -> str:
 
 def _name(producer_id: int) -> str:
     return f"producer {producer_id}" if producer_id >= 0 else "no producer"
-
-
-def _fitting(room: float, *choices: str) -> str:
-    """The first of `choices` that fits into `room` px, or nothing."""
-    return next((words for words in choices if len(words) * 6.2 <= room), "")
 
 
 def _read(batch: Any) -> LaneBatch:

@@ -1,0 +1,96 @@
+"""Every picture in a real browser, in fonts that it was not drawn with: each text stays where it belongs."""
+
+import base64
+import re
+
+import nbformat
+import pytest
+
+from minikafka.lab.course.diagrams import diagrams
+from minikafka.lab.course.working_copy import COURSE
+from minikafka.lab.widgets import drawing
+from minikafka.lab.widgets.letters import WIDTHS
+
+FONTS = ["Liberation Sans", "DejaVu Sans", "DejaVu Serif", "DejaVu Sans Mono"]
+"""What the pictures are set out by; a wide sans-serif, a serif and a monospace, which come with every Chromium of Debian."""
+pytestmark = pytest.mark.browser
+
+
+def pictures(notebook):
+    """The pictures that the notebook shows where no kernel runs, widgets and diagrams alike."""
+    for cell in nbformat.read(notebook, as_version=4).cells:
+        for output in cell.get("outputs", []):
+            html = "".join(output.get("data", {}).get("text/html", ""))
+            yield from re.findall(r"<svg\b.*?</svg>", html, flags=re.DOTALL)
+            for data in re.findall(r"data:image/svg\+xml;base64,([\w+/=]+)", html):
+                yield drawing.drawing_of("\n" + base64.b64decode(data).decode().replace("<style>", "\n<style>", 1))
+
+
+@pytest.fixture
+def page(chromium):
+    page = chromium.new_page()
+    yield page
+    page.close()
+
+
+def misplaced(page, drawings, font):
+    """What is wrong with the texts of these drawings, shown in `font`, a line each."""
+    own = f"<style>text{{font-family:'{font}',monospace!important}}</style>"
+    page.set_content(f"<body>{drawing.PAGE_STYLE}{own}{''.join(drawings)}</body>")
+    return page.evaluate(_MISPLACED)
+
+
+@pytest.mark.parametrize("font", FONTS)
+def test_the_texts_of_each_diagram_stay_in_their_boxes(page, font):
+    drawings = [drawing.drawing_of(file.read_text()) for file in sorted(diagrams().glob("*.svg"))]
+    assert drawings and misplaced(page, drawings, font) == []
+
+
+@pytest.mark.parametrize("font", FONTS)
+@pytest.mark.parametrize("notebook", sorted(COURSE.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_the_texts_of_each_widget_stay_in_their_boxes(page, notebook, font):
+    drawings = list(pictures(notebook))
+    assert len(drawings) > 5
+    assert misplaced(page, drawings, font) == []
+
+
+def test_the_widths_of_letters_are_those_of_the_font(page):
+    letters = sorted(WIDTHS[False])
+    measured = page.evaluate(_MEASURED, letters)
+    if measured is None:
+        pytest.skip("no Liberation Sans on this machine")
+    assert measured == [[WIDTHS[bold][letter] for letter in letters] for bold in (False, True)]
+
+
+_MEASURED = """letters => {
+    const pen = document.createElement('canvas').getContext('2d');
+    const wide = (font, words) => { pen.font = font; return Math.round(pen.measureText(words).width); };
+    const is_there = wide("1000px 'Liberation Sans',monospace", 'iiii') !== wide('1000px monospace', 'iiii');
+    return is_there ? ['', 'bold '].map(bold => letters.map(letter => wide(bold + "1000px 'Liberation Sans'", letter))) : null;
+}"""
+_MISPLACED = """() => {
+    const found = [];
+    const box = e => e.getBoundingClientRect();
+    for (const svg of document.querySelectorAll('svg')) {
+        const title = svg.querySelector('title').textContent.slice(0, 60);
+        const say = (text, words) => found.push(`${title}: '${text.textContent}' ${words}`);
+        const texts = [...svg.querySelectorAll('text')];
+        const shapes = [...svg.querySelectorAll('rect:not([width="100%"])')];
+        texts.forEach((text, i) => {
+            const t = box(text), whole = box(svg), middle = (t.left + t.right) / 2, height = (t.top + t.bottom) / 2;
+            if (t.left < whole.left - 1 || t.right > whole.right + 1) say(text, 'leaves the picture');
+            const node = text.closest('.node, .cluster')?.querySelector('path, polygon');
+            const around = node ? [node] : shapes.filter(shape => { const s = box(shape);
+                return s.left < middle && middle < s.right && s.top < height && height < s.bottom; });
+            const least = around.map(box).sort((a, b) => a.width - b.width)[0];
+            if (least && (t.left < least.left - 1 || t.right > least.right + 1)) say(text, 'leaves its box');
+            for (const other of texts.slice(i + 1)) {
+                const o = box(other);
+                const across = Math.min(t.right, o.right) - Math.max(t.left, o.left);
+                const down = Math.min(t.bottom, o.bottom) - Math.max(t.top, o.top);
+                if (across > 1 && down > Math.min(t.height, o.height) / 2) say(text, `lies on '${other.textContent}'`);
+            }
+        });
+    }
+    return found;
+}"""
