@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Segments
 #
-# *How a log of any length is kept in files of a bearable length, how a record is found in them, and how the oldest ones go.*
+# *How a log of any length is kept in files of a manageable length, how a record is found in them, and how the oldest ones go.*
 #
 # ## 1. The question
 #
@@ -10,7 +10,7 @@
 # index costs, and where in Kafka's source to look.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes some seconds: it wakes Spark and Apache Kafka, who tell in part 5 whether minikafka
+# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
 # is right.
 
 # %%
@@ -36,7 +36,7 @@ for log in (whole, pieces):
 [(log.number_of_segments, log.size) for log in (whole, pieces)]
 
 # %% [markdown]
-# (Segments and bytes of either log.) Now both are told to let go of what is too much:
+# (Segments and bytes of each log.) Now both are told to let go of what is too much:
 
 # %%
 for log in (whole, pieces):
@@ -57,7 +57,7 @@ diagram("segments")
 # - **Segment:** a run of batches in one `.log` file, with its indexes. **Base offset:** the offset at which a segment
 #   begins; it is the name of its files, with 20 digits.
 # - **Active segment:** the last one. Only it is appended to.
-# - **Roll:** close the active segment and begin a new one.
+# - **Roll:** begin a new segment; the active one so far gets no more appends.
 # - **Sparse index:** an entry now and then, not one for each record. `.index` leads from an offset to a byte, `.timeindex` from
 #   a timestamp to an offset.
 # - **Retention:** the rules by which the oldest segments go.
@@ -159,9 +159,8 @@ segments.remove(30)
 print("left:", segments.base_offsets, " floor_segment(31) now:", segments.floor_segment(31).base_offset)
 
 # %% [markdown]
-# The last answer should worry you: with a hole in the map, `floor_segment` names a segment that does not hold the offset. Reading
-# survives it (a segment without the offset answers nothing, and the next one is asked), but that is why deletion takes
-# whole runs from the old end, and never one from the middle.
+# The last answer should worry you: with a hole in the map, `floor_segment` names a segment that does not hold the offset. A read goes
+# on to the next segment then, and passes over what is missing without an error; the lesson *Read* shows it.
 #
 # ### Rolling: 10, 13, 18, 20
 #
@@ -256,6 +255,27 @@ step_through(
 # Step 4 comes before step 5: a batch is asked about before its own bytes are counted. So the first batch of a segment never gets an
 # entry, and from one entry's byte to the next one's there are *more than* `index.interval.bytes`. (No variable changes in the frame of step 4. What
 # it did stands in the index, which has one entry more than before.)
+#
+# What is an entry in the file? Four bytes for the offset, four for the byte in the `.log`. Segment 15 of the orders has two entries;
+# `index.entry` said (23, 363) and (29, 729).
+
+# %%
+stored = orders.log_segments[1].offset_index.file.read_bytes()
+predict(
+    "Segment 15's first index entry leads from offset 23 to byte 363. Which number do its first four bytes hold?",
+    ___,
+    lambda: int.from_bytes(stored[:4], "big"),
+)
+
+# %%
+from struct import iter_unpack
+
+print("in the file:", [*iter_unpack(">ii", stored)], " the base offset:", orders.log_segments[1].base_offset)
+print(f"the greatest number in four bytes with a sign: {2**31 - 1:,}")
+
+# %% [markdown]
+# The file holds **relative offsets**: 8 and 14 are 23 and 29 less the base offset, 15. An offset has eight bytes, a relative one four, so no offset
+# in a segment may be more than 2,147,483,647 above its base. Step 1 above checks that, and it is the last of the five reasons to roll.
 #
 # To find offset 65 the index is searched by halving, then the file is read from the byte that the entry names. Should one expect
 # to find an entry for 65 itself?

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # High watermark
 #
-# *Up to where is a record safe? One number says it, and the whole of replication serves to move it.*
+# *Up to which offset are records safe? One number says so, and all of replication serves to move it.*
 #
 # ## 1. The question
 #
@@ -10,7 +10,7 @@
 # what `acks=all` waits for.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes some seconds: it wakes Spark and Apache Kafka, who tell in part 5 whether minikafka
+# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
 # is right.
 
 # %%
@@ -141,7 +141,7 @@ print("bare:", bare, " only an offset:", bare.message_offset_only)
 # %% [markdown]
 # `(offset=90, segment=[75:915])`: the next record goes to byte 915 of the segment that begins at 75. A **bare** mark has −1 in both places.
 # `maybe_convert_to_offset_metadata` looks a place up, by reading one byte at that offset. (A prediction that is an exception's name
-# goes in quotes. Two come into question in this lesson: `"KafkaException"` for a question that has no answer, and
+# goes in quotes. Two are possible in this lesson: `"KafkaException"` for a question that has no answer, and
 # `"IllegalArgumentException"` for an argument that can't be right.)
 
 # %%
@@ -293,7 +293,7 @@ walk.play()
 
 # %% [markdown]
 # The mark moved from 34 down to 33, by a mere read. Real Kafka 4.3.0 does the same (part 5 proves it). It is harmless, and no breach of
-# rule 3: marks that come from fetches lie between batches, and such a mark the lookup finds where it is.
+# rule 3: marks that come from fetches lie between batches, and the lookup leaves such a mark where it is.
 #
 # ### A leader and two followers
 #
@@ -352,7 +352,7 @@ print("held at", held, " without follower 2:", leader.high_watermark)
 # ## 5. Three witnesses
 #
 # The same workload by **minikafka**, by **Spark** from the lines alone, by the real **Apache Kafka**. `isr 1` takes follower
-# 2 out, `isr 1,2` takes it back while it still lags. (A broker would not: its `Partition` lets a follower in when it has reached
+# 2 out, `isr 1,2` takes it back while it still lags. (A broker would not: its `Partition` lets a follower in only when it has reached
 # the mark. Here it shows that the log itself guards the mark.) Choosing the least end is `Partition`'s work as well: for
 # both logs the lesson does it, Spark by a query of its own.
 

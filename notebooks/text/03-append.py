@@ -10,7 +10,7 @@
 # no duplicate, what holds `read_committed` consumers back, and where each of these stands in Kafka's source.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes some seconds: it wakes Spark and Apache Kafka, who tell in part 5 whether minikafka
+# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
 # is right.
 
 # %%
@@ -85,7 +85,7 @@ erratum(
 # 1. A refused append writes no record: LEO stays.
 # 2. A leader gives offsets from LEO on, without a gap. A follower keeps its leader's offsets; gaps are allowed (compaction leaves them).
 # 3. After an append LEO is the last offset + 1.
-# 4. A batch with a producer id is written once, and in sequence.
+# 4. A client's batch with a producer id is written once, and in sequence, while the log remembers that producer.
 # 5. Nothing at or above the first record of an undecided transaction is stable: LSO is not above it.
 #
 # Each is checked here on a leader; a follower's gap comes in part 4:
@@ -184,12 +184,29 @@ step_through(
 ).play()
 
 # %% [markdown]
-# What the follower did not do: no validator, no `max.message.bytes`. Step 9 ran (its caption is that of both ways), but for a follower it
+# What the follower did not do: no validator, no `max.message.bytes`. Step 9 ran (its caption is the same for both), but for a follower it
 # only works out the producers' new states: sequences are not checked, duplicates not looked for, and an older producer epoch is a warning
-# in the broker's log. Its leader has done all that, and refusing now would only part the two logs.
+# in the broker's log. Can it still refuse? Another follower is sent a batch of producer 7's transaction, and then one of the same producer
+# that belongs to none. (A leader refuses that one; here nobody did.)
+
+# %%
+other = fresh_log()
+other.append_as_follower(sent("1x1 pid=7 epoch=0 seq=0 txn offset=0 leader_epoch=0"), leader_epoch=0)
+predict(
+    "Producer 7's transaction is open. Where does the follower end after its plain batch at 1? (a number, or the name of an exception)",
+    ___,
+    lambda: other.append_as_follower(sent("1x1 pid=7 epoch=0 seq=1 offset=1 leader_epoch=0"), leader_epoch=0) and other.log_end_offset,
+)
+
+# %%
+walk = step_through(other.append_as_follower, sent("1x1 pid=7 epoch=0 seq=1 offset=1 leader_epoch=0"), leader_epoch=0, into={"Log._append"})
+print("step", walk.frames[-1].step.number, type(walk.raised).__name__, " LEO", other.log_end_offset)
+
+# %% [markdown]
+# It can: what fits into no state of the producer is refused by leaders and followers alike, and so is a set of offsets that begins below LEO.
 #
-# Asking again, in epoch 1, it gets the batch that was left out. Then come offsets 20 and 21, which leave a gap, and then something that begins
-# at 21, which it has already:
+# Back to the first follower. Asking again, in epoch 1, it gets the batch that was left out. Then come offsets 20 and 21, which leave a gap, and
+# then something that begins at 21, which it has already:
 
 # %%
 follower_info = follower.append_as_follower(fetched(leader, 10), leader_epoch=1)
@@ -366,7 +383,7 @@ refusal.walk.play()
 
 # %% [markdown]
 # Steps 6 and 8 had happened when step 9 refused: an epoch without records, and an empty segment. Neither does harm, and both
-# are there when you look into the directory and wonder. Kafka 4.3.0 leaves the same (the tests ask it). All the ways to be refused, each
+# are there when you look into the directory and wonder. Kafka 4.3.0 leaves the same (the tests ask it). Here are the ways to be refused, each
 # on a log of its own:
 
 # %%
@@ -436,6 +453,22 @@ for words in ("2x1 pid=9 epoch=3 seq=40", "1x1 pid=9 epoch=4 seq=42", "1x1 pid=9
 # %% [markdown]
 # An unknown producer may begin anywhere: its records may have been deleted, and what was known of it with them. (Only transactions of
 # version 2 must begin at 0.) A new epoch begins at 0, with no batches to remember, and from then on the old epoch is refused.
+#
+# Rule 4 has two conditions: the batch is a client's, and the log remembers the producer. One batch is sent twice: by a client, by a
+# coordinator, and by a client who was silent in between for ten minutes more than `producer.id.expiration.ms`, a day.
+
+# %%
+DAY, TEN_MINUTES = 86_400_000, 600_000
+for origin, silence in ((AppendOrigin.CLIENT, 0), (AppendOrigin.COORDINATOR, 0), (AppendOrigin.CLIENT, DAY + TEN_MINUTES)):
+    log = fresh_log()
+    first = log.append_as_leader(sent("2x1 pid=7 epoch=0 seq=0"), 0, origin)
+    log.time.sleep(silence)
+    again = log.append_as_leader(sent("2x1 pid=7 epoch=0 seq=0"), 0, origin)
+    print(f"{origin.name:11}  silent for {silence:10,} ms: first {first.first_offset}, then {again.first_offset}, LEO {log.log_end_offset}")
+
+# %% [markdown]
+# A coordinator's batch is asked for its epoch, but not for its sequence, and is never taken for a duplicate: it is written twice. And a producer who
+# is silent for a day is forgotten at the next check, which comes every ten minutes. It is an unknown one then, and may begin anywhere, even where it was.
 #
 # ### A transaction, opened, aborted, indexed
 #
@@ -710,8 +743,9 @@ log_start.check(new_log_start)
 # <details><summary>One answer</summary>
 #
 # The last stable offset of the partition against its high watermark. If it is behind, somebody's transaction is open from that very offset:
-# `kafka-transactions.sh find-hanging` names the producer, and `minikafka dump-log` shows its first batch there. An open transaction ends by
-# `transaction.timeout.ms` at the latest, unless its coordinator has forgotten it; then an administrator aborts it. And look whether the high
+# `kafka-transactions.sh describe-producers` names the producer, and `minikafka dump-log` shows its first batch there. An open transaction ends by
+# `transaction.timeout.ms` at the latest, unless its coordinator knows nothing of it (those are what `find-hanging` finds); then an administrator aborts
+# it. And look whether the high
 # watermark itself moves: a marker that is not replicated decides nothing.
 #
 # </details>

@@ -10,7 +10,7 @@
 # and what a difference of two offsets does not tell you.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes some seconds: it wakes Spark and Apache Kafka, who tell in part 5 whether minikafka
+# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
 # is right.
 
 # %%
@@ -91,7 +91,7 @@ erratum(
 # ## 3. The rules
 #
 # 1. log start ≤ LSO ≤ HW ≤ LEO.
-# 2. Nobody gets anything at or above his bound: LEO for a follower, HW for `read_uncommitted`, LSO for `read_committed`.
+# 2. No reader gets anything at or above its bound: LEO for a follower, HW for `read_uncommitted`, LSO for `read_committed`.
 # 3. An answer begins with the first byte of the batch that holds the start (in a gap: of the next batch).
 # 4. An answer comes from one segment.
 # 5. A start below the log start or above LEO is refused. A start from the bound up to LEO gives an empty answer.
@@ -140,7 +140,7 @@ lanes.play(at=0)
 # Look at four places:
 #
 # - From **0**: the aborted records 3 and 4 are **sent to everybody**. The `read_committed` consumer gets a list with them, and skips.
-# - From **6**: the answer begins at 5, for the batch is the smallest thing that a file can give. Offset 5 is dropped by the consumer.
+# - From **6**: the answer begins at 5, for a read begins with a batch, never inside of one. Offset 5 is dropped by the consumer.
 # - From **11**: producer 9 is not done. Its own records *and the plain ones behind them* wait for it.
 # - From **16**: beyond HW, below LEO. For both consumers that is no error: the answer is empty, and they ask again later.
 #
@@ -282,7 +282,7 @@ erratum(
 
 # %% [markdown]
 # Without that rule a consumer whose limit is below the largest batch would be stuck for ever. Where the first batch itself is cut (frame 3), the
-# answer is marked `first_entry_incomplete`, and the broker sends an empty one in its place: half a batch is of no use.
+# answer is marked `first_entry_incomplete`, and the broker sends an empty one in its place.
 #
 # ### What was aborted
 #
@@ -423,7 +423,7 @@ print(type(view).__name__, "of", view.file.name, "from byte", view.start, "to", 
 diagram("read_file")
 
 # %% [markdown]
-# `write_to` tells the kernel which bytes of which file go to which socket. They never visit the program. Both ends of a socket pair, to see it:
+# `write_to` tells the kernel which bytes of which file go to which socket. They never visit the program. Here are both ends of a socket pair, to watch it:
 
 # %%
 import socket
@@ -457,7 +457,8 @@ predict(
 
 # %% [markdown]
 # Neither 95 bytes nor none, but a `KafkaException`: *Size of FileRecords … has been truncated during write: old size 95, new size 0*. The reader
-# was promised bytes, and they are gone. Kafka's `FileRecords.writeTo` throws the same; the fetch fails, and the client asks again. 
+# was promised bytes, and they are gone. Kafka's `FileRecords.writeTo` throws the same; the broker closes that connection, and the client
+# has to connect and ask again.
 # Only the length is checked: once as much has been appended again, other bytes go out.
 
 # %%
@@ -590,7 +591,7 @@ def answer(batches, start, max_length, min_one_message, bound):
 answered.check(answer)
 
 # %% [markdown]
-# **Exercise 4, what a read_committed consumer skips.** *Why: this runs in every such consumer; clients that had it wrong showed aborted records.*
+# **Exercise 4, what a read_committed consumer skips.** *Why: this runs in every such consumer, for the broker sends aborted records too.*
 
 # %%
 def visible(batches, aborted):
@@ -629,7 +630,7 @@ read_committed.check(committed_offsets)
 # <details><summary>One answer</summary>
 #
 # The last stable offset against the high watermark: if it lags, a transaction is open. `kafka-transactions.sh describe-producers` shows for a partition
-# which producer's it is, and where it began. (`find-hanging` would be silent yet: it looks for transactions older than 15 minutes, unless told otherwise.)
+# which producer's it is, and where it began. (`find-hanging` would be silent yet: it looks for transactions without a record for 15 minutes, unless told otherwise.)
 # One producer that is stuck holds back everybody's records behind its own, plain ones too, until `transaction.timeout.ms` aborts
 # it. If the two are equal, look at the consumer: it may be skipping a long run of aborted records.
 #

@@ -1,16 +1,17 @@
 # %% [markdown]
 # # Loading and recovery
 #
-# *What a directory must go through before it is a log again, and what is left of your records when the last stop was none.*
+# *What a directory must go through before it is a log again, and what is left of your records when the last stop was a crash.*
 #
 # ## 1. The question
 #
-# **Time:** about an hour and a quarter. **Before:** the lesson *Segments*; *High watermark* helps.
+# **Time:** about an hour and a quarter. **Before:** the lessons *Segments*; *Append* for epochs, producers and transactions; *Read*
+# for what each reader is given.
 # **Afterwards you can decide:** what a killed broker can have lost and what not, why one start takes seconds and another half an hour,
 # which files of a partition's directory you may delete by hand, and which you must not.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes some seconds: it wakes Spark and Apache Kafka, who tell in part 5 whether minikafka
+# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
 # is right.
 
 # %%
@@ -119,16 +120,17 @@ diagram("loading_names")
 # ## 3. The rules
 #
 # 1. After a clean stop no batch is checked: damage stays where it is, and stays hidden.
-# 2. After an unclean stop the segment that holds the recovery point and all above it are recovered: the log ends before the first bad batch there.
+# 2. After an unclean stop the segment that holds the recovery point and all above it are scanned: the log ends before the first batch that the scan finds bad.
 # 3. No batch below that segment is checked. Flushed is taken for good.
 # 4. A replacement of segments is either undone or completed, never half.
 # 5. Loading twice gives the same bytes as loading once.
 # 6. base of the first segment ≤ log start ≤ recovery point ≤ LEO, whatever the checkpoints say. After a clean stop the recovery point is the
-#    LEO, for closing flushes everything; an unclean load never raises it above its checkpoint, except to the log start. HW begins at the
+#    LEO, for a clean stop flushes everything; an unclean load never raises it above its checkpoint, except to the log start. HW begins at the
 #    log start.
 #
-# (The exceptions to 1 and 3: a segment whose `.index` is missing or whose `.txnindex` is bad is recovered after any stop.) Each of them on
-# copies of what the broker left, but for rule 4, which is for the theatre in part 4:
+# (The exception to 1, 2 and 3: a segment whose `.index` is missing or whose `.txnindex` is bad is recovered as soon as it is opened, after any
+# stop, before the scan of rule 2 and without regard to its neighbours. Part 4 shows what that can do.) Here is each rule on
+# copies of what the broker left, except rule 4, which needs the theatre of part 4:
 
 # %%
 damaged = flip(another(killed), "030.log", 100)
@@ -282,7 +284,31 @@ print("after: ", entries_of(load(missing, TOPIC, clean=True)))
 
 # %% [markdown]
 # (Base offset, entries of the offset index, entries of the time index.) A missing offset index is noticed even after a clean stop, and its
-# segment is recovered. And a missing time index?
+# segment is recovered. To recover is also to cut. Take the killed broker's directory, with the bad bit in segment 30 from part 3, where rule 2 made the
+# log end at 30, and take the offset index of that segment away as well:
+
+# %%
+holed = remove(flip(another(killed), "030.log", 100), "030.index")
+predict(
+    "Segment 30 has a bad bit in its first batch, and no .index. After an unclean stop the log ends at?",
+    ___,
+    lambda: load(another(holed), TOPIC).log_end_offset,
+)
+
+# %%
+for clean in (True, False):
+    log = load(another(holed), TOPIC, clean=clean)
+    print("clean" if clean else "unclean", "stop:", [(segment.base_offset, segment.size) for segment in log.log_segments], "LEO", log.log_end_offset)
+    print("  a read from 30 begins with batch", next(log.read(30, 1_048_576, FetchIsolation.LOG_END, True).records.batches()).base_offset)
+    print("  the same files by Apache Kafka:", loaded_by_both(holed, TOPIC, clean=clean).equal)
+
+# %% [markdown]
+# **The log has a hole.** Segment 30 is empty, 41 and 56 are in place, and a reader of 30 is sent to 41 without an error, after a clean stop and after an
+# unclean one. Phase 4 opens one segment after the other and recovers the one without an index; what it cut there nobody asks
+# (`LogLoader.loadSegmentFiles` ignores what `recoverSegment` returns). When the scan of phase 5 comes, that segment is
+# sound, and it goes on to the next.
+#
+# And a missing time index?
 
 # %%
 missing = remove(another(orders), "030.timeindex")
@@ -305,8 +331,8 @@ for copy in (another(orders), flip(another(orders), "030.index", 7)):
 # %% [markdown]
 # The load took it, and a reader of offset 38 is sent to the next segment, without an error: it never sees what lies between.
 # Contents of offset and time indexes are not checked at all (up to 2.2 the length of the file and the last entry were, which made starts
-# slow). If you suspect an index, stop the broker and delete the `.index` file: the next start recovers that segment, and builds the
-# `.timeindex` anew with it.
+# slow). If you suspect an index, stop the broker, let `minikafka verify` tell you that the segment's `.log` is sound, and delete the `.index` file: the
+# next start recovers that segment, and builds the `.timeindex` anew with it.
 #
 # ### Snapshots
 #
@@ -372,7 +398,7 @@ for clean in (False, True):
 #
 # | file | may you delete it? |
 # |---|---|
-# | `.index` | yes; the segment is recovered, after any stop |
+# | `.index` | yes, if the `.log` beside it is sound: the segment is recovered, after any stop. Else the log keeps a hole |
 # | `.timeindex` | only together with its `.index` |
 # | `.snapshot` | no: after a clean stop, with none left, the producers are forgotten |
 # | `.txnindex`, `leader-epoch-checkpoint` | no: after a clean stop, and below the recovery point after any, the loss is not noticed |
@@ -394,8 +420,9 @@ for checkpoint in (20, 100):
 # %% [markdown]
 # ### A replacement cut off half way
 #
-# Compaction puts new segments in the place of old ones, by renaming file after file. The theatre stops after each rename. Segments 0 and 6 are
-# to be replaced by one, 12 and 18 by another.
+# `replace_segments` puts new segments in the place of old ones, by renaming file after file. Compaction calls it with several old segments and one
+# new one (`Cleaner.cleanSegments`), splitting with one old segment and several new ones (`splitOverflowedSegment`, further
+# down). Here both come together: segments 0 and 6 are to be replaced by one, 12 and 18 by another. The theatre stops after each rename.
 
 # %%
 log = fresh_log(SMALL)
@@ -448,7 +475,8 @@ erratum(
 
 # %% [markdown]
 # An offset in an index takes four bytes, relative to the base. Old versions of compaction could make a segment whose last offset is too
-# far off. `retryOnOffsetOverflow` has no strategy: it splits that segment and begins the phase again, until no segment overflows.
+# far off. `retryOnOffsetOverflow` has no strategy: it splits that segment and begins the phase again, until no segment overflows. This is the
+# one replacement that brings several new segments:
 
 # %%
 directory = far_apart(2**31 + 9)
@@ -563,7 +591,7 @@ from minikafka.lab.exercises.loading import bent, damaged_end, epoch_entries, ha
 # %%
 def log_end(batches, recovery_point):
     """batches: DataFrame of segment (its base offset), first, last (offsets, without gaps), sound (BOOLEAN). recovery_point: an
-    offset in one of the segments. Returns a DataFrame of one row and one column: the LEO after an unclean stop."""
+    offset in one of the segments; no index is missing. Returns a DataFrame of one row and one column: the LEO after an unclean stop."""
     return ___
 
 
@@ -619,7 +647,7 @@ bent.check(loaded)
 #
 # <details><summary>One answer</summary>
 #
-# That it gets on: the base offsets in these lines rise, one line a segment, and each segment is read whole. (*N recovered* in the line always
+# That it makes progress: the base offsets in these lines rise, one line a segment, and each segment is read whole. (*N recovered* in the line always
 # says 0 in 4.3.0, by an integer division; the JMX metrics `remainingLogsToRecover` and `remainingSegmentsToRecover` count truly.)
 # It is normal after an unclean stop; how much is read depends
 # on `recovery-point-offset-checkpoint` (everything above, whole segments) and on `num.recovery.threads.per.data.dir`.

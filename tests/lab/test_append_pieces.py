@@ -136,6 +136,23 @@ def test_apache_kafka_refuses_the_same_and_leaves_the_same(wrong, tmp_path, kafk
     agree(ours, theirs).check()
 
 
+@pytest.mark.kafka
+def test_apache_kafka_writes_a_batch_twice_where_the_lesson_says_so(tmp_path, kafka):
+    """From a coordinator, and from a client whom the log has forgotten."""
+    workload = Workload.parse("""
+    append_as_leader [2x10 pid=7 epoch=0 seq=0]
+    append_as_leader [2x10 pid=7 epoch=0 seq=0]
+    tick 87000000
+    append_as_leader [2x10 pid=7 epoch=0 seq=0]
+    append_as_leader origin=coordinator [2x10 pid=8 epoch=0 seq=0]
+    append_as_leader origin=coordinator [2x10 pid=8 epoch=0 seq=0]
+    """)
+    ours = run(workload, minikafka_log, tmp_path / "ours" / "lesson-0")
+    theirs = run(workload, kafka_log(kafka), tmp_path / "theirs" / "lesson-0")
+    assert theirs.column("log_end_offset") == [2, 2, 2, 4, 6, 8]
+    agree(ours, theirs).check()
+
+
 def test_answers_stand_side_by_side(log):
     one, two = log.append_as_leader(records(2, 1), 0), log.append_as_leader(records(3, 1), 0)
     table = str(side_by_side(the_first=one, the_second=two))

@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.witness.batch import Batch
 
 NOW = 1_700_000_000_000
@@ -223,6 +224,20 @@ def test_opens_equally(lived, name, clean):
         "reopen",
         "read start",
     )
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
+def test_a_damaged_segment_without_its_index_leaves_a_hole(lived, clean):
+    """It is recovered alone while it is opened, and nobody asks what was cut: the segments above it stay."""
+    logs = lived(clean)
+    logs.change(flip(".log", 1, 80))
+    logs.change(remove_one(".index", 1))
+    logs.do(f"reopen clean={str(clean).lower()}")
+    empty, *above = logs.minikafka.log.log_segments[1:]
+    assert empty.size == 0 and above and all(segment.size for segment in above)
+    logs.do(f"read {empty.base_offset}", "consume")
+    found = logs.minikafka.log.read(empty.base_offset, 1_000_000, FetchIsolation.LOG_END, True)
+    assert next(found.records.batches()).base_offset == above[0].base_offset
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])

@@ -188,7 +188,7 @@ def _judged_by_a_fold(case: WitnessedCase) -> list[int | str]:
 
 def _answers(batches, *, remembered: int = 5, refuses_duplicates: bool = False, writes_duplicates: bool = False,
              new_epoch_goes_on: bool = False, unknown_begins_at_0: bool = False, by_first_sequence: bool = False,
-             through_epochs: bool = False) -> list[int | str]:  # fmt: skip
+             through_epochs: bool = False, refused_epoch_stays: bool = False) -> list[int | str]:  # fmt: skip
     """The answers by Kafka's rules, or with one of them bent."""
     log_end, known_epoch, last, recent, answers = 0, None, -1, [], []
     for epoch, first, count in batches:
@@ -202,6 +202,7 @@ def _answers(batches, *, remembered: int = 5, refuses_duplicates: bool = False, 
             answers.append("InvalidProducerEpochException")
         elif (known_epoch is not None or unknown_begins_at_0) and first != expected and not found:
             answers.append("OutOfOrderSequenceException")
+            known_epoch = epoch if refused_epoch_stays else known_epoch
         else:
             answers.append(log_end)
             recent = [*(recent if same or through_epochs else []), (first, count, log_end)][-remembered:]
@@ -219,6 +220,7 @@ sequences = Exercise(
         _sequences("a producer that the log has never seen", (3, 40, 2), (3, 42, 1), (3, 40, 2)),
         _sequences("the same first sequence, another length", (0, 0, 2), (0, 0, 3)),
         _sequences("the same sequences in a new epoch", (0, 0, 2), (1, 0, 2)),
+        _sequences("a refused batch of a new epoch", (0, 0, 2), (1, 4, 1), (0, 2, 1)),
     ],
     _judged_by_a_fold,
     solutions.answers_to,
@@ -259,6 +261,10 @@ sequences = Exercise(
         Belief(
             lambda batches: _answers(batches, new_epoch_goes_on=True),
             "Your sequences go on in a new epoch. A new epoch begins at sequence 0 again.",
+        ),
+        Belief(
+            lambda batches: _answers(batches, refused_epoch_stays=True),
+            "Your refused batch leaves its epoch behind. A refusal changes nothing of what the log knows of a producer: the old epoch goes on.",
         ),
         Belief(
             lambda batches: _answers(batches, unknown_begins_at_0=True),

@@ -18,6 +18,11 @@ BELIEFS: dict[str, dict[object, str]] = {
     "Does the index hold an entry for exactly offset 65? (True or False)": {
         True: "The index is sparse: most offsets have no entry. The search gives the greatest entry that is not above 65.",
     },
+    "Segment 15's first index entry leads from offset 23 to byte 363. Which number do its first four bytes hold?": {
+        23: "An index does not hold absolute offsets: they have eight bytes. It holds the distance from the segment's base offset.",
+        7: "The distance is counted from the base offset itself: 15 is 0, 16 is 1.",
+        9: "The distance is counted from the base offset itself: 15 is 0, 16 is 1.",
+    },
     "How many segments does retention.bytes=2000 delete?": {
         4: "That would leave 1829 bytes, less than asked for. A segment goes only while the rest is still ≥ retention.bytes.",
         2: "Two leave 3659 bytes, and without a third one 2744 are still enough.",
@@ -121,6 +126,10 @@ BELIEFS: dict[str, dict[object, str]] = {
     "The time index of segment 30 is missing, the stop was clean. How many entries has it after the load?": {
         2: "It is made anew, but empty. Only a missing offset index (or a bad transaction index) makes a segment be recovered.",
     },
+    "Segment 30 has a bad bit in its first batch, and no .index. After an unclean stop the log ends at?": {
+        30: "With its .index it would. But the segment was cut when it was opened, and the scan that comes later finds nothing to cut in it: it goes on.",
+        41: "Segment 30 is recovered alone, when it is opened. Nothing is done to those above it.",
+    },
     "The first offset of epoch 0 after the load?": {
         0: "So it was. But only segments from 15 on are read, and the first batch of epoch 0 that is met is at 15.",
         24: "The scan begins with the whole segment that holds 24.",
@@ -145,6 +154,11 @@ BELIEFS: dict[str, dict[object, str]] = {
         13: "The batch of epoch 1 comes from another leader than the one that was asked: it is skipped.",
         0: "Only what is of a later epoch is skipped. The batches before it are good.",
         "UnexpectedAppendOffsetException": "That is for offsets below LEO. A batch of a later epoch is skipped without a word.",
+    },
+    "Producer 7's transaction is open. Where does the follower end after its plain batch at 1? (a number, or the name of an exception)": {
+        2: "A follower does not look at sequences, but it works out the producer's new state. A plain batch in an open transaction has none.",
+        1: "It is refused, and the caller is told by an exception.",
+        "OutOfOrderSequenceException": "The sequence is right, and a follower would not look at it.",
     },
     "How many segments has the log after the refused append?": {
         1: "The roll of step 8 came before the refusal of step 9, and nobody takes it back.",

@@ -165,7 +165,7 @@ damaged_end = Exercise(
         ),
         Belief(
             _ends(lambda rows, point: max(last for _, _, last, sound in rows if sound) + 1),
-            "Your log goes on behind the bad batch. A log has no holes: it ends before the first bad batch.",
+            "Your log goes on behind the bad batch. The scan ends it there: before the first bad batch.",
         ),
         Belief(
             _ends(lambda rows, point: _first_bad([row for row in rows if row[0] >= _segment_before(rows, point)])),
@@ -181,7 +181,7 @@ damaged_end = Exercise(
         ),
         Belief(
             _ends(_later_segments_stay),
-            "You cut the segment with the bad batch and keep the later ones. They are deleted: their offsets would follow a hole.",
+            "You cut the segment with the bad batch and keep the later ones. The scan ends there, and they are deleted, sound or not.",
         ),
         Belief(
             _ends(lambda rows, point: _first_bad([row for row in rows if row[1] >= point] or rows[-1:])),

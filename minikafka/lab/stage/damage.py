@@ -83,7 +83,7 @@ def remove(directory: Path, *names: str) -> Path:
 
 
 def replace_by_copies(log: Any, *groups: list[int]) -> None:
-    """Put one new segment in the place of those with the base offsets of each group, step by step as compaction does.
+    """Put one new segment in the place of those with the base offsets of each group, by the steps of compaction and splitting.
 
     The new one is a copy of all their batches: it is the renaming that matters here.
     """

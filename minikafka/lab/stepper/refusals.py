@@ -39,6 +39,9 @@ APPENDS = {
     "no transaction while one is open": (
         "append_as_leader [1x10 pid=7 epoch=0 seq=0 txn]\nappend_as_leader [1x10 pid=7 epoch=0 seq=1]"
     ),
+    "a follower is sent no transaction while one is open": (
+        "append_as_leader [1x10 pid=7 epoch=0 seq=0 txn]\nappend_as_follower leader_epoch=1 [1x10 pid=7 epoch=0 seq=1 offset=1]"
+    ),
     "a marker without the transaction version": "append_as_leader origin=coordinator [commit pid=7 epoch=0]",
     "a marker of a coordinator that has been replaced": (
         "append_as_leader [1x10 pid=7 epoch=0 seq=0 txn]\n"
