@@ -203,7 +203,8 @@ walk = step_through(other.append_as_follower, sent("1x1 pid=7 epoch=0 seq=1 offs
 print("step", walk.frames[-1].step.number, type(walk.raised).__name__, " LEO", other.log_end_offset)
 
 # %% [markdown]
-# It can: what fits into no state of the producer is refused by leaders and followers alike, and so is a set of offsets that begins below LEO.
+# It can: what fits into no state of the producer is refused by leaders and followers alike. So are damaged bytes, offsets out of order and offsets
+# below LEO; *Refused*, further down, has them all.
 #
 # Back to the first follower. Asking again, in epoch 1, it gets the batch that was left out. Then come offsets 20 and 21, which leave a gap, and
 # then something that begins at 21, which it has already:
@@ -455,7 +456,7 @@ for words in ("2x1 pid=9 epoch=3 seq=40", "1x1 pid=9 epoch=4 seq=42", "1x1 pid=9
 # version 2 must begin at 0.) A new epoch begins at 0, with no batches to remember, and from then on the old epoch is refused.
 #
 # Rule 4 has two conditions: the batch is a client's, and the log remembers the producer. One batch is sent twice: by a client, by a
-# coordinator, and by a client who was silent in between for ten minutes more than `producer.id.expiration.ms`, a day.
+# coordinator, and by a client that was silent in between for ten minutes more than `producer.id.expiration.ms`, a day.
 
 # %%
 DAY, TEN_MINUTES = 86_400_000, 600_000
@@ -467,8 +468,8 @@ for origin, silence in ((AppendOrigin.CLIENT, 0), (AppendOrigin.COORDINATOR, 0),
     print(f"{origin.name:11}  silent for {silence:10,} ms: first {first.first_offset}, then {again.first_offset}, LEO {log.log_end_offset}")
 
 # %% [markdown]
-# A coordinator's batch is asked for its epoch, but not for its sequence, and is never taken for a duplicate: it is written twice. And a producer who
-# is silent for a day is forgotten at the next check, which comes every ten minutes. It is an unknown one then, and may begin anywhere, even where it was.
+# A coordinator's batch is asked for its epoch, but not for its sequence, and is never taken for a duplicate: it is written twice. And a producer that
+# is silent for a day is forgotten at the next check, one every ten minutes. From then on it is an unknown one, and may begin anywhere, even where it was.
 #
 # ### A transaction, opened, aborted, indexed
 #

@@ -298,13 +298,14 @@ predict(
 # %%
 for clean in (True, False):
     log = load(another(holed), TOPIC, clean=clean)
-    print("clean" if clean else "unclean", "stop:", [(segment.base_offset, segment.size) for segment in log.log_segments], "LEO", log.log_end_offset)
-    print("  a read from 30 begins with batch", next(log.read(30, 1_048_576, FetchIsolation.LOG_END, True).records.batches()).base_offset)
-    print("  the same files by Apache Kafka:", loaded_by_both(holed, TOPIC, clean=clean).equal)
+    found = log.read(30, 1_048_576, FetchIsolation.LOG_END, True).records
+    print("clean" if clean else "unclean", "stop: LEO", log.log_end_offset, [(s.base_offset, s.size) for s in log.log_segments])
+    print("  a read from 30 begins with batch", next(found.batches()).base_offset)
+    print("  Apache Kafka leaves the same files:", loaded_by_both(holed, TOPIC, clean=clean).equal)
 
 # %% [markdown]
 # **The log has a hole.** Segment 30 is empty, 41 and 56 are in place, and a reader of 30 is sent to 41 without an error, after a clean stop and after an
-# unclean one. Phase 4 opens one segment after the other and recovers the one without an index; what it cut there nobody asks
+# unclean one. Phase 4 opens one segment after the other and recovers the one without an index, and nobody asks how much was cut there
 # (`LogLoader.loadSegmentFiles` ignores what `recoverSegment` returns). When the scan of phase 5 comes, that segment is
 # sound, and it goes on to the next.
 #

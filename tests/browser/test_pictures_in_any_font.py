@@ -81,7 +81,7 @@ _MISPLACED = """() => {
             if (t.left < whole.left - 1 || t.right > whole.right + 1) say(text, 'leaves the picture');
             const node = text.closest('.node, .cluster')?.querySelector('path, polygon');
             const around = node ? [node] : shapes.filter(shape => { const s = box(shape);
-                return s.left < middle && middle < s.right && s.top < height && height < s.bottom; });
+                return s.left + 2 < middle && middle < s.right - 2 && s.top < height && height < s.bottom; });
             const least = around.map(box).sort((a, b) => a.width - b.width)[0];
             if (least && (t.left < least.left - 1 || t.right > least.right + 1)) say(text, 'leaves its box');
             for (const other of texts.slice(i + 1)) {

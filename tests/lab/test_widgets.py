@@ -203,3 +203,19 @@ def test_the_picture_of_the_readme_is_drawn_from_a_run():
     assert (
         all(f">{word}<" in picture for word in ("log start", "LSO", "HW", "LEO")) and "prefers-color-scheme" in picture
     )
+
+
+@pytest.mark.parametrize("kind", ["", "s", "b", "h", "sm"])
+def test_each_text_says_its_width_and_is_cut_to_its_room(kind):
+    words = "the broker rolls at 42,000 bytes → a new segment, ‘it’s full’"
+    wide = drawing.width(words, kind)
+    assert f'textLength="{wide:.1f}"' in drawing.text(0, 0, words, kind=kind, room=wide)
+    cut = drawing.text(0, 0, words, kind=kind, room=100)
+    assert "…</text>" in cut and 80 < float(re.search(r'textLength="([\d.]+)"', cut)[1]) <= 100
+    assert drawing.fitting(100, words, "short", kind=kind) == "short" and drawing.fitting(1, words) == ""
+
+
+@pytest.mark.parametrize("source", sorted(diagrams().glob("*.svg")), ids=lambda path: path.stem)
+def test_each_text_of_a_diagram_says_its_width(source):
+    texts = re.findall(r"<text [^>]*>", source.read_text(encoding="utf-8"))
+    assert texts and all('textLength="' in text and "sans-serif" in text for text in texts)
