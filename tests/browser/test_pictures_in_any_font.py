@@ -33,25 +33,28 @@ def page(chromium):
     page.close()
 
 
-def misplaced(page, drawings, font):
-    """What is wrong with the texts of these drawings, shown in `font`, a line each."""
-    own = f"<style>text{{font-family:'{font}',monospace!important}}</style>"
-    page.set_content(f"<body>{drawing.PAGE_STYLE}{own}{''.join(drawings)}</body>")
-    return page.evaluate(_MISPLACED)
+def misplaced(page, drawings):
+    """What is wrong with the texts of these drawings, in each font: a list of lines."""
+    page.set_content(f"<body>{drawing.PAGE_STYLE}<style id='font'></style>{''.join(drawings)}</body>")
+    return {font: page.evaluate(_MISPLACED, font) for font in FONTS}
 
 
-@pytest.mark.parametrize("font", FONTS)
-def test_the_texts_of_each_diagram_stay_in_their_boxes(page, font):
+def test_the_texts_of_each_diagram_stay_in_their_boxes(page):
     drawings = [drawing.drawing_of(file.read_text()) for file in sorted(diagrams().glob("*.svg"))]
-    assert drawings and misplaced(page, drawings, font) == []
+    assert drawings and misplaced(page, drawings) == dict.fromkeys(FONTS, [])
 
 
-@pytest.mark.parametrize("font", FONTS)
 @pytest.mark.parametrize("notebook", sorted(COURSE.glob("*.ipynb")), ids=lambda path: path.stem)
-def test_the_texts_of_each_widget_stay_in_their_boxes(page, notebook, font):
+def test_the_texts_of_each_picture_in_a_lesson_stay_in_their_boxes(page, notebook):
     drawings = list(pictures(notebook))
     assert len(drawings) > 5
-    assert misplaced(page, drawings, font) == []
+    assert misplaced(page, drawings) == dict.fromkeys(FONTS, [])
+
+
+def test_a_text_that_leaves_its_box_is_told(page):
+    loose = drawing.rect(70, 10, 60, 20, "a") + drawing.text(100, 25, "too wide for this", anchor="middle")
+    found = misplaced(page, [drawing.svg(200, 40, loose, "loose")])
+    assert found == dict.fromkeys(FONTS, ["loose: 'too wide for this' leaves its box"])
 
 
 def test_the_widths_of_letters_are_those_of_the_font(page):
@@ -68,7 +71,8 @@ _MEASURED = """letters => {
     const is_there = wide("1000px 'Liberation Sans',monospace", 'iiii') !== wide('1000px monospace', 'iiii');
     return is_there ? ['', 'bold '].map(bold => letters.map(letter => wide(bold + "1000px 'Liberation Sans'", letter))) : null;
 }"""
-_MISPLACED = """() => {
+_MISPLACED = """font => {
+    document.getElementById('font').textContent = `text { font-family: '${font}', monospace !important }`;
     const found = [];
     const box = e => e.getBoundingClientRect();
     for (const svg of document.querySelectorAll('svg')) {

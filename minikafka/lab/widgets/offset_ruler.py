@@ -240,7 +240,7 @@ def _segments(offsets: Offsets, scale: _Scale) -> list[str]:
         words = drawing.fitting(width - 8, f"{span.base_offset} · {span.size:,} B", str(span.base_offset))
         parts.append(drawing.text(x + 5, top + 14, words, kind="s", fill="ink"))
         if active:
-            room = drawing.WIDTH - (x + width + 4)
+            room = drawing.WIDTH - 10 - (x + width + 4)
             words = drawing.fitting(room, "active" if width > 7 else "active, empty", "active")
             parts.append(drawing.text(x + width + 4, top + 14, words, kind="s"))
     legend = [
