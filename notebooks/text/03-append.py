@@ -594,6 +594,8 @@ for start in (0, 3):
     log = Log.create(log.dir, log.config, start, scheduler=log.scheduler, time=log.time)
     loaded.append(log.log_start_offset)
     log.close()
+
+# %%
 erratum(
     "At initialization the log start is the first segment's base offset",
     "it is the greater one of that and the checkpoint",
