@@ -126,10 +126,14 @@ class PowerCuts:
     """Worlds that the power's failing may leave during a life, drawn after each effect, no two alike.
 
     `worlds`: (when, world, batches that must survive). What is between the log start and the recovery point must, but
-    for three cases in which Kafka keeps no promise: the changes of names reach the device in no order; or a flush that
-    was due before a truncation has raised the recovery point beyond the log's end, so that the next append lies below
-    it; or segments are preallocated, and a flushed one was cut by a roll: the cut is not synced, and recovery from a
-    checkpoint below deletes what follows the zeros.
+    where Kafka keeps no promise either:
+
+    - The changes of names reach the device in no order.
+    - A flush that was due before a truncation has raised the recovery point beyond the log's end: the next append lies
+      below it.
+    - A higher log start has raised the recovery point over records that were not flushed. They may be torn, and recovery
+      from a checkpoint below deletes all that follows.
+    - Segments are preallocated. A roll cuts a flushed one, but does not sync the cut; recovery does the same there.
 
     `may_fail`: the log may refuse an operation.
     """
@@ -195,12 +199,14 @@ class PowerCuts:
             assert observation.error or must_survive & kept <= opened, f"{when}: flushed records are lost"
 
     def _do(self, line: str) -> None:
+        before = self.runner.log and self.runner.log.recovery_point
         with suppress(Exception) if self.may_fail else nullcontext():
             perform(self.runner, line)
         if line in BY_HAND:
             self.disk = SimulatedDisk(self.log_dir)
-        log = self.runner.log
-        self._no_promise |= log is not None and log.recovery_point > log.log_end_offset
+        if log := self.runner.log:
+            self._no_promise |= log.recovery_point > log.log_end_offset
+            self._no_promise |= line.startswith("maybe_increment_log_start") and log.recovery_point != before
 
     def _draw(self, when: str, times: int) -> None:
         for in_order in (True, False) * times:
