@@ -51,6 +51,8 @@ def test_what_we_write_is_read_by_kafka_and_back_in_kafkas_order(kafka, file, me
         ("version=1\ncluster.id=x\n", "Failed to find node.id"),
         ("version=1\ncluster.id=x\nnode.id=y\n", "Unable to read node.id"),
         ("version=1\ncluster.id=x\nnode.id=1\ndirectory.id=z\n", "meta.properties"),
+        ("version=1\ncluster.id=x\nnode.id=1 \n", "Unable to read node.id"),
+        ("version=0 \n", None),
         ("", None),
     ],
 )

@@ -54,6 +54,13 @@ def test_gzip_members_and_zstd_frames_may_follow_each_other():
     assert decompress(CompressionType.GZIP, stream, 2) == (b"with a name", None)
 
 
+@pytest.mark.parametrize("flags", [0x04, 0x08, 0x10, 0x02], ids=["extra field", "name", "comment", "header CRC"])
+def test_gzip_notices_a_header_that_is_cut(flags):
+    stream = bytes([0x1F, 0x8B, 8, flags]) + bytes(6) + (b"\1" if flags != 0x04 else b"\5\0abc")
+    with pytest.raises(KafkaException, match="Unexpected end of gzip header"):
+        decompress(CompressionType.GZIP, stream, 2)
+
+
 def test_gzip_notices_a_wrong_checksum():
     stream = bytearray(Compression(CompressionType.GZIP).compress(DATA, 2))
     stream[-5] ^= 1
