@@ -213,7 +213,10 @@ class PartitionVerifier:
     def _foretell(self, files: list[Path]) -> None:
         outcome = None
         if self._all_read:
-            outcome = self._reading(Rehearsal(self._directory, files, self._next_start).run)
+            try:
+                outcome = Rehearsal(self._directory, files, self._next_start).run()
+            except (OSError, MemoryError) as error:
+                self._could_not_read(f"{self._directory}: the load cannot be rehearsed: {describe(error)}")
         if outcome is None:
             for damage in self._damages:
                 self._report(Finding(*damage[:4], Fate.UNTOLD, _NOT_FORETOLD))

@@ -1,8 +1,16 @@
 """`minikafka verify` finds each kind of damage, says where and what Kafka would do, and changes no byte."""
 
+import cProfile
 import json
+import os
 import random
+import re
+import shlex
 import shutil
+import subprocess
+import sys
+import tempfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -13,6 +21,7 @@ from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
+from minikafka.log.producer.snapshot_file import write_snapshot
 from minikafka.record.compression import Compression, CompressionType
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.memory_records_builder import MemoryRecordsBuilder
@@ -28,9 +37,10 @@ def log_dir(tmp_path) -> Path:
     return tmp_path / "log"
 
 
-def verify(*directories: Path, code: int) -> list[dict]:
+def verify(*arguments: Path | str, code: int) -> list[dict]:
+    directories = [argument for argument in arguments if isinstance(argument, Path)]
     before = [tuple(sorted((p, p.read_bytes()) for p in d.rglob("*") if p.is_file())) for d in directories]
-    result = CliRunner().invoke(main, ["verify", "--json", *map(str, directories)], catch_exceptions=False)
+    result = CliRunner().invoke(main, ["verify", "--json", *map(str, arguments)], catch_exceptions=False)
     assert result.exit_code == code, result.output
     after = [tuple(sorted((p, p.read_bytes()) for p in d.rglob("*") if p.is_file())) for d in directories]
     assert before == after
@@ -268,3 +278,228 @@ def test_a_stray_snapshot_is_sound(tmp_path):
         log.close()
     assert [path.name for path in sorted(tmp_path.glob("*/*2.snapshot"))] == [f"{2:020d}.snapshot"]
     assert verify(tmp_path / "reopened-0", code=0) == []
+
+
+# What cannot be read, and what must not be opened
+
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+
+def verify_process(*arguments: object, shell: str = "") -> subprocess.CompletedProcess:
+    """Runs the command in a process of its own, after `shell`."""
+    command = shlex.join([sys.executable, "-m", "minikafka", "verify", *map(os.fspath, arguments)])
+    return subprocess.run(
+        ["bash", "-c", f"{shell} {command}"], env=ENVIRONMENT, capture_output=True, text=True, timeout=60
+    )
+
+
+def verify_as_nobody(directory: Path) -> subprocess.CompletedProcess:
+    """Runs the command as a user to whom modes apply: root lays its rights down, once all is imported."""
+    process = """
+import os, sys
+from click.testing import CliRunner
+from minikafka.cli import main
+if os.geteuid() == 0:
+    CliRunner().invoke(main, ["verify", sys.argv[2]])
+    os.setgroups([])
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+sys.argv = ["minikafka", "verify", sys.argv[1]]
+main()
+"""
+    command = [sys.executable, "-c", process, str(directory), str(GOLDEN)]
+    (directory.parent / "tmp").mkdir(mode=0o777, exist_ok=True)
+    (directory.parent / "tmp").chmod(0o777)
+    environment = {**ENVIRONMENT, "TMPDIR": str(directory.parent / "tmp")}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture
+def open_log_dir(log_dir):
+    """A log directory that any user reaches, with a second partition; all modes are mended afterwards."""
+    place = Path(tempfile.mkdtemp(prefix="minikafka-test-"))
+    place.chmod(0o755)
+    copy = shutil.copytree(log_dir, place / "log")
+    shutil.copytree(copy / "mixed-0", copy / "other-0")
+    for path in (copy, *copy.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    yield copy
+    for path in (copy, *(copy / name for name in os.listdir(copy))):
+        path.chmod(0o755)
+    shutil.rmtree(place)
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o444])
+def test_a_partition_that_may_not_be_read_keeps_no_other_from_being_checked(open_log_dir, mode):
+    (open_log_dir / "mixed-0").chmod(mode)
+    (open_log_dir / f"other-0/{1:020d}.log.deleted").touch()
+    run = verify_as_nobody(open_log_dir)
+    assert run.returncode == 2
+    assert "IOException: Permission denied: " in run.stderr and "Traceback" not in run.stderr
+    assert "left over from a deletion" in run.stdout and "mixed-0" not in run.stdout
+
+
+def test_a_file_that_may_not_be_read_is_one_line(open_log_dir):
+    unreadable = [
+        open_log_dir / "mixed-0" / name
+        for name in (
+            "leader-epoch-checkpoint",
+            "partition.metadata",
+            f"{69:020d}.snapshot",
+            f"{52:020d}.log",
+            f"{0:020d}.index",
+            f"{46:020d}.timeindex",
+        )
+    ] + [open_log_dir / "meta.properties"]
+    for file in unreadable:
+        file.chmod(0)
+    run = verify_as_nobody(open_log_dir)
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert sorted(run.stderr.splitlines()) == sorted(f"IOException: Permission denied: {file}" for file in unreadable)
+
+
+def test_links_are_told_and_not_followed(log_dir, tmp_path):
+    partition = log_dir / "mixed-0"
+    (log_dir / "elsewhere").mkdir()
+    moved = shutil.move(partition / f"{52:020d}.log", log_dir / "elsewhere")
+    (partition / f"{52:020d}.log").symlink_to(moved)
+    verify(log_dir, code=2)
+    assert verify(log_dir, "--follow-links", code=0) == []
+    (partition / "loop").symlink_to("loop")
+    (partition / "dangling").symlink_to("nowhere")
+    for options in ((), ("--follow-links",)):
+        run = verify_process(log_dir, *options)
+        assert run.returncode == 2 and "Traceback" not in run.stderr
+        assert {"loop", "dangling"} <= set(re.findall(r"/(\w+) is a symbolic link", run.stderr))
+
+
+@pytest.mark.parametrize("place", ["mixed-0/00000000000000000052.log", "mixed-0/00000000000000000000.index",
+    "mixed-0/leader-epoch-checkpoint", "mixed-0/partition.metadata", "mixed-0/00000000000000000069.snapshot",
+    "mixed-0/notes", "recovery-point-offset-checkpoint", "meta.properties"])  # fmt: skip
+def test_a_fifo_is_told_and_not_waited_for(log_dir, place):
+    (log_dir / place).unlink(missing_ok=True)
+    os.mkfifo(log_dir / place)
+    run = verify_process(log_dir)
+    assert run.returncode == 2
+    assert f"{place} is a FIFO, not a regular file" in run.stderr
+    assert "missing" not in run.stdout
+
+
+@pytest.mark.parametrize("place", ["mixed-0/00000000000000000069.snapshot", "mixed-0/00000000000000000052.txnindex",
+    "mixed-0/00000000000000000000.index", "mixed-0/leader-epoch-checkpoint", "mixed-0/partition.metadata",
+    "meta.properties", "recovery-point-offset-checkpoint"])  # fmt: skip
+def test_a_file_of_twenty_gigabytes_is_not_read(log_dir, place):
+    with open(log_dir / place, "ab") as file:
+        file.truncate(20 << 30)
+    run = verify_process(log_dir, shell="ulimit -v 2000000;")
+    assert run.returncode == 2
+    assert f"{place} is not read: it has {20 << 30} bytes" in run.stderr
+
+
+def test_a_batch_that_decompresses_to_gigabytes(tmp_path):
+    zeros = bytes(1 << 20)
+    compressor = zlib.compressobj(wbits=31)
+    stream = b"".join(compressor.compress(zeros) for _ in range(768)) + compressor.flush()
+    body = bytes([1, 1]) + bytes(8) + b"\xff" * 4 + len(stream).to_bytes(4, "big") + stream
+    message = zlib.crc32(body).to_bytes(4, "big") + body
+    data = (0).to_bytes(8, "big") + len(message).to_bytes(4, "big") + message
+    run = verify_process(partition_of(tmp_path / "bomb-0", data), shell="ulimit -v 1000000;")
+    assert (run.returncode, run.stderr) == (1, "")
+    assert "its records cannot be read" in run.stdout
+
+
+@pytest.mark.parametrize("attributes", range(8))
+@pytest.mark.parametrize("magic", [0, 1])
+def test_damaged_messages_of_old_formats_are_findings(tmp_path, magic, attributes):
+    """The check goes on behind them."""
+    wrong = (1 << 30).to_bytes(4, "big")
+    for rest in (wrong + bytes(8), b"\xff" * 4 + wrong + bytes(8), b"\xff" * 4 + b"\0\0\0\x08garbage!"):
+        body = bytes([magic, attributes]) + bytes(8 * magic) + rest
+        message = zlib.crc32(body).to_bytes(4, "big") + body
+        data = (0).to_bytes(8, "big") + len(message).to_bytes(4, "big") + message
+        torn = batch(1)[:-1]
+        partition = partition_of(tmp_path / f"old-{rest.hex()[:24]}-0", data, torn)
+        findings = verify(partition, code=1)
+        assert {f["position"] for f in findings} >= {len(data)} | (
+            {0} if b"garbage" not in rest or attributes else set()
+        )
+
+
+def test_files_that_are_cut_meanwhile(log_dir):
+    """No index is mapped: a mapped file that becomes shorter ends the process."""
+    partition = log_dir / "mixed-0"
+    cut = subprocess.Popen(
+        [sys.executable, "-c", CUTTER, *(str(f) for f in partition.iterdir() if f.suffix != ".metadata")]
+    )
+    try:
+        for _ in range(2):
+            run = verify_process(log_dir)
+            assert run.returncode in (0, 1, 2), run
+            assert "Traceback" not in run.stderr
+    finally:
+        cut.terminate()
+        cut.wait()
+
+
+CUTTER = """
+import os, sys
+sound = {path: open(path, "rb").read() for path in sys.argv[1:]}
+while True:
+    for path in sound:
+        os.truncate(path, 0)
+    for path, data in sound.items():
+        with open(path, "r+b") as file:
+            file.write(data)
+"""
+
+
+# Streams and names
+
+
+def test_a_reader_who_leaves_is_no_finding(log_dir):
+    closed = (
+        f"({shlex.quote(sys.executable)} -m minikafka verify {shlex.quote(str(log_dir))}; echo $? >&2) | true; true"
+    )
+    run = subprocess.run(["bash", "-c", closed], env=ENVIRONMENT, capture_output=True)
+    assert run.stderr.split() == [b"0"]
+
+
+def test_names_that_are_no_utf_8(log_dir):
+    partition = os.fsencode(log_dir) + b"/p\xff-0"
+    shutil.copytree(os.fsencode(log_dir / "mixed-0"), partition)
+    open(partition + b"/note\xfe", "wb").close()
+    run = subprocess.run(
+        [sys.executable, "-m", "minikafka", "verify", os.fsencode(log_dir)],
+        env=ENVIRONMENT,
+        capture_output=True,
+    )
+    assert (run.returncode, run.stderr) == (1, b"")
+    assert run.stdout.startswith(partition + b"/note\xfe: no file of Kafka's")
+    assert len(verify(log_dir, code=1)) == 1
+
+
+# Many segments
+
+
+def test_the_work_grows_with_the_number_of_segments(tmp_path):
+    """Counted in calls: ten times the segments are ten times the calls, with a snapshot and an epoch for each."""
+    calls = {}
+    for count in (20, 200):
+        directory = tmp_path / f"many-{count}"
+        directory.mkdir()
+        for offset in range(count):
+            (directory / f"{offset:020d}.log").write_bytes(batch(offset, epoch=offset))
+            (directory / f"{offset:020d}.index").touch()
+            (directory / f"{offset:020d}.timeindex").write_bytes((1_000).to_bytes(8, "big") + bytes(4))
+            if offset:
+                write_snapshot(directory / f"{offset:020d}.snapshot", [], sync=False)
+        epochs = "".join(f"{offset} {offset}\n" for offset in range(count))
+        (directory / "leader-epoch-checkpoint").write_text(f"0\n{count}\n{epochs}")
+        profile = cProfile.Profile()
+        profile.enable()
+        assert verify(directory, code=0) == []
+        profile.disable()
+        calls[count] = sum(entry.callcount for entry in profile.getstats())
+    assert calls[200] < 10 * calls[20], calls
