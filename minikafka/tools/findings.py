@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.log.log_config import LogConfig
+from minikafka.record.control_record import ControlRecordType
 
 
 class Fate(enum.Enum):
@@ -72,3 +73,16 @@ class NextStart(NamedTuple):
     log_start_offset: int
     config: LogConfig
     now_ms: int
+
+
+class BatchFacts(NamedTuple):
+    """What of a batch the rest of the directory must agree with."""
+
+    base_offset: int
+    last_offset: int
+    leader_epoch: int
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    marker: ControlRecordType | None
+    size: int

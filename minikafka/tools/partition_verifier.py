@@ -4,18 +4,14 @@ Then it has the partition loaded in a rehearsal, and tells of each finding what 
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
 from minikafka.checkpoint.leader_epoch_checkpoint_file import (
     LEADER_EPOCH_CHECKPOINT_FILENAME,
-    EpochEntry,
-    LeaderEpochCheckpointFile,
 )
 from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME, PartitionMetadataFile
-from minikafka.common.errors import CorruptSnapshotException
 from minikafka.log.log_file_utils import (
     CLEANED_FILE_SUFFIX,
     DELETED_FILE_SUFFIX,
@@ -30,13 +26,14 @@ from minikafka.log.log_file_utils import (
     log_file,
     offset_from_file,
 )
-from minikafka.log.producer.snapshot_file import read_snapshot
-from minikafka.tools.failure import TOLD, describe, naming
-from minikafka.tools.findings import Damage, Fate, Finding, NextStart
+from minikafka.tools.epoch_comparison import EpochComparison
+from minikafka.tools.failure import TOLD, describe
+from minikafka.tools.findings import BatchFacts, Damage, Fate, Finding, NextStart
 from minikafka.tools.partition_files import look_into
-from minikafka.tools.read_bounded import of_the_machine, read_bounded, require_bounded
+from minikafka.tools.read_bounded import raise_of_the_machine, require_bounded
 from minikafka.tools.rehearsal import Outcome, Rehearsal
-from minikafka.tools.segment_verifier import BatchFacts, SegmentVerifier, waits_for_deletion
+from minikafka.tools.segment_verifier import SegmentVerifier, waits_for_deletion
+from minikafka.tools.snapshot_comparison import SnapshotComparison
 
 _INDEX_SUFFIXES = (INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX, TXN_INDEX_FILE_SUFFIX)
 _SUFFIXES_OF_A_STATE = (DELETED_FILE_SUFFIX, CLEANED_FILE_SUFFIX, SWAP_FILE_SUFFIX)
@@ -94,8 +91,10 @@ class PartitionVerifier:
         snapshots = {
             self._offset(n): self._directory / n for n in names if self._is_of(n, PRODUCER_SNAPSHOT_FILE_SUFFIX)
         }
-        self._snapshots = Snapshots(snapshots, base_offsets[0] if base_offsets else 0, self._found, self._reading)
-        self._epochs = Epochs(self._directory / LEADER_EPOCH_CHECKPOINT_FILENAME, self._found)
+        self._snapshots = SnapshotComparison(
+            snapshots, base_offsets[0] if base_offsets else 0, self._found, self._reading
+        )
+        self._epochs = EpochComparison(self._directory / LEADER_EPOCH_CHECKPOINT_FILENAME, self._found)
         if LEADER_EPOCH_CHECKPOINT_FILENAME in names:
             self._reading(self._epochs.read)
         log_end_offset = self._verify_segments(base_offsets, names)
@@ -205,7 +204,7 @@ class PartitionVerifier:
         try:
             PartitionMetadataFile(file).read()
         except TOLD as error:
-            _raise_of_the_machine(error, file)
+            raise_of_the_machine(error, file)
             self._found(Damage(file, None, None, describe(error), may_raise=(type(error).__name__,)))
 
     # ---- what becomes of it
@@ -247,164 +246,3 @@ class PartitionVerifier:
                 yield Damage(
                     self._directory / name, None, None, "a .swap file takes its place, or the log begins beyond it"
                 )
-
-
-class Snapshots:
-    """The producer snapshots of a partition, each compared with the batches that lie before it.
-
-    The last batch of each producer is kept up to date while batches pass; a snapshot is looked at when the first batch
-    at or above it comes. `files` are told by their offsets, `first_offset` is that of the log; `reading` calls a
-    function that may meet an error of the machine.
-    """
-
-    def __init__(
-        self,
-        files: dict[int, Path],
-        first_offset: int,
-        report: Callable[[Damage], None],
-        reading: Callable[..., object],
-    ):
-        self._waiting = sorted(files.items(), reverse=True)
-        self._first_offset = first_offset
-        self._report = report
-        self._reading = reading
-        self._last_batches: dict[int, BatchFacts] = {}
-        self._covered = OffsetRanges()
-
-    def pass_batch(self, batch: BatchFacts) -> None:
-        """The next batch of the log."""
-        while self._waiting and self._waiting[-1][0] <= batch.last_offset:
-            self._reading(self._compare, *self._waiting.pop())
-        if batch.base_offset <= batch.last_offset:
-            self._covered.add(batch.base_offset, batch.last_offset)
-        if batch.producer_id >= 0 and batch.marker is None:
-            self._last_batches[batch.producer_id] = batch
-
-    def finish(self, log_end_offset: int) -> None:
-        """All batches have passed."""
-        while self._waiting:
-            offset, file = self._waiting.pop()
-            if offset > log_end_offset:
-                self._report(Damage(file, None, None, f"it lies beyond the log's end {log_end_offset}"))
-            else:
-                self._reading(self._compare, offset, file)
-
-    def _compare(self, offset: int, file: Path) -> None:
-        try:
-            with naming(file):
-                entries = read_snapshot(require_bounded(file))
-        except CorruptSnapshotException as error:
-            self._report(Damage(file, None, None, f"CorruptSnapshotException: {error}"))
-            return
-        for entry in entries:
-            what = self._what_is_wrong_with(entry, offset)
-            if what and entry.last_data_offset >= self._first_offset:
-                self._report(Damage(file, None, entry.last_data_offset, what))
-
-    def _what_is_wrong_with(self, entry, snapshot_offset: int) -> str | None:
-        """Words for how a producer's entry contradicts its last batch below the snapshot's offset."""
-        batch = self._last_batches.get(entry.producer_id)
-        last = entry.last_data_offset
-        if last >= snapshot_offset:
-            return f"producer {entry.producer_id} wrote at offset {last} by the snapshot, which tells what lies below"
-        if batch is None or batch.last_offset != last:
-            if (batch is None or batch.last_offset < last) and last not in self._covered:
-                return None  # compaction keeps the last batch of a producer only until the producer has a later one
-            found = "none" if batch is None else batch.last_offset
-            return f"producer {entry.producer_id} wrote last at offset {last} by the snapshot, {found} by the log"
-        if (batch.producer_epoch, batch.last_sequence) != (entry.producer_epoch, entry.last_seq):
-            return (
-                f"producer {entry.producer_id} has epoch {entry.producer_epoch} and last sequence {entry.last_seq} "
-                f"by the snapshot, {batch.producer_epoch} and {batch.last_sequence} by the log"
-            )
-        return None
-
-
-class OffsetRanges:
-    """Which offsets have batches: ranges without a gap between, of which a log that is not compacted has one."""
-
-    def __init__(self):
-        self._starts: list[int] = []
-        self._ends: list[int] = []  # exclusive
-
-    def add(self, first: int, last: int) -> None:
-        """Add `first` … `last`. What lies before the last range is not made part of another, which does no harm."""
-        if self._ends and self._starts[-1] <= first <= self._ends[-1]:
-            self._ends[-1] = max(self._ends[-1], last + 1)
-        elif not self._ends or first > self._ends[-1]:
-            self._starts.append(first)
-            self._ends.append(last + 1)
-
-    def __contains__(self, offset: int) -> bool:
-        found = bisect_right(self._starts, offset) - 1
-        return found >= 0 and offset < self._ends[found]
-
-
-class Epochs:
-    """The leader epochs of `file`, compared with those that the batches have.
-
-    - Epochs are cut off at a new log start at once; after a kill the start itself may be forgotten.
-    - A batch of an old format has no epoch, and Kafka forgets all epochs when it appends one.
-    """
-
-    def __init__(self, file: Path, report: Callable[[Damage], None]):
-        self.file = file
-        self._report = report
-        self._entries: list[EpochEntry] | None = None
-        self._starts: list[int] = []
-        self._contradictions: dict[int, Damage] = {}  # by the epoch of the batch
-
-    def read(self) -> None:
-        """Read the file. Raises OSError."""
-        data = read_bounded(self.file)
-        try:
-            self._entries = LeaderEpochCheckpointFile(self.file).read()
-        except TOLD as error:
-            _raise_of_the_machine(error, self.file)
-            self._report(Damage(self.file, None, None, describe(error), may_raise=(type(error).__name__,)))
-            return
-        self._starts = [entry.start_offset for entry in self._entries]
-        lines = ["0", str(len(self._entries)), *(f"{entry.epoch} {entry.start_offset}" for entry in self._entries)]
-        if data and data != "".join(f"{line}\n" for line in lines).encode():
-            self._report(Damage(self.file, None, None, "it can be read, but Kafka writes it otherwise"))
-
-    def pass_batch(self, batch: BatchFacts) -> None:
-        """The next batch of the log."""
-        if batch.leader_epoch == -1:
-            self._contradictions = {e: d for e, d in self._contradictions.items() if d.offset > batch.last_offset}
-            return
-        first_known = self._starts[0] if self._starts else 0
-        if self._entries is None or batch.base_offset < first_known or batch.leader_epoch in self._contradictions:
-            return
-        found = bisect_right(self._starts, batch.base_offset) - 1
-        epoch = self._entries[found].epoch if found >= 0 else None
-        if epoch != batch.leader_epoch:
-            what = f"the batch has leader epoch {batch.leader_epoch}, the checkpoint says {epoch} for its offset"
-            self._contradictions[batch.leader_epoch] = Damage(self.file, None, batch.base_offset, what)
-
-    def finish(self, log_end_offset: int, waits_for_deletion: bool) -> None:
-        """All batches have passed."""
-        for entry, following in pairwise([*(self._entries or []), None]):
-            if following and not (entry.epoch < following.epoch and entry.start_offset < following.start_offset):
-                what = (
-                    f"epoch {following.epoch} from {following.start_offset} does not follow {entry.epoch} "
-                    f"from {entry.start_offset}"
-                )
-                self._report(Damage(self.file, None, None, what))
-            if entry.start_offset > log_end_offset:
-                what = f"epoch {entry.epoch} begins at {entry.start_offset}, beyond the log's end {log_end_offset}"
-                self._report(Damage(self.file, None, None, what))
-        if any(entry.epoch < 0 or entry.start_offset < 0 for entry in self._entries or []):
-            what = "it has a negative epoch or offset"
-            self._report(Damage(self.file, None, None, what, may_raise=("IllegalArgumentException",)))
-        if not waits_for_deletion:
-            for damage in self._contradictions.values():
-                self._report(damage)
-
-
-def _raise_of_the_machine(error: BaseException, file: Path) -> None:
-    """Raise what is behind `error` if that tells nothing of the file's bytes."""
-    if of_the_machine(error):
-        cause = error.__cause__ or error
-        with naming(file):
-            raise cause

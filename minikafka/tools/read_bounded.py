@@ -32,3 +32,11 @@ def of_the_machine(error: BaseException) -> bool:
     """True for an error that says nothing of the bytes: a file may not be read, the device fails, there is no memory."""
     cause = error.__cause__ or error
     return isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno is not None)
+
+
+def raise_of_the_machine(error: BaseException, file: Path) -> None:
+    """Raise what is behind `error` if that tells nothing of the file's bytes."""
+    if of_the_machine(error):
+        cause = error.__cause__ or error
+        with naming(file):
+            raise cause

@@ -1,7 +1,7 @@
 """What `minikafka verify` looks at in one segment: its batches, its indexes, its transaction index."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
@@ -19,29 +19,15 @@ from minikafka.record.control_record import ControlRecordType
 from minikafka.record.file_records import FileRecords
 from minikafka.record.record_batch import MAGIC_VALUE_V2
 from minikafka.tools.failure import naming
-from minikafka.tools.findings import Damage, NextStart
-from minikafka.tools.read_bounded import of_the_machine, read_bounded, require_bounded
+from minikafka.tools.findings import BatchFacts, Damage, NextStart
+from minikafka.tools.index_walk import OffsetIndexWalk, TimeIndexWalk
+from minikafka.tools.read_bounded import of_the_machine, read_bounded
 
 _MAX_RELATIVE_OFFSET = 2**31 - 1
 _SMALLEST_SEGMENT_BYTES = 1 << 20
 _CHUNK = 1 << 20
-_OFFSET_ENTRY = Struct(">ii")
-_TIME_ENTRY = Struct(">qi")
 _TXN_ENTRY = Struct(">hqqqq")
 _UNREADABLE = (RuntimeError, ValueError, IndexError, OSError)
-
-
-class BatchFacts(NamedTuple):
-    """What of a batch the rest of the directory must agree with."""
-
-    base_offset: int
-    last_offset: int
-    leader_epoch: int
-    producer_id: int
-    producer_epoch: int
-    last_sequence: int
-    marker: ControlRecordType | None
-    size: int
 
 
 class ScannedSegment(NamedTuple):
@@ -270,130 +256,6 @@ class SegmentVerifier:
         torn = os.stat(file).st_size - len(entries)
         if torn:
             self._report(Damage(file, len(entries), None, f"{torn} bytes after the last entry"))
-
-
-class IndexWalk:
-    """The entries of an index, read piece by piece and compared with the batches that pass.
-
-    `untrimmed`: the index may be longer than its entries, as one is that was not closed.
-    """
-
-    ENTRY: Struct
-    STAYS = ": an index is not checked at a start"
-
-    def __init__(self, file: Path, base_offset: int, untrimmed: bool, report: Callable[[Damage], None]):
-        self._file = file
-        self._base_offset = base_offset
-        self._untrimmed = untrimmed
-        self._report = report
-        self._opened = open(require_bounded(file), "rb")
-        size = os.fstat(self._opened.fileno()).st_size
-        if size % self.ENTRY.size:
-            self._find(size, None, f"{size} bytes are no multiple of {self.ENTRY.size}")
-        self._entries = self._sound_entries()
-        self._next = next(self._entries, None)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._opened.close()
-
-    def finish(self) -> None:
-        """All batches have passed: no entry should be left."""
-        while self._next is not None:
-            self._find_without_batch()
-
-    def _advance(self) -> None:
-        self._next = next(self._entries, None)
-
-    def _sound_entries(self) -> Iterator[tuple[int, int, int]]:
-        """Byte position, offset, and the other number of each entry that follows from the one before it."""
-        at, previous = 0, -1
-        size = self.ENTRY.size
-        while chunk := self._opened.read(_CHUNK // size * size):
-            for first, second in self.ENTRY.iter_unpack(chunk[: len(chunk) // size * size]):
-                offset, number = self._order(first, second)
-                if offset == self._base_offset and not number and (at or self._untrimmed):
-                    # A slot of zeros, which reads as the base offset: the index was not cut to its entries.
-                    if not self._untrimmed:
-                        self._find(at, None, "the index ends in empty slots: it was not trimmed")
-                    return
-                key = self._key(offset, number)
-                if key <= previous:
-                    self._find(at, offset, f"{self.KEYS} must grow, and the entry before has {previous}")
-                else:
-                    previous = key
-                    yield at, offset, number
-                at += size
-
-    def _find(self, position: int, offset: int | None, what: str) -> None:
-        self._report(Damage(self._file, position, offset, what, self.STAYS))
-
-
-class OffsetIndexWalk(IndexWalk):
-    """Entries of an offset index: an offset, and the byte at which the batch begins that ends there."""
-
-    ENTRY = _OFFSET_ENTRY
-    KEYS = "positions"
-
-    def pass_batch(self, position: int, last_offset: int) -> None:
-        """Compare the entry for the batch at byte `position`, if there is one."""
-        while self._next is not None and self._next[2] <= position:
-            at, offset, points_to = self._next
-            if points_to < position:
-                self._find_without_batch()
-                continue
-            if offset != last_offset:
-                what = f"the entry points to byte {points_to}, where the batch ends at offset {last_offset}"
-                self._find(at, offset, what)
-            self._advance()
-
-    def _find_without_batch(self) -> None:
-        at, offset, points_to = self._next
-        self._find(at, offset, f"the entry points to byte {points_to}, where no batch begins")
-        self._advance()
-
-    def _order(self, first: int, second: int) -> tuple[int, int]:
-        return self._base_offset + first, second
-
-    def _key(self, offset: int, number: int) -> int:
-        return number
-
-
-class TimeIndexWalk(IndexWalk):
-    """Entries of a time index: the largest timestamp so far (ms), and the offset at which its batch ends."""
-
-    ENTRY = _TIME_ENTRY
-    KEYS = "offsets"
-
-    def __init__(self, *arguments):
-        self._timestamp = -1
-        super().__init__(*arguments)
-
-    def pass_batch(self, last_offset: int, largest_timestamp: int) -> None:
-        """Compare the entry for the batch that ends at `last_offset`, if there is one."""
-        while self._next is not None and self._next[1] <= last_offset:
-            at, offset, timestamp = self._next
-            if offset < last_offset:
-                self._find_without_batch()
-                continue
-            if timestamp != largest_timestamp:
-                what = f"the entry says {timestamp} ms, the largest timestamp up to there is {largest_timestamp} ms"
-                self._find(at, offset, what)
-            elif timestamp <= self._timestamp:
-                self._find(at, offset, f"timestamps must grow, and the entry before has {self._timestamp}")
-            self._timestamp = timestamp
-            self._advance()
-
-    def _find_without_batch(self) -> None:
-        at, offset, _ = self._next
-        self._find(at, offset, "no batch ends at the entry's offset")
-        self._advance()
-
-    def _order(self, first: int, second: int) -> tuple[int, int]:
-        return self._base_offset + second, first
-
-    def _key(self, offset: int, number: int) -> int:
-        return offset
 
 
 def _aborted_txns(file: Path) -> bytes:

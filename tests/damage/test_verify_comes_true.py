@@ -7,6 +7,7 @@ change their names, several at once; so are the checkpoints. `--draws=5000 --see
 """
 
 import random
+import runpy
 import shutil
 import zlib
 from contextlib import suppress
@@ -209,6 +210,45 @@ def test_drawn_damage(origin, trial, request):
     assert not wrong, f"{len(wrong)} of {draws}:\n" + "\n".join(wrong[:30])
     assert trial.errors.keys() - {""} and trial.errors.get("", 0) > draws // 2, trial.errors
     assert {"stays", "cut", "rebuilt", "load fails"} <= trial.fates.keys(), trial.fates
+
+
+# The damage of the loader's own tests, and directories without any
+
+TESTS = Path(__file__).parents[1]
+LOADER = runpy.run_path(str(TESTS / "log/test_log_loader_against_kafka.py"))
+
+
+@pytest.fixture(scope="module")
+def lives(two_logs_of_the_module):
+    """The directory that a clean and an unclean end left, its settings and the checkpoints beside it."""
+    left = {}
+    for clean in (True, False):
+        logs = two_logs_of_the_module()
+        LOADER["live"](logs, clean)
+        left[clean] = logs.directories[0], logs.minikafka.config, dict(logs.minikafka.checkpoints)
+    return left
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
+def test_damage_of_the_loaders_tests(lives, trial, clean):
+    directory, config, checkpoints = lives[clean]
+    points = checkpoints["recovery_point"], checkpoints["log_start_offset"]
+    wrong = []
+    for name, change in LOADER["CHANGES"].items():
+        failures = trial.failures(directory, config, change, clean, *points)
+        if failures:
+            wrong.append("\n  ".join([name, *failures]))
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
+def test_goldens(trial, clean):
+    places = TESTS / "golden", TESTS.parent / "notebooks/data"
+    partitions = sorted({log.parent for place in places for log in place.rglob("*.log")})
+    assert len(partitions) > 2
+    for partition in partitions:
+        failures = trial.failures(partition, {}, lambda directory: None, clean, 0, 0)
+        assert not failures, (partition, failures)
 
 
 # What verify once foretold, and Kafka did not do.
