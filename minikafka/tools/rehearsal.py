@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.common import file_ops
-from minikafka.common.errors import IOException, KafkaException
+from minikafka.common.errors import KafkaException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.log.log import Log
@@ -25,6 +25,7 @@ from minikafka.log.log_file_utils import (
 )
 from minikafka.tools.failure import TOLD
 from minikafka.tools.findings import Damage, Fate, Finding, NextStart
+from minikafka.tools.read_bounded import of_the_machine
 
 _ENTRY_SIZES = {INDEX_FILE_SUFFIX: 8, TIME_INDEX_FILE_SUFFIX: 12}
 _JAVAS_NAMES = {"FileNotFoundError": "NoSuchFileException", "IsADirectoryError": "FileNotFoundException"}
@@ -101,7 +102,7 @@ class Rehearsal:
     """
 
     def __init__(self, directory: Path, files: Iterable[Path], next_start: NextStart):
-        self._directory = directory
+        self._directory = Path(os.path.abspath(directory))  # "." has no name
         self._files = {file.name: file for file in files}
         self._next_start = next_start
         self._names: dict[tuple[int, int], str] = {}  # of each file by its identity: names change
@@ -239,9 +240,7 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 
 def _is_of_the_machine(error: BaseException) -> bool:
     """True for what has nothing to do with the partition: no memory, no descriptors, no room for the rehearsal."""
-    if isinstance(error, OSError) and type(error).__name__ not in _JAVAS_NAMES:
-        return not isinstance(error, IOException)
-    return isinstance(error, MemoryError)
+    return of_the_machine(error) and type(error.__cause__ or error).__name__ not in _JAVAS_NAMES
 
 
 def _java_name(error: Exception) -> str:

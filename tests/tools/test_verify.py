@@ -54,6 +54,14 @@ def test_what_a_broker_left_is_sound(log_dir):
     assert text.output == "1 partition sound\n"
 
 
+def test_the_directory_that_one_is_in(log_dir, monkeypatch):
+    monkeypatch.chdir(log_dir / "mixed-0")
+    assert verify(Path("."), code=0) == []
+    Path("x.swap").touch()
+    [finding] = verify(Path("."), code=1)
+    assert finding["next_start"] == "the load fails with NumberFormatException"
+
+
 def flip(file: Path, position: int) -> None:
     data = bytearray(file.read_bytes())
     data[position] ^= 1
