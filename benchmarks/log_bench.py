@@ -27,7 +27,9 @@ ROUNDS = 4
 
 @dataclass(frozen=True)
 class Shape:
-    """Batches of one kind: `count` records of `size` value bytes; how many appends, random reads and look-ups a round."""
+    """Batches of one kind: `count` records of `size` value bytes; how many appends, random reads and look-ups a
+    round.
+    """
 
     name: str
     count: int

@@ -132,7 +132,7 @@ def write(fd: int, data, position: int) -> int:
         while written < size:
             written += os.pwrite(fd, memoryview(data).cast("B")[written:], position + written)
     except OSError as error:
-        raise named(error, fd)
+        raise named(error, fd) from None
     if _observers:
         _tell("write", _path_of(fd))
     return size
@@ -324,14 +324,14 @@ def _set_length(fd: int, size: int) -> None:
     try:
         os.ftruncate(fd, size)
     except OSError as error:
-        raise named(error, fd)
+        raise named(error, fd) from None
 
 
 def _force(fd: int) -> None:
     try:
         os.fsync(fd)
     except OSError as error:
-        raise named(error, fd)
+        raise named(error, fd) from None
 
 
 def _path_of(fd: int) -> Path:

@@ -1,7 +1,7 @@
 """A map that is walked in the order in which `java.util.HashMap` would be walked, with Longs or Strings as keys.
 
-Kafka writes a producer snapshot in the order of its HashMap (by producer id), and its dump tool tells findings in one (by
-file), so bytes on disk and lines follow from how Java's map works:
+Kafka writes a producer snapshot in the order of its HashMap (by producer id), and its dump tool tells findings in one
+(by file), so bytes on disk and lines follow from how Java's map works:
 
 - A key's *bucket* is taken from the low bits of its hash. The hash of a Long folds the upper 32 bits into the lower
   (a String has a hash of its own), then HashMap folds the upper 16 of those into the lower 16.

@@ -6,7 +6,8 @@
 - `exercises`: predictions, exercises, their checks, and one way to solve each;
 - `course`: diagrams, and the notebooks built, run, and laid out as a working copy.
 
-A room imports those above it in this list, not those below. Names are imported when first used, so that drawing diagrams needs no widgets and a ruler no Spark.
+A room imports those above it in this list, not those below. Names are imported when first used, so that drawing
+diagrams needs no widgets and a ruler no Spark.
 """
 
 import logging

@@ -14,8 +14,8 @@ class DirectoryLock:
 
     Two logs on one directory would write over each other's batches and tell nobody. The system keeps the lock (`flock`
     on the directory itself), so that it holds against this process and others, follows the directory when that is
-    renamed, leaves no file behind and ends with the process. One that is not released ends when nobody holds its log any
-    more, nor the scheduler that has the log's tasks.
+    renamed, leaves no file behind and ends with the process. One that is not released ends when nobody holds its log
+    any more, nor the scheduler that has the log's tasks.
 
     File systems without such locks (some on a network) go unguarded.
 

@@ -375,8 +375,8 @@ class LogLoader:
 
         Kafka: `LogLoader.recoverSegment`.
         """
-        # 1. Which producers there are before this segment, in a manager of its own. Kafka's lists the directory anew for
-        #    each segment; these managers hand on what one listing found.
+        # 1. Which producers there are before this segment, in a manager of its own. Kafka's lists the directory anew
+        #    for each segment; these managers hand on what one listing found.
         if self._snapshots_of_recovery is None:
             self._snapshots_of_recovery = load_snapshots(self.dir)
         producer_state_manager = ProducerStateManager(

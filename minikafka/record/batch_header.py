@@ -101,7 +101,9 @@ def compute_attributes(
     is_control: bool,
     is_delete_horizon_set: bool,
 ) -> int:
-    """The attribute bits; IllegalArgumentException for NO_TIMESTAMP_TYPE. Kafka: `DefaultRecordBatch.computeAttributes`."""
+    """The attribute bits; IllegalArgumentException for NO_TIMESTAMP_TYPE. Kafka:
+    `DefaultRecordBatch.computeAttributes`.
+    """
     if timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:
         raise IllegalArgumentException(
             "Timestamp type must be provided to compute attributes for message format v2 and above"

@@ -49,11 +49,13 @@ class FileChannel:
                     break
                 data += more
         except OSError as error:
-            raise file_ops.named(error, fd)
+            raise file_ops.named(error, fd) from None
         return data
 
     def read_into(self, buffer, position: int) -> int:
-        """Fill `buffer` (writable) from `position` on; returns how many bytes the file had. Kafka: `Utils.readFully`."""
+        """Fill `buffer` (writable) from `position` on; returns how many bytes the file had. Kafka:
+        `Utils.readFully`.
+        """
         fd, view = self.fileno(), memoryview(buffer)
         done = 0
         try:
@@ -63,7 +65,7 @@ class FileChannel:
                     break
                 done += count
         except OSError as error:
-            raise file_ops.named(error, fd)
+            raise file_ops.named(error, fd) from None
         return done
 
     def write(self, data, position: int) -> int:

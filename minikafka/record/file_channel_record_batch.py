@@ -210,7 +210,9 @@ class FileChannelRecordBatch:
         return self.load_full_batch().streaming_iterator()
 
     def offset_of_max_timestamp(self) -> int | None:
-        """The first offset with the batch's max timestamp; None for magic 0. Kafka: `RecordBatch.offsetOfMaxTimestamp`."""
+        """The first offset with the batch's max timestamp; None for magic 0. Kafka:
+        `RecordBatch.offsetOfMaxTimestamp`.
+        """
         if self.magic == MAGIC_VALUE_V0:
             return None
         newest = self.max_timestamp

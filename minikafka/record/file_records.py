@@ -18,7 +18,9 @@ _MAX_INT = 2**31 - 1
 
 
 class LogOffsetPosition(NamedTuple):
-    """Where a batch lies: its base offset, byte position in the file, and size. Kafka: `FileRecords.LogOffsetPosition`."""
+    """Where a batch lies: its base offset, byte position in the file, and size. Kafka:
+    `FileRecords.LogOffsetPosition`.
+    """
 
     offset: int
     position: int
@@ -208,7 +210,8 @@ class FileRecords:
         return None
 
     def largest_timestamp_after(self, starting_position: int) -> TimestampAndOffset:
-        """The largest batch timestamp from a byte position on and that batch's last offset; (-1, -1) when there is none.
+        """The largest batch timestamp from a byte position on and that batch's last offset; (-1, -1) when there is
+        none.
 
         Kafka: `FileRecords.largestTimestampAfter`.
         """

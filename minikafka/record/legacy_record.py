@@ -189,7 +189,9 @@ def header_size(magic: int) -> int:
 
 
 def compute_attributes(magic: int, compression_type: CompressionType, timestamp_type: TimestampType) -> int:
-    """The attribute byte; IllegalArgumentException for magic 1 without a type. Kafka: `LegacyRecord.computeAttributes`."""
+    """The attribute byte; IllegalArgumentException for magic 1 without a type. Kafka:
+    `LegacyRecord.computeAttributes`.
+    """
     attributes = compression_type.id
     if magic > 0:
         if timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:

@@ -336,7 +336,9 @@ class LegacyRecordBatch(BasicLegacyRecordBatch):
         _LONG.pack_into(self.buffer, 0, offset)
 
     def set_max_timestamp(self, timestamp_type: TimestampType, timestamp: int) -> None:
-        """Set both (ms), and the CRC if one of them changed; not in magic 0. Kafka: `MutableRecordBatch.setMaxTimestamp`."""
+        """Set both (ms), and the CRC if one of them changed; not in magic 0. Kafka:
+        `MutableRecordBatch.setMaxTimestamp`.
+        """
         record = self.outer_record
         if record.magic == 0:
             raise UnsupportedOperationException("Cannot set timestamp for a record with magic = 0")

@@ -1,8 +1,8 @@
 """lz4 frames as Kafka writes them: independent blocks of 64 KiB, no content size, no checksum but the header's.
 
-Frame: magic 0x184D2204, FLG, BD, header checksum; blocks of a size (high bit: stored as it is) and bytes; an end mark of
-four zero bytes. All little-endian. In magic 0 the header checksum wrongly covers the frame's magic too, so there it is
-written that way and not looked at in reading.
+Frame: magic 0x184D2204, FLG, BD, header checksum; blocks of a size (high bit: stored as it is) and bytes; an end mark
+of four zero bytes. All little-endian. In magic 0 the header checksum wrongly covers the frame's magic too, so there it
+is written that way and not looked at in reading.
 
 Kafka: `Lz4Compression`, `Lz4BlockInputStream`, `Lz4BlockOutputStream`.
 """
@@ -45,7 +45,9 @@ def compress(data, level: int, magic: int) -> bytes:
 
 
 def open_stream(data, magic: int) -> Iterator[bytes]:
-    """The blocks of `data`, uncompressed. Raises IOException for a bad header here, for other damage in the iterator."""
+    """The blocks of `data`, uncompressed. Raises IOException for a bad header here, for other damage in the
+    iterator.
+    """
     if len(data) < 6:
         raise IOException(_PREMATURE_EOS)
     if bytes(data[:4]) != _MAGIC:

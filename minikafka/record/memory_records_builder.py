@@ -131,7 +131,9 @@ class MemoryRecordsBuilder:
         self._append(offset, True, record.timestamp, record.key, record.value, record.headers)
 
     def append_end_txn_marker(self, timestamp: int, marker: EndTransactionMarker) -> None:
-        """Add the end of a transaction; the batch must be transactional. Kafka: `MemoryRecordsBuilder.appendEndTxnMarker`."""
+        """Add the end of a transaction; the batch must be transactional. Kafka:
+        `MemoryRecordsBuilder.appendEndTxnMarker`.
+        """
         if self.producer_id == NO_PRODUCER_ID:
             raise IllegalArgumentException("End transaction marker requires a valid producerId")
         if not self.is_transactional:

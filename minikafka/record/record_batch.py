@@ -368,7 +368,7 @@ class RecordBatch:
             mode = kernel.BUFFER
         else:
             mode = kernel.PARTIAL if skip_key_value else kernel.STREAM
-            self.compression_type  # an unknown one is told before a wrong count
+            _ = self.compression_type  # an unknown one is told before a wrong count
         count = _checked_count(header)
         append_time = header[8] if header[5] & TIMESTAMP_TYPE_MASK else None
         return RecordWalk(self._open_window, count, header[0], header[7], append_time, header[11], mode)
@@ -395,10 +395,12 @@ class RecordBatch:
 
     def __repr__(self) -> str:
         return (
-            f"RecordBatch(magic={self.magic}, offsets=[{self.base_offset}, {self.last_offset}], "
-            f"sequence=[{self.base_sequence}, {self.last_sequence}], partitionLeaderEpoch={self.partition_leader_epoch}, "
-            f"isTransactional={str(self.is_transactional).lower()}, isControlBatch={str(self.is_control_batch).lower()}, "
-            f"compression={self.compression_type}, timestampType={self.timestamp_type}, crc={self.checksum})"
+            f"RecordBatch(magic={self.magic}, offsets=[{self.base_offset}, {self.last_offset}],"
+            f" sequence=[{self.base_sequence}, {self.last_sequence}],"
+            f" partitionLeaderEpoch={self.partition_leader_epoch},"
+            f" isTransactional={str(self.is_transactional).lower()},"
+            f" isControlBatch={str(self.is_control_batch).lower()}, compression={self.compression_type},"
+            f" timestampType={self.timestamp_type}, crc={self.checksum})"
         )
 
 

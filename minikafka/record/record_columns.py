@@ -51,7 +51,8 @@ def kernel_in_use() -> str:
 
 
 class RecordColumns:
-    """The records of one batch, or of a run of batches (`column_scan`), one integer a record in each column, positions within `data`.
+    """The records of one batch, or of a run of batches (`column_scan`), one integer a record in each column, positions
+    within `data`.
 
     - `offsets`, `timestamps`: absolute offsets; ms, -1 for none.
     - `key_start`, `key_end`, `value_start`, `value_end`: end exclusive, -1 as the end of a null key or value.
@@ -215,11 +216,15 @@ _MESSAGES = {
     kernel.SIZE_MISSING: _PREMATURE_EOF,
     kernel.SIZE_TOO_LONG: _PREMATURE_EOF,
     kernel.SIZE_NEGATIVE: _PREMATURE_EOF,
-    kernel.BODY_BEYOND_END: "Invalid record size: expected {} bytes in record payload, but the record payload reached EOF.",
+    kernel.BODY_BEYOND_END: (
+        "Invalid record size: expected {} bytes in record payload, but the record payload reached EOF."
+    ),
     kernel.MALFORMED: "Found invalid record structure",
     kernel.DATA_END: "Found invalid record structure",
     kernel.HEADER_COUNT_NEGATIVE: "Found invalid number of record headers {}",
-    kernel.HEADER_COUNT_TOO_LARGE: "Found invalid number of record headers. {} is larger than the remaining size of the buffer",
+    kernel.HEADER_COUNT_TOO_LARGE: (
+        "Found invalid number of record headers. {} is larger than the remaining size of the buffer"
+    ),
     kernel.HEADER_KEY_NEGATIVE: "Invalid negative header key size {}",
     kernel.BODY_SIZE_WRONG: "Invalid record size: expected to read {} bytes in record payload, but instead read {}",
     kernel.BYTES_REMAIN: "Incorrect declared batch size, records still remaining in file",

@@ -1,6 +1,8 @@
-"""An archive of the classes that Spark and Kafka load: with it Spark's JVM is up in half the time (Java's class data sharing).
+"""An archive of the classes that Spark and Kafka load: with it Spark's JVM is up in half the time (Java's class data
+sharing).
 
-An archive fits one Java and one class path, which stand in the text beside it. Where it is missing, Java starts without it.
+An archive fits one Java and one class path, which stand in the text beside it. Where it is missing, Java starts without
+it.
 """
 
 import hashlib

@@ -1,8 +1,8 @@
 """Keeps PySpark from taking Kafka's exceptions for Spark's.
 
 Once a Spark session exists, PySpark looks at each exception of each JVM of the process and makes its own of those it
-knows, by some twenty questions to Spark's JVM. Kafka's come in great numbers, in Spark's own JVM or in another one; they
-must arrive as py4j raises them, and at once.
+knows, by some twenty questions to Spark's JVM. Kafka's come in great numbers, in Spark's own JVM or in another one;
+they must arrive as py4j raises them, and at once.
 """
 
 import threading

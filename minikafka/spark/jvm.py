@@ -1,7 +1,7 @@
 """Spark's JVM: the command that starts it, and the gateway through which PySpark talks with it.
 
-PySpark would start it by `spark-submit`: a shell script and a JVM of its own that write such a command as stands here. A
-second is saved by writing it ourselves, and another one by leaving out a jar.
+PySpark would start it by `spark-submit`: a shell script and a JVM of its own that write such a command as stands here.
+A second is saved by writing it ourselves, and another one by leaving out a jar.
 """
 
 import os
@@ -44,7 +44,8 @@ SPARK_OPTIONS = (
     "--enable-native-access=ALL-UNNAMED",
 )
 
-# Where the machine learning library is on the class path, each new session registers its functions, by Scala's reflection.
+# Where the machine learning library is on the class path, each new session registers its functions, by Scala's
+# reflection.
 _LEFT_OUT = "spark-mllib_"
 
 

@@ -1,7 +1,7 @@
 """Apache Kafka's jars: their coordinates, and how they come through the Ivy that Spark brings along.
 
-They are fetched once, by a short-lived JVM, into the cache directory; a list of paths beside them makes every later call
-a matter of milliseconds and needs no network.
+They are fetched once, by a short-lived JVM, into the cache directory; a list of paths beside them makes every later
+call a matter of milliseconds and needs no network.
 """
 
 import fcntl
@@ -77,7 +77,9 @@ def _list_file(part: str) -> Path:
 
 
 def spark_jars() -> Path:
-    """The directory of the jars that PySpark brings. Raises KafkaJarsUnavailableError where PySpark is not installed."""
+    """The directory of the jars that PySpark brings. Raises KafkaJarsUnavailableError where PySpark is not
+    installed.
+    """
     from importlib.util import find_spec
 
     pyspark = find_spec("pyspark")

@@ -49,7 +49,8 @@ def require_files(directory: Path, follow_links: bool, in_place: bool) -> list[P
     for file in files:
         if in_place and not follow_links and file.stat().st_nlink > 1:
             raise IOException(
-                f"{file} has another name elsewhere (a hard link), where it would be changed too; {FOLLOW_LINKS} allows it"
+                f"{file} has another name elsewhere (a hard link), where it would be changed too; {FOLLOW_LINKS}"
+                " allows it"
             )
     return files
 
@@ -80,8 +81,8 @@ def copied(directory: Path, files: list[Path]) -> Iterator[Path]:
         size, free = sum(file.stat().st_size for file in files), shutil.disk_usage(scratch).free
         if size > free:
             raise IOException(
-                f"No space left on device: a copy of {directory} takes {size} bytes, {tempfile.gettempdir()} has {free};"
-                " TMPDIR may name another place"
+                f"No space left on device: a copy of {directory} takes {size} bytes, {tempfile.gettempdir()} has"
+                f" {free}; TMPDIR may name another place"
             )
         copy = Path(scratch) / directory.name
         copy.mkdir()
@@ -156,7 +157,9 @@ def _file_without_a_name(directory: Path) -> IO[bytes]:
 
 
 def _require_descriptors(directory: Path, needed: int) -> None:
-    """Raise the limit as far as it may be raised, as the JVM does, and see whether `needed` files can be open at once."""
+    """Raise the limit as far as it may be raised, as the JVM does, and see whether `needed` files can be open at
+    once.
+    """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     opened = []

@@ -71,8 +71,8 @@ Progress = Callable[[Path, int], AbstractContextManager[Callable[[int], None]]]
 class DumpOptions:
     """The options of the tool, with its defaults. Kafka: `DumpLogSegments.DumpLogSegmentsOptions`.
 
-    `max_message_size` (bytes) bounds what is read behind an offset index entry, `max_bytes` what is read of a .log file,
-    `max_decompressed_bytes` what the records of one batch may decompress to, where they are looked at one by one.
+    `max_message_size` (bytes) bounds what is read behind an offset index entry, `max_bytes` what is read of a .log
+    file, `max_decompressed_bytes` what the records of one batch may decompress to, where they are looked at one by one.
     """
 
     print_data_log: bool = False
@@ -88,7 +88,8 @@ class DumpOptions:
 class DumpLogSegments:
     """One run of the tool over a list of files; findings are collected and told on `err` after the last file.
 
-    `progress(path, total_bytes)` is entered for each .log file and gives a function that is told the bytes of each batch.
+    `progress(path, total_bytes)` is entered for each .log file and gives a function that is told the bytes of each
+    batch.
     """
 
     def __init__(self, options: DumpOptions, out: TextIO, err: TextIO, progress: Progress | None = None):
@@ -157,11 +158,10 @@ class DumpLogSegments:
         if batch.magic >= MAGIC_VALUE_V2:
             self._out.write(
                 f"baseOffset: {batch.base_offset} lastOffset: {batch.last_offset} count: {batch.count_or_none}"
-                f" baseSequence: {batch.base_sequence} lastSequence: {batch.last_sequence}"
-                f" producerId: {batch.producer_id} producerEpoch: {batch.producer_epoch}"
-                f" partitionLeaderEpoch: {batch.partition_leader_epoch}"
-                f" isTransactional: {_java_bool(batch.is_transactional)} isControl: {_java_bool(batch.is_control_batch)}"
-                f" deleteHorizonMs: {_optional_long(batch.delete_horizon_ms)}"
+                f" baseSequence: {batch.base_sequence} lastSequence: {batch.last_sequence} producerId:"
+                f" {batch.producer_id} producerEpoch: {batch.producer_epoch} partitionLeaderEpoch:"
+                f" {batch.partition_leader_epoch} isTransactional: {_java_bool(batch.is_transactional)} isControl:"
+                f" {_java_bool(batch.is_control_batch)} deleteHorizonMs: {_optional_long(batch.delete_horizon_ms)}"
             )
         else:
             self._out.write(f"offset: {batch.last_offset}")

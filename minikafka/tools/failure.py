@@ -8,7 +8,8 @@ from pathlib import Path
 from minikafka.common.errors import KafkaException
 
 TOLD = (RuntimeError, ValueError, IndexError, OSError, MemoryError)
-"""What a tool tells in one line: Kafka's exceptions and the machine's. Anything else is a bug, and keeps its traceback."""
+"""What a tool tells in one line: Kafka's exceptions and the machine's. Anything else is a bug, and keeps its traceback.
+"""
 
 
 def describe(error: BaseException) -> str:

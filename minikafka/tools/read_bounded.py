@@ -29,7 +29,9 @@ def read_bounded(file: Path) -> bytes:
 
 
 def of_the_machine(error: BaseException) -> bool:
-    """True for an error that says nothing of the bytes: a file may not be read, the device fails, there is no memory."""
+    """True for an error that says nothing of the bytes: a file may not be read, the device fails, there is no
+    memory.
+    """
     cause = error.__cause__ or error
     return isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno is not None)
 

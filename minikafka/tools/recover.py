@@ -1,9 +1,9 @@
 """`minikafka recover`: loads a partition directory as Kafka would at its next start, closes it, says what it did.
 
 What Kafka's `LogManager` knows when it loads a partition comes from files beside the partition directory: whether the
-last stop was clean (`.kafka_cleanshutdown`), the recovery point and the log start offset (two checkpoint files). Options
-replace each of them. The clock stands still while the log is loaded and closed, and of the background tasks only those
-that are due at once are run: files renamed to `.deleted` are left for Kafka's next start.
+last stop was clean (`.kafka_cleanshutdown`), the recovery point and the log start offset (two checkpoint files).
+Options replace each of them. The clock stands still while the log is loaded and closed, and of the background tasks
+only those that are due at once are run: files renamed to `.deleted` are left for Kafka's next start.
 
 Damaged bytes are treated as Kafka treats them. Errors of the operating system are not: Kafka takes some of them for
 damage and cuts the log there, this tool ends with them, before it has changed anything if they can be foreseen

@@ -36,8 +36,8 @@ class Outcome(NamedTuple):
     """What a start makes of a partition's directory. All files are told by their names.
 
     `error`: the name of the exception with which the load fails, None if it does not; its `message`, and the files that
-    this `accuses`. `segments`: the files of segments that there were. `cut`: the new sizes of segments (bytes). `made`: which missing files there are afterwards; True for
-    one with something in it.
+    this `accuses`. `segments`: the files of segments that there were. `cut`: the new sizes of segments (bytes). `made`:
+    which missing files there are afterwards; True for one with something in it.
     """
 
     error: str | None

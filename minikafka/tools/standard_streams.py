@@ -1,4 +1,6 @@
-"""The standard streams of a tool, in every state that a shell can hand them over: closed, full, or fit for ASCII only."""
+"""The standard streams of a tool, in every state that a shell can hand them over: closed, full, or fit for ASCII
+only.
+"""
 
 import codecs
 import io

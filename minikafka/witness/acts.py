@@ -149,7 +149,9 @@ def swap(runner: Runner) -> None:
 
 
 def litter(runner: Runner) -> None:
-    """A process is killed within a replacement and within a deletion: `.cleaned`, `.swap` and `.deleted` files, an index."""
+    """A process is killed within a replacement and within a deletion: `.cleaned`, `.swap` and `.deleted` files, an
+    index.
+    """
     runner.let_go()
     segment = min(runner.directory.glob("*.log"))
     for name in (f"{7:020}.log.cleaned", f"{9:020}.log.swap", f"{3:020}.log.deleted"):

@@ -1,4 +1,5 @@
-"""What Spark's and Kafka's classes are wanted for: `minikafka.spark.class_archive` runs it to archive those that get loaded.
+"""What Spark's and Kafka's classes are wanted for: `minikafka.spark.class_archive` runs it to archive those that get
+loaded.
 
 `python -m minikafka.witness.class_training ARCHIVE` is a process of its own: the archive is written when its JVM ends.
 """

@@ -196,8 +196,8 @@ def without_oldest(s: Column, n: Column, now: Column) -> Column:
 def retained(s: Column, o: Column, settings: Column) -> Column:
     """The walk over the segments, oldest first, by three rules in their order: log start offset, size, time.
 
-    A rule that has refused a segment is not asked again; what all have refused stays, and so does all behind it. Always:
-    the high watermark has passed a segment that goes, and an empty last segment stays.
+    A rule that has refused a segment is not asked again; what all have refused stays, and so does all behind it.
+    Always: the high watermark has passed a segment that goes, and an empty last segment stays.
     """
     total = F.aggregate(segments(s).size, long(0), lambda sum_, size: sum_ + size)
     by_size = settings.deletes & (settings.retention_bytes >= 0)

@@ -75,7 +75,9 @@ class KafkaJvm:
         process.stdin.close()
 
     def find_class(self, name: str):
-        """Java's class of this full name. Looked up once, and whole: for `jvm.a.b.C` Java looks for classes `a` and `a.b`."""
+        """Java's class of this full name. Looked up once, and whole: for `jvm.a.b.C` Java looks for classes `a` and
+        `a.b`.
+        """
         if name not in self._classes:
             self._classes[name] = getattr(self.jvm, name)
         return self._classes[name]

@@ -47,9 +47,9 @@ class SimulatedDisk:
     - A file's sync says nothing of its name, and a directory's sync nothing of its files' bytes. Of a rename the device
       has both halves or none.
 
-    Give `effect` to `minikafka.common.file_ops.observe`. The effects of an engine that cannot be watched so come step by
-    step, in words. Simpler than a disk: bytes read back are always some that were
-    written (or zeros), at the place where they were written.
+    Give `effect` to `minikafka.common.file_ops.observe`. The effects of an engine that cannot be watched so come step
+    by step, in words. Simpler than a disk: bytes read back are always some that were written (or zeros), at the place
+    where they were written.
     """
 
     def __init__(self, log_dir: Path):
@@ -67,7 +67,8 @@ class SimulatedDisk:
                 file.synced = file.now
 
     def effects(self, effects: list[str], directory: Path) -> None:
-        """Take note of all effects of one step, as `minikafka.witness.disk_effects` writes them, after the last of them.
+        """Take note of all effects of one step, as `minikafka.witness.disk_effects` writes them, after the last of
+        them.
 
         What a file held in between is not known: a sync that another write followed made sure of nothing new.
         """

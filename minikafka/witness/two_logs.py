@@ -18,7 +18,8 @@ _NOT_KAFKAS_WORDS = re.compile(
     r"Cannot invoke |\w+(Exception|Error): |begin 0, end -1, length "
     r"|Failed to decompress record stream|Error checking for remaining bytes|$"
 )
-"""Messages of Java's own: of null pointers, of damage found by its codecs (with the class before it), of texts; none."""
+"""Messages of Java's own: of null pointers, of damage found by its codecs (with the class before it), of texts; none.
+"""
 
 _JAVAS_NAMES = {"IsADirectoryError": "FileSystemException"}
 """Errors of the system that leave both logs as they are: their names and words in Java."""

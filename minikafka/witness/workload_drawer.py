@@ -59,8 +59,9 @@ class Drawer:
     `producers`: how many idempotent ones (0: none). `transactions`: whether they begin and end transactions. `epochs`:
     whether the leader's epoch changes. `follower`: the log is a follower's (appends carry offsets). `codecs`: the
     codecs to draw from. `refused`: the share of appends made to be refused. `reopen`: whether the log is reopened,
-    `unclean`: also without a clean end. `rolls_beyond`: more rolls beyond the log end, of which Spark's witness is silent:
-    the next batches lie below their segment's base, and their index entries do not fit. `weights`: changes to WEIGHTS. `settings`: topic settings that are not drawn.
+    `unclean`: also without a clean end. `rolls_beyond`: more rolls beyond the log end, of which Spark's witness is
+    silent: the next batches lie below their segment's base, and their index entries do not fit. `weights`: changes to
+    WEIGHTS. `settings`: topic settings that are not drawn.
     """
 
     seed: int

@@ -1,4 +1,6 @@
-"""Each lesson in JupyterLab, in a real browser: run to its end without an error, sliders moved, a screenshot of each widget kept."""
+"""Each lesson in JupyterLab, in a real browser: run to its end without an error, sliders moved, a screenshot of each
+widget kept.
+"""
 
 import os
 import socket
@@ -128,10 +130,23 @@ def _wait_for(address, server, out):
     raise AssertionError("JupyterLab did not answer: " + out.read_text())
 
 
-_MODEL = "const cells = window.jupyterapp.shell.currentWidget.content.model.cells; const all = [...Array(cells.length).keys()].map(i => cells.get(i));"
-_DONE = f"() => {{ {_MODEL} const code = all.filter(c => c.type === 'code'); return code.length && code.every(c => c.executionCount !== null && c.executionState !== 'running') && window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'; }}"
-_ERRORS = f"() => {{ {_MODEL} return all.filter(c => c.type === 'code').flatMap(c => c.outputs.toJSON().filter(o => o.output_type === 'error').map(o => c.sharedModel.getSource() + ' → ' + o.evalue)); }}"
-_WIDGET_CELLS = f"() => {{ {_MODEL} return all.map((c, i) => c.type === 'code' && c.outputs.toJSON().some(o => o.data && 'application/vnd.jupyter.widget-view+json' in o.data) ? i : -1).filter(i => i >= 0); }}"
+_MODEL = (
+    "const cells = window.jupyterapp.shell.currentWidget.content.model.cells; const all ="
+    " [...Array(cells.length).keys()].map(i => cells.get(i));"
+)
+_DONE = (
+    f"() => {{ {_MODEL} const code = all.filter(c => c.type === 'code'); return code.length && code.every(c =>"
+    " c.executionCount !== null && c.executionState !== 'running') &&"
+    " window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'; }"
+)
+_ERRORS = (
+    f"() => {{ {_MODEL} return all.filter(c => c.type === 'code').flatMap(c => c.outputs.toJSON().filter(o =>"
+    " o.output_type === 'error').map(o => c.sharedModel.getSource() + ' → ' + o.evalue)); }"
+)
+_WIDGET_CELLS = (
+    f"() => {{ {_MODEL} return all.map((c, i) => c.type === 'code' && c.outputs.toJSON().some(o => o.data &&"
+    " 'application/vnd.jupyter.widget-view+json' in o.data) ? i : -1).filter(i => i >= 0); }"
+)
 _WATCH = """element => {
     window.minikafkaReaction = null;
     const pictures = () => [...element.querySelectorAll('.mk')].filter(e => e.offsetParent).map(e => e.innerText).join();

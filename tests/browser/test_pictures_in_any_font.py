@@ -12,7 +12,9 @@ from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.letters import WIDTHS
 
 FONTS = ["Liberation Sans", "DejaVu Sans", "DejaVu Serif", "DejaVu Sans Mono"]
-"""What the pictures are set out by; a wide sans-serif, a serif and a monospace, which come with every Chromium of Debian."""
+"""What the pictures are set out by; a wide sans-serif, a serif and a monospace, which come with every Chromium of
+Debian.
+"""
 pytestmark = pytest.mark.browser
 
 

@@ -1,4 +1,5 @@
-"""Watches Apache Kafka work on its disk: `python tests/crash/make_kafka_syncs.py` writes the effects in kafka_syncs.txt.
+"""Watches Apache Kafka work on its disk: `python tests/crash/make_kafka_syncs.py` writes the effects in
+kafka_syncs.txt.
 
 Each line of each scenario in that file is done to Kafka's own log in a JVM whose system calls `strace` shows; what the
 line did on disk is put below it, in its order. To have another scenario watched, write its lines into the file without

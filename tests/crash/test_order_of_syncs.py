@@ -1,4 +1,6 @@
-"""minikafka does to its disk what Apache Kafka was seen doing, in the same order: kafka_syncs.txt says what that was."""
+"""minikafka does to its disk what Apache Kafka was seen doing, in the same order: kafka_syncs.txt says what that
+was.
+"""
 
 from pathlib import Path
 

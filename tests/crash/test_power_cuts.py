@@ -131,7 +131,8 @@ class PowerCuts:
     - The changes of names reach the device in no order.
     - A flush that was due before a truncation has raised the recovery point beyond the log's end: the next append lies
       below it.
-    - A higher log start has raised the recovery point over records that were not flushed. They may be torn, and recovery
+    - A higher log start has raised the recovery point over records that were not flushed. They may be torn, and
+      recovery
       from a checkpoint below deletes all that follows.
     - Segments are preallocated. A roll cuts a flushed one, but does not sync the cut; recovery does the same there.
 

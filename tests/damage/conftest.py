@@ -133,7 +133,8 @@ def origin(request):
 
 
 class Foretold:
-    """What `minikafka verify` foretells of a partition's directory as it stands, to be held against what Kafka then does.
+    """What `minikafka verify` foretells of a partition's directory as it stands, to be held against what Kafka then
+    does.
 
     `config` are the topic's settings; `unread` are the lines of what could not be read, when nothing is foretold.
     """

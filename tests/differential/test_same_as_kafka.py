@@ -69,7 +69,10 @@ def test_a_flush_that_is_due_when_the_close_before_it_failed(kafka, tmp_path):
     operations = (
         "roll leo+10",
         "append_as_follower [8xnull ts=now-10] [3x63,1 ts=now-10 headers=2] [3x64,100 ts=now+1,now-1000]",
-        "append_as_follower [1x30,100] [8x30 ts=now,now-10,now] [3x30 ts=now-10,now-386] [2x1 ts=now-10] [2x64,1 ts=now,now-292]",
+        (
+            "append_as_follower [1x30,100] [8x30 ts=now,now-10,now] [3x30 ts=now-10,now-386] [2x1 ts=now-10] [2x64,1"
+            " ts=now,now-292]"
+        ),
         "append_as_follower [2x63 ts=now+1,now,now-10 headers=2] [1x10 ts=now-100,now keys=3]",
         "truncate_to active-20",
         "reopen",

@@ -1,8 +1,9 @@
 """`make fuzz-bytes`: inputs guided by coverage into every reader of bytes; nothing but Kafka's exceptions may come out.
 
-The first byte of an input chooses the reader, the rest is the file or buffer. Batches are read as they are, and once more with their
-size and checksum made right, so that the damage is met behind them. Memory is limited to what small inputs may ask for.
-Options are libFuzzer's: `-runs=N`, `-max_total_time=SECONDS`, `-seed=N`, or a file with an input to repeat.
+The first byte of an input chooses the reader, the rest is the file or buffer. Batches are read as they are, and once
+more with their size and checksum made right, so that the damage is met behind them. Memory is limited to what small
+inputs may ask for. Options are libFuzzer's: `-runs=N`, `-max_total_time=SECONDS`, `-seed=N`, or a file with an input to
+repeat.
 """
 
 import os

@@ -1,7 +1,8 @@
 """Damages sound log directories, the same way for the same seed: a `Mutation` names what it did.
 
 Most damage to a batch, message or snapshot leaves its CRC right, so that it gets past the first check and is met behind
-it. One mutation is one to five damages, each drawn from a seed of its own: a smaller mutation (`only`) does some of them.
+it. One mutation is one to five damages, each drawn from a seed of its own: a smaller mutation (`only`) does some of
+them.
 """
 
 import os

@@ -1,8 +1,9 @@
 """Makes anew what a killed broker left behind: `python tests/golden/make_killed.py` writes notebooks/data/killed.
 
-The topic `orders` has two leaders' epochs (the broker was stopped cleanly in between), an idempotent producer, an aborted transaction
-and one that is open when the broker is killed. Ids, the timestamps of markers and the place of the
-abort marker are other ones each time; the lesson *Loading and recovery* and its test name the offsets of the one that is kept.
+The topic `orders` has two leaders' epochs (the broker was stopped cleanly in between), an idempotent producer, an
+aborted transaction and one that is open when the broker is killed. Ids, the timestamps of markers and the place of the
+abort marker are other ones each time; the lesson *Loading and recovery* and its test name the offsets of the one that
+is kept.
 """
 
 import shutil

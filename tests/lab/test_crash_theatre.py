@@ -1,4 +1,6 @@
-"""The crash theatre, the wrecks and the killed broker's directory: frames, pictures, and that what is shown is what happens."""
+"""The crash theatre, the wrecks and the killed broker's directory: frames, pictures, and that what is shown is what
+happens.
+"""
 
 import xml.dom.minidom
 

@@ -1,4 +1,6 @@
-"""What every lesson owes its reader: the outline, true numbers, small cells, outputs in order, a text that is its notebook."""
+"""What every lesson owes its reader: the outline, true numbers, small cells, outputs in order, a text that is its
+notebook.
+"""
 
 import ast
 import re
@@ -108,7 +110,9 @@ def test_code_cells_are_small_and_define_no_helpers(text):
 
 @each_lesson
 def test_every_number_in_the_prose_stands_in_a_run(text):
-    """In parts 4 and 5, and in the story of part 1: each number of two digits or more is in the code or an output so far."""
+    """In parts 4 and 5, and in the story of part 1: each number of two digits or more is in the code or an output so
+    far.
+    """
     seen = ""
     for cell in notebook(text).cells:
         if cell.cell_type == "code":

@@ -98,7 +98,9 @@ class Batches:
 
     @staticmethod
     def random(rng: random.Random, magic: int = 2, compression: Compression | None = None, **fixed):
-        """Arguments for a builder, records as (offset, timestamp, key, value, headers), and perhaps a later last offset."""
+        """Arguments for a builder, records as (offset, timestamp, key, value, headers), and perhaps a later last
+        offset.
+        """
         if compression is None:
             types = [t for t in CompressionType if magic == 2 or t is not CompressionType.ZSTD]
             compression = Compression(rng.choice(types))

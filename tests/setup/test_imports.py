@@ -12,7 +12,8 @@ import minikafka
 PACKAGE = Path(minikafka.__file__).parent
 HEAVY = {"pyspark", "py4j", "IPython", "ipykernel", "jupyter_core", "ipywidgets", "pandas", "pyarrow", "numba", "numpy"}
 CORE = ("common", "record", "checkpoint", "log")
-# Each room imports itself and the rooms named before it, be it inside a function; `tools` and `spark` do not know each other.
+# Each room imports itself and the rooms named before it, be it inside a function; `tools` and `spark` do not know each
+# other.
 ALLOWED = {room: set(CORE[: number + 1]) for number, room in enumerate(CORE)}
 ALLOWED["tools"] = {*CORE, "tools"}
 ALLOWED["spark"] = {*CORE, "spark"}

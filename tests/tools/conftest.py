@@ -1,4 +1,6 @@
-"""Runs Kafka's dump tool inside the tests' JVM and minikafka's in this process, so that a comparison takes milliseconds."""
+"""Runs Kafka's dump tool inside the tests' JVM and minikafka's in this process, so that a comparison takes
+milliseconds.
+"""
 
 import pytest
 from click.testing import CliRunner

@@ -20,7 +20,7 @@ class KafkasDump:
     def __call__(self, *arguments: str) -> Dump:
         system = self._jvm.java.lang.System
         streams = [self._jvm.java.io.ByteArrayOutputStream() for _ in range(2)]
-        before = getattr(system, "out"), getattr(system, "err")
+        before = system.out, system.err
         printers = [self._jvm.java.io.PrintStream(stream, True, "UTF-8") for stream in streams]
         system.setOut(printers[0])
         system.setErr(printers[1])

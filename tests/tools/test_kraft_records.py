@@ -1,4 +1,6 @@
-"""The metadata log's control records and snapshots are printed as Kafka prints them, however their bytes are damaged."""
+"""The metadata log's control records and snapshots are printed as Kafka prints them, however their bytes are
+damaged.
+"""
 
 import random
 

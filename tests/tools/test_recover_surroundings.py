@@ -71,7 +71,9 @@ def state_of(directory: Path) -> dict:
 
 
 def recover_in_child(directory: Path, *options: str, prepare) -> tuple[int, list[str]]:
-    """As `recover`, in a forked process that `prepare()` has limited and that has no file open but the standard three."""
+    """As `recover`, in a forked process that `prepare()` has limited and that has no file open but the standard
+    three.
+    """
     with tempfile.TemporaryFile() as output:
         child = os.fork()
         if child == 0:

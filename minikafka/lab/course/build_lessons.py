@@ -1,9 +1,11 @@
 """Builds the notebooks from their texts: `python -m minikafka.lab.course.build_lessons [name…]`.
 
-A lesson is written as plain Python with `# %%` cells in `notebooks/text/`; that is what is reviewed. Building runs it in a fresh
-kernel and stores the outputs, without the state of widgets. A test tells when text and notebook have drifted apart.
+A lesson is written as plain Python with `# %%` cells in `notebooks/text/`; that is what is reviewed. Building runs it
+in a fresh kernel and stores the outputs, without the state of widgets. A test tells when text and notebook have drifted
+apart.
 
-In a text of solutions a cell says only which function is checked; the function itself comes from `minikafka.lab.exercises.solutions`.
+In a text of solutions a cell says only which function is checked; the function itself comes from
+`minikafka.lab.exercises.solutions`.
 """
 
 import importlib

@@ -1,4 +1,5 @@
-"""The course's diagrams: Graphviz sources in `diagrams/`, drawn to SVG by `make diagrams` (`python -m minikafka.lab.course.diagrams`).
+"""The course's diagrams: Graphviz sources in `diagrams/`, drawn to SVG by `make diagrams` (`python -m
+minikafka.lab.course.diagrams`).
 
 Only the pinned Graphviz of the wheel `graphviz-pure` draws them: another `dot` draws other SVG.
 """
@@ -57,7 +58,9 @@ def diagrams() -> Path:
 
 
 def draw(source: str) -> str:
-    """The SVG of a Graphviz source whose colours are roles of `minikafka.lab.widgets.drawing`; its first line, `// …`, is its text."""
+    """The SVG of a Graphviz source whose colours are roles of `minikafka.lab.widgets.drawing`; its first line, `// …`,
+    is its text.
+    """
     import graphviz
 
     graphviz.backend.dot_command.DOT_BINARY = dot_binary()
@@ -70,7 +73,9 @@ def draw(source: str) -> str:
 
 
 def dot_binary() -> str:
-    """The program of the pinned wheel, in the directory of the Python that runs. Raises FileNotFoundError without it."""
+    """The program of the pinned wheel, in the directory of the Python that runs. Raises FileNotFoundError without
+    it.
+    """
     found = shutil.which("graphviz-pure", path=sysconfig.get_path("scripts")) or shutil.which("graphviz-pure")
     if found is None:
         raise FileNotFoundError("graphviz-pure is not installed: pip install 'minikafka[lab]'")

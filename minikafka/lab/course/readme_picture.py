@@ -8,7 +8,9 @@ from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrem
 
 
 def readme_picture() -> str:
-    """The SVG: a log of three segments with an open transaction. It stands alone and follows the reader's light or dark."""
+    """The SVG: a log of three segments with an open transaction. It stands alone and follows the reader's light or
+    dark.
+    """
     log = fresh_log({"internal.segment.bytes": "400"})
     ruler = OffsetRuler(log)
     log.append_as_leader(records(5, 20), leader_epoch=0)

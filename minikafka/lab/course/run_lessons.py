@@ -1,8 +1,8 @@
 """`make lessons`: run the lessons one after the other without a browser, and say in one line each how it went.
 
-A line tells the seconds, the quantities on which the witnesses agreed, the differences that a planted bug made them find, the
-exercises whose checks were run, and how long the first cell and the slowest other took. Agreements and exercises are counted by
-the values that cells show: `Agreement`s and `Verdict`s.
+A line tells the seconds, the quantities on which the witnesses agreed, the differences that a planted bug made them
+find, the exercises whose checks were run, and how long the first cell and the slowest other took. Agreements and
+exercises are counted by the values that cells show: `Agreement`s and `Verdict`s.
 """
 
 import re
@@ -63,7 +63,8 @@ class Tally:
 
 
 def run_lesson(path: Path) -> str:
-    """Run the notebook at `path` in a kernel of its own; return the tally's line and how long a reader would have waited.
+    """Run the notebook at `path` in a kernel of its own; return the tally's line and how long a reader would have
+    waited.
 
     Raises nbclient's CellExecutionError.
     """

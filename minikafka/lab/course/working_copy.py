@@ -1,7 +1,7 @@
 """The learner's desk: a working copy of the notebooks, so that the committed ones stay as the tests know them.
 
-`make lab` lays it out and opens it, `make fresh NOTEBOOK=name` lays one notebook anew. Nothing that a learner changed is
-ever overwritten: an unchanged copy follows the course, a changed one stays, and `fresh` keeps it under another name.
+`make lab` lays it out and opens it, `make fresh NOTEBOOK=name` lays one notebook anew. Nothing that a learner changed
+is ever overwritten: an unchanged copy follows the course, a changed one stays, and `fresh` keeps it under another name.
 """
 
 import argparse
@@ -19,7 +19,9 @@ _SKIPPED = {"__pycache__", ".ipynb_checkpoints", "text"}  # `text`: what the not
 
 
 def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
-    """Copy what is new or has changed in `course` to `desk`, but leave what the learner changed; return what was copied."""
+    """Copy what is new or has changed in `course` to `desk`, but leave what the learner changed; return what was
+    copied.
+    """
     desk.mkdir(parents=True, exist_ok=True)
     laid = _read_laid(desk)
     copied = []
@@ -39,7 +41,8 @@ def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
 def fresh(name: str, course: Path = COURSE, desk: Path = DESK) -> Path | None:
     """Lay the notebook `name` anew; return where the changed one is kept, if it was changed.
 
-    `name` is the notebook's path in the course, or a part of the name of a lesson, not of a solution. Raises ValueError when no notebook, or more than one, is meant.
+    `name` is the notebook's path in the course, or a part of the name of a lesson, not of a solution. Raises ValueError
+    when no notebook, or more than one, is meant.
     """
     known = {
         path.relative_to(course).with_suffix("").as_posix(): path for path in _files(course) if path.suffix == ".ipynb"

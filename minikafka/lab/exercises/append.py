@@ -77,7 +77,8 @@ first_offsets = Exercise(
     beliefs=[
         Belief(
             lambda appends, limit: _offsets_given(appends, lambda row: _sound(row, limit), lambda row, _: row.records),
-            "Refused batches use up offsets in your log. LEO moves only when something was written: a refused append leaves no hole.",
+            "Refused batches use up offsets in your log. LEO moves only when something was written: a refused append"
+            " leaves no hole.",
         ),
         Belief(
             lambda appends, limit: _offsets_given(appends, lambda row: _sound(row, limit - 1)),
@@ -94,14 +95,16 @@ first_offsets = Exercise(
                 appends,
                 lambda row: row.base_offset == 0 and row.crc_ok and row.bytes <= limit,
             ),
-            "You take two batches from a producer in one append. Since magic 2 the leader's validator wants exactly one.",
+            "You take two batches from a producer in one append. Since magic 2 the leader's validator wants exactly"
+            " one.",
         ),
         Belief(
             lambda appends, limit: _offsets_given(
                 appends,
                 lambda row: row.batches == 1 and row.crc_ok and row.bytes <= limit,
             ),
-            "You take a client's batch that begins at another offset than 0. Offsets are the leader's to give: it is refused.",
+            "You take a client's batch that begins at another offset than 0. Offsets are the leader's to give: it is"
+            " refused.",
         ),
         Belief(
             lambda appends, limit: _offsets_given(
@@ -130,7 +133,8 @@ first_offsets = Exercise(
                 (t, None if first is None else first + row.records)
                 for (t, first), row in zip(_by_the_rules(appends, limit), appends.orderBy("t").collect(), strict=True)
             ],
-            "You give LEO after the append. The first offset is LEO before it: sum the records of the earlier rows only.",
+            "You give LEO after the append. The first offset is LEO before it: sum the records of the earlier rows"
+            " only.",
         ),
     ],
     normal=as_rows,
@@ -150,7 +154,10 @@ def _sequences(name: str, *batches: tuple[int, int, int]) -> WitnessedCase:
     return WitnessedCase(f"{name}: {list(batches)}", (list(batches),), Workload.parse("\n".join(lines)), answer)
 
 
-_STATE = "epoch BIGINT, last BIGINT, leo BIGINT, recent ARRAY<STRUCT<first BIGINT, last BIGINT, offset BIGINT>>, answers ARRAY<STRING>"
+_STATE = (
+    "epoch BIGINT, last BIGINT, leo BIGINT, recent ARRAY<STRUCT<first BIGINT, last BIGINT, offset BIGINT>>, answers"
+    " ARRAY<STRING>"
+)
 _SEQUENCES = f"""
 SELECT explode(aggregate(
   incoming,
@@ -227,12 +234,16 @@ sequences = Exercise(
     hints=[
         "Carry the epoch, the last sequence, the log end, and the last five batches with their first offsets.",
         "The order of questions: one of the five, exactly? An older epoch? The sequence that was to come?",
-        "In a new epoch the sequence to come is 0, and the memory of batches is empty. A producer never seen may begin anywhere.",
+        (
+            "In a new epoch the sequence to come is 0, and the memory of batches is empty. A producer never seen may"
+            " begin anywhere."
+        ),
     ],
     beliefs=[
         Belief(
             lambda batches: _answers(batches, refuses_duplicates=True),
-            "You refuse a retry. The producer only lost the answer: it gets the offset of the first time, as a success.",
+            "You refuse a retry. The producer only lost the answer: it gets the offset of the first time, as a"
+            " success.",
         ),
         Belief(
             lambda batches: _answers(batches, writes_duplicates=True),
@@ -244,19 +255,23 @@ sequences = Exercise(
         ),
         Belief(
             lambda batches: _answers(batches, remembered=1_000_000),
-            "You remember more than five batches. The log keeps the last five of a producer; an older one is out of order.",
+            "You remember more than five batches. The log keeps the last five of a producer; an older one is out of"
+            " order.",
         ),
         Belief(
             lambda batches: _answers(batches, remembered=4),
-            "You remember four batches. A producer may have five requests in flight: the oldest of five may come again.",
+            "You remember four batches. A producer may have five requests in flight: the oldest of five may come"
+            " again.",
         ),
         Belief(
             lambda batches: _answers(batches, by_first_sequence=True),
-            "You know a retry by its first sequence. First and last must be those of a remembered batch: another length is no retry.",
+            "You know a retry by its first sequence. First and last must be those of a remembered batch: another length"
+            " is no retry.",
         ),
         Belief(
             lambda batches: _answers(batches, through_epochs=True),
-            "You remember batches of an older epoch. With a new epoch the memory is empty: the same sequences are other records.",
+            "You remember batches of an older epoch. With a new epoch the memory is empty: the same sequences are other"
+            " records.",
         ),
         Belief(
             lambda batches: _answers(batches, new_epoch_goes_on=True),
@@ -264,11 +279,13 @@ sequences = Exercise(
         ),
         Belief(
             lambda batches: _answers(batches, refused_epoch_stays=True),
-            "Your refused batch leaves its epoch behind. A refusal changes nothing of what the log knows of a producer: the old epoch goes on.",
+            "Your refused batch leaves its epoch behind. A refusal changes nothing of what the log knows of a producer:"
+            " the old epoch goes on.",
         ),
         Belief(
             lambda batches: _answers(batches, unknown_begins_at_0=True),
-            "You want an unknown producer to begin at 0. It may begin anywhere: what the log knew of it may have been deleted.",
+            "You want an unknown producer to begin at 0. It may begin anywhere: what the log knew of it may have been"
+            " deleted.",
         ),
     ],
 )
@@ -367,11 +384,13 @@ last_stable = Exercise(
     beliefs=[
         Belief(
             lambda events, marks: _stable_by(events, marks, lambda open_, waiting, hw: hw),
-            "You answer with HW. An open transaction holds LSO back: read_committed consumers must not see its records yet.",
+            "You answer with HW. An open transaction holds LSO back: read_committed consumers must not see its records"
+            " yet.",
         ),
         Belief(
             lambda events, marks: _stable_by(events, marks, lambda open_, waiting, hw: min([hw, *open_])),
-            "Your transactions let go as soon as the marker is written. It must be replicated first: HW has to pass the marker.",
+            "Your transactions let go as soon as the marker is written. It must be replicated first: HW has to pass the"
+            " marker.",
         ),
         Belief(
             lambda events, marks: _stable_by(
@@ -389,7 +408,8 @@ last_stable = Exercise(
             lambda events, marks: _stable_by(
                 events, marks, lambda open_, waiting, hw: min([*open_, *waiting], default=hw)
             ),
-            "Your LSO rises above HW. A transaction that begins above HW holds nothing back yet: LSO is never above HW.",
+            "Your LSO rises above HW. A transaction that begins above HW holds nothing back yet: LSO is never"
+            " above HW.",
         ),
     ],
     normal=as_rows,
@@ -469,7 +489,8 @@ log_start = Exercise(
         ),
         Belief(
             _wrong_at("leader's log start", lambda offset, start: offset),
-            "You believe the leader in everything. A follower asks the same two questions of its leader's log start: not above HW, and only upwards.",
+            "You believe the leader in everything. A follower asks the same two questions of its leader's log start:"
+            " not above HW, and only upwards.",
         ),
         Belief(
             _wrong_at("leader's log start", lambda offset, start: max(offset, start)),
@@ -477,7 +498,8 @@ log_start = Exercise(
         ),
         Belief(
             _wrong_at("truncate", lambda offset, start: start),
-            "Your log start stays when the log is truncated below it. Then it would lie above LEO: it is lowered to the new end.",
+            "Your log start stays when the log is truncated below it. Then it would lie above LEO: it is lowered to the"
+            " new end.",
         ),
         Belief(
             lambda event, offset, start, hw: start if offset > hw and event != "truncate fully" else offset,
@@ -485,11 +507,13 @@ log_start = Exercise(
         ),
         Belief(
             _wrong_at("truncate", lambda offset, start: offset),
-            "Your log start goes to the target of every truncation. It can only lower it: a target above the log start leaves it.",
+            "Your log start goes to the target of every truncation. It can only lower it: a target above the log start"
+            " leaves it.",
         ),
         Belief(
             _wrong_at("segments deleted", lambda offset, start: offset),
-            "Your log start falls back to a segment's base. DeleteRecords may have raised it beyond that, and it only grows.",
+            "Your log start falls back to a segment's base. DeleteRecords may have raised it beyond that, and it only"
+            " grows.",
         ),
         Belief(
             lambda event, offset, start, hw: (
@@ -501,7 +525,8 @@ log_start = Exercise(
         ),
         Belief(
             _wrong_at("truncate fully", lambda offset, start: max(start, offset)),
-            "You let a full truncation only raise the log start. It sets it: a follower may begin anew below, where its leader begins.",
+            "You let a full truncation only raise the log start. It sets it: a follower may begin anew below, where its"
+            " leader begins.",
         ),
     ],
 )

@@ -3,7 +3,10 @@
 They stand here and not in the lessons, so that nobody reads them before answering.
 """
 
-_WHOLE_BATCHES = "The batches end at bytes 95, 190 and 285. Those that end at or below BYTE are whole and stay; the log ends before the first one that is not."
+_WHOLE_BATCHES = (
+    "The batches end at bytes 95, 190 and 285. Those that end at or below BYTE are whole and stay; the log ends before"
+    " the first one that is not."
+)
 
 BELIEFS: dict[str, dict[object, str]] = {
     # segments
@@ -16,22 +19,36 @@ BELIEFS: dict[str, dict[object, str]] = {
         30: "30 will be the next offset after the append. The segment begins where the append begins.",
     },
     "Does the index hold an entry for exactly offset 65? (True or False)": {
-        True: "The index is sparse: most offsets have no entry. The search gives the greatest entry that is not above 65.",
+        True: (
+            "The index is sparse: most offsets have no entry. The search gives the greatest entry that is not above 65."
+        ),
     },
     "Segment 15's first index entry leads from offset 23 to byte 363. Which number do its first four bytes hold?": {
-        23: "An index does not hold absolute offsets: they have eight bytes. It holds the distance from the segment's base offset.",
+        23: (
+            "An index does not hold absolute offsets: they have eight bytes. It holds the distance from the segment's"
+            " base offset."
+        ),
         7: "The distance is counted from the base offset itself: 15 is 0, 16 is 1.",
         9: "The distance is counted from the base offset itself: 15 is 0, 16 is 1.",
     },
     "How many segments does retention.bytes=2000 delete?": {
-        4: "That would leave 1829 bytes, less than asked for. A segment goes only while the rest is still ≥ retention.bytes.",
+        4: (
+            "That would leave 1829 bytes, less than asked for. A segment goes only while the rest is still ≥"
+            " retention.bytes."
+        ),
         2: "Two leave 3659 bytes, and without a third one 2744 are still enough.",
     },
     "After which operation do the segments differ first?": {
-        4: "Operation 4 is the append of 10 records, which rolls with and without the bug. It is the append of 2 that fills the segment exactly.",
+        4: (
+            "Operation 4 is the append of 10 records, which rolls with and without the bug. It is the append of 2 that"
+            " fills the segment exactly."
+        ),
     },
     "About the segments after that operation, how many witnesses contradict minikafka? (1 or 2)": {
-        1: "Spark has a rule for rolling: it works out the segments from the sizes of the batches, and Kafka has run them.",
+        1: (
+            "Spark has a rule for rolling: it works out the segments from the sizes of the batches, and Kafka has run"
+            " them."
+        ),
     },
     # high-watermark
     "What comes of there.position_diff(snapshot.log_end_offset)? (a number, or the name of an exception)": {
@@ -44,11 +61,19 @@ BELIEFS: dict[str, dict[object, str]] = {
         6: "It is not refused: update_high_watermark bends the value to the nearest one allowed.",
     },
     "maybe_increment_high_watermark(LogOffsetMetadata(11)) on a log that ends at 10? (a value, or the name of an exception)": {
-        10: "That is update_high_watermark, which bends. The leader has worked the value out from replicas: above LEO it must be a bug.",
-        "OffsetOutOfRangeException": "That is for readers. An argument that can't be right is an IllegalArgumentException.",
+        10: (
+            "That is update_high_watermark, which bends. The leader has worked the value out from replicas: above LEO"
+            " it must be a bug."
+        ),
+        "OffsetOutOfRangeException": (
+            "That is for readers. An argument that can't be right is an IllegalArgumentException."
+        ),
     },
     "The high watermark after the first read up to it?": {
-        34: "So one would think. But the lookup reads the batch, and since Kafka 4.0 a read reports the batch's base offset.",
+        34: (
+            "So one would think. But the lookup reads the batch, and since Kafka 4.0 a read reports the batch's base"
+            " offset."
+        ),
         36: "It is never rounded up: what is not committed must not be shown.",
     },
     "The fetch of follower 1 from 5 came when follower 2 had fetched from 0. The mark after it?": {
@@ -60,7 +85,10 @@ BELIEFS: dict[str, dict[object, str]] = {
         5: "There the mark rises for the first time. Only a step back can tell the bug.",
     },
     "About the result of that operation, how many witnesses contradict minikafka? (1 or 2)": {
-        2: "Spark works out where the mark must be, not what a call returns. Where a witness has no rule, it says nothing.",
+        2: (
+            "Spark works out where the mark must be, not what a call returns. Where a witness has no rule, it says"
+            " nothing."
+        ),
     },
     # read
     "The last offset in the answer to a follower that reads from 0?": {
@@ -70,7 +98,10 @@ BELIEFS: dict[str, dict[object, str]] = {
     },
     "At which offset does the answer to a read from 5 begin? (a number, or the name of an exception)": {
         5: "No record has offset 5. A read finds the first batch that ends at or above the start.",
-        0: "The batch from 0 to 2 ends below 5. A segment without anything from 5 on answers nothing, and the next is asked.",
+        0: (
+            "The batch from 0 to 2 ends below 5. A segment without anything from 5 on answers nothing, and the next is"
+            " asked."
+        ),
         "OffsetOutOfRangeException": "Out of range is what lies below the log start or above LEO. Holes are ordinary.",
     },
     "How many batches does the scan look at (the one found included)?": {
@@ -78,23 +109,38 @@ BELIEFS: dict[str, dict[object, str]] = {
         60: "Without an index it would be so. The scan begins at the byte of the entry.",
     },
     "How many bytes has the answer to read(9, 120, LOG_END, True)?": {
-        95: "One whole batch, so one would think. But the broker does not look for the end of a batch: it cuts at the limit.",
+        95: (
+            "One whole batch, so one would think. But the broker does not look for the end of a batch: it cuts at the"
+            " limit."
+        ),
         190: "The limit is kept to: only the first batch may break it.",
     },
     "read(0, …, TXN_COMMITTED) is answered from segment 0. How many segments' transaction indexes are asked?": {
         1: "The records come from segment 0, but the markers that abort them may lie in any later segment.",
-        3: "Segment by segment, until an entry says that all below the upper bound was decided when it was written. Segment 5 has one.",
-        4: "Not all of them: the walk ends at an entry that says that all below the upper bound was decided. Segment 5 has one.",
+        3: (
+            "Segment by segment, until an entry says that all below the upper bound was decided when it was written."
+            " Segment 5 has one."
+        ),
+        4: (
+            "Not all of them: the walk ends at an entry that says that all below the upper bound was decided. Segment 5"
+            " has one."
+        ),
     },
     "Is the deleted record 5 still sent to somebody? (True or False)": {
         False: "A read at 6 begins with the batch that holds 6, and that one begins at 5. The consumer drops it.",
     },
     "Which offset does fetch_offset_by_timestamp(noon + 2000) find?": {
-        2: "Not the record with that timestamp: the first one, by offset, that is not older. Whoever reads from there misses nothing.",
+        2: (
+            "Not the record with that timestamp: the first one, by offset, that is not older. Whoever reads from there"
+            " misses nothing."
+        ),
         0: "Record 0 is older than noon + 2000.",
     },
     "What does view.write_to(sender, 0, view.size_in_bytes) do now? (a number of bytes, or the name of an exception)": {
-        0: "It could send nothing and say nothing; but a reader that was promised bytes would wait for them. It is told.",
+        0: (
+            "It could send nothing and say nothing; but a reader that was promised bytes would wait for them. It is"
+            " told."
+        ),
         95: "The bytes are gone, and what is not there can't be sent.",
         "OffsetOutOfRangeException": "The view knows bytes, not offsets.",
     },
@@ -110,7 +156,10 @@ BELIEFS: dict[str, dict[object, str]] = {
     "The segments begin at 0, 15, 30, 41 and 56, the recovery point is 24. How many of them are scanned?": {
         3: "The segment that begins at 15 holds offset 24. It is scanned from its first byte.",
         5: "Segment 0 ends at 15, below the recovery point: it is known to be on the device.",
-        1: "The active segment only? Anything above the recovery point may be torn: the device writes in the order it likes.",
+        1: (
+            "The active segment only? Anything above the recovery point may be torn: the device writes in the order it"
+            " likes."
+        ),
     },
     "The new batch takes 112 bytes. From how many bytes on does it survive?": {
         61: "61 bytes are the batch's header. The CRC covers the records too.",
@@ -124,10 +173,16 @@ BELIEFS: dict[str, dict[object, str]] = {
         12: _WHOLE_BATCHES,
     },
     "The time index of segment 30 is missing, the stop was clean. How many entries has it after the load?": {
-        2: "It is made anew, but empty. Only a missing offset index (or a bad transaction index) makes a segment be recovered.",
+        2: (
+            "It is made anew, but empty. Only a missing offset index (or a bad transaction index) makes a segment be"
+            " recovered."
+        ),
     },
     "Segment 30 has a bad bit in its first batch, and no .index. After an unclean stop the log ends at?": {
-        30: "With its .index it would. But the segment was cut when it was opened, and the scan that comes later finds nothing to cut in it: it goes on.",
+        30: (
+            "With its .index it would. But the segment was cut when it was opened, and the scan that comes later finds"
+            " nothing to cut in it: it goes on."
+        ),
         41: "Segment 30 is recovered alone, when it is opened. Nothing is done to those above it.",
     },
     "The first offset of epoch 0 after the load?": {
@@ -135,14 +190,23 @@ BELIEFS: dict[str, dict[object, str]] = {
         24: "The scan begins with the whole segment that holds 24.",
     },
     "The upper new segment is .swap already, of the lower one only the .log is, its .index still .cleaned. The load…? ('undoes' or 'completes')": {
-        "completes": "A .cleaned file is left. Whoever renames goes from the highest offset down, so the lowest ones tell whether it was done.",
+        "completes": (
+            "A .cleaned file is left. Whoever renames goes from the highest offset down, so the lowest ones tell"
+            " whether it was done."
+        ),
     },
     "After which operation do minikafka and Kafka differ first?": {
-        5: "The index is wrong already, 150 entries of zeros, but zeros are not compared, and the last batch tells the log end.",
+        5: (
+            "The index is wrong already, 150 entries of zeros, but zeros are not compared, and the last batch tells the"
+            " log end."
+        ),
         7: "It comes one append sooner.",
     },
     "About the segments after that append, how many witnesses contradict minikafka? (1 or 2)": {
-        1: "A kill without damage changes nothing of what comes next: Spark's rule for rolling holds on, and Kafka agrees with it.",
+        1: (
+            "A kill without damage changes nothing of what comes next: Spark's rule for rolling holds on, and Kafka"
+            " agrees with it."
+        ),
     },
     # append
     "The last_offset of the answer, for a batch of three on a log that ends at 10?": {
@@ -153,10 +217,15 @@ BELIEFS: dict[str, dict[object, str]] = {
     "Where does the follower end after append_as_follower(fetched(leader), leader_epoch=0)?": {
         13: "The batch of epoch 1 comes from another leader than the one that was asked: it is skipped.",
         0: "Only what is of a later epoch is skipped. The batches before it are good.",
-        "UnexpectedAppendOffsetException": "That is for offsets below LEO. A batch of a later epoch is skipped without a word.",
+        "UnexpectedAppendOffsetException": (
+            "That is for offsets below LEO. A batch of a later epoch is skipped without a word."
+        ),
     },
     "Producer 7's transaction is open. Where does the follower end after its plain batch at 1? (a number, or the name of an exception)": {
-        2: "A follower does not look at sequences, but it works out the producer's new state. A plain batch in an open transaction has none.",
+        2: (
+            "A follower does not look at sequences, but it works out the producer's new state. A plain batch in an open"
+            " transaction has none."
+        ),
         1: "It is refused, and the caller is told by an exception.",
         "OutOfOrderSequenceException": "The sequence is right, and a follower would not look at it.",
     },
@@ -167,7 +236,10 @@ BELIEFS: dict[str, dict[object, str]] = {
         8: "Five batches are remembered in memory. The snapshot, from which the restart begins, has the last one only.",
     },
     "The marker is written and HW has not passed it. The last stable offset?": {
-        3: "Not yet: the marker could be lost with this leader. The transaction holds LSO until HW has passed the marker.",
+        3: (
+            "Not yet: the marker could be lost with this leader. The transaction holds LSO until HW has passed the"
+            " marker."
+        ),
         7: "HW is an upper bound of LSO. The transaction that began at 0 is not decided for good.",
         8: "LSO is never above HW, and 7's transaction holds it at 0 until the marker is replicated.",
     },
@@ -177,6 +249,9 @@ BELIEFS: dict[str, dict[object, str]] = {
         6: "By then the first marker has been replicated. The bug shows at the first marker that is not.",
     },
     "About the last stable offset after that operation, how many witnesses contradict minikafka? (1 or 2)": {
-        1: "Spark gives each record its producer's next marker, and asks whether the mark has passed it. It needs no log for that.",
+        1: (
+            "Spark gives each record its producer's next marker, and asks whether the mark has passed it. It needs no"
+            " log for that."
+        ),
     },
 }

@@ -1,6 +1,7 @@
 """Exercises: a function to complete, its check, hints and a solution.
 
-The judge is Spark: its expected results come from the workload alone. minikafka and Kafka sit the same exam in the tests.
+The judge is Spark: its expected results come from the workload alone. minikafka and Kafka sit the same exam in the
+tests.
 """
 
 import inspect
@@ -36,7 +37,9 @@ class Belief:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of a check: `state` is "correct", "not yet" or "not attempted"; `compared` counts the cases compared."""
+    """The outcome of a check: `state` is "correct", "not yet" or "not attempted"; `compared` counts the cases
+    compared.
+    """
 
     exercise: str
     state: str
@@ -56,7 +59,8 @@ class Verdict:
         sign = {CORRECT: "✓", NOT_YET: "✗", NOT_ATTEMPTED: "…"}[self.state]
         words = escape(self.words).replace("\n", "<br>")
         return drawing.page(
-            f'<div class="mk-box"><b>{self.exercise}</b> <span class="{kind}">{sign} {self.state}</span><br>{words}</div>'
+            f'<div class="mk-box"><b>{self.exercise}</b> <span class="{kind}">{sign}'
+            f" {self.state}</span><br>{words}</div>"
         )
 
 

@@ -10,9 +10,11 @@ from minikafka.witness.workload import Workload
 
 
 def ends_of(workload: Workload) -> list[tuple[int, int, int | None]]:
-    """(t, replica, end) after each operation t: the leader is replica 0; only in-sync followers; None before a first fetch.
+    """(t, replica, end) after each operation t: the leader is replica 0; only in-sync followers; None before a first
+    fetch.
 
-    Follows appends of one batch, fetches from plain offsets and changes of the ISR, which is all that the exercises use.
+    Follows appends of one batch, fetches from plain offsets and changes of the ISR, which is all that the exercises
+    use.
     """
     leader, fetched, isr, rows = 0, {}, workload.isr, []
     for t, operation in enumerate(workload):
@@ -139,7 +141,8 @@ least_end = Exercise(
         ),
         Belief(
             _least_known,
-            "min skips nulls: you leave out followers that have not fetched yet, for whom the leader waits. And nothing keeps your mark from falling.",
+            "min skips nulls: you leave out followers that have not fetched yet, for whom the leader waits. And nothing"
+            " keeps your mark from falling.",
         ),
         Belief(
             _ignores_the_unknown,
@@ -183,7 +186,8 @@ clamp = Exercise(
     beliefs=[
         Belief(
             lambda old, suggested, log_start, log_end: max(old, solutions.updated(old, suggested, log_start, log_end)),
-            "You never let the mark fall. That is maybe_increment_high_watermark; update_high_watermark may move it back.",
+            "You never let the mark fall. That is maybe_increment_high_watermark; update_high_watermark may move it"
+            " back.",
         ),
         Belief(
             lambda old, suggested, log_start, log_end: max(log_start, min(suggested, log_end - 1)),
@@ -243,11 +247,13 @@ increment = Exercise(
         ),
         Belief(
             lambda old, new, log_end: "moved" if min(new, log_end) > old else "stays",
-            "You let a mark above LEO pass, or bend it to LEO. The leader's method refuses with IllegalArgumentException: such a mark is a bug.",
+            "You let a mark above LEO pass, or bend it to LEO. The leader's method refuses with"
+            " IllegalArgumentException: such a mark is a bug.",
         ),
         Belief(
             lambda old, new, log_end: "moved" if old < new <= log_end else "stays",
-            "You leave the mark where it is when it would go above LEO. Silence would hide a bug: it is refused with an exception.",
+            "You leave the mark where it is when it would go above LEO. Silence would hide a bug: it is refused with an"
+            " exception.",
         ),
         Belief(
             lambda old, new, log_end: "refused" if not old <= new <= log_end else "moved" if new > old else "stays",

@@ -1,7 +1,7 @@
 """The exercises of the lesson *Loading and recovery*.
 
-Spark judges from tables: which batches there were, what happened to them. minikafka and Kafka answer the same cases by loading a real
-directory to which the same has happened.
+Spark judges from tables: which batches there were, what happened to them. minikafka and Kafka answer the same cases by
+loading a real directory to which the same has happened.
 """
 
 from collections.abc import Callable, Mapping
@@ -105,7 +105,9 @@ def _damaged(bad: tuple[int, ...], recovery_point: int, batches: int = 9) -> Wre
 
 
 def _ends(choose):
-    """A wrong answer that needs only plain Python: `choose(rows, recovery point)` of rows (segment, first, last, sound)."""
+    """A wrong answer that needs only plain Python: `choose(rows, recovery point)` of rows (segment, first, last,
+    sound).
+    """
     return lambda batches, point: choose([tuple(row) for row in batches.orderBy("first").collect()], point)
 
 
@@ -155,13 +157,20 @@ damaged_end = Exercise(
     solutions.log_end,
     hints=[
         "Three questions: which segments are scanned, where is the first bad batch among them, and if there is none?",
-        "The scan begins with the segment that holds the recovery point, at its first byte: max(segment) with segment <= recovery point.",
-        "The log ends at the first offset of the first bad batch; whole segments above go too. Without one: max(last) + 1.",
+        (
+            "The scan begins with the segment that holds the recovery point, at its first byte: max(segment) with"
+            " segment <= recovery point."
+        ),
+        (
+            "The log ends at the first offset of the first bad batch; whole segments above go too. Without one:"
+            " max(last) + 1."
+        ),
     ],
     beliefs=[
         Belief(
             _ends(lambda rows, point: _first_bad(rows)),
-            "You scan the whole log. What lies in segments below the recovery point was flushed, and nobody looks at it.",
+            "You scan the whole log. What lies in segments below the recovery point was flushed, and nobody looks"
+            " at it.",
         ),
         Belief(
             _ends(lambda rows, point: max(last for _, _, last, sound in rows if sound) + 1),
@@ -169,7 +178,8 @@ damaged_end = Exercise(
         ),
         Belief(
             _ends(lambda rows, point: _first_bad([row for row in rows if row[0] >= _segment_before(rows, point)])),
-            "With a recovery point at a segment's base you scan the segment before, too. The one that holds the point is the one that begins there.",
+            "With a recovery point at a segment's base you scan the segment before, too. The one that holds the point"
+            " is the one that begins there.",
         ),
         Belief(
             _cut_at(lambda segment, first, last: segment),
@@ -181,11 +191,13 @@ damaged_end = Exercise(
         ),
         Belief(
             _ends(_later_segments_stay),
-            "You cut the segment with the bad batch and keep the later ones. The scan ends there, and they are deleted, sound or not.",
+            "You cut the segment with the bad batch and keep the later ones. The scan ends there, and they are deleted,"
+            " sound or not.",
         ),
         Belief(
             _ends(lambda rows, point: _first_bad([row for row in rows if row[1] >= point] or rows[-1:])),
-            "You begin at the recovery point or behind it. The scan takes the whole segment that holds it, from its first byte.",
+            "You begin at the recovery point or behind it. The scan takes the whole segment that holds it, from its"
+            " first byte.",
         ),
         Belief(
             _cut_at(lambda segment, first, last: last + 1),
@@ -193,7 +205,8 @@ damaged_end = Exercise(
         ),
         Belief(
             _cut_at(lambda segment, first, last: first, whole=lambda rows: rows[-1][2]),
-            "Without a bad batch you give the last offset. The log end is the offset that the next record gets: one more.",
+            "Without a bad batch you give the last offset. The log end is the offset that the next record gets: one"
+            " more.",
         ),
         Belief(
             _cut_at(lambda segment, first, last: first, whole=lambda rows: None),
@@ -297,21 +310,27 @@ epoch_entries = Exercise(
     solutions.epochs,
     hints=[
         "An entry says where an epoch begins. Which batches begin one?",
-        "A batch begins an epoch when its epoch is greater than every one before it: a window that ends one row before.",
+        (
+            "A batch begins an epoch when its epoch is greater than every one before it: a window that ends one row"
+            " before."
+        ),
         "Batches without an epoch have −1, and never make an entry: coalesce(…, -1).",
     ],
     beliefs=[
         Belief(
             _entries(_changes),
-            "You note each change. Epochs in the cache only rise: a batch with a lower one, or with −1, makes no entry.",
+            "You note each change. Epochs in the cache only rise: a batch with a lower one, or with −1, makes no"
+            " entry.",
         ),
         Belief(
             _entries(_rises),
-            "You compare with the batch before. A batch makes an entry only if its epoch is greater than all before it.",
+            "You compare with the batch before. A batch makes an entry only if its epoch is greater than all"
+            " before it.",
         ),
         Belief(
             _entries(_forgets_at_none),
-            "After a batch without an epoch you begin anew. What came before it still counts: only a greater epoch makes an entry.",
+            "After a batch without an epoch you begin anew. What came before it still counts: only a greater epoch"
+            " makes an entry.",
         ),
         Belief(
             _entries(lambda rows: _rising(rows, 1)),
@@ -323,11 +342,13 @@ epoch_entries = Exercise(
         ),
         Belief(
             _entries(lambda rows: [row for row in _firsts(rows) if row[0] >= 0]),
-            "You note where each epoch is met first. One that is lower than an epoch before it makes no entry: the cache only rises.",
+            "You note where each epoch is met first. One that is lower than an epoch before it makes no entry: the"
+            " cache only rises.",
         ),
         Belief(
             _entries(lambda rows: _firsts(rows)),
-            "You note where each epoch is met first, −1 and lower ones too. Only an epoch above all before it makes an entry.",
+            "You note where each epoch is met first, −1 and lower ones too. Only an epoch above all before it makes an"
+            " entry.",
         ),
     ],
     normal=as_rows,
@@ -383,7 +404,9 @@ def _half_done(name: str) -> WreckedCase:
 
 
 def _stopped(renames: int, groups: tuple[tuple[int, ...], ...] = _TWO_BY_TWO) -> dict[str, bytes]:
-    """The files of a log of segments 0, 6, 12, 18, 24 after so many renames, when each group is replaced by one segment."""
+    """The files of a log of segments 0, 6, 12, 18, 24 after so many renames, when each group is replaced by one
+    segment.
+    """
     return _stops(groups)[renames]
 
 
@@ -445,7 +468,8 @@ def _in_one_range(swaps: list[tuple[int, int | None]]) -> Callable[[int], bool]:
 def _after(*, finish=_below_the_lowest_cleaned, replaced=_in_one_range, kinds=("log",)):
     """A wrong loader, where not told otherwise as Kafka's.
 
-    `finish(base, lowest .cleaned)` decides about a `.swap` of one of `kinds`; `replaced(swaps)` which bases go for them.
+    `finish(base, lowest .cleaned)` decides about a `.swap` of one of `kinds`; `replaced(swaps)` which bases go for
+    them.
     """
 
     def loaded(files):
@@ -469,34 +493,46 @@ half_done = Exercise(
     judged_by_spark,
     solutions.segments_after,
     hints=[
-        "First decide which .swap segments count. One .cleaned file, of a .log or of an index, tells that the renaming was not over.",
-        "A .swap at or above the lowest .cleaned base is dropped. Those that remain replace everything from the lowest base to the highest next.",
+        (
+            "First decide which .swap segments count. One .cleaned file, of a .log or of an index, tells that the"
+            " renaming was not over."
+        ),
+        (
+            "A .swap at or above the lowest .cleaned base is dropped. Those that remain replace everything from the"
+            " lowest base to the highest next."
+        ),
         "Segments after the load: the .swap ones that count, and the plain ones outside of [low, high).",
     ],
     beliefs=[
         Belief(
             _after(finish=lambda base, lowest: True),
-            "You finish every .swap. One at or above the lowest .cleaned base is dropped: its own files may not all be there yet.",
+            "You finish every .swap. One at or above the lowest .cleaned base is dropped: its own files may not all be"
+            " there yet.",
         ),
         Belief(
             _after(finish=lambda base, lowest: lowest is None),
-            "You undo all while one .cleaned file is left. Only a .swap at or above the lowest .cleaned base is dropped.",
+            "You undo all while one .cleaned file is left. Only a .swap at or above the lowest .cleaned base is"
+            " dropped.",
         ),
         Belief(
             _after(replaced=lambda swaps: lambda base: any(low <= base < high for low, high in swaps)),
-            "You give each .swap a range of its own. There is one, from the lowest base to the highest end: what lies between goes, too.",
+            "You give each .swap a range of its own. There is one, from the lowest base to the highest end: what lies"
+            " between goes, too.",
         ),
         Belief(
             _after(kinds=("log", "index")),
-            "You take an .index for a segment. Only a .log is one: an index that is .swap still may follow a .log that has its name.",
+            "You take an .index for a segment. Only a .log is one: an index that is .swap still may follow a .log that"
+            " has its name.",
         ),
         Belief(
             _after(finish=lambda base, lowest: False),
-            "You undo every .swap. Once no .cleaned file is left the new segments are complete, and the old ones may be gone already.",
+            "You undo every .swap. Once no .cleaned file is left the new segments are complete, and the old ones may be"
+            " gone already.",
         ),
         Belief(
             _after(replaced=lambda swaps: lambda base: base in dict(swaps)),
-            "Your .swap replaces only the segment of its own name. It replaces all whose base lies in its range of offsets.",
+            "Your .swap replaces only the segment of its own name. It replaces all whose base lies in its range of"
+            " offsets.",
         ),
         Belief(
             _after(finish=lambda base, lowest: lowest is None or base <= lowest),
@@ -506,7 +542,8 @@ half_done = Exercise(
             lambda files: sorted(
                 {base for base, kind, _, _ in (tuple(row) for row in files.collect()) if kind == "log"}
             ),
-            "You count each .log, whatever follows its name. A .deleted or .cleaned file is no segment, and what a .swap replaces goes.",
+            "You count each .log, whatever follows its name. A .deleted or .cleaned file is no segment, and what a"
+            " .swap replaces goes.",
         ),
     ],
     normal=as_rows,
@@ -540,7 +577,10 @@ def _checkpointed(clean: bool, recovery_point: int, log_start: int) -> WreckedCa
         )[0]
 
     stop = "clean" if clean else "unclean"
-    name = f"{stop} stop; recovery point {recovery_point}, log start {log_start}; first segment {first_base}, log end {log_end}"
+    name = (
+        f"{stop} stop; recovery point {recovery_point}, log start {log_start}; first segment {first_base}, log end"
+        f" {log_end}"
+    )
     arguments = (clean, recovery_point, log_start, first_base, log_end)
     checkpoints = {"clean": clean, "recovery_point": recovery_point, "log_start": log_start}
     return WreckedCase(name, arguments, expected, wreck, lambda state: (state[0], state[1]), checkpoints)
@@ -561,8 +601,14 @@ bent = Exercise(
     solutions.loaded,
     hints=[
         "The log start is never below the first segment, and never below its checkpoint.",
-        "The recovery point: after a clean stop everything is flushed. After an unclean one the checkpoint holds, as far as the log goes.",
-        "A checkpointed start above the log end means that segments were lost: the log is empty and begins there. Last, no recovery point lies below the start.",
+        (
+            "The recovery point: after a clean stop everything is flushed. After an unclean one the checkpoint holds,"
+            " as far as the log goes."
+        ),
+        (
+            "A checkpointed start above the log end means that segments were lost: the log is empty and begins there."
+            " Last, no recovery point lies below the start."
+        ),
     ],
     beliefs=[
         Belief(
@@ -570,32 +616,37 @@ bent = Exercise(
                 solutions.loaded(clean, point, start, base, end)[0],
                 max(end, start),
             ),
-            "You move the recovery point to the log end. Up to 2.7 Kafka did; now what was recovered is not taken for flushed.",
+            "You move the recovery point to the log end. Up to 2.7 Kafka did; now what was recovered is not taken for"
+            " flushed.",
         ),
         Belief(
             lambda clean, point, start, base, end: (
                 max(start, base),
                 start if clean and start > end else max(start, end if clean else min(point, end)),
             ),
-            "You raise the recovery point to the checkpointed start only. The log may begin above it, at its first segment.",
+            "You raise the recovery point to the checkpointed start only. The log may begin above it, at its first"
+            " segment.",
         ),
         Belief(
             lambda clean, point, start, base, end: (
                 start,
                 max(start, start if start > end else end if clean else min(point, end)),
             ),
-            "You leave the log start below the first segment. There is nothing to read: it is never below the base of the first one.",
+            "You leave the log start below the first segment. There is nothing to read: it is never below the base of"
+            " the first one.",
         ),
         Belief(
             lambda clean, point, start, base, end: (base, max(base, end if clean else min(point, end))),
-            "Your log begins at its first segment. The checkpoint may be higher: DeleteRecords moves the start inside a segment.",
+            "Your log begins at its first segment. The checkpoint may be higher: DeleteRecords moves the start inside a"
+            " segment.",
         ),
         Belief(
             lambda clean, point, start, base, end: (
                 max(start, base),
                 end if clean and end >= start else min(point, max(start, end)),
             ),
-            "You leave the recovery point below the log start. It is raised to the start: what is gone needs no recovery.",
+            "You leave the recovery point below the log start. It is raised to the start: what is gone needs no"
+            " recovery.",
         ),
         Belief(
             lambda clean, point, start, base, end: (max(start, base), max(start, base, min(point, end))),
@@ -606,11 +657,13 @@ bent = Exercise(
                 min(max(start, base), end),
                 max(min(max(start, base), end), end if clean else min(point, end)),
             ),
-            "You lower the log start to the log end. It is the other way round: the segments go, and the empty log begins at the checkpoint.",
+            "You lower the log start to the log end. It is the other way round: the segments go, and the empty log"
+            " begins at the checkpoint.",
         ),
         Belief(
             lambda clean, point, start, base, end: (start, point),
-            "You take the checkpoints as they are. They were written at another moment than the files: bend them to what the files hold.",
+            "You take the checkpoints as they are. They were written at another moment than the files: bend them to"
+            " what the files hold.",
         ),
     ],
     normal=lambda answer: tuple(answer) if isinstance(answer, list | tuple) else answer,

@@ -62,10 +62,10 @@ class Prediction:
 def predict(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping[Any, str] | None = None) -> Prediction:
     """Keep `answer`, then call `run` and compare.
 
-    While `answer` is `___`, nothing is run and a fixed text is shown. `beliefs` maps wrong answers to what one would have
-    to believe to give them (default: those that `minikafka.lab.exercises.beliefs` has for the question). Raises nothing for a wrong answer;
-    an exception of `run` counts as its name. A second try is compared with the outcome of the first, and nothing is run again:
-    the first run may have changed the log that it asked.
+    While `answer` is `___`, nothing is run and a fixed text is shown. `beliefs` maps wrong answers to what one would
+    have to believe to give them (default: those that `minikafka.lab.exercises.beliefs` has for the question). Raises
+    nothing for a wrong answer; an exception of `run` counts as its name. A second try is compared with the outcome of
+    the first, and nothing is run again: the first run may have changed the log that it asked.
     """
     if answer is ___:
         return Prediction(question, answer, None, "", "unanswered")

@@ -90,7 +90,8 @@ between_code = Exercise(
         ),
         Belief(
             lambda log: max(log.log_end_offset - log.high_watermark - 1, 0),
-            "You take the log end for the last record. It is the next offset, and the high watermark is the first that waits.",
+            "You take the log end for the last record. It is the next offset, and the high watermark is the first that"
+            " waits.",
         ),
         Belief(_one_read, "You read once. An answer holds batches of one segment only: the reader must ask again."),
         Belief(
@@ -200,7 +201,10 @@ def _read(counts, start, limit, bound, *, min_one=True) -> WitnessedCase:
     lines = [f"append_as_leader [{count}x10]" for count in counts] + [f"maybe_increment_high_watermark {bound}"]
     flag = str(min_one).lower()
     lines.append(f"read {start} max_length={limit} isolation=high_watermark min_one_message={flag}")
-    name = f"read({start}, {limit}, min_one_message={min_one}) below {bound} of batches with {', '.join(map(str, counts))} records"
+    name = (
+        f"read({start}, {limit}, min_one_message={min_one}) below {bound} of batches with {', '.join(map(str, counts))}"
+        " records"
+    )
 
     def answer(observations):
         begins, size = re.match(r"(\d+).*?, (\d+) bytes", observations.value(len(observations) - 1, "result")).groups()
@@ -273,30 +277,38 @@ answered = Exercise(
     _read_by_spark,
     solutions.answer,
     hints=[
-        "The first batch is the first one whose last offset is not below the start. The answer begins at its base offset.",
+        (
+            "The first batch is the first one whose last offset is not below the start. The answer begins at its base"
+            " offset."
+        ),
         "From there the bytes up to the bound, or the limit if that is less. A batch at the end may be cut.",
         "With min_one_message the limit is at least the size of the first batch.",
     ],
     beliefs=[
         Belief(
             lambda batches, start, *rest: (start, solutions.answer(batches, start, *rest)[1]),
-            "You begin at the start. A read begins with the whole batch that holds it (since 4.0 the metadata say so, too).",
+            "You begin at the start. A read begins with the whole batch that holds it (since 4.0 the metadata say so,"
+            " too).",
         ),
         Belief(
             _whole_batches,
-            "You end with a whole batch. Kafka counts bytes and cuts the last batch anywhere; the reader drops the rest of it.",
+            "You end with a whole batch. Kafka counts bytes and cuts the last batch anywhere; the reader drops the rest"
+            " of it.",
         ),
         Belief(
             _whole_batches_but_the_first,
-            "You end with a whole batch where there is one. Kafka counts bytes and cuts the last batch anywhere, not only the first.",
+            "You end with a whole batch where there is one. Kafka counts bytes and cuts the last batch anywhere, not"
+            " only the first.",
         ),
         Belief(
             _begins_behind,
-            "You begin with the first batch whose base offset is not below the start. The start may lie inside of the batch before: ask for its last offset.",
+            "You begin with the first batch whose base offset is not below the start. The start may lie inside of the"
+            " batch before: ask for its last offset.",
         ),
         Belief(
             lambda batches, start, limit, min_one, bound: solutions.answer(batches, start, limit, False, bound),
-            "You keep to the limit always. With min_one_message the first batch comes whole, or a reader with a small limit would be stuck.",
+            "You keep to the limit always. With min_one_message the first batch comes whole, or a reader with a small"
+            " limit would be stuck.",
         ),
         Belief(
             lambda batches, start, limit, min_one, bound: solutions.answer(batches, start, limit, min_one, bound + 1),
@@ -304,7 +316,8 @@ answered = Exercise(
         ),
         Belief(
             _sent_empty,
-            "You send nothing where the first batch is cut. The broker does so afterwards; the read answers with the bytes up to the limit.",
+            "You send nothing where the first batch is cut. The broker does so afterwards; the read answers with the"
+            " bytes up to the limit.",
         ),
         Belief(_unbounded, "You read past the bound. A consumer gets nothing at or above its mark."),
         Belief(
@@ -401,7 +414,8 @@ skipped = Exercise(
         Belief(_never_forgiven, "You drop a producer for good. After its abort marker it may begin anew, and commit."),
         Belief(
             _from_its_first_offset_on,
-            "You wait for the batch with the first offset on the list. A read may begin behind it, in the middle of the transaction.",
+            "You wait for the batch with the first offset on the list. A read may begin behind it, in the middle of the"
+            " transaction.",
         ),
         Belief(
             _first_batch_only, "You skip one batch of each transaction. It lasts up to the producer's abort marker."
@@ -469,17 +483,22 @@ read_committed = Exercise(
     solutions.committed_offsets,
     hints=[
         "The fate of a record in a transaction is its producer's first marker behind it.",
-        "`first_value(marker) IGNORE NULLS OVER (PARTITION BY producer ORDER BY offset ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)`.",
+        (
+            "`first_value(marker) IGNORE NULLS OVER (PARTITION BY producer ORDER BY offset ROWS BETWEEN CURRENT ROW AND"
+            " UNBOUNDED FOLLOWING)`."
+        ),
         "Nothing at or above the first record whose fate is unknown is shown: that is the last stable offset.",
     ],
     beliefs=[
         Belief(
             _by_fate("(NOT transactional OR fate = 'commit')"),
-            "You show records behind an open transaction. Below the last stable offset only: plain records wait there, too.",
+            "You show records behind an open transaction. Below the last stable offset only: plain records wait there,"
+            " too.",
         ),
         Belief(
             _ids_for_transactions,
-            "You take every producer with an id for a transactional one. Idempotent producers have ids, too: `transactional` tells.",
+            "You take every producer with an id for a transactional one. Idempotent producers have ids, too:"
+            " `transactional` tells.",
         ),
         Belief(_by_last_marker, "You judge a producer by its last marker. Each transaction has a marker of its own."),
         Belief(

@@ -119,8 +119,8 @@ rolling = Exercise(
         ),
         Belief(
             _roll_even_when_empty,
-            "You roll when a batch would fill the segment exactly, even an empty one, which leaves two segments with the same"
-            " base. Kafka asks `size > segment.bytes - incoming`.",
+            "You roll when a batch would fill the segment exactly, even an empty one, which leaves two segments with"
+            " the same base. Kafka asks `size > segment.bytes - incoming`.",
         ),
         Belief(
             _roll_once_and_for_all,
@@ -265,7 +265,8 @@ sparse_index = Exercise(
         ),
         Belief(
             _index_never_counts_anew,
-            "You never count anew: from the first entry on, each batch gets one. After an entry the count starts from 0.",
+            "You never count anew: from the first entry on, each batch gets one. After an entry the count starts"
+            " from 0.",
         ),
         Belief(
             _index_counts_itself,
@@ -277,7 +278,8 @@ sparse_index = Exercise(
         ),
         Belief(
             _index_forgets_the_indexed,
-            "You leave out the bytes of a batch that got an entry. The count starts again from 0, then that batch is counted.",
+            "You leave out the bytes of a batch that got an entry. The count starts again from 0, then that batch is"
+            " counted.",
         ),
         Belief(
             _index_every_batch, "You index every batch. The index is sparse: one entry for each index.interval.bytes."
@@ -447,7 +449,8 @@ by_time = Exercise(
         Belief(_the_oldest_only, "You delete one segment. All that are expired go, up to the first that stays."),
         Belief(
             _nothing_if_nothing_stays,
-            "When all are expired you delete none (in SQL, what is compared with the minimum of no rows is null). All of them go.",
+            "When all are expired you delete none (in SQL, what is compared with the minimum of no rows is null). All"
+            " of them go.",
         ),
         Belief(_no_limit_is_an_age, "You took −1 for a number of milliseconds. It means that there is no limit."),
     ],

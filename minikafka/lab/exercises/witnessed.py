@@ -12,7 +12,8 @@ from minikafka.witness.workload import Workload
 
 @dataclass(frozen=True)
 class WitnessedCase(Case):
-    """A case that a witness can answer: `answer(observations)` reads it from the table that the witness gives of `workload`.
+    """A case that a witness can answer: `answer(observations)` reads it from the table that the witness gives of
+    `workload`.
 
     `queries`: the names of Spark's queries that know it; the fewer, the sooner the check answers.
     """

@@ -1,4 +1,5 @@
-"""What a lesson needs to wreck a log and load it again: kills, cuts, flipped bytes, and loads by minikafka and by Kafka.
+"""What a lesson needs to wreck a log and load it again: kills, cuts, flipped bytes, and loads by minikafka and by
+Kafka.
 
 Nothing here touches a directory that a lesson did not make: all work is done on copies.
 """
@@ -37,7 +38,9 @@ def load(
     recovery_point: int = 0,
     log_start: int = 0,
 ) -> Any:
-    """Load the `Log` in `directory` as after an unclean stop (or a clean one), with these checkpoints; run what is due."""
+    """Load the `Log` in `directory` as after an unclean stop (or a clean one), with these checkpoints; run what
+    is due.
+    """
     from minikafka.common.scheduler import ManualScheduler
     from minikafka.common.time import ManualTime
     from minikafka.log.log import Log
@@ -83,7 +86,8 @@ def remove(directory: Path, *names: str) -> Path:
 
 
 def replace_by_copies(log: Any, *groups: list[int]) -> None:
-    """Put one new segment in the place of those with the base offsets of each group, by the steps of compaction and splitting.
+    """Put one new segment in the place of those with the base offsets of each group, by the steps of compaction and
+    splitting.
 
     The new one is a copy of all their batches: it is the renaming that matters here.
     """
@@ -125,7 +129,9 @@ def entries_of(log: Any) -> list[tuple[int, int, int]]:
 
 
 def named(directory: Path, ending: str) -> Path:
-    """The one file of `directory` whose name ends in `ending`. Raises ValueError when there is none, or more than one."""
+    """The one file of `directory` whose name ends in `ending`. Raises ValueError when there is none, or more than
+    one.
+    """
     found = [file for file in Path(directory).iterdir() if file.name.endswith(ending.removeprefix("…"))]
     if len(found) != 1:
         raise ValueError(f"{len(found)} files end in {ending}: {', '.join(sorted(file.name for file in found))}")
@@ -149,7 +155,8 @@ def loaded_by_both(
     damage: Callable[[Path], Any] = lambda copy: None,
     **checkpoints: Any,
 ) -> Any:
-    """Load and close two copies of `directory`, one by minikafka and one by Apache Kafka, and compare them byte by byte.
+    """Load and close two copies of `directory`, one by minikafka and one by Apache Kafka, and compare them byte by
+    byte.
 
     `damage(copy)` is done to both before; `checkpoints` as in `load`. `equal` is None where Kafka's jars are absent.
     """

@@ -1,8 +1,8 @@
 """The directory that a killed broker left, kept small: zeros that only fill an index up to its length are not stored.
 
-`tests/golden/make_killed.py` had a real broker write it and killed that broker. `keep` stores what it left: index files are
-10 MiB long while their segment grows, all but a few bytes zeros; their lengths stand in a file beside the directory. `killed_broker`
-gives the directory back as the kill left it, byte for byte.
+`tests/golden/make_killed.py` had a real broker write it and killed that broker. `keep` stores what it left: index files
+are 10 MiB long while their segment grows, all but a few bytes zeros; their lengths stand in a file beside the
+directory. `killed_broker` gives the directory back as the kill left it, byte for byte.
 """
 
 import shutil

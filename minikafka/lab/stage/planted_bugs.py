@@ -59,7 +59,9 @@ def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
 
 @contextmanager
 def planted(bug: str) -> Iterator[None]:
-    """Run minikafka with `bug` inside the `with` block; outside it is sound again. Raises KeyError for an unknown bug."""
+    """Run minikafka with `bug` inside the `with` block; outside it is sound again. Raises KeyError for an unknown
+    bug.
+    """
     owner, name, wrong = _bugs()[bug]
     with mock.patch.object(owner, name, wrong):
         yield

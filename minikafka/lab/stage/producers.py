@@ -1,4 +1,6 @@
-"""Senders for the lessons: batches written as a workload writes them, a producer's own counters, end markers, fetches."""
+"""Senders for the lessons: batches written as a workload writes them, a producer's own counters, end markers,
+fetches.
+"""
 
 from typing import Any
 
@@ -6,10 +8,12 @@ from minikafka.lab.stage.workbench import NOON
 
 
 def sent(*batches: str, now: int = NOON) -> Any:
-    """The bytes of these batches as they reach the log, `MemoryRecords`; each is written as in a workload: "3x10 pid=7 seq=0".
+    """The bytes of these batches as they reach the log, `MemoryRecords`; each is written as in a workload: "3x10 pid=7
+    seq=0".
 
-    `3x10`: three records with values of 10 bytes; `pid`, `epoch`, `seq`, `txn`: the producer's; `offset`, `leader_epoch`:
-    what a leader has set; `ts=now-5`, `codec=gzip`, `damage=crc`. Raises ValueError that names a word it does not know.
+    `3x10`: three records with values of 10 bytes; `pid`, `epoch`, `seq`, `txn`: the producer's; `offset`,
+    `leader_epoch`: what a leader has set; `ts=now-5`, `codec=gzip`, `damage=crc`. Raises ValueError that names a word
+    it does not know.
     """
     from minikafka.record.memory_records import MemoryRecords
     from minikafka.witness.batch import Batch

@@ -1,7 +1,7 @@
 """What a lesson needs on its table: a fresh log, a copy of a real broker's directory, records to append.
 
-Every log here has a clock and a scheduler that stand still until they are told to move (`log.time`, `log.scheduler`), so a lesson gives
-the same numbers each time it runs.
+Every log here has a clock and a scheduler that stand still until they are told to move (`log.time`, `log.scheduler`),
+so a lesson gives the same numbers each time it runs.
 """
 
 import atexit
@@ -71,7 +71,9 @@ def scratch(name: str = "lesson-0") -> Path:
 
 
 def kafka_witness() -> Any:
-    """The log factory of Apache Kafka's own `UnifiedLog` in the lesson's Spark JVM; None where Kafka's jars are absent."""
+    """The log factory of Apache Kafka's own `UnifiedLog` in the lesson's Spark JVM; None where Kafka's jars are
+    absent.
+    """
     from minikafka.spark import kafka_available, session
     from minikafka.witness.kafka_jvm import KafkaJvm
     from minikafka.witness.kafka_log import kafka_log
@@ -86,7 +88,8 @@ def kafka_witness() -> Any:
 
 
 def wake_witnesses() -> None:
-    """Start Spark and Apache Kafka, and let both answer a first question, which takes them many times as long as another.
+    """Start Spark and Apache Kafka, and let both answer a first question, which takes them many times as long as
+    another.
 
     Waits some seconds, if they need as much; the rest is done while the reader reads. Outside of a notebook nothing
     happens: there the witnesses start when they are asked.

@@ -1,8 +1,9 @@
 """The crash theatre: what a crash leaves of a directory, what loading does about it step by step, and what comes of it.
 
-An action is done to a real log. After each effect on disk the world stops once: the directory as it is then goes on stage. A write
-to a `.log` stops it in the middle too, since a power cut may leave any part of a write. Each of these directories is loaded as after an
-unclean stop, by the real loader, and its effects are noted with the phase of `LogLoader.load` that caused them.
+An action is done to a real log. After each effect on disk the world stops once: the directory as it is then goes on
+stage. A write to a `.log` stops it in the middle too, since a power cut may leave any part of a write. Each of these
+directories is loaded as after an unclean stop, by the real loader, and its effects are noted with the phase of
+`LogLoader.load` that caused them.
 """
 
 import re
@@ -30,7 +31,9 @@ _BAR_LEFT, _BAR_TOP = 130, 62
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One thing that loading did on disk, in words, and the phase of `LogLoader.load` it belongs to ("" before and after)."""
+    """One thing that loading did on disk, in words, and the phase of `LogLoader.load` it belongs to ("" before and
+    after).
+    """
 
     phase: str
     words: str
@@ -43,8 +46,8 @@ class Effect:
 class CrashFrame:
     """One crash: the files (name, bytes) that it leaves and those after the load, and what the load did.
 
-    `log` and `batches` describe the `.log` that was being written, with the byte at which it ends now; `kept`: its bytes after the
-    load. `end` is the log end offset after the load, `error` what made the load fail.
+    `log` and `batches` describe the `.log` that was being written, with the byte at which it ends now; `kept`: its
+    bytes after the load. `end` is the log end offset after the load, `error` what made the load fail.
     """
 
     caption: str
@@ -82,8 +85,8 @@ class CrashFrame:
 class CrashTheatre:
     """Stops the world at every effect of an action on `log`, and shows what loading makes of each directory.
 
-    The log is killed when the action is over, so a theatre plays once. Use small index files (`segment.index.bytes`): each frame
-    copies the directory.
+    The log is killed when the action is over, so a theatre plays once. Use small index files (`segment.index.bytes`):
+    each frame copies the directory.
     """
 
     def __init__(self, log: Any, title: str = "A crash, and the load after it", *, recovery_point: int = 0):
@@ -165,7 +168,9 @@ class CrashTheatre:
 def watched_load(
     directory: Path, settings: Mapping[str, Any], **checkpoints: Any
 ) -> tuple[list[Effect], int | None, str]:
-    """Load `directory` and note what that does to the disk: the effects, the log end offset, and the error if it fails."""
+    """Load `directory` and note what that does to the disk: the effects, the log end offset, and the error if it
+    fails.
+    """
     home, noted, state = Path(directory), [], {"files": _contents(Path(directory))}
 
     def note(operation: str, path: Path) -> None:
@@ -188,7 +193,8 @@ def watched_load(
 
 
 def render_crash(frame: CrashFrame, top: float | None = None, height: float | None = None) -> str:
-    """The stage at one moment: the file under the axe, then what the crash leaves, what the load does, what comes of it.
+    """The stage at one moment: the file under the axe, then what the crash leaves, what the load does, what comes of
+    it.
 
     `top`, `height`: where the three columns begin, and the height of the whole (default: as much as this frame needs).
     """

@@ -1,7 +1,7 @@
 """Where Kafka's methods stand in Kafka's source, for the links beside our own source.
 
-`kafka_lines.json` is made from Kafka's source jars by `python -m minikafka.lab.stepper.kafka_source JAR…`. A test checks it
-against the line numbers in Kafka's class files, and against the source jars where they are at hand.
+`kafka_lines.json` is made from Kafka's source jars by `python -m minikafka.lab.stepper.kafka_source JAR…`. A test
+checks it against the line numbers in Kafka's class files, and against the source jars where they are at hand.
 """
 
 import functools
@@ -23,8 +23,11 @@ _ROOMS = {  # package path in a source jar → where the repository keeps it
     "kafka/log/": "core/src/main/scala/",
 }
 _MODIFIER = r"(?:public|private|protected|static|final|abstract|synchronized|default)"
-_JAVA = re.compile(  # a member of a class stands 4 spaces in; one of a class inside it 8 or more, and then with a modifier
-    rf"^(?: {{4}}| {{8,12}}(?={_MODIFIER}))(?:@\w+ )?(?:{_MODIFIER} )*(?:<[^(=]+> )?(?!return|new |throw|else)(?:[\w.]+(?:<[^(=]*>)?(?:\[\])* )?(\w+)\("
+_JAVA = (
+    re.compile(  # a member of a class stands 4 spaces in; one of a class inside it 8 or more, and then with a modifier
+        rf"^(?: {{4}}| {{8,12}}(?={_MODIFIER}))(?:@\w+ )?(?:{_MODIFIER} )*(?:<[^(=]+> )?(?!return|new"
+        r" |throw|else)(?:[\w.]+(?:<[^(=]*>)?(?:\[\])* )?(\w+)\("
+    )
 )
 _SCALA = re.compile(r"^ {2}(?:(?:override|private|protected|final)(?:\[\w+\])? )*def (\w+)(.*)$")
 

@@ -40,7 +40,8 @@ APPENDS = {
         "append_as_leader [1x10 pid=7 epoch=0 seq=0 txn]\nappend_as_leader [1x10 pid=7 epoch=0 seq=1]"
     ),
     "a follower is sent no transaction while one is open": (
-        "append_as_leader [1x10 pid=7 epoch=0 seq=0 txn]\nappend_as_follower leader_epoch=1 [1x10 pid=7 epoch=0 seq=1 offset=1]"
+        "append_as_leader [1x10 pid=7 epoch=0 seq=0 txn]\nappend_as_follower leader_epoch=1 [1x10 pid=7 epoch=0 seq=1"
+        " offset=1]"
     ),
     "a marker without the transaction version": "append_as_leader origin=coordinator [commit pid=7 epoch=0]",
     "a marker of a coordinator that has been replaced": (
@@ -58,8 +59,9 @@ APPENDS = {
 
 @dataclass(frozen=True)
 class Refusal:
-    """One refused append: what was `wrong`, the `line` that was refused, `error` and `message`, the `step` of `Log._append`
-    that raised, what is `left` behind in words (empty: nothing), and the `walk` through the steps."""
+    """One refused append: what was `wrong`, the `line` that was refused, `error` and `message`, the `step` of
+    `Log._append` that raised, what is `left` behind in words (empty: nothing), and the `walk` through the steps.
+    """
 
     wrong: str
     line: str

@@ -1,7 +1,8 @@
 """The stepper: runs a real method on a real log, records a frame for each numbered step it enters, then replays them.
 
 There is no tracing code in the system. `sys.settrace` watches the run; the step comments in the source say where steps
-begin (`minikafka.lab.stepper.steps`). What is recorded is settled when the run ends: going back and forth runs nothing again.
+begin (`minikafka.lab.stepper.steps`). What is recorded is settled when the run ends: going back and forth runs nothing
+again.
 """
 
 import dis
@@ -102,8 +103,9 @@ def step_through(
     """Call `run(*args, **kwargs)` and record the steps that it goes through, of itself and of methods that it calls.
 
     `watch`: a log whose offsets are noted around each step. `into`: names ("LocalLog.append") of the methods to record;
-    default: `run` itself and every method of minikafka that has step comments. A method without them is walked by statements. `locals_of_interest`: default all.
-    An exception of `run` ends the walk and is kept in `Walk.raised`; it is part of the lesson, not an error of the stepper.
+    default: `run` itself and every method of minikafka that has step comments. A method without them is walked by
+    statements. `locals_of_interest`: default all. An exception of `run` ends the walk and is kept in `Walk.raised`; it
+    is part of the lesson, not an error of the stepper.
     """
     root = inspect.unwrap(getattr(run, "__func__", run)).__code__
     walk = Walk(f"{root.co_qualname} step by step")

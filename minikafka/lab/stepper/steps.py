@@ -21,7 +21,8 @@ _KAFKA = re.compile(r"Kafka:\s*`?([A-Z]\w*(?:\.\w+)*\.\w+)")
 class Step:
     """A numbered step: its lines in the file, first and last, and the last line of the statement that it names.
 
-    All are inclusive. A statement that holds a block may end behind the step: walked by statements, it is its head only.
+    All are inclusive. A statement that holds a block may end behind the step: walked by statements, it is its head
+    only.
     """
 
     number: str

@@ -1,4 +1,6 @@
-"""Tables for the lesson *Append*: the answers of several appends side by side, and the header fields that the leader wrote."""
+"""Tables for the lesson *Append*: the answers of several appends side by side, and the header fields that the leader
+wrote.
+"""
 
 from html import escape
 from typing import Any

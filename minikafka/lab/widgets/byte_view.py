@@ -47,7 +47,10 @@ class ByteFrame:
     def __str__(self) -> str:
         field = self.fields[self.chosen]
         raw = self.data[field.start : field.start + field.size].hex(" ")
-        return f"bytes {field.start}–{field.start + field.size - 1} {field.name} = {field.value} ({field.meaning}): {drawing.shorten(raw, 60)}"
+        return (
+            f"bytes {field.start}–{field.start + field.size - 1} {field.name} = {field.value} ({field.meaning}):"
+            f" {drawing.shorten(raw, 60)}"
+        )
 
 
 def view_bytes(batch, title: str = "The bytes of a record batch") -> Player:
@@ -106,7 +109,9 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def render_bytes(frame: ByteFrame) -> str:
-    """The picture of one frame: at most 14 rows of 16 bytes, around the chosen field; all fields in a list beside it."""
+    """The picture of one frame: at most 14 rows of 16 bytes, around the chosen field; all fields in a list beside
+    it.
+    """
     chosen = frame.fields[frame.chosen]
     rows = -(-len(frame.data) // _PER_ROW)
     first = max(0, min(chosen.start // _PER_ROW - 4, rows - _MOST_ROWS))

@@ -1,7 +1,7 @@
 """The one look of all lab pieces: colours for light and dark pages, and the few helpers that write SVG.
 
-A picture names colours by role (`hw`, `committed`, …), never by value. On a live page the roles follow JupyterLab's theme;
-a picture that leaves the page (`as_image`) carries its own style and follows the reader's system instead.
+A picture names colours by role (`hw`, `committed`, …), never by value. On a live page the roles follow JupyterLab's
+theme; a picture that leaves the page (`as_image`) carries its own style and follows the reader's system instead.
 """
 
 import base64
@@ -71,12 +71,16 @@ def page(html: str) -> str:
 
 
 def static_page(html: str) -> str:
-    """The same for a page without kernel or style: each `<svg>` in `html` becomes an image that carries its own style."""
+    """The same for a page without kernel or style: each `<svg>` in `html` becomes an image that carries its own
+    style.
+    """
     return re.sub(r"<svg\b.*?</svg>", lambda match: as_image(match.group()), html, flags=re.DOTALL)
 
 
 def as_image(svg: str) -> str:
-    """An `<img>` of `svg` that needs nothing around it; the picture's `<title>` becomes the text for those who can't see it."""
+    """An `<img>` of `svg` that needs nothing around it; the picture's `<title>` becomes the text for those who can't
+    see it.
+    """
     title = re.search(r"<title>(.*?)</title>", svg, flags=re.DOTALL)
     width = re.search(r'width="(\d+)"', svg).group(1)
     whole = svg.replace(">", f">{_image_style(svg)}", 1)
@@ -107,9 +111,9 @@ def _image_style(svg: str) -> str:
 def svg(width: float, height: float, body: str, title: str) -> str:
     """A picture on the page's paper; `title` is its text equivalent."""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}" role="img">'
-        f"<title>{escape(title)}</title>"
-        f'<rect width="100%" height="100%" fill="var(--mk-paper)"/>{body}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" viewBox="0 0 {width:g}'
+        f' {height:g}" role="img"><title>{escape(title)}</title><rect width="100%" height="100%"'
+        f' fill="var(--mk-paper)"/>{body}</svg>'
     )
 
 
@@ -172,7 +176,10 @@ def rect(
 def line(x1: float, y1: float, x2: float, y2: float, stroke: str = "line", *, weight: float = 1, dash: str = "") -> str:
     """A straight line; `stroke` is a role."""
     dashes = f' stroke-dasharray="{dash}"' if dash else ""
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{_colour(stroke)}" stroke-width="{weight:g}"{dashes}/>'
+    return (
+        f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{_colour(stroke)}"'
+        f' stroke-width="{weight:g}"{dashes}/>'
+    )
 
 
 def polygon(points: list[tuple[float, float]], fill: str) -> str:

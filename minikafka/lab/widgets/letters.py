@@ -1,7 +1,7 @@
 """How wide words are in Liberation Sans, and so in Arial and Helvetica: pictures set their boxes out by it.
 
-A reader may have none of the three. So each text of a picture says its width as well (`textLength`), and any other font is
-stretched or squeezed to it: no word leaves its box, on no machine.
+A reader may have none of the three. So each text of a picture says its width as well (`textLength`), and any other font
+is stretched or squeezed to it: no word leaves its box, on no machine.
 """
 
 _REGULAR = {
@@ -27,6 +27,8 @@ WIDTHS = {False: _by_letter(_REGULAR), True: _by_letter(_BOLD)}
 
 
 def width_of(words: str, size: float, *, bold: bool = False, mono: bool = False) -> float:
-    """The width in px of `words` in letters of `size` px; a letter that is not in the table counts as wide as the size."""
+    """The width in px of `words` in letters of `size` px; a letter that is not in the table counts as wide as the
+    size.
+    """
     thousandths = _MONO * len(words) if mono else sum(WIDTHS[bold].get(letter, _UNKNOWN) for letter in words)
     return thousandths * size / 1000

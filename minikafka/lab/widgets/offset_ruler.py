@@ -1,7 +1,7 @@
 """The offset ruler: log start, LSO, HW and LEO of a log on one line, above the segments that hold the records.
 
-Every one of the four is a boundary, so it points at the left edge of its offset: the offset HW itself is not committed, and
-at LEO there is no record yet.
+Every one of the four is a boundary, so it points at the left edge of its offset: the offset HW itself is not committed,
+and at LEO there is no record yet.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,9 @@ _MARKS = (("LEO", "leo"), ("HW", "hw"), ("LSO", "lso"), ("log start", "start"))
 
 @dataclass(frozen=True, slots=True)
 class SegmentSpan:
-    """One segment on the ruler: offsets from `base_offset` up to, not including, `end_offset`; its log's `size` in bytes."""
+    """One segment on the ruler: offsets from `base_offset` up to, not including, `end_offset`; its log's `size` in
+    bytes.
+    """
 
     base_offset: int
     end_offset: int

@@ -111,7 +111,9 @@ class Replicas:
 
 
 class ReplicaSliders:
-    """The shell: a slider for each follower, whose value is the offset of its next fetch. `errors`: what callbacks raised."""
+    """The shell: a slider for each follower, whose value is the offset of its next fetch. `errors`: what callbacks
+    raised.
+    """
 
     def __init__(self, replicas: Replicas):
         self.replicas = replicas

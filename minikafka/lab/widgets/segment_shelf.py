@@ -21,7 +21,9 @@ class BatchOnFile:
 
 @dataclass(frozen=True, slots=True)
 class ShelvedSegment:
-    """One segment: its batches, the (offset, position) pairs of its offset index, the (timestamp, offset) of its time index."""
+    """One segment: its batches, the (offset, position) pairs of its offset index, the (timestamp, offset) of its time
+    index.
+    """
 
     base_offset: int
     size: int
@@ -55,7 +57,9 @@ class ShelvedSegment:
 
 @dataclass(frozen=True, slots=True)
 class ShelfFrame:
-    """All segments of a log at one moment; `note` says what a bold frame around a segment means, for those in `marked`."""
+    """All segments of a log at one moment; `note` says what a bold frame around a segment means, for those in
+    `marked`.
+    """
 
     caption: str
     segments: tuple[ShelvedSegment, ...]

@@ -1,7 +1,7 @@
 """The transaction lanes: a lane for each producer, its batches at their offsets, and what holds the last stable offset.
 
-A transaction is a bracket from its first record to its marker; an open one has no end yet. Everything is read from the log's
-files, its marks and its transaction index, nothing is worked out from what was sent.
+A transaction is a bracket from its first record to its marker; an open one has no end yet. Everything is read from the
+log's files, its marks and its transaction index, nothing is worked out from what was sent.
 """
 
 from dataclasses import dataclass
@@ -29,9 +29,11 @@ class LaneBatch:
 
 @dataclass(frozen=True, slots=True)
 class LaneTransaction:
-    """A transaction from offset `first` to its marker at `last` (None while open); `fate` is "open", "commit" or "abort".
+    """A transaction from offset `first` to its marker at `last` (None while open); `fate` is "open", "commit" or
+    "abort".
 
-    `replicated`: the marker is below the high watermark. Only then does the transaction let go of the last stable offset.
+    `replicated`: the marker is below the high watermark. Only then does the transaction let go of the last stable
+    offset.
     """
 
     producer_id: int
@@ -76,13 +78,15 @@ class LaneFrame:
         moved = "" if self.lso_before in (None, self.lso) else f" (was {self.lso_before})"
         entries = ", ".join(_entry(entry) for entry in self.index) or "empty"
         return (
-            f"{self.caption}: {'; '.join(lanes) or 'no records'}; LSO {self.lso}{moved} ≤ HW {self.hw} ≤ LEO {self.leo}; "
-            f"transaction index: {entries}"
+            f"{self.caption}: {'; '.join(lanes) or 'no records'}; LSO {self.lso}{moved} ≤ HW {self.hw} ≤ LEO"
+            f" {self.leo}; transaction index: {entries}"
         )
 
 
 class TransactionLanes:
-    """Collects a frame at each `snap`; shown, it is the lanes with a slider through time. For logs of some dozens of offsets."""
+    """Collects a frame at each `snap`; shown, it is the lanes with a slider through time. For logs of some dozens of
+    offsets.
+    """
 
     def __init__(self, log: Any, title: str = "Transactions of the log"):
         self._log = log

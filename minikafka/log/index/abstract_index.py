@@ -91,9 +91,9 @@ class AbstractIndex:
     def resize(self, new_size: int) -> bool:
         """Give file and mapping `new_size` bytes, rounded down to whole entries; False if they have them already.
 
-        Raises IllegalArgumentException, with the file cut already, when what was written does not fit any more: so a log
-        does not open after `segment.index.bytes` was made smaller than the active segment's index. The new mapping is
-        then written from its first byte on. Kafka: `AbstractIndex.resize`.
+        Raises IllegalArgumentException, with the file cut already, when what was written does not fit any more: so a
+        log does not open after `segment.index.bytes` was made smaller than the active segment's index. The new mapping
+        is then written from its first byte on. Kafka: `AbstractIndex.resize`.
         """
         rounded_new_size = self._round_down(new_size)
         if self.length == rounded_new_size:
@@ -289,4 +289,4 @@ def _map(fd: int, length: int, writable: bool):
     try:
         return mmap.mmap(fd, length, access=mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ, **_MAP_OPTIONS)
     except OSError as error:
-        raise file_ops.named(error, fd)
+        raise file_ops.named(error, fd) from None

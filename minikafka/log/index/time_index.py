@@ -120,8 +120,8 @@ class TimeIndex(AbstractIndex):
                 f" timestamp appended ({last_timestamp}) to {self.file.absolute()}"
             )
         if timestamp > last_timestamp:
-            # Two writes, as Kafka's: an offset that does not fit leaves half an entry, and every later entry, which lies
-            # behind it, is refused once it is written.
+            # Two writes, as Kafka's: an offset that does not fit leaves half an entry, and every later entry, which
+            # lies behind it, is refused once it is written.
             self._put(_TIMESTAMP.pack(timestamp))
             self._put(_RELATIVE_OFFSET.pack(self.relative_offset(offset)))
             self.entries += 1
