@@ -158,10 +158,12 @@ class DumpLogSegments:
         if batch.magic >= MAGIC_VALUE_V2:
             self._out.write(
                 f"baseOffset: {batch.base_offset} lastOffset: {batch.last_offset} count: {batch.count_or_none}"
-                f" baseSequence: {batch.base_sequence} lastSequence: {batch.last_sequence} producerId:"
-                f" {batch.producer_id} producerEpoch: {batch.producer_epoch} partitionLeaderEpoch:"
-                f" {batch.partition_leader_epoch} isTransactional: {_java_bool(batch.is_transactional)} isControl:"
-                f" {_java_bool(batch.is_control_batch)} deleteHorizonMs: {_optional_long(batch.delete_horizon_ms)}"
+                f" baseSequence: {batch.base_sequence} lastSequence: {batch.last_sequence}"
+                f" producerId: {batch.producer_id} producerEpoch: {batch.producer_epoch}"
+                f" partitionLeaderEpoch: {batch.partition_leader_epoch}"
+                f" isTransactional: {_java_bool(batch.is_transactional)}"
+                f" isControl: {_java_bool(batch.is_control_batch)}"
+                f" deleteHorizonMs: {_optional_long(batch.delete_horizon_ms)}"
             )
         else:
             self._out.write(f"offset: {batch.last_offset}")

@@ -166,7 +166,7 @@ class Directory:
         """What has been recovered is recovered to the same state, and from the second time on no byte changes."""
         has_leftovers = any(path.name.endswith(SWAP_FILE_SUFFIX) for path in recovered.iterdir())
         second = well_said(call("recover", str(recovered), "--yes", *self._options), (0, 1))
-        # A `.swap.swap` is a `.swap` after the first load, which the second then completes, or fails on, as Kafka's does.
+        # A `.swap.swap` is a `.swap` after the first load: the second completes it, or fails on it, as Kafka's does.
         if first.exit_code or has_leftovers:
             return
         if second.exit_code:
