@@ -525,8 +525,8 @@ class LogSegment:
         if self._max_timestamp_and_offset_so_far is not UNKNOWN:
             try:
                 self.time_index.maybe_append(*self._max_timestamp_and_offset_so_far, skip_full_check=True)
-            except Exception:
-                logger.warning("Failed to add the last time index entry of %s", self, exc_info=True)
+            except Exception as error:
+                logger.warning("Failed to add the last time index entry of %s: %s", self, error)
         first_error = None
         for part in (self._lazy_offset_index, self._lazy_time_index, self.log, self.txn_index):
             try:

@@ -369,13 +369,15 @@ class _BatchChain:
     """The batches of a file from some position to its end, kept from one look-up to the next.
 
     Kafka's tool reads all batches behind each time index entry anew; the entries of one file share one chain, so
-    reading it once finds the same batch (and the same damage behind it) in a single pass.
+    reading it once finds the same batch (and the same damage behind it) in a single pass. A header that cannot be read
+    matters only to a look-up that comes to it.
     """
 
     def __init__(self, file_records: FileRecords):
         self._file_records = file_records
         self._positions = array("q")
         self._last_offsets = array("q")
+        self._unread: dict[int, Exception] = {}
 
     def first_batch_reaching(self, offset: int, position: int):
         """The first batch at or after byte `position` whose last offset is ≥ `offset`; None if there is none."""
@@ -384,15 +386,21 @@ class _BatchChain:
             self._read_from(position)
             start = 0
         for n in range(start, len(self._positions)):
+            if n in self._unread:
+                raise self._unread[n]
             if self._last_offsets[n] >= offset:
                 return _first_batch(self._file_records.slice(self._positions[n], INT_MAX))
         return None
 
     def _read_from(self, position: int) -> None:
-        self._positions, self._last_offsets = array("q"), array("q")
-        for batch in self._file_records.slice(position, INT_MAX).batches():
+        self._positions, self._last_offsets, self._unread = array("q"), array("q"), {}
+        for n, batch in enumerate(self._file_records.slice(position, INT_MAX).batches()):
             self._positions.append(batch.position)
-            self._last_offsets.append(batch.last_offset)
+            try:
+                self._last_offsets.append(batch.last_offset)
+            except (RuntimeError, ValueError, IndexError) as error:
+                self._last_offsets.append(-1)
+                self._unread[n] = error
 
 
 def _record_metadata(batch, record, timestamp_type) -> str:

@@ -35,7 +35,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from minikafka.checkpoint.leader_epoch_checkpoint_file import LEADER_EPOCH_CHECKPOINT_FILENAME
-from minikafka.log.log_file_utils import SWAP_FILE_SUFFIX, producer_snapshot_file
+from minikafka.log.log_file_utils import PRODUCER_SNAPSHOT_FILE_SUFFIX, SWAP_FILE_SUFFIX
 from minikafka.witness.kafka_jvm import KafkaJvm, KafkaUnavailableError, kafka_jars
 from tests.fuzz.against_kafka import AgainstKafka
 from tests.fuzz.mutations import Mutation, mutate
@@ -199,12 +199,12 @@ def parsed(run: Run) -> dict:
 def _left(recovered: Path, state: dict) -> Tree:
     """What a recovery left, but for what comes and goes with each load of a log without a record, in Kafka's hands too:
 
-    the snapshot at its end, which a close writes where there is none and a load deletes, and its last epoch.
+    the snapshots (a load deletes those up to the log's start, and writes some where there are none) and its last epoch.
     """
     found = tree(recovered.parent)
     if state["log_start_offset"] == state["log_end_offset"]:
-        found.pop(str(producer_snapshot_file(Path(recovered.name), state["log_end_offset"])), None)
         found.pop(f"{recovered.name}/{LEADER_EPOCH_CHECKPOINT_FILENAME}", None)
+        found = {name: file for name, file in found.items() if not name.endswith(PRODUCER_SNAPSHOT_FILE_SUFFIX)}
     return found
 
 

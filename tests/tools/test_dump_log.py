@@ -373,6 +373,21 @@ def test_a_time_index_reads_the_log_once_and_keeps_no_batch(our_dump, tmp_path):
     assert (dump.stderr, dump.failed) == ("", False) and dump.stdout.count(b"\n") == 2000
 
 
+def test_a_header_that_cannot_be_read_matters_only_to_the_entries_behind_it(same, tmp_path):
+    batches = [
+        bytearray(MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(n, b"k"), initial_offset=n).buffer)
+        for n in range(2)
+    ]
+    batches[1][8:12] = (14).to_bytes(4, "big")  # says that the batch ends within its own header
+    (tmp_path / "0.log").write_bytes(batches[0] + batches[1][:26])
+    (tmp_path / "0.index").write_bytes(b"")
+    entries = [n.to_bytes(8, "big") + n.to_bytes(4, "big") for n in range(2)]
+    (tmp_path / "0.timeindex").write_bytes(entries[0])
+    assert not same("--files", str(tmp_path / "0.timeindex")).failed
+    (tmp_path / "0.timeindex").write_bytes(b"".join(entries))
+    assert same("--files", str(tmp_path / "0.timeindex")).failed
+
+
 def test_an_old_message_with_an_impossible_key_is_told_as_kafka_tells_it(same, tmp_path):
     """A valid CRC, attributes "gzip", a key of 2^30 bytes, and 8 bytes behind that size."""
     body = struct.pack(">bbi", 0, 1, 2**30) + bytes(8)
