@@ -56,9 +56,15 @@ logger = logging.getLogger(__name__)
 @click.option("--recovery-point", type=_INT64, help="Instead of the one in recovery-point-offset-checkpoint.")
 @click.option("--clean-shutdown/--unclean-shutdown", "clean", default=None, help="Instead of what the marker tells.")
 @click.option("--now-ms", type=_INT64, help="The clock, in ms since 1970, in place of the machine's.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object; for programs, so it asks nothing, as --yes."
+)
 @click.option("--dry-run", is_flag=True, help="Work on a copy and leave the directory as it is.")
-@click.option("--yes", is_flag=True, help="Change the directory without asking; needed where there is no terminal.")
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Change the directory without asking; where there is no terminal, this or --json is needed.",
+)
 @click.option(FOLLOW_LINKS, is_flag=True, help="Change files that have names elsewhere, too: what links lead to.")
 def recover(
     directory: Path,
@@ -82,7 +88,7 @@ def recover(
         "recovery_point": known["recovery_point"] if recovery_point is None else recovery_point,
         "last_shutdown_clean": known["last_shutdown_clean"] if clean is None else clean,
     }
-    if not (dry_run or yes):
+    if not (dry_run or as_json or yes):
         _ask(directory)
     clock = ManualTime(time.time_ns() // 1_000_000 if now_ms is None else now_ms)
     with _locked(directory.parent), _made_ready(directory, config, arguments, follow_links, dry_run) as place:

@@ -29,7 +29,7 @@ def log_dir(tmp_path) -> Path:
 
 
 def recover(directory: Path, *options: str, code: int = 0) -> str:
-    consent = () if "--dry-run" in options else ("--yes",)
+    consent = () if {"--dry-run", "--json"} & set(options) else ("--yes",)
     result = CliRunner().invoke(main, ["recover", str(directory), *consent, *options], catch_exceptions=False)
     assert result.exit_code == code, result.output
     return result.stdout if code == 0 else result.stderr

@@ -153,7 +153,7 @@ def test_a_file_with_a_second_name_is_refused(directory, recovered):
 # Consent
 
 
-@pytest.mark.parametrize("options", [(), ("--json",), ("--unclean-shutdown", "--follow-links")])
+@pytest.mark.parametrize("options", [(), ("--unclean-shutdown", "--follow-links")])
 def test_nothing_is_changed_unasked(directory, options):
     before = state_of(directory)
     (told,) = (lines := recover(directory, *options))[1]
