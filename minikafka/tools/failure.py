@@ -16,16 +16,16 @@ def describe(error: BaseException) -> str:
     """`Name: message`, on one line; the machine's own errors get the names they have in Java, and name their file."""
     if isinstance(error, shutil.Error):  # of copytree: a list of (from, to, why)
         source, _, why = error.args[0][0]
-        return _one_line(f"IOException: {why}: {source}")
+        return one_line(f"IOException: {why}: {source}")
     if isinstance(error, MemoryError):
-        return _one_line(f"OutOfMemoryError: {str(error) or 'there is not enough memory'}{_files_of(error)}")
+        return one_line(f"OutOfMemoryError: {str(error) or 'there is not enough memory'}{_files_of(error)}")
     if isinstance(error, OSError) and error.errno is not None:
         if isinstance(error, FileNotFoundError):
-            return _one_line(f"NoSuchFileException{_files_of(error)}")
-        return _one_line(f"IOException: {error.strerror}{_files_of(error)}")
+            return one_line(f"NoSuchFileException{_files_of(error)}")
+        return one_line(f"IOException: {error.strerror}{_files_of(error)}")
     cause = error.__cause__ if isinstance(error, KafkaException) else None
     of_the_machine = f": {cause.strerror}{_files_of(cause)}" if isinstance(cause, OSError) and cause.errno else ""
-    return _one_line(f"{type(error).__name__}: {error}{of_the_machine}")
+    return one_line(f"{type(error).__name__}: {error}{of_the_machine}")
 
 
 @contextmanager
@@ -50,5 +50,6 @@ def _files_of(error: BaseException) -> str:
     return ": " + " -> ".join(map(str, names)) if names else ""
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """`text` without its line breaks: a file's name may have some."""
     return " ".join(text.splitlines())

@@ -12,6 +12,7 @@ from minikafka.checkpoint.leader_epoch_checkpoint_file import (
     LEADER_EPOCH_CHECKPOINT_FILENAME,
 )
 from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME, PartitionMetadataFile
+from minikafka.common.errors import IOException
 from minikafka.log.log_file_utils import (
     CLEANED_FILE_SUFFIX,
     DELETED_FILE_SUFFIX,
@@ -84,7 +85,7 @@ class PartitionVerifier:
         files, objections = look_into(self._directory, self._follow_links)
         self._refused = {file.name for file, _ in objections}
         for file, objection in objections:
-            self._could_not_read(f"{file} {objection}")
+            self._could_not_read(describe(IOException(f"{file} {objection}")))
         names = {file.name for file in files}
         base_offsets = sorted(self._offset(name) for name in names if self._is_of(name, LOG_FILE_SUFFIX))
         self._verify_names(sorted(names), set(base_offsets))

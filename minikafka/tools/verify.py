@@ -21,7 +21,7 @@ from minikafka.common.errors import IllegalArgumentException, KafkaException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
-from minikafka.tools.failure import TOLD, describe
+from minikafka.tools.failure import TOLD, describe, one_line
 from minikafka.tools.findings import Fate, Finding, NextStart
 from minikafka.tools.partition_files import FOLLOW_LINKS, require_regular
 from minikafka.tools.partition_verifier import PartitionVerifier
@@ -215,8 +215,9 @@ def _print(partitions: list[Path], findings: list[Finding], unread: list[str], a
     for finding in findings:
         position = "" if finding.position is None else f":{finding.position}"
         offset = "" if finding.offset is None else f" (offset {finding.offset})"
-        click.echo(f"{finding.file}{position}: {finding.what}{offset}; at the next start: {finding.next_start}")
+        told = f"{finding.file}{position}: {finding.what}{offset}; at the next start: {finding.next_start}"
+        click.echo(one_line(told))
     for line in unread:
-        click.echo(line, err=True)
+        click.echo(one_line(line), err=True)
     if not findings and not unread:
         click.echo(f"{len(partitions)} partition{'s' if len(partitions) != 1 else ''} sound")

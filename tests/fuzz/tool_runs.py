@@ -40,7 +40,6 @@ FOREIGN = re.compile(
     re.MULTILINE,
 )
 _ONE_ERROR = re.compile(r"(?:\S.*: )?(?P<name>[A-Z]\w*(?:Exception|Error)): .*\n")
-_NO_FILE = re.compile(r"\S.* (?:is a symbolic link to .*|is .*, not a regular file)\n")
 
 
 class Fault(Exception):
@@ -182,8 +181,6 @@ def well_said(run: Run, codes: Collection[int], lines_at: int = 1) -> Run:
         raise Fault(f"{what} says nothing")
     for line in run.stderr.splitlines(keepends=True) if run.exit_code >= lines_at else ():
         match = _ONE_ERROR.fullmatch(line)
-        if _NO_FILE.fullmatch(line):
-            continue
         if match is None or match["name"] not in _NAMES:
             raise Fault(f"{what}: no name of Kafka's in\n{run.stderr}")
     return run

@@ -383,6 +383,15 @@ def test_links_are_told_and_not_followed(log_dir, tmp_path):
         assert {"loop", "dangling"} <= set(re.findall(r"/(\w+) is a symbolic link", run.stderr))
 
 
+def test_a_name_with_a_line_break_is_one_line(log_dir):
+    (log_dir / "mixed-0" / "a\nb.log").mkdir()
+    (log_dir / "mixed-0" / "c\nd").write_bytes(b"")
+    run = verify_process(log_dir / "mixed-0")
+    (line,) = run.stderr.splitlines()
+    assert run.returncode == 2 and re.fullmatch(r"IOException: .*/a b\.log is a directory, not a regular file", line)
+    assert [line.startswith(str(log_dir)) for line in run.stdout.splitlines()] == [True]
+
+
 @pytest.mark.parametrize("place", ["mixed-0/00000000000000000052.log", "mixed-0/00000000000000000000.index",
     "mixed-0/leader-epoch-checkpoint", "mixed-0/partition.metadata", "mixed-0/00000000000000000069.snapshot",
     "mixed-0/notes", "recovery-point-offset-checkpoint", "meta.properties"])  # fmt: skip
