@@ -26,7 +26,7 @@ from minikafka.common.errors import (
     StringIndexOutOfBoundsException,
 )
 from minikafka.common.java_hash_map import JavaHashMap
-from minikafka.common.java_numbers import parse_int, parse_long
+from minikafka.common.java_numbers import parse_int, parse_long, to_long
 from minikafka.common.java_utf8 import decode_utf8
 from minikafka.log.index.offset_index import OffsetIndex
 from minikafka.log.index.time_index import TimeIndex
@@ -179,7 +179,7 @@ class DumpLogSegments:
         timestamp_type = batch.timestamp_type
         is_control_batch = batch.is_control_batch
         for record in batch.records(options.max_decompressed_bytes):
-            if record.offset != last_offset + 1:
+            if record.offset != to_long(last_offset + 1):
                 self._non_consecutive.compute_if_absent(_absolute(file), _empty)[last_offset] = record.offset
             last_offset = record.offset
             # A damaged record may end the dump in the middle of its line.

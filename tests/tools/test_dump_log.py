@@ -388,6 +388,22 @@ def test_a_header_that_cannot_be_read_matters_only_to_the_entries_behind_it(same
     assert same("--files", str(tmp_path / "0.timeindex")).failed
 
 
+def test_offsets_at_the_end_of_all_offsets(same, tmp_path):
+    """A long that overflows is negative: an index of such a segment is damaged, and the next offset is the smallest."""
+    last = 2**63 - 1
+    batches = [
+        MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(n, b"k"), initial_offset=n).buffer
+        for n in range(2)
+    ]
+    batches[0][:8], batches[1][:8] = last.to_bytes(8, "big"), (-(2**63)).to_bytes(8, "big", signed=True)
+    (tmp_path / f"{last}.log").write_bytes(b"".join(batches))
+    (tmp_path / f"{last}.index").write_bytes((1).to_bytes(4, "big") + (68).to_bytes(4, "big"))
+    (tmp_path / f"{last}.timeindex").write_bytes((7).to_bytes(8, "big") + (1).to_bytes(4, "big"))
+    for suffix in (".index", ".timeindex"):
+        assert same("--files", str(tmp_path / f"{last}{suffix}"), "--index-sanity-check").failed
+    assert f"{last} is followed by" not in same("--files", str(tmp_path / f"{last}.log"), "--deep-iteration").stderr
+
+
 def test_an_old_message_with_an_impossible_key_is_told_as_kafka_tells_it(same, tmp_path):
     """A valid CRC, attributes "gzip", a key of 2^30 bytes, and 8 bytes behind that size."""
     body = struct.pack(">bbi", 0, 1, 2**30) + bytes(8)

@@ -5,6 +5,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from minikafka.common.errors import CorruptIndexException, IllegalArgumentException, InvalidOffsetException
+from minikafka.common.java_numbers import to_long
 from minikafka.log.index.abstract_index import AbstractIndex
 
 _ENTRY = Struct(">ii")
@@ -110,4 +111,4 @@ class OffsetIndex(AbstractIndex):
 
     def _parse_entry(self, n: int) -> OffsetPosition:
         relative, position = self._read(_ENTRY, n * 8)
-        return OffsetPosition(self.base_offset + relative, position)
+        return OffsetPosition(to_long(self.base_offset + relative), position)

@@ -10,6 +10,7 @@ from minikafka.common.errors import (
     IllegalStateException,
     InvalidOffsetException,
 )
+from minikafka.common.java_numbers import to_long
 from minikafka.log.index.abstract_index import AbstractIndex
 from minikafka.record.record_batch import NO_TIMESTAMP
 
@@ -144,4 +145,4 @@ class TimeIndex(AbstractIndex):
 
     def _parse_entry(self, n: int) -> TimestampOffset:
         timestamp, relative = self._read(_ENTRY, n * 12)
-        return TimestampOffset(timestamp, self.base_offset + relative)
+        return TimestampOffset(timestamp, to_long(self.base_offset + relative))
