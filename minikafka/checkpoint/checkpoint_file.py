@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 
 from minikafka.common import file_ops
 from minikafka.common.bounded_file import read_text_file
-from minikafka.common.errors import IOException, KafkaStorageException, NumberFormatException
+from minikafka.common.errors import IllegalArgumentException, IOException, KafkaStorageException, NumberFormatException
 from minikafka.common.java_numbers import parse_int
 
 logger = logging.getLogger(__name__)
@@ -78,7 +78,8 @@ class CheckpointFile(Generic[T]):
         """The file's entries, none for an empty file.
 
         Raises KafkaStorageException for another version, line or count than expected and when the file cannot be read,
-        NumberFormatException for a field of an entry that should be a number. Kafka: `CheckpointFile.read`.
+        NumberFormatException for a field of an entry that should be a number, IllegalArgumentException for a negative
+        count. Kafka: `CheckpointFile.read`.
         """
         try:
             return self._decode(_read_lines(self.file))
@@ -101,6 +102,8 @@ class CheckpointFile(Generic[T]):
         if len(lines) == 1:
             return []
         expected_size = self._to_int(lines[1])
+        if expected_size < 0:  # Java makes a list for so many
+            raise IllegalArgumentException(f"Illegal Capacity: {expected_size} in {self.file.absolute()}")
         entries = []
         for line in lines[2:]:
             entry = self._formatter.from_string(line)
