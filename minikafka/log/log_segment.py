@@ -360,21 +360,23 @@ class LogSegment:
         last_index_entry = 0
         self._max_timestamp_and_offset_so_far = UNKNOWN
         max_timestamp = self.max_timestamp_so_far
-        largest_offset = self.base_offset + _MAX_INT
+        smallest_offset, largest_offset = self.base_offset, self.base_offset + _MAX_INT
+        index_interval_bytes = self.index_interval_bytes
         latest_epoch = leader_epoch_cache.latest_epoch
+        map_end_offset = None
         try:
             for batch in self.log.whole_batches():
                 # 2. the batch must be whole, its CRC right, its offsets in range
                 batch.ensure_valid()
                 last_offset = batch.last_offset
-                if not self.base_offset <= last_offset <= largest_offset:
+                if not smallest_offset <= last_offset <= largest_offset:
                     self._ensure_offset_in_range(last_offset)
                 # 3. keep the largest timestamp
                 if batch.max_timestamp > max_timestamp:
                     max_timestamp = batch.max_timestamp
                     self._max_timestamp_and_offset_so_far = TimestampOffset(max_timestamp, last_offset)
                 # 4. index it if enough bytes came before it
-                if valid_bytes - last_index_entry > self.index_interval_bytes:
+                if valid_bytes - last_index_entry > index_interval_bytes:
                     self.offset_index.append(last_offset, valid_bytes)
                     self.time_index.maybe_append(*self.read_max_timestamp_and_offset_so_far())
                     last_index_entry = valid_bytes
@@ -387,7 +389,7 @@ class LogSegment:
                         latest_epoch = epoch
                     if batch.has_producer_id:
                         self._update_producer_state(producer_state_manager, batch)
-                    producer_state_manager.update_map_end_offset(to_long(last_offset + 1))
+                    map_end_offset = last_offset + 1
         except (CorruptRecordException, InvalidRecordException) as error:
             logger.warning(
                 "Found invalid messages in log segment %s at byte offset %d: %s",
@@ -395,6 +397,8 @@ class LogSegment:
                 valid_bytes,
                 error,
             )
+        if map_end_offset is not None:
+            producer_state_manager.update_map_end_offset(to_long(map_end_offset))
         # 6. cut the file there, and the indexes behind their last entry
         truncated = self.log.size_in_bytes - valid_bytes
         self.log.truncate_to(valid_bytes)

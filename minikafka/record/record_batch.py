@@ -76,6 +76,7 @@ _INT = struct.Struct(">i")
 _UNSIGNED_INT = struct.Struct(">I")
 _SHORT = struct.Struct(">h")
 _MAX_TIMESTAMP_OFFSET = 35
+_MAX_OFFSET = 2**63 - 1
 
 
 class RecordBatch:
@@ -122,7 +123,8 @@ class RecordBatch:
     def last_offset(self) -> int:
         """The last offset, inclusive. Kafka: `RecordBatch.lastOffset`."""
         header = self._header or self._load()
-        return to_long(header[0] + header[6])
+        offset = header[0] + header[6]
+        return offset if offset <= _MAX_OFFSET else to_long(offset)
 
     @property
     def next_offset(self) -> int:
