@@ -1,16 +1,23 @@
 #!/bin/sh
-# Install Debian's Chromium for the browser tests, where there is none and this user may install packages.
+# Install for the browser tests what is missing, where this user may install packages: Debian's Chromium, and the font
+# in which the widths of letters were measured.
+browser=
 for name in chromium chromium-browser google-chrome google-chrome-stable; do
-    if command -v "$name" > /dev/null; then exit 0; fi
+    if command -v "$name" > /dev/null; then browser=$name; fi
 done
+wanted=
+if [ -z "$browser" ]; then wanted=chromium; fi
+if ! fc-list 2> /dev/null | grep -q "Liberation Sans"; then wanted="$wanted fonts-liberation"; fi
+if [ -z "$wanted" ]; then exit 0; fi
 if [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
-    echo "Installing Chromium for the browser tests ..."
+    echo "Installing$(printf ' %s' $wanted) for the browser tests ..."
     log=$(mktemp)
+    # shellcheck disable=SC2086  # a list of words
     if apt-get update -q > "$log" 2>&1 &&
-        DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium >> "$log" 2>&1; then
+        DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $wanted >> "$log" 2>&1; then
         rm -f "$log"
         exit 0
     fi
     tail -5 "$log"
 fi
-echo "There is no Chromium on this machine: the browser tests cannot run."
+if [ -z "$browser" ]; then echo "There is no Chromium on this machine: the browser tests cannot run."; fi
