@@ -104,20 +104,24 @@ class Tree:
         self.root = home
         shutil.copytree(ROOT, home, ignore=NOT_COPIED)
         self.environment = {**os.environ, "PYTHONPATH": f"{home}:{home / 'tests/mutants'}", "CI": "true"}
+        self.said = home.with_suffix(".out")  # what the last run of the tests printed
         self.clock = 10**9  # dates of changed modules: never the same twice, so that no compiled module is out of date
 
     def passes(self, room: str, spark: bool, limit_s: float | None = None) -> bool:
         """Run the quick tests of a room; False when one fails or `limit_s` is over."""
         tests = ["tests/witness/test_expected.py", "--with-spark"] if spark else TESTS[room]
         command = [sys.executable, "-m", "pytest", "-qx", "-p", "quick_tests", "-p", "no:cacheprovider", *tests]
-        with subprocess.Popen(
-            command,
-            cwd=self.root,
-            env=self.environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        ) as run:
+        with (
+            open(self.said, "wb") as said,
+            subprocess.Popen(
+                command,
+                cwd=self.root,
+                env=self.environment,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            ) as run,
+        ):
             try:
                 return run.wait(limit_s) == 0
             except subprocess.TimeoutExpired:
@@ -147,7 +151,8 @@ def try_all(trials: list[Trial], home: Path) -> list[Trial]:
     for kind in sorted({(trial.room, trial.spark) for trial in trials}):
         started, tree = time.monotonic(), trees.get()
         if not tree.passes(*kind):
-            raise SystemExit(f"the tests of {kind[0]} fail without a mutant")
+            last = tree.said.read_text(encoding="utf-8", errors="replace")[-2000:]
+            raise SystemExit(f"{last}\nthe tests of {kind[0]} fail without a mutant")
         trees.put(tree)
         limits[kind] = 30 + 5 * (time.monotonic() - started)
 
