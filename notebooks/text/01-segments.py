@@ -514,6 +514,9 @@ by_time.check(deletable_by_time)
 # | the five reasons to roll, the three rules of retention, their order | no metrics | compaction, which replaces segments |
 # | renaming, then deleting later | | jitter, which spreads the rolls of many partitions |
 #
+# *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
+# that to the format's own rule. All else Spark works out from the workload.
+#
 # **A question to take along.** Your broker shows a partition of 200 GB with `retention.ms` of one day, and the oldest segment's
 # file is three weeks old. What do you check first?
 #

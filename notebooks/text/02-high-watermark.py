@@ -489,6 +489,9 @@ acks_all.check(answered)
 # | the lookup of the place, and that it moves a mark inside a batch | the lock is Python's | `min.insync.replicas`, below which the mark stands still |
 # | what the mark tells to producers' state and to the last stable offset | no metrics | how the ISR itself is agreed upon |
 #
+# *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
+# that to the format's own rule. All else Spark works out from the workload.
+#
 # **A question to take along.** Consumers of one partition see nothing new, while its leader's LEO grows. What do you check first?
 #
 # <details><summary>One answer</summary>

@@ -740,6 +740,9 @@ log_start.check(new_log_start)
 # | every byte that the leader writes into a batch | `Partition`, which completes the answer with HW's change, is not there | `acks`, which are answered a floor above |
 # | five batches remembered, one in a snapshot; the transaction index | no metrics, no quotas | down-conversion, gone since 4.0; magic 0 and 1 on followers |
 #
+# *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
+# that to the format's own rule. All else Spark works out from the workload.
+#
 # **A question to take along.** A service reads with `read_committed` and has seen nothing for an hour; others, which read uncommitted, are
 # up to date. What do you check first?
 #

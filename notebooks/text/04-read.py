@@ -624,6 +624,9 @@ read_committed.check(committed_offsets)
 # | whole batches first, the cut at the limit, `min_one_message` | the consumer here is a function, not a client | fetch sessions; reading from tiered storage |
 # | the transaction index and its list; views and sendfile | no metrics | a timestamp's answer at the level of the partition: nothing at or above the reader's bound |
 #
+# *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
+# that to the format's own rule. All else Spark works out from the workload.
+#
 # **A question to take along.** A `read_committed` consumer of one partition sees nothing new for ten minutes. A console consumer without
 # isolation sees new records all the time. What do you check first?
 #

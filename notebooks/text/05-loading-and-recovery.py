@@ -643,6 +643,9 @@ bent.check(loaded)
 # | what is checked after which kind of stop, and what is not | no metrics, no progress in JMX | disks that fail while loading: the whole log directory goes offline |
 # | splitting, replacing, the order of renames | the power cut in the theatre tears one write; a real one may also lose writes out of order | logs in tiered storage |
 #
+# *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
+# that to the format's own rule. All else Spark works out from the workload.
+#
 # **A question to take along.** After a power cut a broker with thousands of partitions has been starting for half an hour, and its log says *Recovering
 # unflushed segment*. What do you check first?
 #
