@@ -5,7 +5,7 @@ NOTEBOOKS ?=
 MINUTES ?= 10
 INPUTS ?= 1000000
 DIRECTORIES ?= 5000
-MUTANTS ?= 25
+MUTANTS ?= 20
 SEED ?= 1
 # Tests run in two processes; a file's tests, and a notebook's cells, stay together.
 PYTEST := $(BIN)/python -m pytest
@@ -24,7 +24,7 @@ help:
 	@echo "make fuzz       draw workloads for MINUTES=10 and compare with real Kafka"
 	@echo "make fuzz-bytes damaged bytes into every reader, INPUTS=1000000"
 	@echo "make fuzz-tools damaged directories through verify, dump-log and recover, DIRECTORIES=5000 from SEED=1 on"
-	@echo "make mutants    change the code in small ways and see whether quick tests notice, MUTANTS=25 a room, SEED=1"
+	@echo "make mutants    change the code in small ways and see whether quick tests notice, MUTANTS=20 a room, SEED=1"
 	@echo "make scripts    ask Kafka again what the effect scripts in tests/scripts lead to"
 	@echo "make lock       renew the locked dependencies"
 

@@ -172,7 +172,7 @@ def try_all(trials: list[Trial], home: Path) -> list[Trial]:
 def main(arguments: list[str] | None = None) -> int:
     """Print each mutant's end and each room's score; exit code 1 when a named mutant survives."""
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__.split("\n")[0])
-    parser.add_argument("--count", type=int, default=25, help="generated mutants of each room")
+    parser.add_argument("--count", type=int, default=20, help="generated mutants of each room")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--room", choices=TESTS, action="append", help="this room only")
     options = parser.parse_args(arguments)
