@@ -11,27 +11,13 @@ import pytest
 from crc32c import crc32c
 
 from minikafka.record.file_records import FileRecords
+from tests.fuzz.batches import V2_FIELDS
 
 THOROUGHNESS = int(os.environ.get("MINIKAFKA_DAMAGE", "1"))
 
 ORIGINS = pytest.mark.parametrize("origin", ["golden", "killed", "old"], indirect=True)
 WITH_PRODUCERS = pytest.mark.parametrize("origin", ["golden", "killed"], indirect=True)
 
-BATCH_FIELDS = {
-    "base offset": (0, 8),
-    "length": (8, 4),
-    "leader epoch": (12, 4),
-    "magic": (16, 1),
-    "CRC": (17, 4),
-    "attributes": (21, 2),
-    "last offset delta": (23, 4),
-    "base timestamp": (27, 8),
-    "max timestamp": (35, 8),
-    "producer id": (43, 8),
-    "producer epoch": (51, 2),
-    "base sequence": (53, 4),
-    "count": (57, 4),
-}
 OLD_FIELDS = {
     "offset": (0, 8),
     "size": (8, 4),
@@ -105,7 +91,7 @@ def batches(path: Path):
 
 
 def fields_of(magic):
-    return BATCH_FIELDS if magic == 2 else OLD_FIELDS
+    return V2_FIELDS if magic == 2 else OLD_FIELDS
 
 
 @ORIGINS
