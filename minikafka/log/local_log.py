@@ -12,6 +12,7 @@ from minikafka.common.errors import (
     OffsetOutOfRangeException,
 )
 from minikafka.common.java_numbers import to_long
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
@@ -19,7 +20,6 @@ from minikafka.log.fetch_data_info import FetchDataInfo
 from minikafka.log.index.offset_index import OffsetPosition
 from minikafka.log.index.transaction_index import AbortedTxn
 from minikafka.log.log_config import LogConfig
-from minikafka.log.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.log.log_file_utils import (
     DELETED_FILE_SUFFIX,
     FUTURE_DIR_SUFFIX,

@@ -19,6 +19,7 @@ from minikafka.common.errors import (
     UnexpectedAppendOffsetException,
 )
 from minikafka.common.java_numbers import to_long
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.offset_and_epoch import OffsetAndEpoch
 from minikafka.common.scheduler import KafkaScheduler, Scheduler
 from minikafka.common.time import SystemTime, Time
@@ -40,7 +41,6 @@ from minikafka.log.leader_epoch_file_cache import UNDEFINED_EPOCH_OFFSET, Leader
 from minikafka.log.local_log import LocalLog, SegmentDeletionReason
 from minikafka.log.log_append_info import LogAppendInfo
 from minikafka.log.log_config import LogConfig
-from minikafka.log.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_loader import LogLoader
 from minikafka.log.log_offset_metadata import LogOffsetMetadata

@@ -16,12 +16,12 @@ from minikafka.common.errors import (
     IOException,
     LogSegmentOffsetOverflowException,
 )
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.leader_epoch_file_cache import LeaderEpochFileCache
 from minikafka.log.log_config import LogConfig
-from minikafka.log.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.log.log_file_utils import (
     CLEANED_FILE_SUFFIX,
     DELETE_DIR_SUFFIX,

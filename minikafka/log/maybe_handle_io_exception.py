@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from minikafka.common.errors import KafkaStorageException
-from minikafka.log.log_dir_failure_channel import LogDirFailureChannel
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 
 
 class maybe_handle_io_exception:

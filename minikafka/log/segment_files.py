@@ -21,11 +21,11 @@ from typing import NamedTuple, Protocol
 
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException, NoSuchElementException
 from minikafka.common.file_ops import flush_dir
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import SystemTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_config import LogConfig
-from minikafka.log.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.log.log_file_utils import CLEANED_FILE_SUFFIX, DELETED_FILE_SUFFIX, SWAP_FILE_SUFFIX, is_log_file
 from minikafka.log.log_segment import LogSegment
 from minikafka.log.log_segments import LogSegments

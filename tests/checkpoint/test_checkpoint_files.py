@@ -14,8 +14,8 @@ from minikafka.common.errors import (
     NullPointerException,
     NumberFormatException,
 )
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.log.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.witness.kafka_errors import kafka_errors
 
 TOPIC_ID = "eXW-IzKZRlOhENUCWRlvEQ"

@@ -18,6 +18,7 @@ from minikafka.common.errors import (
     OffsetOutOfRangeException,
     UnexpectedAppendOffsetException,
 )
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import KafkaScheduler, ManualScheduler
 from minikafka.common.time import ManualTime, SystemTime
 from minikafka.common.topic_partition import TopicPartition
@@ -26,7 +27,6 @@ from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log import LastRecord, Log
 from minikafka.log.log_append_info import LeaderHwChange, LogAppendInfo
 from minikafka.log.log_config import LogConfig
-from minikafka.log.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.log.log_dir_name import (
     log_delete_dir_name,
     log_dir_name,

@@ -10,8 +10,9 @@ class LogDirFailureChannel:
     """Log directories that went offline, each reported once. Kafka: `LogDirFailureChannel`."""
 
     def __init__(self, log_dir_num: int):
-        self._offline_log_dirs = set()
-        self._offline_log_dir_queue = queue.Queue(log_dir_num)
+        """`log_dir_num`: how many log directories there are, and so how many can go offline."""
+        self._offline_log_dirs: set[str] = set()
+        self._offline_log_dir_queue: queue.Queue[str] = queue.Queue(log_dir_num)
 
     def has_offline_log_dir(self, log_dir: str) -> bool:
         """True when `log_dir` was reported. Kafka: `LogDirFailureChannel.hasOfflineLogDir`."""
