@@ -10,6 +10,8 @@ Kafka: `java.util.HashMap.TreeNode`.
 
 from collections.abc import Iterable, Iterator
 
+from minikafka.common.topic_partition import TopicPartition
+
 LEFT, RIGHT = 0, 1
 
 
@@ -203,9 +205,14 @@ def _rank(key: int | str) -> tuple[int, int | str]:
     return (hash_code - 2**32 if hash_code >= 2**31 else hash_code), key
 
 
-def java_hash(key: int | str) -> int:
-    """Java's `HashMap.hash` of a Long or a String, as an unsigned 32-bit number."""
-    code = _string_hash(key) if isinstance(key, str) else (key ^ (key >> 32)) & 0xFFFF_FFFF
+def java_hash(key: int | str | TopicPartition) -> int:
+    """Java's `HashMap.hash` of a Long, a String or a TopicPartition, as an unsigned 32-bit number."""
+    if isinstance(key, str):
+        code = _string_hash(key)
+    elif isinstance(key, TopicPartition):
+        code = (31 * (31 + key.partition) + _string_hash(key.topic)) & 0xFFFF_FFFF
+    else:
+        code = (key ^ (key >> 32)) & 0xFFFF_FFFF
     return code ^ (code >> 16)
 
 

@@ -5,7 +5,8 @@ import random
 import pytest
 
 from minikafka.common.java_hash_map import JavaHashMap
-from minikafka.common.tree_bucket import TreeBucket
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.common.tree_bucket import TreeBucket, java_hash
 
 
 def filled(keys):
@@ -80,3 +81,11 @@ def black_height(node):
     height = black_height(left)
     assert height == black_height(right)
     return height + (not node.red)
+
+
+def test_the_hash_of_a_partition_is_javas():
+    """31 * (31 + partition) + the hash of the topic's name, in 32 bits; then the upper half folded into the lower."""
+    assert java_hash(TopicPartition("a", 0)) == 31 * 31 + ord("a")
+    assert java_hash(TopicPartition("b", 1)) == java_hash(TopicPartition("b", 0)) + 31
+    code = (31 * (31 + 7) + 31 * 0xD83D + 0xDE00) & 0xFFFF_FFFF
+    assert java_hash(TopicPartition("😀", 7)) == code ^ (code >> 16)
