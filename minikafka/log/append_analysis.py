@@ -133,15 +133,15 @@ def analyze_and_validate_records(
             raise OffsetsOutOfOrderException(f"Out of order offsets found in append to {topic_partition}: {offsets}")
 
     return LogAppendInfo(
-        first_offset,
-        last_offset,
-        None if last_leader_epoch == NO_PARTITION_LEADER_EPOCH else last_leader_epoch,
-        max_timestamp,
-        NO_TIMESTAMP,
-        log_start_offset,
-        source_compression,
-        valid_bytes,
-        last_offset_of_first_batch,
+        first_offset=first_offset,
+        last_offset=last_offset,
+        last_leader_epoch=None if last_leader_epoch == NO_PARTITION_LEADER_EPOCH else last_leader_epoch,
+        max_timestamp=max_timestamp,
+        log_append_time=NO_TIMESTAMP,
+        log_start_offset=log_start_offset,
+        source_compression=source_compression,
+        valid_bytes=valid_bytes,
+        last_offset_of_first_batch=last_offset_of_first_batch,
     )
 
 

@@ -45,10 +45,10 @@ class DirectoryLock:
     def __enter__(self) -> "DirectoryLock":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
-    def __del__(self):
+    def __del__(self) -> None:
         self.release()
 
     def _acquired(self) -> bool:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
+from minikafka.record.file_records import FileRecords
+from minikafka.record.memory_records import MemoryRecords
 
 
 class AbortedTransaction(NamedTuple):
@@ -25,6 +27,6 @@ class FetchDataInfo:
     """
 
     fetch_offset_metadata: LogOffsetMetadata
-    records: object
+    records: FileRecords | MemoryRecords
     first_entry_incomplete: bool = False
     aborted_transactions: list[AbortedTransaction] | None = None

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,6 +58,7 @@ from minikafka.log.producer.verification_guard import VerificationGuard
 from minikafka.log.producer_state_rebuilding import rebuild_producer_state
 from minikafka.log.retention import (
     DeletionCondition,
+    RetentionRule,
     log_start_offset_breached,
     retention_ms_breached,
     retention_size_breached,
@@ -131,17 +132,33 @@ class Log:
     """
 
     @classmethod
-    def open(cls, directory: str | Path, settings: dict | None = None, **options) -> "Log":
-        """Open the log in `directory` by the machine's clock, with a scheduler of its own that `close` ends.
+    def open(
+        cls,
+        directory: str | Path,
+        settings: Mapping[str, object] | None = None,
+        *,
+        log_start_offset: int = 0,
+        recovery_point: int = 0,
+        last_shutdown_clean: bool = True,
+        topic_id: str | None = None,
+    ) -> "Log":
+        """Open the log in `directory` by the machine's clock, with a scheduler that `close` ends.
 
-        `settings`: topic settings by Kafka's names (`{"retention.ms": 3_600_000}`). `options` and what it raises: as
-        `create`.
+        `settings` are the topic's, by Kafka's names (`{"retention.ms": 3_600_000}`). The other arguments, and what is
+        raised, are those of `create`.
         """
         scheduler = KafkaScheduler()
         scheduler.startup()
         try:
             log = cls.create(
-                Path(directory), LogConfig(settings or {}), scheduler=scheduler, time=SystemTime(), **options
+                Path(directory),
+                LogConfig(settings),
+                log_start_offset,
+                recovery_point,
+                scheduler=scheduler,
+                time=SystemTime(),
+                last_shutdown_clean=last_shutdown_clean,
+                topic_id=topic_id,
             )
         except BaseException:
             scheduler.shutdown()
@@ -152,7 +169,7 @@ class Log:
     def __enter__(self) -> "Log":
         return self
 
-    def __exit__(self, *failure) -> None:
+    def __exit__(self, *failure: object) -> None:
         self.close()
 
     @classmethod
@@ -273,7 +290,8 @@ class Log:
         self.producer_state_manager = producer_state_manager
         self.topic_id = topic_id
         self.log_offsets_listener = log_offsets_listener
-        self.partition_metadata_file: PartitionMetadataFile | None = None
+        partition_metadata_file = self._new_partition_metadata_file()
+        self.partition_metadata_file: PartitionMetadataFile | None = partition_metadata_file
         self._high_watermark_metadata = LogOffsetMetadata(log_start_offset)
         self._first_unstable_offset_metadata: LogOffsetMetadata | None = None
         self._log_ident = f"[UnifiedLog partition={self.topic_partition}, dir={self.parent_dir}] "
@@ -283,10 +301,9 @@ class Log:
             producer_id_expiration_check_interval_ms,
             producer_id_expiration_check_interval_ms,
         )
-        self._initialize_partition_metadata()
         self._update_log_start_offset(log_start_offset)
         self._maybe_increment_first_unstable_offset()
-        self._initialize_topic_id()
+        self._initialize_topic_id(partition_metadata_file)
         log_offsets_listener.on_high_watermark_updated(self.high_watermark)
 
     # What the log is
@@ -946,8 +963,10 @@ class Log:
         with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"):
             if target_timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
                 earliest = self.leader_epoch_cache.earliest_entry
-                is_known = earliest is not None and earliest.start_offset <= self.log_start_offset
-                return TimestampAndOffset(NO_TIMESTAMP, self.log_start_offset, earliest.epoch if is_known else None)
+                epoch = None
+                if earliest is not None and earliest.start_offset <= self.log_start_offset:
+                    epoch = earliest.epoch
+                return TimestampAndOffset(NO_TIMESTAMP, self.log_start_offset, epoch)
             if target_timestamp == LATEST_TIMESTAMP:
                 return TimestampAndOffset(NO_TIMESTAMP, self.log_end_offset, self.latest_epoch)
             if target_timestamp in (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP):
@@ -1023,18 +1042,17 @@ class Log:
         Kafka: `UnifiedLog.deleteOldSegments`.
         """
         # 1. What lies below the log start, under any policy.
-        rule = log_start_offset_breached(self.log_start_offset, self._log_ident)
-        deleted = self._delete_old_segments_matching(rule.should_delete, rule.reason)
+        deleted = self._delete_old_segments_by(log_start_offset_breached(self.log_start_offset, self._log_ident))
         if not self.config.delete:
             return deleted
         # 2. The oldest ones while the rest is still large enough.
-        rule = retention_size_breached(self.size, self.config.retention_size, self._log_ident)
-        if rule is not None:
-            deleted += self._delete_old_segments_matching(rule.should_delete, rule.reason)
+        size_rule = retention_size_breached(self.size, self.config.retention_size, self._log_ident)
+        if size_rule is not None:
+            deleted += self._delete_old_segments_by(size_rule)
         # 3. Those that are too old.
-        rule = retention_ms_breached(self.time.milliseconds(), self.config.retention_ms, self._log_ident)
-        if rule is not None:
-            deleted += self._delete_old_segments_matching(rule.should_delete, rule.reason)
+        time_rule = retention_ms_breached(self.time.milliseconds(), self.config.retention_ms, self._log_ident)
+        if time_rule is not None:
+            deleted += self._delete_old_segments_by(time_rule)
         return deleted
 
     def deletable_segments(self, should_delete: DeletionCondition) -> list[LogSegment]:
@@ -1059,10 +1077,10 @@ class Log:
             deletable.append(segment)
         return deletable
 
-    def _delete_old_segments_matching(self, should_delete: DeletionCondition, reason: SegmentDeletionReason) -> int:
+    def _delete_old_segments_by(self, rule: RetentionRule) -> int:
         with self._lock:
-            deletable = self.deletable_segments(should_delete)
-            return self._delete_segments(deletable, reason) if deletable else 0
+            deletable = self.deletable_segments(rule.should_delete)
+            return self._delete_segments(deletable, rule.reason) if deletable else 0
 
     def _delete_segments(self, deletable: list[LogSegment], reason: SegmentDeletionReason) -> int:
         """Take the log's oldest segments away; returns how many. Kafka: `UnifiedLog.deleteSegments`."""
@@ -1082,7 +1100,7 @@ class Log:
             self._local_log.check_if_memory_mapped_buffer_closed()
             if deletable:
                 # 2. The log starts at the first segment that stays.
-                first_to_stay = self._local_log.segments.higher_segment(deletable[-1].base_offset)
+                first_to_stay = self._local_log.segments.higher_segments(deletable[-1].base_offset)[0]
                 self.maybe_increment_log_start_offset(
                     first_to_stay.base_offset, LogStartOffsetIncrementReason.SEGMENT_DELETION
                 )
@@ -1127,7 +1145,7 @@ class Log:
             with self._lock:
                 self._local_log.check_if_memory_mapped_buffer_closed()
                 # 3. Below all segments: begin anew there.
-                if self._local_log.segments.first_segment_base_offset > target_offset:
+                if self._local_log.segments.base_offsets[0] > target_offset:
                     self.truncate_fully_and_start_at(target_offset)
                     return True
                 # 4. Whole segments go, the one that holds the offset is cut.
@@ -1267,17 +1285,16 @@ class Log:
 
     # Topic id
 
-    def _initialize_partition_metadata(self) -> None:
-        file = PartitionMetadataFile.new_file(self.dir)
-        self.partition_metadata_file = PartitionMetadataFile(file, self.log_dir_failure_channel)
+    def _new_partition_metadata_file(self) -> PartitionMetadataFile:
+        return PartitionMetadataFile(PartitionMetadataFile.new_file(self.dir), self.log_dir_failure_channel)
 
-    def _initialize_topic_id(self) -> None:
+    def _initialize_topic_id(self, partition_metadata_file: PartitionMetadataFile) -> None:
         """Take the topic id from the directory, or leave there the one that was given.
 
         Raises InconsistentTopicIdException when both are there and differ. Kafka: `UnifiedLog.initializeTopicId`.
         """
-        if self.partition_metadata_file.exists():
-            file_topic_id = self.partition_metadata_file.read().topic_id
+        if partition_metadata_file.exists():
+            file_topic_id = partition_metadata_file.read().topic_id
             if self.topic_id is not None and self.topic_id != file_topic_id:
                 raise InconsistentTopicIdException(
                     f"Tried to assign topic ID Optional[{self.topic_id}] to log for topic partition "
@@ -1286,7 +1303,7 @@ class Log:
             self.topic_id = file_topic_id
         else:
             if self.topic_id is not None:
-                self.partition_metadata_file.record(self.topic_id)
+                partition_metadata_file.record(self.topic_id)
             self.scheduler.schedule_once("flush-metadata-file", self._maybe_flush_metadata_file)
 
     def _maybe_flush_metadata_file(self) -> None:
@@ -1338,7 +1355,7 @@ class Log:
                     self.leader_epoch_cache,
                     self.scheduler,
                 )
-                self._initialize_partition_metadata()
+                self.partition_metadata_file = self._new_partition_metadata_file()
             else:
                 self.leader_epoch_cache.clear()
                 self.partition_metadata_file = None

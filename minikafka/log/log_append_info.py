@@ -1,7 +1,10 @@
 """What is found out about an append before it is written, and what became of it."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
+from minikafka.log.log_validator import RecordError
 from minikafka.record.compression import CompressionType
 from minikafka.record.record_batch import NO_TIMESTAMP
 
@@ -14,72 +17,56 @@ class LeaderHwChange(Enum):
     NONE = "NONE"
 
 
+@dataclass(slots=True, kw_only=True)
 class LogAppendInfo:
-    """Quantities of one append: computed from the incoming batches, completed while the append goes on.
+    """What is known of one append: found in the incoming batches, completed while the append goes on.
 
-    - `first_offset`, `last_offset`: of the first and last record (both inclusive), -1 unknown. A follower's append of
-      magic 0 or 1 has no first offset, since that would need decompressing. A duplicate has those of the batch that
-      was appended before.
-    - `last_offset_of_first_batch`: what stands in for the first offset then.
-    - `last_leader_epoch`: of the last incoming batch, None when it carries none (a producer's never does).
-    - `max_timestamp`: ms, -1 without one. `log_append_time`: ms, -1 unless the log stamps its own time; of a
-      duplicate the max timestamp of the batch that was appended before.
-    - `log_start_offset`: of the log at the time of the append.
-    - `source_compression`: codec of the incoming batches (the last one that is not NONE).
-    - `valid_bytes`: bytes of whole and valid batches; what follows them is cut off.
-    - `record_errors`: why records were refused; `leader_hw_change`: filled in by the partition.
+    - `first_offset`, `last_offset`: the offsets of the first and last record (both inclusive), -1 while unknown. A
+      follower that appends magic 0 or 1 does not know the first offset, since finding it takes decompression. For a
+      duplicate, these are the offsets that the batch got when it was appended first.
+    - `last_leader_epoch`: the epoch of the last incoming batch, None when it carries none (a producer's never does).
+    - `max_timestamp`: the largest timestamp in ms, -1 without one.
+    - `log_append_time`: the log's own timestamp in ms, -1 unless the topic uses LogAppendTime. For a duplicate, the
+      max timestamp of the batch that was appended first.
+    - `log_start_offset`: the log's start offset at the time of the append.
+    - `source_compression`: the codec of the incoming batches (of the last one that has a codec).
+    - `valid_bytes`: the size of the whole and valid batches; bytes behind them are cut off.
+    - `last_offset_of_first_batch`: stands in for `first_offset` where that is unknown.
+    - `record_errors`: why records were refused.
+    - `leader_hw_change`: set by the partition once it knows.
 
     Kafka: `LogAppendInfo`.
     """
 
-    __slots__ = (
-        "first_offset",
-        "last_offset",
-        "last_leader_epoch",
-        "max_timestamp",
-        "log_append_time",
-        "log_start_offset",
-        "source_compression",
-        "valid_bytes",
-        "last_offset_of_first_batch",
-        "record_errors",
-        "leader_hw_change",
-    )
+    first_offset: int
+    last_offset: int
+    last_leader_epoch: int | None
+    max_timestamp: int
+    log_append_time: int
+    log_start_offset: int
+    source_compression: CompressionType
+    valid_bytes: int
+    last_offset_of_first_batch: int
+    record_errors: Sequence[RecordError] = ()
+    leader_hw_change: LeaderHwChange = LeaderHwChange.NONE
 
-    def __init__(
-        self,
-        first_offset: int,
-        last_offset: int,
-        last_leader_epoch: int | None,
-        max_timestamp: int,
-        log_append_time: int,
-        log_start_offset: int,
-        source_compression: CompressionType,
-        valid_bytes: int,
-        last_offset_of_first_batch: int,
-        record_errors: tuple = (),
-        leader_hw_change: LeaderHwChange = LeaderHwChange.NONE,
-    ):
-        self.first_offset = first_offset
-        self.last_offset = last_offset
-        self.last_leader_epoch = last_leader_epoch
-        self.max_timestamp = max_timestamp
-        self.log_append_time = log_append_time
-        self.log_start_offset = log_start_offset
-        self.source_compression = source_compression
-        self.valid_bytes = valid_bytes
-        self.last_offset_of_first_batch = last_offset_of_first_batch
-        self.record_errors = record_errors
-        self.leader_hw_change = leader_hw_change
-
-    @classmethod
-    def unknown(cls, log_start_offset: int = -1, record_errors: tuple = ()) -> "LogAppendInfo":
+    @staticmethod
+    def unknown(log_start_offset: int = -1, record_errors: Sequence[RecordError] = ()) -> "LogAppendInfo":
         """The result of an append that failed.
 
         Kafka: `LogAppendInfo.unknownLogAppendInfoWithLogStartOffset`, `.unknownLogAppendInfoWithAdditionalInfo`.
         """
-        return cls(
-            -1, -1, None, NO_TIMESTAMP, NO_TIMESTAMP, log_start_offset, CompressionType.NONE, -1, -1, record_errors
+        return LogAppendInfo(
+            first_offset=-1,
+            last_offset=-1,
+            last_leader_epoch=None,
+            max_timestamp=NO_TIMESTAMP,
+            log_append_time=NO_TIMESTAMP,
+            log_start_offset=log_start_offset,
+            source_compression=CompressionType.NONE,
+            valid_bytes=-1,
+            last_offset_of_first_batch=-1,
+            record_errors=record_errors,
         )
 
     @property
@@ -92,18 +79,11 @@ class LogAppendInfo:
 
     @property
     def num_messages(self) -> int:
-        """Offsets that the append covers (an upper bound of its records). Kafka: `LogAppendInfo.numMessages`."""
+        """How many offsets the append covers: an upper bound of its records. Kafka: `LogAppendInfo.numMessages`."""
         if self.first_offset >= 0 and self.last_offset >= 0:
             return self.last_offset - self.first_offset + 1
         return 0
 
     def copy(self, leader_hw_change: LeaderHwChange) -> "LogAppendInfo":
-        """The same with another `leader_hw_change`. Kafka: `LogAppendInfo.copy`."""
-        fields = [getattr(self, name) for name in self.__slots__[:-1]]
-        return LogAppendInfo(*fields, leader_hw_change)
-
-    def __repr__(self) -> str:
-        return f"LogAppendInfo({', '.join(f'{name}={getattr(self, name)}' for name in self.__slots__)})"
-
-
-UNKNOWN_LOG_APPEND_INFO = LogAppendInfo.unknown()
+        """A copy with another `leader_hw_change`. Kafka: `LogAppendInfo.copy`."""
+        return replace(self, leader_hw_change=leader_hw_change)

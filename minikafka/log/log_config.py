@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Iterable, Mapping
 
+from minikafka.common.abstract_config import AbstractConfig
 from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type, ValidList, ValidString, invalid_value
 from minikafka.common.errors import InvalidConfigurationException
 from minikafka.log.broker_compression_type import BrokerCompressionType
@@ -21,7 +22,7 @@ INTERNAL_SEGMENT_BYTES_CONFIG = "internal.segment.bytes"
 
 
 def _gzip_level(name: str, level: object) -> None:
-    if level is None:
+    if not isinstance(level, int):  # the setting is an INT: None is all else that it can be
         raise invalid_value(name, None, "Value must be non-null")
     if level > 9 or (level < 1 and level != -1):
         raise invalid_value(name, level, "Value must be between 1 and 9 or equal to -1")
@@ -29,7 +30,7 @@ def _gzip_level(name: str, level: object) -> None:
 
 def _throttled_replicas(name: str, replicas: object) -> None:
     """Accepts `*`, or a list of `partition:broker`. Kafka: `ThrottledReplicaListValidator`."""
-    if replicas is None:
+    if not isinstance(replicas, list):  # the setting is a LIST: None is all else that it can be
         raise invalid_value(name, None, f"{name} must be a List")
     proposed = [str(replica).strip() for replica in replicas]
     if not all(map(_REPLICA.fullmatch, proposed)) and "".join(proposed) != "*":
@@ -81,7 +82,7 @@ CONFIG = ConfigDef(
 )
 
 
-class LogConfig:
+class LogConfig(AbstractConfig):
     """A topic's settings, parsed and checked once; never changed afterwards (a log is given a new one).
 
     `overrides` maps Kafka's names to text or values; what is missing has Kafka's default, names that are not Kafka's
@@ -99,39 +100,39 @@ class LogConfig:
         for name, value in self.props.items():
             if not isinstance(name, str):
                 raise invalid_value(name, value, "Key must be a string.")
-        values = self._values = CONFIG.parse(self.props)
-        for name, value in values.items():
+        super().__init__(CONFIG, self.props)
+        for name, value in self._values.items():
             if value is None and name != INTERNAL_SEGMENT_BYTES_CONFIG:
                 raise invalid_value(name, None, "Value must be non-null")
 
-        internal_segment_size = values[INTERNAL_SEGMENT_BYTES_CONFIG]
-        self.segment_size = values["segment.bytes"] if internal_segment_size is None else internal_segment_size
-        self.segment_ms = values["segment.ms"]
-        self.segment_jitter_ms = values["segment.jitter.ms"]
-        self.max_index_size = values["segment.index.bytes"]
-        self.flush_interval = values["flush.messages"]
-        self.flush_ms = values["flush.ms"]
-        self.retention_size = values["retention.bytes"]
-        self.retention_ms = values["retention.ms"]
-        self.max_message_size = values["max.message.bytes"]
-        self.index_interval = values["index.interval.bytes"]
-        self.file_delete_delay_ms = values["file.delete.delay.ms"]
-        self.delete_retention_ms = values["delete.retention.ms"]
-        self.compaction_lag_ms = values["min.compaction.lag.ms"]
-        self.max_compaction_lag_ms = values["max.compaction.lag.ms"]
-        self.min_cleanable_ratio = values["min.cleanable.dirty.ratio"]
-        self.compact = "compact" in values["cleanup.policy"]
-        self.delete = "delete" in values["cleanup.policy"]
-        self.unclean_leader_election_enable = values["unclean.leader.election.enable"]
-        self.min_in_sync_replicas = values["min.insync.replicas"]
-        self.compression_type = BrokerCompressionType.for_name(values["compression.type"])
+        is_internal = self._values[INTERNAL_SEGMENT_BYTES_CONFIG] is not None
+        self.segment_size = self.get_int(INTERNAL_SEGMENT_BYTES_CONFIG if is_internal else "segment.bytes")
+        self.segment_ms = self.get_int("segment.ms")
+        self.segment_jitter_ms = self.get_int("segment.jitter.ms")
+        self.max_index_size = self.get_int("segment.index.bytes")
+        self.flush_interval = self.get_int("flush.messages")
+        self.flush_ms = self.get_int("flush.ms")
+        self.retention_size = self.get_int("retention.bytes")
+        self.retention_ms = self.get_int("retention.ms")
+        self.max_message_size = self.get_int("max.message.bytes")
+        self.index_interval = self.get_int("index.interval.bytes")
+        self.file_delete_delay_ms = self.get_int("file.delete.delay.ms")
+        self.delete_retention_ms = self.get_int("delete.retention.ms")
+        self.compaction_lag_ms = self.get_int("min.compaction.lag.ms")
+        self.max_compaction_lag_ms = self.get_int("max.compaction.lag.ms")
+        self.min_cleanable_ratio = self.get_double("min.cleanable.dirty.ratio")
+        self.compact = "compact" in self.get_list("cleanup.policy")
+        self.delete = "delete" in self.get_list("cleanup.policy")
+        self.unclean_leader_election_enable = self.get_boolean("unclean.leader.election.enable")
+        self.min_in_sync_replicas = self.get_int("min.insync.replicas")
+        self.compression_type = BrokerCompressionType.for_name(self.get_string("compression.type"))
         self.compression = self._get_compression()
-        self.preallocate = values["preallocate"]
-        self.message_timestamp_type = TimestampType.for_name(values["message.timestamp.type"])
-        self.message_timestamp_before_max_ms = values["message.timestamp.before.max.ms"]
-        self.message_timestamp_after_max_ms = values["message.timestamp.after.max.ms"]
-        self.leader_replication_throttled_replicas = tuple(values["leader.replication.throttled.replicas"])
-        self.follower_replication_throttled_replicas = tuple(values["follower.replication.throttled.replicas"])
+        self.preallocate = self.get_boolean("preallocate")
+        self.message_timestamp_type = TimestampType.for_name(self.get_string("message.timestamp.type"))
+        self.message_timestamp_before_max_ms = self.get_int("message.timestamp.before.max.ms")
+        self.message_timestamp_after_max_ms = self.get_int("message.timestamp.after.max.ms")
+        self.leader_replication_throttled_replicas = tuple(self.get_list("leader.replication.throttled.replicas"))
+        self.follower_replication_throttled_replicas = tuple(self.get_list("follower.replication.throttled.replicas"))
 
     @property
     def max_segment_ms(self) -> int:
@@ -150,19 +151,14 @@ class LogConfig:
     @property
     def local_retention_ms(self) -> int:
         """`local.retention.ms`, where -2 follows `retention.ms`. Kafka: `LogConfig.localRetentionMs`."""
-        value = self._values["local.retention.ms"]
+        value = self.get_int("local.retention.ms")
         return self.retention_ms if value == _FOLLOW_RETENTION else value
 
     @property
     def local_retention_bytes(self) -> int:
         """`local.retention.bytes`, where -2 follows `retention.bytes`. Kafka: `LogConfig.localRetentionBytes`."""
-        value = self._values["local.retention.bytes"]
+        value = self.get_int("local.retention.bytes")
         return self.retention_size if value == _FOLLOW_RETENTION else value
-
-    @property
-    def values(self) -> dict[str, object]:
-        """All settings by Kafka's names, parsed, defaults included. Kafka: `AbstractConfig.values`."""
-        return dict(self._values)
 
     def random_segment_jitter(self) -> int:
         """Ms by which a new segment is rolled early, drawn below `segment.jitter.ms` so that topics made together do
@@ -195,12 +191,12 @@ class LogConfig:
                 raise InvalidConfigurationException(f"Unknown topic config name: {name}")
 
     @staticmethod
-    def validate_values(values: Mapping[str, object]) -> None:
-        """Raises InvalidConfigurationException for parsed values that contradict each other.
+    def validate_values(settings: AbstractConfig) -> None:
+        """Raises InvalidConfigurationException for settings that contradict each other.
 
         Kafka: `LogConfig.validateValues`.
         """
-        smallest, largest = values["min.compaction.lag.ms"], values["max.compaction.lag.ms"]
+        smallest, largest = settings.get_int("min.compaction.lag.ms"), settings.get_int("max.compaction.lag.ms")
         if smallest > largest:
             raise InvalidConfigurationException(
                 f"conflict topic config setting min.compaction.lag.ms ({smallest}) > max.compaction.lag.ms ({largest})"
@@ -213,7 +209,7 @@ class LogConfig:
         Raises InvalidConfigurationException and ConfigException. Kafka: `LogConfig.validate`.
         """
         LogConfig.validate_names(props)
-        LogConfig.validate_values(CONFIG.parse(props))
+        LogConfig.validate_values(AbstractConfig(CONFIG, props))
 
     def __repr__(self) -> str:
         return f"LogConfig({self.props})"
@@ -221,11 +217,11 @@ class LogConfig:
     def _get_compression(self) -> Compression | None:
         match self.compression_type:
             case BrokerCompressionType.GZIP:
-                return Compression(CompressionType.GZIP, self._values["compression.gzip.level"])
+                return Compression(CompressionType.GZIP, self.get_int("compression.gzip.level"))
             case BrokerCompressionType.LZ4:
-                return Compression(CompressionType.LZ4, self._values["compression.lz4.level"])
+                return Compression(CompressionType.LZ4, self.get_int("compression.lz4.level"))
             case BrokerCompressionType.ZSTD:
-                return Compression(CompressionType.ZSTD, self._values["compression.zstd.level"])
+                return Compression(CompressionType.ZSTD, self.get_int("compression.zstd.level"))
             case BrokerCompressionType.SNAPPY:
                 return Compression(CompressionType.SNAPPY)
             case BrokerCompressionType.UNCOMPRESSED:

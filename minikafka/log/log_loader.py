@@ -5,7 +5,7 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from minikafka.common import file_ops
 from minikafka.common.errors import (
@@ -18,6 +18,7 @@ from minikafka.common.errors import (
 )
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
+from minikafka.common.sorted_map import SortedMap
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.leader_epoch_file_cache import LeaderEpochFileCache
@@ -38,13 +39,14 @@ from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.log_segment import LogSegment
 from minikafka.log.log_segments import LogSegments
 from minikafka.log.producer.producer_state_manager import ProducerStateManager
-from minikafka.log.producer.snapshot_file import load_snapshots
+from minikafka.log.producer.snapshot_file import SnapshotFile, load_snapshots
 from minikafka.log.producer_state_rebuilding import rebuild_producer_state
 from minikafka.log.segment_files import delete_producer_snapshots, delete_segment_files, split_overflowed_segment
 
 logger = logging.getLogger(__name__)
 
 _MAX_LONG = 2**63 - 1
+R = TypeVar("R")
 _RAFT_SNAPSHOT_DELETED_SUFFIX = ".checkpoint.deleted"
 
 
@@ -117,7 +119,7 @@ class LogLoader:
         self.producer_state_manager = producer_state_manager
         self.num_remaining_segments = {} if num_remaining_segments is None else num_remaining_segments
         self.stop_at_os_errors = stop_at_os_errors
-        self._snapshots_of_recovery = None
+        self._snapshots_of_recovery: SortedMap[int, SnapshotFile] | None = None
         self.log_ident = f"[LogLoader partition={topic_partition}, dir={directory.parent}] "
 
     def load(self) -> LoadedLogOffsets:
@@ -145,7 +147,7 @@ class LogLoader:
 
         # 6. Epochs beyond the end or below the start: the file may be older or newer than the log.
         self.leader_epoch_cache.truncate_from_end_async_flush(next_offset)
-        new_log_start_offset = max(self.log_start_offset_checkpoint, self.segments.first_segment.base_offset)
+        new_log_start_offset = max(self.log_start_offset_checkpoint, self.segments.base_offsets[0])
         self.leader_epoch_cache.truncate_from_start_async_flush(self.log_start_offset_checkpoint)
 
         # 7. Producers, from snapshots and what follows them. Recovery has used managers of its own.
@@ -246,7 +248,7 @@ class LogLoader:
 
     # Phase 4: segments
 
-    def _retry_on_offset_overflow(self, function: Callable):
+    def _retry_on_offset_overflow(self, function: Callable[[], R]) -> R:
         """Call `function`; when a segment's offsets overflow, split it and call again, until none does.
 
         Kafka: `LogLoader.retryOnOffsetOverflow`.
@@ -330,7 +332,7 @@ class LogLoader:
         return RecoveryOffsets(min(self.recovery_point_checkpoint, log_end_offset), log_end_offset)
 
     def _recover_unflushed_segments(self) -> None:
-        unflushed = list(self.segments.values(self.recovery_point_checkpoint, _MAX_LONG))
+        unflushed = list(self.segments.values(self.recovery_point_checkpoint))
         thread_name = threading.current_thread().name
         self.num_remaining_segments[thread_name] = len(unflushed)
         for number, segment in enumerate(unflushed):

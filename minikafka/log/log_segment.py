@@ -23,10 +23,11 @@ from minikafka.log.index.lazy_index import LazyIndex
 from minikafka.log.index.offset_index import OffsetIndex, OffsetPosition
 from minikafka.log.index.time_index import UNKNOWN, TimeIndex, TimestampOffset
 from minikafka.log.index.transaction_index import AbortedTxn, TransactionIndex, TxnIndexSearchResult
+from minikafka.log.log_config import LogConfig
 from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, replace_suffix
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.producer.completed_txn import CompletedTxn
-from minikafka.record.file_records import FileRecords
+from minikafka.record.file_records import FileRecords, LogOffsetPosition, TimestampAndOffset
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record_batch import MAGIC_VALUE_V2
 
@@ -107,7 +108,7 @@ class LogSegment:
         self._lazy_time_index = lazy_time_index
         self._time = time
         self._created = time.milliseconds()
-        self._rolling_based_timestamp = None
+        self._rolling_based_timestamp: int | None = None
         self._max_timestamp_and_offset_so_far = UNKNOWN
         self._bytes_since_last_index_entry = 0
 
@@ -115,7 +116,7 @@ class LogSegment:
     def open(
         directory: Path,
         base_offset: int,
-        config,
+        config: LogConfig,
         time: Time,
         file_already_exists: bool = False,
         init_file_size: int = 0,
@@ -296,8 +297,8 @@ class LogSegment:
         if completed_txn.is_aborted:
             self.txn_index.append(AbortedTxn.of(completed_txn, last_stable_offset))
 
-    def translate_offset(self, offset: int, starting_file_position: int = 0):
-        """The LogOffsetPosition of the first batch whose last offset is ≥ `offset`, None beyond the last batch.
+    def translate_offset(self, offset: int, starting_file_position: int = 0) -> LogOffsetPosition | None:
+        """The place of the first batch whose last offset is ≥ `offset`, None beyond the last batch.
 
         The search begins at the indexed position, or at `starting_file_position` if that is known to be a later
         batch's begin before the target. Kafka: `LogSegment.translateOffset`.
@@ -509,10 +510,10 @@ class LogSegment:
         timestamp = self._rolling_based_timestamp
         return timestamp if timestamp is not None and timestamp >= 0 else _MAX_LONG
 
-    def find_offset_by_timestamp(self, timestamp_ms: int, starting_offset: int):
+    def find_offset_by_timestamp(self, timestamp_ms: int, starting_offset: int) -> TimestampAndOffset | None:
         """The first record with a timestamp ≥ `timestamp_ms` and an offset ≥ `starting_offset`, None without one.
 
-        Returns a TimestampAndOffset. Kafka: `LogSegment.findOffsetByTimestamp`.
+        Kafka: `LogSegment.findOffsetByTimestamp`.
         """
         # 1. The time index names an offset: what lies before its batch is older.
         timestamp_offset = self.time_index.lookup(timestamp_ms)
@@ -591,7 +592,7 @@ class LogSegment:
     def _append_chunk_from_file(self, records: FileRecords, position: int) -> int:
         """Append up to 1 MiB of batches that fit, or one larger batch, and return the bytes."""
         bytes_to_append = 0
-        max_offset = None
+        max_offset = -1
         for batch in records.batches_from(position):
             size = batch.size_in_bytes
             if not self.offset_index.can_append_offset(batch.last_offset) or (

@@ -8,6 +8,8 @@ from minikafka.common.errors import IllegalArgumentException, NoSuchElementExcep
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_segment import LogSegment
 
+_MAX_LONG = 2**63 - 1
+
 
 class LogSegments:
     """A sorted map from base offset to segment.
@@ -22,7 +24,7 @@ class LogSegments:
 
     def __init__(self, topic_partition: TopicPartition):
         self._topic_partition = topic_partition
-        self._base_offsets_and_segments = ([], [])
+        self._base_offsets_and_segments: tuple[list[int], list[LogSegment]] = ([], [])
 
     @property
     def is_empty(self) -> bool:
@@ -70,7 +72,8 @@ class LogSegments:
 
     def remove(self, offset: int) -> None:
         """Take the segment with this base offset out, if there is one. Kafka: `LogSegments.remove`."""
-        base_offsets, segments = (column.copy() for column in self._base_offsets_and_segments)
+        base_offsets, segments = self._base_offsets_and_segments
+        base_offsets, segments = base_offsets.copy(), segments.copy()
         index = bisect_left(base_offsets, offset)
         if index < len(base_offsets) and base_offsets[index] == offset:
             del base_offsets[index], segments[index]
@@ -111,7 +114,7 @@ class LogSegments:
         index = bisect_left(base_offsets, offset)
         return segments[index] if index < len(base_offsets) and base_offsets[index] == offset else None
 
-    def values(self, from_offset: int | None = None, to_offset: int | None = None) -> list[LogSegment]:
+    def values(self, from_offset: int | None = None, to_offset: int = _MAX_LONG) -> list[LogSegment]:
         """All segments, or those from the one that holds `from_offset` up to the last that begins below `to_offset`.
 
         Raises IllegalArgumentException when `to_offset` is the smaller. Kafka: `LogSegments.values`.

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from minikafka.common.errors import (
+    ApiException,
     CorruptRecordException,
     InvalidRecordException,
     InvalidTimestampException,
@@ -11,6 +12,7 @@ from minikafka.common.errors import (
     UnsupportedOperationException,
 )
 from minikafka.common.time import Time
+from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.record.compression import Compression, CompressionType
 from minikafka.record.memory_records import MemoryRecords
@@ -73,7 +75,7 @@ class LogValidator:
     def __init__(
         self,
         records: MemoryRecords,
-        topic_partition,
+        topic_partition: TopicPartition,
         time: Time,
         source_compression: CompressionType,
         target_compression: Compression,
@@ -278,6 +280,7 @@ class LogValidator:
                 errors.append(RecordError(index, message))
         if not errors:
             return
+        refusal: ApiException
         if any_timestamp_error:
             refusal = InvalidTimestampException("One or more records have been rejected due to invalid timestamp")
         else:

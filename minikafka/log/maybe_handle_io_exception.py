@@ -1,6 +1,7 @@
 """The one place where a failing disk becomes Kafka's exception."""
 
 from collections.abc import Callable
+from types import TracebackType
 
 from minikafka.common.errors import KafkaStorageException
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
@@ -28,7 +29,9 @@ class maybe_handle_io_exception:
                 f"The log dir {self._log_dir} is already offline due to a previous IO exception."
             )
 
-    def __exit__(self, exception_type, exception, traceback) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         if isinstance(exception, OSError):
             message = self._message()
             self._channel.maybe_add_offline_log_dir(self._log_dir, message, exception)

@@ -63,7 +63,7 @@ def delete_segment_files(owner: SegmentOwner, segments: Collection[LogSegment], 
             segment.change_file_suffixes("", DELETED_FILE_SUFFIX)
     parent_dir = str(owner.dir.parent)
 
-    def delete_segments():
+    def delete_segments() -> None:
         logger.info("%sDeleting segment files %s", owner.log_ident, ", ".join(map(str, segments)))
         with maybe_handle_io_exception(
             owner.log_dir_failure_channel,

@@ -7,7 +7,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from minikafka.common.errors import CorruptRecordException, KafkaException
-from minikafka.log.index.transaction_index import AbortedTxn
+from minikafka.log.index.transaction_index import CURRENT_VERSION, TOTAL_SIZE
 from minikafka.log.log_file_utils import (
     DELETE_DIR_SUFFIX,
     log_file,
@@ -238,10 +238,10 @@ class SegmentVerifier:
     def _verify_transaction_index(self, file: Path, entries: bytes, markers: dict[int, int | None]) -> None:
         """Compare the entries with the `markers` of aborts that the batches have: offset → producer id."""
         stays = ", and committed readers follow it"
-        for position in range(0, len(entries), AbortedTxn.TOTAL_SIZE):
+        for position in range(0, len(entries), TOTAL_SIZE):
             version, producer_id, first, last, last_stable = _TXN_ENTRY.unpack_from(entries, position)
-            if version > AbortedTxn.CURRENT_VERSION:
-                what = f"the entry has version {version}, above {AbortedTxn.CURRENT_VERSION}"
+            if version > CURRENT_VERSION:
+                what = f"the entry has version {version}, above {CURRENT_VERSION}"
             elif last < self._base_offset:
                 what = f"the transaction ends at offset {last}, before the segment begins"
             elif markers[last] != producer_id:
@@ -261,7 +261,7 @@ class SegmentVerifier:
 def _aborted_txns(file: Path) -> bytes:
     """The whole entries of a transaction index."""
     data = read_bounded(file)
-    return data[: len(data) // AbortedTxn.TOTAL_SIZE * AbortedTxn.TOTAL_SIZE]
+    return data[: len(data) // TOTAL_SIZE * TOTAL_SIZE]
 
 
 def _base_offset(batch) -> int:

@@ -406,15 +406,15 @@ def _append_info(text: str) -> LogAppendInfo:
         _APPEND_INFO.search(text).groups()
     )
     return LogAppendInfo(
-        int(first),
-        int(last),
-        None if epoch is None else int(epoch),
-        int(max_timestamp),
-        int(append_time),
-        int(start),
-        CompressionType[codec.upper()],
-        int(valid_bytes),
-        int(first_batch_last),
+        first_offset=int(first),
+        last_offset=int(last),
+        last_leader_epoch=None if epoch is None else int(epoch),
+        max_timestamp=int(max_timestamp),
+        log_append_time=int(append_time),
+        log_start_offset=int(start),
+        source_compression=CompressionType[codec.upper()],
+        valid_bytes=int(valid_bytes),
+        last_offset_of_first_batch=int(first_batch_last),
         leader_hw_change=LeaderHwChange[change],
     )
 

@@ -14,7 +14,7 @@ from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.producer.completed_txn import CompletedTxn
 from minikafka.log.producer.producer_state_manager import ProducerStateManager
 from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
-from minikafka.log.producer.verification_guard import SENTINEL
+from minikafka.log.producer.verification_guard import VerificationGuard
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 
 PARTITION = TopicPartition("t", 0)
@@ -234,7 +234,7 @@ def test_guards_verify_themselves_only(producers):
     other = producers.manager.maybe_create_verification_state_entry(2, 0, 0, False)
     assert entry.verification_guard.verify(entry.verification_guard)
     assert not entry.verification_guard.verify(other.verification_guard)
-    assert not SENTINEL.verify(SENTINEL)
+    assert not VerificationGuard.SENTINEL.verify(VerificationGuard.SENTINEL)
 
 
 def test_verification_holds_back_sequences_above_the_lowest_tried(producers):

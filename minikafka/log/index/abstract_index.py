@@ -68,11 +68,13 @@ class AbstractIndex:
                     raise IllegalArgumentException(f"Invalid max index size: {max_index_size}")
                 file_ops.preallocate(fd, self._round_down(max_index_size))
             self.length = os.fstat(fd).st_size
-            self._mmap = _map(fd, self.length, writable)
+            self._mmap: mmap.mmap | bytes | None = _map(fd, self.length, writable)
         finally:
             os.close(fd)
         self.max_entries = self.length // self.ENTRY_SIZE
-        self._set_entries(0 if newly_created else self.max_entries)
+        self.entries = 0 if newly_created else self.max_entries
+        self._position = self.entries * self.ENTRY_SIZE
+        self._room_end = 0
 
     @property
     def is_full(self) -> bool:
@@ -124,7 +126,7 @@ class AbstractIndex:
     def flush(self) -> None:
         """Force the entries down to the device. Kafka: `AbstractIndex.flush`."""
         mapping = self._mapping()
-        if len(mapping):
+        if isinstance(mapping, mmap.mmap):  # an empty file is not mapped
             file_ops.flush_mapped(mapping, self.file)
 
     def delete_if_exists(self) -> bool:
@@ -187,7 +189,7 @@ class AbstractIndex:
         """Write `data` where the last write ended."""
         mapping, position = self._mapping(), self._position
         end = position + len(data)
-        if end > len(mapping):
+        if end > len(mapping) or isinstance(mapping, bytes):
             raise BufferOverflowException(f"{self.file.absolute()} has no room for an entry at byte {position}")
         if end > self._room_end:
             self._make_room(position, end)
@@ -204,7 +206,7 @@ class AbstractIndex:
             raise InternalError(f"{error.strerror}: {self.file.absolute()}") from error
         self._room_end = room_end
 
-    def _read(self, entry: Struct, position: int) -> tuple:
+    def _read(self, entry: Struct, position: int) -> tuple[int, ...]:
         """The fields of `entry` at byte `position`.
 
         Raises IndexOutOfBoundsException behind the file's end, where only a `resize` that failed has left entries.
@@ -214,7 +216,7 @@ class AbstractIndex:
         except struct.error:
             raise IndexOutOfBoundsException(f"{self.file.absolute()} has no entry at byte {position}") from None
 
-    def _mapping(self):
+    def _mapping(self) -> mmap.mmap | bytes:
         mapping = self._mmap
         if mapping is None:
             raise NullPointerException(f"The memory mapped buffer of index {self.file.absolute()} is closed")
@@ -247,7 +249,9 @@ class AbstractIndex:
             return slot
         return -1 if slot == entries - 1 else slot + 1
 
-    def _search(self, mapping, entries: int, column: Struct, column_start: int, target: int) -> tuple[int, bool]:
+    def _search(
+        self, mapping: mmap.mmap | bytes, entries: int, column: Struct, column_start: int, target: int
+    ) -> tuple[int, bool]:
         """The largest slot whose column is ≤ `target` (-1: none), and whether halving met an equal one.
 
         Looks into the last 8 KiB first, where nearly all searches end: those pages are warm. On a sorted index that
@@ -276,7 +280,7 @@ class AbstractIndex:
             raise IndexOutOfBoundsException(f"{self.file.absolute()} is shorter than its {entries} entries") from None
 
 
-def _map(fd: int, length: int, writable: bool):
+def _map(fd: int, length: int, writable: bool) -> mmap.mmap | bytes:
     """Map `length` bytes of the file; nothing can be mapped of an empty one.
 
     Of an index that is only read the bytes are read: whoever is looked at may cut it meanwhile, and a mapping ends the

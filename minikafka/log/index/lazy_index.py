@@ -27,7 +27,7 @@ class LazyIndex(Generic[T]):
         self._file = file
         self._base_offset = base_offset
         self._max_index_size = max_index_size
-        self._index = None
+        self._index: T | None = None
         self._lock = threading.Lock()
 
     @property

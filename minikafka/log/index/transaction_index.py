@@ -13,8 +13,12 @@ from minikafka.log.fetch_data_info import AbortedTransaction
 from minikafka.log.producer.completed_txn import CompletedTxn
 
 _ENTRY = Struct(">bxqqqq")
-_CHUNK = 4096 * _ENTRY.size
-_LARGEST_LIST = 2**21 * _ENTRY.size
+TOTAL_SIZE = _ENTRY.size
+"""Bytes of an entry. Kafka: `AbortedTxn.TOTAL_SIZE`."""
+CURRENT_VERSION = 0
+"""The only version of an entry. Kafka: `AbortedTxn.CURRENT_VERSION`."""
+_CHUNK = 4096 * TOTAL_SIZE
+_LARGEST_LIST = 2**21 * TOTAL_SIZE
 
 
 class AbortedTxn(NamedTuple):
@@ -27,10 +31,7 @@ class AbortedTxn(NamedTuple):
     first_offset: int
     last_offset: int
     last_stable_offset: int
-    version: int = 0
-
-    TOTAL_SIZE = _ENTRY.size
-    CURRENT_VERSION = 0
+    version: int = CURRENT_VERSION
 
     @staticmethod
     def of(completed_txn: CompletedTxn, last_stable_offset: int) -> "AbortedTxn":
@@ -75,9 +76,9 @@ class TransactionIndex:
         self._start_offset = start_offset
         self._writable = writable
         self.file = file
-        self._fd = None
+        self._fd: int | None = None
         self._end = 0
-        self._last_offset = None
+        self._last_offset: int | None = None
         if file.exists():
             self._open()
 
@@ -96,9 +97,8 @@ class TransactionIndex:
                 f" is not greater than current last offset {self._last_offset} of index {self.file.absolute()}"
             )
         self._last_offset = aborted_txn.last_offset
-        if self._fd is None:
-            self._open()
-        self._end += file_ops.write(self._fd, aborted_txn.encode(), self._end)
+        fd = self._open() if self._fd is None else self._fd
+        self._end += file_ops.write(fd, aborted_txn.encode(), self._end)
 
     def flush(self) -> None:
         """Force the entries down to the device. Kafka: `TransactionIndex.flush`."""
@@ -108,7 +108,7 @@ class TransactionIndex:
     def reset(self) -> None:
         """Remove all entries; an existing file stays, empty. Kafka: `TransactionIndex.reset`."""
         if self._fd is not None:
-            self._truncate(0)
+            self._truncate(self._fd, 0)
         self._last_offset = None
 
     def close(self) -> None:
@@ -132,10 +132,13 @@ class TransactionIndex:
 
     def truncate_to(self, offset: int) -> None:
         """Remove the first entry whose last offset is ≥ `offset` and all after it. Kafka: `truncateTo`."""
+        fd = self._fd
+        if fd is None:
+            return
         new_last_offset = None
         for number, aborted_txn in enumerate(self._entries()):
             if aborted_txn.last_offset >= offset:
-                self._truncate(number * AbortedTxn.TOTAL_SIZE)
+                self._truncate(fd, number * TOTAL_SIZE)
                 self._last_offset = new_last_offset
                 return
             new_last_offset = aborted_txn.last_offset
@@ -174,35 +177,34 @@ class TransactionIndex:
     @property
     def is_empty(self) -> bool:
         """True without a whole entry. Kafka: `TransactionIndex.isEmpty`."""
-        return self._end < AbortedTxn.TOTAL_SIZE
+        return self._end < TOTAL_SIZE
 
-    def _open(self) -> None:
-        if self._writable:
-            self._fd = file_ops.open_file(self.file)
-        else:
-            self._fd = os.open(self.file, os.O_RDONLY | os.O_CLOEXEC)
-        self._end = file_ops.size(self._fd)
+    def _open(self) -> int:
+        fd = file_ops.open_file(self.file) if self._writable else os.open(self.file, os.O_RDONLY | os.O_CLOEXEC)
+        self._fd, self._end = fd, file_ops.size(fd)
+        return fd
 
-    def _truncate(self, size: int) -> None:
-        file_ops.truncate(self._fd, size)
+    def _truncate(self, fd: int, size: int) -> None:
+        file_ops.truncate(fd, size)
         self._end = size
 
     def _entries(self) -> Iterator[AbortedTxn]:
-        if self._fd is None:
+        fd = self._fd
+        if fd is None:
             return
         end = self._end
         for start in range(0, end, _CHUNK):
             try:
-                data = os.pread(self._fd, min(_CHUNK, end - start), start)
+                data = os.pread(fd, min(_CHUNK, end - start), start)
             except OSError as error:
                 raise KafkaException(
                     f"Failed to read from the transaction index {self.file.absolute()}"
-                ) from file_ops.named(error, self._fd)
-            for position in range(0, len(data) - AbortedTxn.TOTAL_SIZE + 1, AbortedTxn.TOTAL_SIZE):
-                version, *fields = _ENTRY.unpack_from(data, position)
-                if version > AbortedTxn.CURRENT_VERSION:
+                ) from file_ops.named(error, fd)
+            for position in range(0, len(data) - TOTAL_SIZE + 1, TOTAL_SIZE):
+                version, producer_id, first, last, last_stable = _ENTRY.unpack_from(data, position)
+                if version > CURRENT_VERSION:
                     raise KafkaException(
                         f"Unexpected aborted transaction version {version} in transaction index {self.file.absolute()},"
-                        f" current version is {AbortedTxn.CURRENT_VERSION}"
+                        f" current version is {CURRENT_VERSION}"
                     )
-                yield AbortedTxn(*fields, version)
+                yield AbortedTxn(producer_id, first, last, last_stable, version)

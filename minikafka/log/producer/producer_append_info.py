@@ -9,10 +9,12 @@ from minikafka.common.errors import (
     OutOfOrderSequenceException,
     TransactionCoordinatorFencedException,
 )
+from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.producer.completed_txn import CompletedTxn
 from minikafka.log.producer.producer_state_entry import ProducerStateEntry
+from minikafka.log.producer.verification_state_entry import VerificationStateEntry
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.record_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE
 
@@ -64,7 +66,14 @@ class ProducerAppendInfo:
         "_verification_state_entry",
     )
 
-    def __init__(self, topic_partition, producer_id, current_entry, origin, verification_state_entry=None):
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        producer_id: int,
+        current_entry: ProducerStateEntry,
+        origin: AppendOrigin,
+        verification_state_entry: VerificationStateEntry | None,
+    ):
         self.producer_id = producer_id
         self.started_transactions: list[TxnMetadata] = []
         self._topic_partition = topic_partition

@@ -101,7 +101,7 @@ def _announced_entries(header: bytes, size: int) -> int:
         )
     if len(header) < _HEADER.size:
         raise CorruptSnapshotException("Snapshot failed schema validation: null")
-    count = _HEADER.unpack(header)[2]
+    count: int = _HEADER.unpack(header)[2]
     remaining = size - _HEADER.size
     if count < 0:
         raise CorruptSnapshotException(

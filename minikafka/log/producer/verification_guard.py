@@ -1,6 +1,7 @@
 """The token that ties an append to the verification of its transaction."""
 
 import itertools
+from typing import ClassVar
 
 
 class VerificationGuard:
@@ -12,18 +13,19 @@ class VerificationGuard:
 
     __slots__ = ("_value",)
 
-    _next_value = itertools.count(1).__next__
+    SENTINEL: ClassVar["VerificationGuard"]
 
-    def __init__(self):
+    _next_value = itertools.count().__next__
+
+    def __init__(self) -> None:
         self._value = VerificationGuard._next_value()
 
     def verify(self, verifying_guard: "VerificationGuard") -> bool:
         """True when `verifying_guard` is this very guard. Kafka: `VerificationGuard.verify`."""
-        return verifying_guard is not SENTINEL and verifying_guard is self
+        return verifying_guard is not VerificationGuard.SENTINEL and verifying_guard is self
 
     def __repr__(self) -> str:
         return f"VerificationGuard(value={self._value})"
 
 
-SENTINEL = VerificationGuard.SENTINEL = VerificationGuard.__new__(VerificationGuard)
-SENTINEL._value = 0
+VerificationGuard.SENTINEL = VerificationGuard()  # the first one: its value is 0
