@@ -65,7 +65,7 @@ class Observations:
         return list(dict.fromkeys(name for row in self.rows for name in row))
 
     def value(self, operation: int, quantity: str):
-        """The value of `quantity` after operation number `operation`, BLANK where nothing is said."""
+        """The value of `quantity` after operation number `operation` (−1: the last), BLANK where nothing is said."""
         return self.rows[operation].get(quantity, BLANK) if operation < len(self.rows) else BLANK
 
     def column(self, quantity: str) -> list:

@@ -8,19 +8,24 @@ import pytest
 
 import minikafka.lab.exercises
 from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, Case, Exercise, first_difference
-from minikafka.lab.exercises.loading import WreckedCase, judged_by_loading
+from minikafka.lab.exercises.loading.wrecked import WreckedCase, judged_by_loading
 from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.exercises.witnessed import judged_by
 from minikafka.witness.kafka_log import kafka_log
 from minikafka.witness.runner import minikafka_log, run
 
 MODULES = [
-    importlib.import_module(f"minikafka.lab.exercises.{m.name}")
-    for m in pkgutil.iter_modules(minikafka.lab.exercises.__path__)
+    importlib.import_module(module.name)
+    for module in pkgutil.walk_packages(minikafka.lab.exercises.__path__, "minikafka.lab.exercises.")
 ]
 EXERCISES = [exercise for module in MODULES for exercise in getattr(module, "EXERCISES", ())]
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=[exercise.name for exercise in EXERCISES])
 spark = pytest.mark.spark
+
+
+def test_a_lesson_shows_each_exercise_that_a_module_holds():
+    held = {value.name for module in MODULES for value in vars(module).values() if isinstance(value, Exercise)}
+    assert held == {exercise.name for exercise in EXERCISES} and len(held) == len(EXERCISES)
 
 
 @spark

@@ -1,5 +1,5 @@
 """What a reader is asked. Read `prediction` (with `beliefs`, the wrong answers by name) and `exercise` first.
 
-Then a module for each lesson: the exercises' cases, their judge, the wrong beliefs that are recognised; `witnessed` are
-cases that a witness answers, `solutions` one way to solve each.
+Then a package for each lesson, and in it a module for each exercise: its cases, their judge, and the wrong beliefs that
+are recognised. `witnessed` has the cases that a witness answers; `solutions` shows one way to solve each exercise.
 """

@@ -1,0 +1,137 @@
+"""The offsets that a leader gives, in Spark."""
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.solutions import append as solutions
+from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+from minikafka.witness.observation import Observations
+from minikafka.witness.workload import START_MS, Workload
+
+
+def _accepted(name: str, text: str, limit: int) -> WitnessedCase:
+    workload = Workload.parse(f"config max.message.bytes={limit}\n{text}")
+    rows = []
+    for t, append in workload.appends:
+        first = append.batches[0]
+        base = first.offset.distance if first.offset else 0
+        size = max(batch.size_in_bytes(START_MS) for batch in append.batches)
+        count = sum(batch.count for batch in append.batches)
+        rows.append((t, len(append.batches), base, count, size, first.damage != "crc"))
+
+    def answer(observations: Observations) -> list[tuple[int, int | None]]:
+        ends = [0, *observations.column("log_end_offset")]
+        return [(t, ends[t] if ends[t + 1] > ends[t] else None) for t, _ in workload.appends]
+
+    table = frame(rows, "t BIGINT, batches BIGINT, base_offset BIGINT, records BIGINT, bytes BIGINT, crc_ok BOOLEAN")
+    return WitnessedCase(name, (table, limit), workload, answer, ("log_end_offset",))
+
+
+def _records_accepted(row, accepted: bool) -> int:
+    return row.records if accepted else 0
+
+
+def _offsets_given(appends, accepts, step=_records_accepted) -> list[tuple[int, int | None]]:
+    """First offsets when `accepts(row)` decides, and the end moves by `step(row, accepted)`."""
+    end, given = 0, []
+    for row in appends.orderBy("t").collect():
+        accepted = accepts(row)
+        given.append((row.t, end if accepted else None))
+        end += step(row, accepted)
+    return given
+
+
+def _sound(row, limit: int) -> bool:
+    return row.batches == 1 and row.base_offset == 0 and row.crc_ok and row.bytes <= limit
+
+
+def _by_the_rules(appends, limit: int) -> list[tuple[int, int | None]]:
+    return _offsets_given(appends, lambda row: _sound(row, limit))
+
+
+first_offsets = Exercise(
+    "Exercise 1, the offsets that a leader gives",
+    lambda: [
+        _accepted("sound batches", "append_as_leader [3x10]\nappend_as_leader [5x10]\nappend_as_leader [2x10]", 1000),
+        _accepted(
+            "a flipped bit, a base offset, a batch of exactly max.message.bytes",
+            "append_as_leader [2x10]\nappend_as_leader [2x10 damage=crc]\nappend_as_leader [1x32]\n"
+            "append_as_leader [1x33]\nappend_as_leader [2x5 offset=3]\nappend_as_leader [2x5]",
+            100,
+        ),
+        _accepted(
+            "two batches in one append",
+            "append_as_leader [4x5]\nappend_as_leader [1x5] [1x5]\nappend_as_leader [4x5]",
+            1000,
+        ),
+    ],
+    judged_by_spark,
+    solutions.offsets_given,
+    hints=[
+        "First a column that says whether the append is accepted; then a running sum over the accepted ones.",
+        "Accepted: one batch, base offset 0, CRC right, bytes not above the limit (equal is fine).",
+        "First offset = records accepted *before* this row: ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING.",
+    ],
+    beliefs=[
+        Belief(
+            lambda appends, limit: _offsets_given(appends, lambda row: _sound(row, limit), lambda row, _: row.records),
+            "Refused batches use up offsets in your log. LEO moves only when something was written: a refused append"
+            " leaves no hole.",
+        ),
+        Belief(
+            lambda appends, limit: _offsets_given(appends, lambda row: _sound(row, limit - 1)),
+            "You refuse a batch of exactly max.message.bytes. The limit is inclusive.",
+        ),
+        Belief(
+            lambda appends, limit: _offsets_given(
+                appends, lambda row: _sound(row, limit), lambda row, accepted: 1 if accepted else 0
+            ),
+            "You give an offset to each batch. Every record has its own offset: LEO moves by the number of records.",
+        ),
+        Belief(
+            lambda appends, limit: _offsets_given(
+                appends,
+                lambda row: row.base_offset == 0 and row.crc_ok and row.bytes <= limit,
+            ),
+            "You take two batches from a producer in one append. Since magic 2 the leader's validator wants exactly"
+            " one.",
+        ),
+        Belief(
+            lambda appends, limit: _offsets_given(
+                appends,
+                lambda row: row.batches == 1 and row.crc_ok and row.bytes <= limit,
+            ),
+            "You take a client's batch that begins at another offset than 0. Offsets are the leader's to give: it is"
+            " refused.",
+        ),
+        Belief(
+            lambda appends, limit: _offsets_given(
+                appends,
+                lambda row: row.batches == 1 and row.base_offset == 0 and row.bytes <= limit,
+            ),
+            "You take a batch whose CRC is wrong. It is refused with CorruptRecordException.",
+        ),
+        Belief(
+            lambda appends, limit: _offsets_given(
+                appends,
+                lambda row: row.batches == 1 and row.base_offset == 0 and row.crc_ok,
+            ),
+            "You take a batch of any size. Above max.message.bytes it is refused.",
+        ),
+        Belief(
+            lambda appends, limit: [(t, first or None) for t, first in _by_the_rules(appends, limit)],
+            "You give null to the first batch: a sum over no rows is null in SQL. The log begins at 0 (coalesce).",
+        ),
+        Belief(
+            lambda appends, limit: [row for row in _by_the_rules(appends, limit) if row[1] is not None],
+            "You leave refused appends out. Each has a row, with null for the first offset.",
+        ),
+        Belief(
+            lambda appends, limit: [
+                (t, None if first is None else first + row.records)
+                for (t, first), row in zip(_by_the_rules(appends, limit), appends.orderBy("t").collect(), strict=True)
+            ],
+            "You give LEO after the append. The first offset is LEO before it: sum the records of the earlier rows"
+            " only.",
+        ),
+    ],
+    normal=as_rows,
+)

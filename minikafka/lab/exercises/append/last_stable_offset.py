@@ -1,0 +1,130 @@
+"""The last stable offset, in Spark."""
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.solutions import append as solutions
+from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+from minikafka.witness.observation import Observations
+from minikafka.witness.operations import AppendAsLeader
+from minikafka.witness.workload import Workload
+
+
+def _stable(name: str, text: str) -> WitnessedCase:
+    workload = Workload.parse(text)
+    events, marks, end, mark = [], [], 0, 0
+    for t, operation in enumerate(workload):
+        if isinstance(operation, AppendAsLeader):
+            batch = operation.batches[0]
+            kind = batch.marker or ("data" if batch.txn else "plain")
+            events.append((t, batch.pid if batch.pid >= 0 else None, kind, end, end + batch.count - 1))
+            end += batch.count
+        else:
+            mark = end
+        marks.append((t, mark))
+
+    def answer(observations: Observations) -> list[tuple[int, int]]:
+        return list(enumerate(observations.column("last_stable_offset")))
+
+    arguments = (
+        frame(events, "t BIGINT, producer BIGINT, kind STRING, first BIGINT, last BIGINT"),
+        frame(marks, "t BIGINT, hw BIGINT"),
+    )
+    return WitnessedCase(name, arguments, workload, answer, ("read_committed",))
+
+
+_RAISE = "maybe_increment_high_watermark leo"
+_ONE_OF_TWO = f"""
+append_as_leader [3x10 pid=7 epoch=0 seq=0 txn]
+{_RAISE}
+append_as_leader [2x10]
+append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0]
+{_RAISE}
+append_as_leader [1x10]
+{_RAISE}
+"""
+_INTERLEAVED = f"""
+append_as_leader [1x10]
+append_as_leader [2x10 pid=7 epoch=0 seq=0 txn]
+append_as_leader [2x10 pid=8 epoch=0 seq=0 txn]
+{_RAISE}
+append_as_leader origin=coordinator transaction_version=0 [commit pid=8 epoch=0]
+{_RAISE}
+append_as_leader origin=coordinator transaction_version=0 [commit pid=7 epoch=0]
+append_as_leader [1x10 pid=8 epoch=0 seq=2 txn]
+{_RAISE}
+"""
+_SLOW_REPLICATION = f"""
+append_as_leader [2x10 pid=7 epoch=0 seq=0 txn]
+append_as_leader origin=coordinator transaction_version=0 [commit pid=7 epoch=0]
+append_as_leader [2x10 pid=7 epoch=0 seq=2 txn]
+{_RAISE}
+append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0]
+{_RAISE}
+"""
+
+
+def _stable_by(events, marks, choose, reached: int = 0) -> list[tuple[int, int]]:
+    """LSO at each mark by `choose(undecided, unreplicated, hw)`: first offsets of open, and of decided transactions.
+
+    A marker counts as replicated when it is below hw + `reached`.
+    """
+    rows = events.orderBy("t").collect()
+    answers = []
+    for t, hw in (tuple(row) for row in marks.orderBy("t").collect()):
+        begun, unreplicated = {}, []
+        for row in (row for row in rows if row.t <= t):
+            if row.kind == "data":
+                begun.setdefault(row.producer, row.first)
+            elif row.kind in ("commit", "abort") and row.producer in begun:
+                first = begun.pop(row.producer)
+                unreplicated += [first] if row.first >= hw + reached else []
+        answers.append((t, choose(list(begun.values()), unreplicated, hw)))
+    return answers
+
+
+last_stable = Exercise(
+    "Exercise 3, the last stable offset",
+    lambda: [
+        _stable("one transaction aborts", _ONE_OF_TWO),
+        _stable("two transactions, interleaved", _INTERLEAVED),
+        _stable("markers that wait for the high watermark", _SLOW_REPLICATION),
+    ],
+    judged_by_spark,
+    solutions.stable_offsets,
+    hints=[
+        "First give each transactional batch its marker: the next one of its producer, commit or abort alike.",
+        "At t a batch is undecided while its marker is not there yet, or is there but at or above HW.",
+        "LSO = the least first offset of the undecided batches, but never above HW; without any it is HW.",
+    ],
+    beliefs=[
+        Belief(
+            lambda events, marks: _stable_by(events, marks, lambda open_, waiting, hw: hw),
+            "You answer with HW. An open transaction holds LSO back: read_committed consumers must not see its records"
+            " yet.",
+        ),
+        Belief(
+            lambda events, marks: _stable_by(events, marks, lambda open_, waiting, hw: min([hw, *open_])),
+            "Your transactions let go as soon as the marker is written. It must be replicated first: HW has to pass the"
+            " marker.",
+        ),
+        Belief(
+            lambda events, marks: _stable_by(
+                events, marks, lambda open_, waiting, hw: min(hw, max([*open_, *waiting], default=hw))
+            ),
+            "You wait for the youngest undecided transaction. The oldest one decides.",
+        ),
+        Belief(
+            lambda events, marks: _stable_by(
+                events, marks, lambda open_, waiting, hw: min([hw, *open_, *waiting]), reached=1
+            ),
+            "You take a marker at HW for replicated. HW is the first offset that is not: the marker must be below it.",
+        ),
+        Belief(
+            lambda events, marks: _stable_by(
+                events, marks, lambda open_, waiting, hw: min([*open_, *waiting], default=hw)
+            ),
+            "Your LSO rises above HW. A transaction that begins above HW holds nothing back yet: LSO is never"
+            " above HW.",
+        ),
+    ],
+    normal=as_rows,
+)

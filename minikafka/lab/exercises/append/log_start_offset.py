@@ -1,0 +1,113 @@
+"""The log start offset: what moves it, and what does not."""
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.solutions import append as solutions
+from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
+from minikafka.witness.workload import Workload
+
+_EVENTS = {
+    "delete records": "maybe_increment_log_start_offset {}",
+    "leader's log start": "maybe_increment_log_start_offset {} reason=leader_offset_incremented",
+    "segments deleted": "delete_old_segments",
+    "truncate": "truncate_to {}",
+    "truncate fully": "truncate_fully_and_start_at {}",
+}
+
+
+def _log_starts(before: list[str], *events: tuple[str, int, int, int]) -> list[WitnessedCase]:
+    """A case for each (event, offset, log start before it, HW before it), all of one log, after the lines `before`."""
+    lines = [*before, *(_EVENTS[event].format(offset) for event, offset, _, _ in events)]
+    workload, cases = Workload.parse("\n".join(lines)), []
+    for number, (event, offset, start, hw) in enumerate(events, len(workload) - len(events)):
+        answer = lambda observations, number=number: observations.value(number, "log_start_offset")  # noqa: E731
+        name = f"{event} {offset}, log start {start}, HW {hw}"
+        cases.append(WitnessedCase(name, (event, offset, start, hw), workload, answer))
+    return cases
+
+
+def _moments() -> list[WitnessedCase]:
+    five, header = ["append_as_leader [1x10]"] * 5, "config retention.bytes=390"
+    raised = ["update_high_watermark 8", "maybe_increment_log_start_offset {}"]
+    at = lambda start: [line.format(start) for line in raised]  # noqa: E731
+    return [
+        *_log_starts(
+            [*five, *five, *at(2)],
+            ("delete records", 9, 2, 8),
+            ("delete records", 1, 2, 8),
+            ("delete records", 6, 2, 8),
+            ("leader's log start", 8, 6, 8),
+            ("leader's log start", 9, 8, 8),
+            ("leader's log start", 3, 8, 8),
+            ("truncate", 9, 8, 8),
+            ("truncate", 5, 8, 8),
+            ("truncate fully", 20, 5, 5),
+            ("truncate fully", 1, 20, 20),
+        ),
+        *_log_starts([header, *five, "roll", *five, *at(2)], ("segments deleted", 5, 2, 8)),
+        *_log_starts([header, *five, "roll", *five, *at(7)], ("segments deleted", 5, 7, 8)),
+    ]
+
+
+_INCREMENTS = ("delete records", "leader's log start", "segments deleted")
+
+
+def _wrong_at(events: tuple[str, ...], answer):
+    """Right but for some events, whose log start is `answer(offset, log start before, HW)`."""
+    return lambda event, offset, start, hw: (
+        answer(offset, start, hw) if event in events else solutions.new_log_start(event, offset, start, hw)
+    )
+
+
+log_start = Exercise(
+    "Exercise 4, the log start's moments",
+    _moments,
+    judged_by_spark,
+    solutions.new_log_start,
+    hints=[
+        "Three of the five go through maybe_increment_log_start_offset: it only grows, and above HW it refuses.",
+        "Truncation can only lower it, to the new end. Full truncation sets it.",
+    ],
+    beliefs=[
+        Belief(
+            _wrong_at(_INCREMENTS, lambda offset, start, hw: max(start, min(offset, hw))),
+            "You bend a log start above HW to HW. It is refused, OffsetOutOfRangeException, and nothing moves.",
+        ),
+        Belief(
+            _wrong_at(("leader's log start",), lambda offset, start, hw: offset),
+            "You believe the leader in everything. A follower asks the same two questions of its leader's log start:"
+            " not above HW, and only upwards.",
+        ),
+        Belief(
+            _wrong_at(("leader's log start",), lambda offset, start, hw: max(offset, start)),
+            "You let a leader's log start go above the follower's HW. That is refused on a follower as well.",
+        ),
+        Belief(
+            _wrong_at(("truncate",), lambda offset, start, hw: start),
+            "Your log start stays when the log is truncated below it. Then it would lie above LEO: it is lowered to the"
+            " new end.",
+        ),
+        Belief(
+            lambda event, offset, start, hw: start if offset > hw and event != "truncate fully" else offset,
+            "You take every value that is not above HW. The log start only grows, but for a truncation below it.",
+        ),
+        Belief(
+            _wrong_at(("truncate",), lambda offset, start, hw: offset),
+            "Your log start goes to the target of every truncation. It can only lower it: a target above the log start"
+            " leaves it.",
+        ),
+        Belief(
+            _wrong_at(("segments deleted",), lambda offset, start, hw: offset),
+            "Your log start falls back to a segment's base. DeleteRecords may have raised it beyond that, and it only"
+            " grows.",
+        ),
+        Belief(
+            _wrong_at(_INCREMENTS, lambda offset, start, hw: max(start, offset)),
+            "You raise the log start above HW. That is refused: unreplicated records would be declared deleted.",
+        ),
+        Belief(
+            _wrong_at(("truncate fully",), lambda offset, start, hw: max(start, offset)),
+            "You let a full truncation only raise the log start. It sets it: a follower may begin anew below, where its"
+            " leader begins.",
+        ),
+    ],
+)

@@ -1,0 +1,79 @@
+"""When acks=all is answered, in Spark."""
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.high_watermark.replica_ends import (
+    LATE_FOLLOWER,
+    SLOW_FOLLOWER,
+    TWO_FOLLOWERS,
+    ends_of,
+    least,
+    running_maximum,
+)
+from minikafka.lab.exercises.solutions import high_watermark as solutions
+from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+from minikafka.witness.operations import AppendAsLeader
+from minikafka.witness.workload import Workload
+
+
+def _answered(name: str, text: str) -> WitnessedCase:
+    workload = Workload.parse(text)
+    appends, end = [], 0
+    for t, operation in enumerate(workload):
+        if isinstance(operation, AppendAsLeader):
+            end += operation.batches[0].count
+            appends.append((t, end - 1))
+
+    def answer(observations):
+        marks = observations.column("high_watermark")
+        return [(t, next((i for i, hw in enumerate(marks) if i >= t and hw > last), None)) for t, last in appends]
+
+    marks = [(t, hw) for t, hw in _simulated_marks(workload)]
+    arguments = (frame(appends, "t BIGINT, last_offset BIGINT"), frame(marks, "t BIGINT, hw BIGINT"))
+    return WitnessedCase(name, arguments, workload, answer, ("high_watermark",))
+
+
+def _simulated_marks(workload: Workload) -> list[tuple[int, int]]:
+    rows = {}
+    for t, _, end in ends_of(workload):
+        rows.setdefault(t, []).append(end)
+    return running_maximum([(t, least(found)) for t, found in sorted(rows.items())])
+
+
+def _joined(appends, watermarks, reached):
+    marks = [tuple(row) for row in watermarks.orderBy("t").collect()]
+    rows = [tuple(row) for row in appends.orderBy("t").collect()]
+    return [(t, next((i for i, hw in marks if i >= t and reached(hw, last)), None)) for t, last in rows]
+
+
+acks_all = Exercise(
+    "Exercise 4, when acks=all is answered",
+    lambda: [
+        _answered("two followers", TWO_FOLLOWERS),
+        _answered("a slow follower", SLOW_FOLLOWER),
+        _answered("the last append is never answered", LATE_FOLLOWER + "append_as_leader [2x10]\nfetch 1 4"),
+    ],
+    judged_by_spark,
+    solutions.answered,
+    hints=[
+        "Join each append with the marks that came at or after it, and keep the first that is high enough.",
+        "The append of last offset x is answered when HW >= x + 1, in other words HW > x.",
+        "A LEFT JOIN keeps the appends that are never answered, with null.",
+    ],
+    beliefs=[
+        Belief(
+            lambda appends, watermarks: _joined(appends, watermarks, lambda hw, last: hw >= last),
+            "You answer when HW reaches the last offset. HW is exclusive: offset x is committed when HW is x + 1.",
+        ),
+        Belief(
+            lambda appends, watermarks: [
+                row for row in _joined(appends, watermarks, lambda hw, last: hw > last) if row[1] is not None
+            ],
+            "You leave out the appends that are never answered. Their producers are waiting: keep them, with null.",
+        ),
+        Belief(
+            lambda appends, watermarks: [(t, t) for t, _ in (tuple(row) for row in appends.orderBy("t").collect())],
+            "You answer as soon as the leader has the records. That is acks=1.",
+        ),
+    ],
+    normal=as_rows,
+)

@@ -1,0 +1,64 @@
+"""What maybe_increment_high_watermark makes of a new mark."""
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.solutions import high_watermark as solutions
+from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
+from minikafka.witness.workload import Workload
+
+
+def _increment_to(new: int, *, old: int, records: int = 10) -> WitnessedCase:
+    text = "append_as_leader [1x10]\n" * records + f"update_high_watermark {old}\nmaybe_increment_high_watermark {new}"
+
+    def answer(observations):
+        before, after = (observations.value(operation, "high_watermark") for operation in (-2, -1))
+        if new > records:  # Spark says nothing of exceptions; that the mark stays is for it to say
+            return "refused" if before == after else "moved"
+        return "moved" if after != before else "stays"
+
+    return WitnessedCase(f"HW {old}, new {new}, LEO {records}", (old, new, records), Workload.parse(text), answer)
+
+
+increment = Exercise(
+    "Exercise 3, maybe_increment_high_watermark",
+    lambda: [
+        _increment_to(6, old=4),
+        _increment_to(2, old=4),
+        _increment_to(10, old=4),
+        _increment_to(11, old=4),
+        _increment_to(4, old=4),
+    ],
+    judged_by_spark,
+    solutions.incremented,
+    hints=[
+        "Three outcomes. Which one comes first, before the old mark is even looked at?",
+        "Above LEO is refused with an exception, not clamped. At LEO is fine.",
+    ],
+    beliefs=[
+        Belief(
+            lambda old, new, log_end: "refused" if new > log_end else "moved" if new >= old else "stays",
+            "You count the same mark again as a move. It is where it was, so it stays.",
+        ),
+        Belief(
+            lambda old, new, log_end: "moved" if min(new, log_end) > old else "stays",
+            "You let a mark above LEO pass, or bend it to LEO. The leader's method refuses with"
+            " IllegalArgumentException: such a mark is a bug.",
+        ),
+        Belief(
+            lambda old, new, log_end: "moved" if old < new <= log_end else "stays",
+            "You leave the mark where it is when it would go above LEO. Silence would hide a bug: it is refused with an"
+            " exception.",
+        ),
+        Belief(
+            lambda old, new, log_end: "refused" if not old <= new <= log_end else "moved" if new > old else "stays",
+            "You refuse a lower mark. It is no error (a slow follower joins the ISR, say): the mark stays.",
+        ),
+        Belief(
+            lambda old, new, log_end: "refused" if new > log_end else "moved" if new != old else "stays",
+            "You let the mark fall. maybe_increment_high_watermark only lets it grow.",
+        ),
+        Belief(
+            lambda old, new, log_end: "refused" if new >= log_end else "moved" if new > old else "stays",
+            "You refuse a mark at LEO. The bound is exclusive: at LEO everything is committed.",
+        ),
+    ],
+)

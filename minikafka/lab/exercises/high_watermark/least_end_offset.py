@@ -1,0 +1,94 @@
+"""The high watermark of a leader, in Spark: the least end of the in-sync replicas."""
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.high_watermark.replica_ends import (
+    LATE_FOLLOWER,
+    SLOW_FOLLOWER,
+    TWO_FOLLOWERS,
+    ends_of,
+    least,
+    running_maximum,
+)
+from minikafka.lab.exercises.solutions import high_watermark as solutions
+from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+from minikafka.witness.workload import Workload
+
+
+def _watermarks(observations) -> list[tuple[int, int]]:
+    return list(enumerate(observations.column("high_watermark")))
+
+
+def _fetches(name: str, text: str) -> WitnessedCase:
+    workload = Workload.parse(text)
+    ends = frame(ends_of(workload), "t BIGINT, replica BIGINT, end BIGINT")
+    return WitnessedCase(name, (ends,), workload, _watermarks, ("high_watermark",))
+
+
+def _by_t(ends, choose):
+    rows = {}
+    for row in ends.collect():
+        rows.setdefault(row.t, []).append(row.end)
+    return [(t, choose(found)) for t, found in sorted(rows.items())]
+
+
+def _highest(ends):
+    return running_maximum(_by_t(ends, lambda found: max(end or 0 for end in found)))
+
+
+def _majority(ends):
+    return running_maximum(
+        _by_t(ends, lambda found: sorted((end or 0 for end in found), reverse=True)[len(found) // 2])
+    )
+
+
+def _falls(ends):
+    return _by_t(ends, least)
+
+
+def _least_known(ends):
+    return _by_t(ends, lambda found: min(end for end in found if end is not None))
+
+
+def _ignores_the_unknown(ends):
+    return running_maximum(_least_known(ends))
+
+
+least_end = Exercise(
+    "Exercise 1, the least end of the in-sync replicas",
+    lambda: [
+        _fetches("two followers", TWO_FOLLOWERS),
+        _fetches("a slow follower leaves the ISR and comes back", SLOW_FOLLOWER),
+        _fetches("a third follower fetches last", LATE_FOLLOWER),
+    ],
+    judged_by_spark,
+    solutions.high_watermarks,
+    hints=[
+        "First one row for each t: the least end. Then a window over t.",
+        "While any in-sync follower has not fetched (a null end), the leader raises nothing: count(end) < count(*).",
+        "The mark never falls: `max(…) OVER (ORDER BY t)`.",
+    ],
+    beliefs=[
+        Belief(
+            _highest,
+            "HW is not the highest LEO: what only one replica has can be lost with it. It is the least end in the ISR.",
+        ),
+        Belief(
+            _majority,
+            "You count a majority, as Raft does. Kafka waits for every replica in the ISR, and shrinks the ISR.",
+        ),
+        Belief(
+            _falls,
+            "Your mark falls when a slow follower joins the ISR. maybe_increment_high_watermark only lets it grow.",
+        ),
+        Belief(
+            _least_known,
+            "min skips nulls: you leave out followers that have not fetched yet, for whom the leader waits. And nothing"
+            " keeps your mark from falling.",
+        ),
+        Belief(
+            _ignores_the_unknown,
+            "You leave out followers that have not fetched yet. The leader waits for each one in the ISR.",
+        ),
+    ],
+    normal=as_rows,
+)

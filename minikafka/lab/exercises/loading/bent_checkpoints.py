@@ -1,0 +1,127 @@
+"""What the checkpoints are bent to when a log is loaded."""
+
+from pathlib import Path
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.loading.wrecked import WreckedCase, judged_by_spark, sql
+from minikafka.lab.exercises.solutions import loading as solutions
+from minikafka.lab.exercises.witnessed import frame
+from minikafka.lab.stage.damage import SMALL, kill
+from minikafka.lab.stage.workbench import fresh_log, records
+
+
+def _checkpointed(clean: bool, recovery_point: int, log_start: int) -> WreckedCase:
+    """A log of offsets 4 to 13 is loaded with these checkpoints."""
+    first_base, log_end = 4, 14
+
+    def wreck() -> Path:
+        log = fresh_log(SMALL)
+        log.truncate_fully_and_start_at(first_base)
+        for number in range(5):
+            log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
+        return kill(log)
+
+    def expected() -> tuple[int, int]:
+        return sql(
+            """SELECT start, greatest(start, IF(clean AND NOT emptied, end, least(point, end)))
+               FROM (SELECT *, greatest(checkpoint, IF(emptied, checkpoint, first_base)) AS start,
+                            IF(emptied, checkpoint, log_end) AS end
+                     FROM (SELECT *, log_end < checkpoint AS emptied FROM {case}))""",
+            case=frame(
+                [(clean, recovery_point, log_start, first_base, log_end)],
+                "clean BOOLEAN, point BIGINT, checkpoint BIGINT, first_base BIGINT, log_end BIGINT",
+            ),
+        )[0]
+
+    stop = "clean" if clean else "unclean"
+    name = (
+        f"{stop} stop; recovery point {recovery_point}, log start {log_start}; first segment {first_base}, log end"
+        f" {log_end}"
+    )
+    arguments = (clean, recovery_point, log_start, first_base, log_end)
+    checkpoints = {"clean": clean, "recovery_point": recovery_point, "log_start": log_start}
+    return WreckedCase(name, arguments, expected, wreck, lambda state: (state[0], state[1]), checkpoints)
+
+
+bent = Exercise(
+    "Exercise 4, what the checkpoints are bent to",
+    lambda: [
+        _checkpointed(False, 8, 0),
+        _checkpointed(False, 99, 6),
+        _checkpointed(True, 8, 0),
+        _checkpointed(False, 0, 6),
+        _checkpointed(False, 0, 0),
+        _checkpointed(False, 8, 40),
+        _checkpointed(True, 8, 40),
+    ],
+    judged_by_spark,
+    solutions.loaded,
+    hints=[
+        "The log start is never below the first segment, and never below its checkpoint.",
+        (
+            "The recovery point: after a clean stop everything is flushed. After an unclean one the checkpoint holds,"
+            " as far as the log goes."
+        ),
+        (
+            "A checkpointed start above the log end means that segments were lost: the log is empty and begins there."
+            " Last, no recovery point lies below the start."
+        ),
+    ],
+    beliefs=[
+        Belief(
+            lambda clean, point, start, base, end: (
+                solutions.loaded(clean, point, start, base, end)[0],
+                max(end, start),
+            ),
+            "You move the recovery point to the log end. Up to 2.7 Kafka did; now what was recovered is not taken for"
+            " flushed.",
+        ),
+        Belief(
+            lambda clean, point, start, base, end: (
+                max(start, base),
+                start if clean and start > end else max(start, end if clean else min(point, end)),
+            ),
+            "You raise the recovery point to the checkpointed start only. The log may begin above it, at its first"
+            " segment.",
+        ),
+        Belief(
+            lambda clean, point, start, base, end: (
+                start,
+                max(start, start if start > end else end if clean else min(point, end)),
+            ),
+            "You leave the log start below the first segment. There is nothing to read: it is never below the base of"
+            " the first one.",
+        ),
+        Belief(
+            lambda clean, point, start, base, end: (base, max(base, end if clean else min(point, end))),
+            "Your log begins at its first segment. The checkpoint may be higher: DeleteRecords moves the start inside a"
+            " segment.",
+        ),
+        Belief(
+            lambda clean, point, start, base, end: (
+                max(start, base),
+                end if clean and end >= start else min(point, max(start, end)),
+            ),
+            "You leave the recovery point below the log start. It is raised to the start: what is gone needs no"
+            " recovery.",
+        ),
+        Belief(
+            lambda clean, point, start, base, end: (max(start, base), max(start, base, min(point, end))),
+            "You treat both stops alike. A clean stop has flushed everything: then the recovery point is the log end.",
+        ),
+        Belief(
+            lambda clean, point, start, base, end: (
+                min(max(start, base), end),
+                max(min(max(start, base), end), end if clean else min(point, end)),
+            ),
+            "You lower the log start to the log end. It is the other way round: the segments go, and the empty log"
+            " begins at the checkpoint.",
+        ),
+        Belief(
+            lambda clean, point, start, base, end: (start, point),
+            "You take the checkpoints as they are. They were written at another moment than the files: bend them to"
+            " what the files hold.",
+        ),
+    ],
+    normal=lambda answer: tuple(answer) if isinstance(answer, list | tuple) else answer,
+)

@@ -1,0 +1,162 @@
+"""Where a damaged log ends, in Spark."""
+
+from pathlib import Path
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.loading.wrecked import WreckedCase, judged_by_spark, sql
+from minikafka.lab.exercises.solutions import loading as solutions
+from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.lab.stage.damage import SMALL, flip, kill
+from minikafka.lab.stage.workbench import fresh_log, records
+
+_PER_SEGMENT = 3  # batches of two records, 95 bytes each, in segments of at most 300 bytes
+
+
+def _damaged(bad: tuple[int, ...], recovery_point: int, batches: int = 9) -> WreckedCase:
+    """Batches numbered `bad` (of two records each) have a byte flipped; the load begins at `recovery_point`."""
+
+    def wreck() -> Path:
+        log = fresh_log(SMALL)
+        for number in range(batches):
+            log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
+        bytes_of_a_batch = next(log.log_segments[0].log.batches()).size_in_bytes
+        directory = kill(log)
+        for number in bad:
+            segment, place = divmod(number, _PER_SEGMENT)
+            flip(directory, f"{segment * 2 * _PER_SEGMENT:020}.log", place * bytes_of_a_batch + bytes_of_a_batch - 4)
+        return directory
+
+    rows = [(n // _PER_SEGMENT * 2 * _PER_SEGMENT, 2 * n, 2 * n + 1, n not in bad) for n in range(batches)]
+    table = frame(rows, "segment BIGINT, first BIGINT, last BIGINT, sound BOOLEAN")
+
+    def expected() -> int:
+        return sql(
+            """SELECT aggregate(
+                   array_sort(collect_list(struct(first, last, segment, sound))),
+                   struct(0L AS end, false AS over),
+                   (s, b) -> CASE WHEN s.over THEN s
+                                  WHEN NOT b.sound AND b.segment >= {from_segment} THEN struct(b.first AS end, true AS over)
+                                  ELSE struct(b.last + 1 AS end, false AS over) END,
+                   s -> s.end) FROM {batches}""",
+            batches=table,
+            from_segment=max(base for base, *_ in rows if base <= recovery_point),
+        )[0]
+
+    names = ", ".join(f"{2 * n}–{2 * n + 1}" for n in bad) or "none"
+    bases = ", ".join(str(base) for base in sorted({base for base, *_ in rows}))
+    name = f"segments {bases}; damaged batches: {names}; recovery point {recovery_point}"
+    checkpoints = {"recovery_point": recovery_point}
+    return WreckedCase(name, (table, recovery_point), expected, wreck, lambda state: state[4], checkpoints)
+
+
+def _ends(choose):
+    """A wrong answer that needs only plain Python: `choose(rows, recovery point)` of rows (segment, first, last,
+    sound).
+    """
+    return lambda batches, point: choose([tuple(row) for row in batches.orderBy("first").collect()], point)
+
+
+def _first_bad(rows):
+    return next((first for _, first, _, sound in rows if not sound), rows[-1][2] + 1)
+
+
+def _doubtful(rows, point):
+    """The rows of the segments that are scanned."""
+    return [row for row in rows if row[0] >= max(segment for segment, *_ in rows if segment <= point)]
+
+
+def _cut_at(end, whole=lambda rows: rows[-1][2] + 1):
+    """A wrong answer: `end(segment, first, last)` of the first bad batch that is scanned; without one `whole(rows)`."""
+    return _ends(
+        lambda rows, point: next((end(*row) for *row, sound in _doubtful(rows, point) if not sound), whole(rows))
+    )
+
+
+def _segment_before(rows, point):
+    """The last segment that begins strictly below the point."""
+    return max((segment for segment, *_ in rows if segment < point), default=rows[0][0])
+
+
+def _later_segments_stay(rows, point):
+    doubtful = max(segment for segment, *_ in rows if segment <= point)
+    kept, cut_segments = [], set()
+    for segment, _, last, sound in rows:
+        if not sound and segment >= doubtful:
+            cut_segments.add(segment)
+        if segment not in cut_segments:
+            kept.append(last)
+    return kept[-1] + 1 if kept else rows[0][1]
+
+
+damaged_end = Exercise(
+    "Exercise 1, where a damaged log ends",
+    lambda: [
+        _damaged((7,), 0),
+        _damaged((3, 7), 0),
+        _damaged((1,), 8),
+        _damaged((4,), 10),
+        _damaged((5,), 12),
+        _damaged((), 6),
+    ],
+    judged_by_spark,
+    solutions.log_end,
+    hints=[
+        "Three questions: which segments are scanned, where is the first bad batch among them, and if there is none?",
+        (
+            "The scan begins with the segment that holds the recovery point, at its first byte: max(segment) with"
+            " segment <= recovery point."
+        ),
+        (
+            "The log ends at the first offset of the first bad batch; whole segments above go too. Without one:"
+            " max(last) + 1."
+        ),
+    ],
+    beliefs=[
+        Belief(
+            _ends(lambda rows, point: _first_bad(rows)),
+            "You scan the whole log. What lies in segments below the recovery point was flushed, and nobody looks"
+            " at it.",
+        ),
+        Belief(
+            _ends(lambda rows, point: max(last for _, _, last, sound in rows if sound) + 1),
+            "Your log goes on behind the bad batch. The scan ends it there: before the first bad batch.",
+        ),
+        Belief(
+            _ends(lambda rows, point: _first_bad([row for row in rows if row[0] >= _segment_before(rows, point)])),
+            "With a recovery point at a segment's base you scan the segment before, too. The one that holds the point"
+            " is the one that begins there.",
+        ),
+        Belief(
+            _cut_at(lambda segment, first, last: segment),
+            "You drop the whole damaged segment. Its sound batches before the bad one stay.",
+        ),
+        Belief(
+            _cut_at(lambda segment, first, last: first - 1),
+            "You give the last offset that stays. The log end is the next one: the first offset of the bad batch.",
+        ),
+        Belief(
+            _ends(_later_segments_stay),
+            "You cut the segment with the bad batch and keep the later ones. The scan ends there, and they are deleted,"
+            " sound or not.",
+        ),
+        Belief(
+            _ends(lambda rows, point: _first_bad([row for row in rows if row[1] >= point] or rows[-1:])),
+            "You begin at the recovery point or behind it. The scan takes the whole segment that holds it, from its"
+            " first byte.",
+        ),
+        Belief(
+            _cut_at(lambda segment, first, last: last + 1),
+            "Your log ends behind the bad batch. It ends before it: at the batch's first offset.",
+        ),
+        Belief(
+            _cut_at(lambda segment, first, last: first, whole=lambda rows: rows[-1][2]),
+            "Without a bad batch you give the last offset. The log end is the offset that the next record gets: one"
+            " more.",
+        ),
+        Belief(
+            _cut_at(lambda segment, first, last: first, whole=lambda rows: None),
+            "Without a bad batch you have no answer. Then nothing is cut, and the log ends where its last batch does.",
+        ),
+    ],
+    normal=lambda answer: (as_rows(answer) or [None])[0] if hasattr(answer, "collect") else answer,
+)

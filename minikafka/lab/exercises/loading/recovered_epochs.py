@@ -1,0 +1,145 @@
+"""The leader epochs that recovery finds, in Spark."""
+
+from pathlib import Path
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.loading.wrecked import WreckedCase, judged_by_spark, sql
+from minikafka.lab.exercises.solutions import loading as solutions
+from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.lab.stage.damage import kill, named, remove
+from minikafka.lab.stage.workbench import fresh_log, records
+
+
+def _epochs(epochs: tuple[int, ...]) -> WreckedCase:
+    """One batch of two records for each of `epochs`; the checkpoint of the epochs is lost."""
+
+    def wreck() -> Path:
+        log = fresh_log()
+        for number in range(len(epochs)):
+            log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
+        bytes_of_a_batch = log.size // len(epochs)
+        directory = remove(kill(log), "leader-epoch-checkpoint")
+        with open(named(directory, ".log"), "r+b") as file:  # the CRC does not cover the epoch
+            for number, epoch in enumerate(epochs):
+                file.seek(number * bytes_of_a_batch + 12)
+                file.write(epoch.to_bytes(4, "big", signed=True))
+        return directory
+
+    rows = [(2 * n, 2 * n + 1, epoch) for n, epoch in enumerate(epochs)]
+    table = frame(rows, "first BIGINT, last BIGINT, epoch BIGINT")
+
+    def expected() -> list[tuple[int, int]]:
+        return sql(
+            """SELECT b.epoch, min(b.first) FROM {batches} b
+               LEFT ANTI JOIN {batches} earlier ON earlier.first < b.first AND earlier.epoch >= b.epoch
+               WHERE b.epoch >= 0 GROUP BY b.epoch ORDER BY b.epoch""",
+            batches=table,
+        )
+
+    def answer(state: tuple) -> list[tuple[int, int]]:
+        return [tuple(entry) for entry in state[6]]
+
+    return WreckedCase(
+        f"batches of epochs {', '.join(map(str, epochs))}", (table,), expected, wreck, answer, settings={}
+    )
+
+
+def _entries(choose):
+    return lambda batches: choose([tuple(row) for row in batches.orderBy("first").collect()])
+
+
+def _changes(rows):
+    return [
+        (epoch, first)
+        for (first, _, epoch), before in zip(rows, [None, *[e for *_, e in rows]], strict=False)
+        if epoch != before
+    ]
+
+
+def _rises(rows):
+    with_epoch = [(first, epoch) for first, _, epoch in rows if epoch >= 0]
+    befores = [-1, *[epoch for _, epoch in with_epoch]]
+    return [(epoch, first) for (first, epoch), before in zip(with_epoch, befores, strict=False) if epoch > before]
+
+
+def _firsts(rows):
+    found = {}
+    for first, _, epoch in rows:
+        found.setdefault(epoch, first)
+    return list(found.items())
+
+
+def _forgets_at_none(rows):
+    entries, latest = [], -1
+    for first, _, epoch in rows:
+        if epoch > latest:
+            entries.append((epoch, first))
+        latest = max(latest, epoch) if epoch >= 0 else -1
+    return entries
+
+
+def _rising(rows, place):
+    entries, latest = [], -1
+    for row in rows:
+        if row[2] > latest:
+            latest = row[2]
+            entries.append((latest, row[place]))
+    return entries
+
+
+epoch_entries = Exercise(
+    "Exercise 2, the epochs that recovery finds",
+    lambda: [
+        _epochs((0, 0, 1, 1, 4)),
+        _epochs((2, 3, 1, 3, 5)),
+        _epochs((-1, -1, 7, -1, 8)),
+        _epochs((7, -1, 5, 5, 8)),
+        _epochs((6, 6, 6, 6, 6)),
+    ],
+    judged_by_spark,
+    solutions.epochs,
+    hints=[
+        "An entry says where an epoch begins. Which batches begin one?",
+        (
+            "A batch begins an epoch when its epoch is greater than every one before it: a window that ends one row"
+            " before."
+        ),
+        "Batches without an epoch have −1, and never make an entry: coalesce(…, -1).",
+    ],
+    beliefs=[
+        Belief(
+            _entries(_changes),
+            "You note each change. Epochs in the cache only rise: a batch with a lower one, or with −1, makes no"
+            " entry.",
+        ),
+        Belief(
+            _entries(_rises),
+            "You compare with the batch before. A batch makes an entry only if its epoch is greater than all"
+            " before it.",
+        ),
+        Belief(
+            _entries(_forgets_at_none),
+            "After a batch without an epoch you begin anew. What came before it still counts: only a greater epoch"
+            " makes an entry.",
+        ),
+        Belief(
+            _entries(lambda rows: _rising(rows, 1)),
+            "You note where an epoch's first batch ends. An entry has the first offset that was written in the epoch.",
+        ),
+        Belief(
+            _entries(lambda rows: [(epoch, first) for first, _, epoch in rows if epoch >= 0]),
+            "You make an entry for each batch. One entry stands for all batches of an epoch.",
+        ),
+        Belief(
+            _entries(lambda rows: [row for row in _firsts(rows) if row[0] >= 0]),
+            "You note where each epoch is met first. One that is lower than an epoch before it makes no entry: the"
+            " cache only rises.",
+        ),
+        Belief(
+            _entries(lambda rows: _firsts(rows)),
+            "You note where each epoch is met first, −1 and lower ones too. Only an epoch above all before it makes an"
+            " entry.",
+        ),
+    ],
+    normal=as_rows,
+)

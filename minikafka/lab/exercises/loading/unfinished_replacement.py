@@ -1,0 +1,204 @@
+"""A replacement of segments that was cut off, in Spark."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.loading.wrecked import WreckedCase, judged_by_spark, sql
+from minikafka.lab.exercises.solutions import loading as solutions
+from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.lab.stage.damage import SMALL, kill, replace_by_copies
+from minikafka.lab.stage.workbench import fresh_log, records, scratch
+
+_TWO_BY_TWO = ((0, 6), (12, 18))
+_STOPS: dict[str, Callable[[], dict[str, bytes]]] = {  # the files that a crash leaves
+    "only new files, none renamed": lambda: _stopped(0),
+    "the upper new segment renamed": lambda: _stopped(3),
+    "the .log of the lower one renamed too, its index not": lambda: _stopped(4),
+    "all renamed .swap": lambda: _stopped(6),
+    "the old files are going": lambda: _stopped(10),
+    "one new segment has its name": lambda: _stopped(21),
+    "the .log of the other one has its name too, its index not": lambda: _stopped(22),
+    "all renamed .swap, an old segment lies between the two": lambda: _stopped(6, ((0,), (12,))),
+    "the lower new segment renamed, the upper one not": lambda: _upper_one_cleaned(),
+}
+
+
+def _half_done(name: str) -> WreckedCase:
+    """Segments are being replaced; the crash comes after some renames."""
+    files = _STOPS[name]()
+
+    def wreck() -> Path:
+        directory = scratch()
+        directory.mkdir(parents=True)
+        for file, data in files.items():
+            (directory / file).write_bytes(data)
+        return directory
+
+    rows = [row for file, data in sorted(files.items()) for row in _row(file, data)]
+    table = frame(rows, "base BIGINT, kind STRING, suffix STRING, next BIGINT")
+
+    def expected() -> list[int]:
+        return sql(
+            """SELECT f.base FROM {files} f
+               WHERE f.kind = 'log' AND f.suffix = 'swap'
+                     AND NOT EXISTS (SELECT 1 FROM {files} c WHERE c.suffix = 'cleaned' AND c.base <= f.base)
+               UNION
+               SELECT f.base FROM {files} f CROSS JOIN (
+                   SELECT min(s.base) AS low, max(s.next) AS high FROM {files} s
+                   LEFT ANTI JOIN {files} c ON c.suffix = 'cleaned' AND c.base <= s.base
+                   WHERE s.kind = 'log' AND s.suffix = 'swap') r
+               WHERE f.kind = 'log' AND f.suffix = '' AND coalesce(f.base < r.low OR f.base >= r.high, true)
+               ORDER BY base""",
+            files=table,
+        )
+
+    return WreckedCase(name, (table,), expected, wreck, lambda state: [base for base, _ in state[5]])
+
+
+def _stopped(renames: int, groups: tuple[tuple[int, ...], ...] = _TWO_BY_TWO) -> dict[str, bytes]:
+    """The files of a log of segments 0, 6, 12, 18, 24 after so many renames, when each group is replaced by one
+    segment.
+    """
+    return _stops(groups)[renames]
+
+
+def _upper_one_cleaned() -> dict[str, bytes]:
+    """No replacement stops so, for it renames from the highest offset down; but the rule speaks of it."""
+    upper = f"{12:020}"
+    return {
+        file.replace(".swap", ".cleaned") if file.startswith(upper) else file: data
+        for file, data in _stopped(6).items()
+    }
+
+
+@cache
+def _stops(groups: tuple[tuple[int, ...], ...]) -> list[dict[str, bytes]]:
+    """The files before the first rename, and after each."""
+    from minikafka.common import file_ops
+
+    log = fresh_log(SMALL)
+    for number in range(14):
+        log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
+    stops: list[dict[str, bytes]] = []
+    home = Path(log.dir)
+
+    def note(operation: str, path: Path) -> None:
+        if operation == "rename" and Path(path).parent == home:
+            stops.append({file.name: file.read_bytes() for file in home.iterdir()})
+        elif not stops or operation == "write":
+            before.update({file.name: file.read_bytes() for file in home.iterdir()})
+
+    before: dict[str, bytes] = {}
+    with file_ops.observe(note):
+        replace_by_copies(log, *map(list, groups))
+    kill(log)
+    return [before, *stops]
+
+
+def _row(file: str, data: bytes):
+    """(base, kind, suffix, next offset) of a segment's `.log` or `.index`; nothing for other files."""
+    from minikafka.record.memory_records import MemoryRecords
+
+    base, kind, *suffix = [*file.split("."), ""] if "." not in file else file.split(".")
+    if kind in ("log", "index"):
+        batches = list(MemoryRecords.readable_records(data).batches()) if kind == "log" else []
+        end = (batches[-1].next_offset if batches else int(base)) if kind == "log" else None
+        yield int(base), kind, suffix[0] if suffix else "", end
+
+
+def _below_the_lowest_cleaned(base: int, lowest: int | None) -> bool:
+    return lowest is None or base < lowest
+
+
+def _in_one_range(swaps: list[tuple[int, int | None]]) -> Callable[[int], bool]:
+    """Whether a base lies from the lowest one to the highest end; where no end is known, all behind does."""
+    low = min((base for base, _ in swaps), default=0)
+    high = max((end for _, end in swaps if end is not None), default=1 << 62 if swaps else 0)
+    return lambda base: low <= base < high
+
+
+def _after(*, finish=_below_the_lowest_cleaned, replaced=_in_one_range, kinds=("log",)):
+    """A wrong loader, where not told otherwise as Kafka's.
+
+    `finish(base, lowest .cleaned)` decides about a `.swap` of one of `kinds`; `replaced(swaps)` which bases go for
+    them.
+    """
+
+    def loaded(files):
+        rows = [tuple(row) for row in files.collect()]
+        lowest = min((base for base, _, suffix, _ in rows if suffix == "cleaned"), default=None)
+        swaps = [
+            (base, end)
+            for base, kind, suffix, end in rows
+            if kind in kinds and suffix == "swap" and finish(base, lowest)
+        ]
+        gone = replaced(swaps)
+        plain = {base for base, kind, suffix, _ in rows if (kind, suffix) == ("log", "") and not gone(base)}
+        return sorted({base for base, _ in swaps} | plain)
+
+    return loaded
+
+
+half_done = Exercise(
+    "Exercise 3, a replacement that was cut off",
+    lambda: [_half_done(name) for name in _STOPS],
+    judged_by_spark,
+    solutions.segments_after,
+    hints=[
+        (
+            "First decide which .swap segments count. One .cleaned file, of a .log or of an index, tells that the"
+            " renaming was not over."
+        ),
+        (
+            "A .swap at or above the lowest .cleaned base is dropped. Those that remain replace everything from the"
+            " lowest base to the highest next."
+        ),
+        "Segments after the load: the .swap ones that count, and the plain ones outside of [low, high).",
+    ],
+    beliefs=[
+        Belief(
+            _after(finish=lambda base, lowest: True),
+            "You finish every .swap. One at or above the lowest .cleaned base is dropped: its own files may not all be"
+            " there yet.",
+        ),
+        Belief(
+            _after(finish=lambda base, lowest: lowest is None),
+            "You undo all while one .cleaned file is left. Only a .swap at or above the lowest .cleaned base is"
+            " dropped.",
+        ),
+        Belief(
+            _after(replaced=lambda swaps: lambda base: any(low <= base < high for low, high in swaps)),
+            "You give each .swap a range of its own. There is one, from the lowest base to the highest end: what lies"
+            " between goes, too.",
+        ),
+        Belief(
+            _after(kinds=("log", "index")),
+            "You take an .index for a segment. Only a .log is one: an index that is .swap still may follow a .log that"
+            " has its name.",
+        ),
+        Belief(
+            _after(finish=lambda base, lowest: False),
+            "You undo every .swap. Once no .cleaned file is left the new segments are complete, and the old ones may be"
+            " gone already.",
+        ),
+        Belief(
+            _after(replaced=lambda swaps: lambda base: base in dict(swaps)),
+            "Your .swap replaces only the segment of its own name. It replaces all whose base lies in its range of"
+            " offsets.",
+        ),
+        Belief(
+            _after(finish=lambda base, lowest: lowest is None or base <= lowest),
+            "You finish a .swap at the lowest .cleaned offset. The rule is ≥: its own index may still be .cleaned.",
+        ),
+        Belief(
+            lambda files: sorted(
+                {base for base, kind, _, _ in (tuple(row) for row in files.collect()) if kind == "log"}
+            ),
+            "You count each .log, whatever follows its name. A .deleted or .cleaned file is no segment, and what a"
+            " .swap replaces goes.",
+        ),
+    ],
+    normal=as_rows,
+)

@@ -1,0 +1,55 @@
+"""Cases whose right answers come from a directory that was damaged, and is loaded."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from minikafka.lab.exercises.exercise import Case
+from minikafka.lab.exercises.witnessed import as_rows
+from minikafka.lab.stage.damage import SMALL
+
+
+@dataclass(frozen=True)
+class WreckedCase(Case):
+    """A case that can be asked of Spark and of whoever loads a log.
+
+    `expected()`: Spark's answer. `wreck()`: makes the directory; then `answer(state)` reads the answer from what
+    `minikafka.witness.runner.observed_state` says of the log loaded from it with `checkpoints` and `settings`.
+    """
+
+    expected: Callable[[], Any]
+    wreck: Callable[[], Path]
+    answer: Callable[[tuple], Any]
+    checkpoints: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=lambda: SMALL)
+
+
+def judged_by_spark(case: WreckedCase) -> Any:
+    """Spark's answer to `case`, from tables alone."""
+    return case.expected()
+
+
+def judged_by_loading(factory: Callable[..., Any]) -> Callable[[WreckedCase], Any]:
+    """A judge that loads each case's directory with `factory`: minikafka's log, or Kafka's."""
+    from minikafka.common.scheduler import ManualScheduler
+    from minikafka.common.time import ManualTime
+    from minikafka.lab.stage.workbench import NOON
+    from minikafka.witness.runner import observed_state
+
+    def judge(case: WreckedCase) -> Any:
+        time = ManualTime(NOON)
+        start, point, clean = (case.checkpoints.get(name, 0) for name in ("log_start", "recovery_point", "clean"))
+        config = {name: str(value) for name, value in case.settings.items()}
+        log = factory(case.wreck(), config, start, point, ManualScheduler(time), time, bool(clean), None)
+        state = log.observed_state() if hasattr(log, "observed_state") else observed_state(log)
+        log.close()
+        return case.answer(state)
+
+    return judge
+
+
+def sql(query: str, **tables: Any) -> Any:
+    from minikafka.spark import session
+
+    return as_rows(session().sql(query, **tables))

@@ -1,0 +1,89 @@
+"""What a read_committed consumer sees, in Spark."""
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.read.stories import TRANSACTIONS, offsets_seen, records_of, workload_of
+from minikafka.lab.exercises.solutions import read as solutions
+from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+
+
+def _committed_case(name: str, story: str) -> WitnessedCase:
+    rows = frame(
+        records_of(workload_of(story)), "offset BIGINT, producer BIGINT, transactional BOOLEAN, marker STRING"
+    )  # fmt: skip
+    return WitnessedCase(name, (rows,), workload_of(story, "consume read_committed=true"), offsets_seen, TRANSACTIONS)
+
+
+_FATES = """WITH fates AS (
+    SELECT *, first_value(marker) IGNORE NULLS OVER (
+        PARTITION BY producer ORDER BY offset ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS fate
+    FROM {records})
+"""
+_STABLE = "offset < (SELECT coalesce(min(offset), 9223372036854775807) FROM fates WHERE transactional AND fate IS NULL)"
+
+
+def _by_fate(condition: str):
+    return lambda records: records.sparkSession.sql(
+        f"{_FATES}SELECT offset FROM fates WHERE marker IS NULL AND {condition} ORDER BY offset", records=records
+    )
+
+
+def _ids_for_transactions(records):
+    """`committed_offsets` with every producer id taken for a transaction."""
+    return solutions.committed_offsets(
+        records.selectExpr("offset", "producer", "producer <> -1 AS transactional", "marker")
+    )
+
+
+def _by_last_marker(records):
+    rows = records.orderBy("offset").collect()
+    last = {row.producer: row.marker for row in rows if row.marker}
+    right = as_rows(_by_fate(_STABLE)(records))
+    kept = [row for row in rows if row.marker is None and (not row.transactional or last.get(row.producer) == "commit")]
+    return [row.offset for row in kept if row.offset in right]
+
+
+read_committed = Exercise(
+    "Exercise 5, read_committed",
+    lambda: [
+        _committed_case("one aborts, one commits, one is open", "p3 7:2 8:2 7- 8+ p2 9:2 p2 hw"),
+        _committed_case("committed behind an open transaction", "p1 7:1 8:2 8+ p1 hw"),
+        _committed_case("a producer aborts, commits, aborts", "7:2 7- p1 7:2 7+ 7:1 7- p1 hw"),
+        _committed_case("an idempotent producer without transactions", "9=2 p1 8:2 8+ 9=1 hw"),
+    ],
+    judged_by_spark,
+    solutions.committed_offsets,
+    hints=[
+        "The fate of a record in a transaction is its producer's first marker behind it.",
+        (
+            "`first_value(marker) IGNORE NULLS OVER (PARTITION BY producer ORDER BY offset ROWS BETWEEN CURRENT ROW AND"
+            " UNBOUNDED FOLLOWING)`."
+        ),
+        "Nothing at or above the first record whose fate is unknown is shown: that is the last stable offset.",
+    ],
+    beliefs=[
+        Belief(
+            _by_fate("(NOT transactional OR fate = 'commit')"),
+            "You show records behind an open transaction. Below the last stable offset only: plain records wait there,"
+            " too.",
+        ),
+        Belief(
+            _ids_for_transactions,
+            "You take every producer with an id for a transactional one. Idempotent producers have ids, too:"
+            " `transactional` tells.",
+        ),
+        Belief(_by_last_marker, "You judge a producer by its last marker. Each transaction has a marker of its own."),
+        Belief(
+            _by_fate(f"transactional AND fate = 'commit' AND {_STABLE}"),
+            "You leave out the plain records. read_committed shows them too, below the last stable offset.",
+        ),
+        Belief(
+            _by_fate(f"NOT transactional AND {_STABLE}"),
+            "You leave out committed transactions. What their producer's next marker commits is shown.",
+        ),
+        Belief(
+            _by_fate(_STABLE),
+            "You show aborted records. The last stable offset only says that their fate is known.",
+        ),
+    ],
+    normal=as_rows,
+)

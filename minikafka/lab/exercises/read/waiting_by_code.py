@@ -1,0 +1,61 @@
+"""The messages between the high watermark and the log end, by code."""
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.read.stories import TRANSACTIONS, offsets_seen, workload_of
+from minikafka.lab.exercises.solutions import read as solutions
+from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
+from minikafka.lab.stage.readers import log_after
+from minikafka.log.fetch_isolation import FetchIsolation
+
+
+def _between(name: str, story: str, config: str = "") -> WitnessedCase:
+    told = workload_of(story, "consume", "maybe_increment_high_watermark leo", "consume", config=config)
+    log = log_after(workload_of(story, config=config))
+    return WitnessedCase(
+        name, (log,), told, lambda seen: len(offsets_seen(seen)) - len(offsets_seen(seen, -3)), TRANSACTIONS
+    )  # fmt: skip
+
+
+def _one_read(log):
+    batches = list(log.read(log.high_watermark, 1_048_576, FetchIsolation.LOG_END, True).records.batches())
+    return sum(sum(1 for _ in batch) for batch in batches if not batch.is_control_batch)
+
+
+def _batches_between(log):
+    batches = [batch for segment in log.log_segments for batch in segment.log.batches()]
+    return sum(batch.base_offset >= log.high_watermark for batch in batches)
+
+
+between_code = Exercise(
+    "Exercise 1, between high watermark and log end, by code",
+    lambda: [
+        _between("plain records", "p3 p2 hw p2 p3"),
+        _between("two transactions end there", "p3 hw 7:2 8:3 7- p1 8+"),
+        _between("four segments", "p3 p3 hw p3 7:3 7- p3 p3", "internal.segment.bytes=250"),
+        _between("nothing waits", "p3 7:2 7+ hw"),
+    ],
+    judged_by_spark,
+    solutions.messages_between,
+    hints=[
+        "Read with LOG_END from the high watermark on, and look at the batches of the answer.",
+        "A read never goes beyond one segment. Go on from `batch.next_offset` until you are at the log end.",
+        "A control batch (`batch.is_control_batch`) takes an offset and is no message.",
+    ],
+    beliefs=[
+        Belief(
+            lambda log: log.log_end_offset - log.high_watermark,
+            "LEO − HW counts offsets. Markers take offsets too (and a compacted log has gaps): messages are fewer.",
+        ),
+        Belief(
+            lambda log: max(log.log_end_offset - log.high_watermark - 1, 0),
+            "You take the log end for the last record. It is the next offset, and the high watermark is the first that"
+            " waits.",
+        ),
+        Belief(_one_read, "You read once. An answer holds batches of one segment only: the reader must ask again."),
+        Belief(
+            lambda log: 0,
+            "From the high watermark on a consumer gets nothing. Read as a follower does, with LOG_END.",
+        ),
+        Belief(_batches_between, "You count batches. One batch holds several records."),
+    ],
+)

@@ -1,0 +1,82 @@
+"""The messages between the high watermark and the log end at every moment, in Spark."""
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.read.stories import TRANSACTIONS, offsets_seen, records_of, workload_of
+from minikafka.lab.exercises.solutions import read as solutions
+from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+from minikafka.witness.operations import AppendAsLeader, MaybeIncrementHighWatermark
+from minikafka.witness.workload import Workload
+
+
+def _marks(workload: Workload) -> list[tuple[int, int, int]]:
+    """(t, HW, LEO) after each operation t; the high watermark is only ever raised to the log end."""
+    rows, high_watermark, end = [], 0, 0
+    for t, operation in enumerate(workload):
+        if isinstance(operation, AppendAsLeader):
+            end += sum(batch.count for batch in operation.batches)
+        elif isinstance(operation, MaybeIncrementHighWatermark):
+            high_watermark = end
+        rows.append((t, high_watermark, end))
+    return rows
+
+
+def _waiting(name: str, story: str) -> WitnessedCase:
+    workload = workload_of(story)
+    marks = _marks(workload)
+    rows = [(offset, marker is not None) for offset, _, _, marker in records_of(workload)]
+    arguments = (frame(rows, "offset BIGINT, control BOOLEAN"), frame(marks, "t BIGINT, hw BIGINT, leo BIGINT"))
+
+    def answer(observations):
+        messages = offsets_seen(observations)
+        return [(t, sum(hw <= offset < leo for offset in messages)) for t, hw, leo in marks]
+
+    told = workload_of(story, "maybe_increment_high_watermark leo", "consume")
+    return WitnessedCase(name, arguments, told, answer, TRANSACTIONS)
+
+
+def _joined(records, marks, inside, keep=lambda count: True):
+    messages = [row.offset for row in records.collect() if not row.control]
+    rows = [(m.t, sum(inside(offset, m.hw, m.leo) for offset in messages)) for m in marks.orderBy("t").collect()]
+    return [row for row in rows if keep(row[1])]
+
+
+between_spark = Exercise(
+    "Exercise 2, between high watermark and log end, in Spark",
+    lambda: [
+        _waiting("plain records", "p3 p2 hw p2 p3 hw"),
+        _waiting("transactions", "p2 7:2 hw 7- 8:1 hw p3 8+ hw p1"),
+        _waiting("nothing but markers wait", "7:3 8:2 hw 7- 8+"),
+    ],
+    judged_by_spark,
+    solutions.messages_waiting,
+    hints=[
+        "Join each moment with the records whose offset lies between its two marks.",
+        "Both marks are exclusive bounds of what is below them: offset >= hw AND offset < leo.",
+        "A LEFT JOIN keeps the moments at which nothing waits; count a column of the right side, not `*`.",
+    ],
+    beliefs=[
+        Belief(
+            lambda records, marks: [(m.t, m.leo - m.hw) for m in marks.orderBy("t").collect()],
+            "LEO − HW counts offsets, control records among them.",
+        ),
+        Belief(
+            lambda records, marks: _joined(records, marks, lambda offset, hw, leo: hw <= offset <= leo),
+            "BETWEEN takes in the log end. At that moment no record was there.",
+        ),
+        Belief(
+            lambda records, marks: _joined(records, marks, lambda offset, hw, leo: hw < offset < leo),
+            "You leave out the offset HW. It is the first that is not committed.",
+        ),
+        Belief(
+            lambda records, marks: _joined(records, marks, lambda offset, hw, leo: hw <= offset < leo, bool),
+            "You leave out the moments at which nothing waits. Keep them, with 0.",
+        ),
+        Belief(
+            lambda records, marks: [
+                (t, max(count, 1)) for t, count in as_rows(solutions.messages_waiting(records, marks))
+            ],
+            "count(*) counts the row that a LEFT JOIN makes of nothing. Count a column of the right side.",
+        ),
+    ],
+    normal=as_rows,
+)

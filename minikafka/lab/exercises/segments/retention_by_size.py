@@ -1,0 +1,76 @@
+"""Retention by size, in Spark."""
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.segments.observed import batch_bytes
+from minikafka.lab.exercises.segments.retention import cleaned_up, deleted, spares_the_active_segment
+from minikafka.lab.exercises.solutions import segments as solutions
+from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+
+
+def _sized(sizes, limit: int) -> WitnessedCase:
+    workload = cleaned_up(f"retention.bytes={limit} retention.ms=-1", [f"2x{size}" for size in sizes])
+    rows = [(number * 2, batch_bytes(2, size)) for number, size in enumerate(sizes)]
+    segments = frame(rows, "base BIGINT, size BIGINT")
+    name = f"segments of {', '.join(str(size) for _, size in rows)} bytes, retention.bytes {limit}"
+    return WitnessedCase(name, (segments, limit), workload, deleted)
+
+
+def _oldest_while(stays):
+    """A wrong answer: segments go from the oldest on, up to the first for which `stays(rest, size, limit)`.
+
+    `rest`: the bytes of the log from this segment on.
+    """
+
+    def deletable(segments, retention_bytes):
+        rows = [tuple(row) for row in segments.orderBy("base").collect()]
+        rest, gone = sum(size for _, size in rows), []
+        for base, size in rows:
+            if retention_bytes < 0 or stays(rest, size, retention_bytes):
+                break
+            rest -= size
+            gone.append(base)
+        return gone
+
+    return deletable
+
+
+def _no_limit_is_a_limit(segments, retention_bytes):
+    rows = [tuple(row) for row in segments.orderBy("base").collect()]
+    total = sum(size for _, size in rows)
+    return [
+        base
+        for number, (base, _) in enumerate(rows)
+        if total - sum(size for _, size in rows[: number + 1]) >= retention_bytes
+    ]
+
+
+by_size = Exercise(
+    "Exercise 3, retention by size",
+    lambda: [
+        _sized((100, 200, 300), 600),
+        _sized((100, 100, 100, 100), batch_bytes(2, 100) * 2),
+        _sized((80, 80), 0),
+        _sized((80, 80, 80), -1),
+    ],
+    judged_by_spark,
+    solutions.deletable_by_size,
+    hints=[
+        "For each segment: how many bytes would stay if it and all older ones went? Two window sums tell.",
+        "`sum(size) OVER ()` is the whole log, `sum(size) OVER (ORDER BY base)` what goes with this segment.",
+        "A segment may go while the rest is still >= the limit; a limit below 0 is no limit.",
+    ],
+    beliefs=[
+        Belief(
+            _oldest_while(lambda rest, size, limit: rest <= limit),
+            "You delete until the log fits under the limit. retention.bytes is what is kept at least:"
+            " a segment goes only while the rest still has that many bytes.",
+        ),
+        Belief(
+            _oldest_while(lambda rest, size, limit: rest - size <= limit),
+            "You keep a segment when the rest would be exactly the limit. The rule is rest >= limit.",
+        ),
+        Belief(_no_limit_is_a_limit, "You took −1 for a number of bytes. It means that there is no limit."),
+        spares_the_active_segment(solutions.deletable_by_size),
+    ],
+    normal=as_rows,
+)

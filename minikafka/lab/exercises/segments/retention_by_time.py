@@ -1,0 +1,87 @@
+"""Retention by time, in Spark."""
+
+from itertools import takewhile
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.segments.retention import cleaned_up, deleted, spares_the_active_segment
+from minikafka.lab.exercises.solutions import segments as solutions
+from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+from minikafka.witness.workload import START_MS
+
+DAY = 86_400_000
+
+
+def _aged(ages, retention_ms: int) -> WitnessedCase:
+    config = f"retention.ms={retention_ms} message.timestamp.before.max.ms={1 << 62}"
+    workload = cleaned_up(config, [f"2x10 ts=now-{age + 5},now-{age}" for age in ages])
+    rows = [(number * 2, START_MS - age) for number, age in enumerate(ages)]
+    segments = frame(rows, "base BIGINT, largest_timestamp BIGINT")
+    limit = f"{retention_ms / DAY:g} days" if retention_ms > 0 else f"{retention_ms} ms"
+    name = f"segments aged {', '.join(f'{age / DAY:g}' for age in ages)} days, retention {limit}"
+    return WitnessedCase(name, (segments, START_MS, retention_ms), workload, deleted)
+
+
+def _each_for_itself(segments, now, retention_ms):
+    rows = segments.orderBy("base").collect()
+    return [row.base for row in rows if retention_ms >= 0 and now - row.largest_timestamp > retention_ms]
+
+
+def _oldest_while(stays):
+    """A wrong answer: segments go from the oldest on, up to the first for which `stays(age, retention_ms)`."""
+
+    def deletable(segments, now, retention_ms):
+        rows = segments.orderBy("base").collect()
+        expired = takewhile(lambda row: not stays(now - row.largest_timestamp, retention_ms), rows)
+        return [row.base for row in expired]
+
+    return deletable
+
+
+def _the_oldest_only(segments, now, retention_ms):
+    return as_rows(solutions.deletable_by_time(segments, now, retention_ms))[:1]
+
+
+def _nothing_if_nothing_stays(segments, now, retention_ms):
+    gone = as_rows(solutions.deletable_by_time(segments, now, retention_ms))
+    return gone if len(gone) < segments.count() else []
+
+
+by_time = Exercise(
+    "Exercise 4, retention by time",
+    lambda: [
+        _aged((10 * DAY, 1 * DAY, 9 * DAY, 0), 7 * DAY),
+        _aged((8 * DAY, 7 * DAY, 0), 7 * DAY),
+        _aged((30 * DAY, 20 * DAY, 10 * DAY), 7 * DAY),
+        _aged((9 * DAY, 1 * DAY), -1),
+    ],
+    judged_by_spark,
+    solutions.deletable_by_time,
+    hints=[
+        "A segment is expired when now - its largest timestamp > retention.ms.",
+        "The walk stops at the first segment that stays: all older ones must be expired too.",
+        "`bool_and(…) OVER (ORDER BY base)` is true as long as every row so far was.",
+    ],
+    beliefs=[
+        Belief(
+            _each_for_itself,
+            "You judge each segment for itself. The walk goes from the oldest and stops at the first that stays:"
+            " an expired segment behind it waits.",
+        ),
+        Belief(
+            _oldest_while(lambda age, limit: limit < 0 or age < limit),
+            "You let a segment go at exactly retention.ms. It must be older than that: `>`.",
+        ),
+        spares_the_active_segment(solutions.deletable_by_time),
+        Belief(_the_oldest_only, "You delete one segment. All that are expired go, up to the first that stays."),
+        Belief(
+            _nothing_if_nothing_stays,
+            "When all are expired you delete none (in SQL, what is compared with the minimum of no rows is null). All"
+            " of them go.",
+        ),
+        Belief(
+            _oldest_while(lambda age, limit: age <= limit),
+            "You took −1 for a number of milliseconds. It means that there is no limit.",
+        ),
+    ],
+    normal=as_rows,
+)
