@@ -12,6 +12,7 @@ Importing this package imports none of them: a name is imported when it is first
 
 import logging
 from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -38,7 +39,7 @@ _HOMES = {
 __all__ = list(_HOMES)
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

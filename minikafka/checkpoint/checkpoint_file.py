@@ -10,6 +10,7 @@ from minikafka.common import file_ops
 from minikafka.common.bounded_file import read_text_file
 from minikafka.common.errors import IllegalArgumentException, IOException, KafkaStorageException, NumberFormatException
 from minikafka.common.java_numbers import parse_int
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 
 logger = logging.getLogger(__name__)
 
@@ -42,8 +43,14 @@ class CheckpointFile(Generic[T]):
     """
 
     def __init__(
-        self, file: Path, version: int, formatter: EntryFormatter[T], log_dir_failure_channel=None, log_dir: str = ""
+        self,
+        file: Path,
+        version: int,
+        formatter: EntryFormatter[T],
+        log_dir_failure_channel: LogDirFailureChannel | None,
+        log_dir: str,
     ):
+        """`log_dir` is the log directory that is reported as offline when the file fails."""
         self.file = file
         self._version = version
         self._formatter = formatter
@@ -144,7 +151,7 @@ def split_fields(line: str) -> list[str]:
 def _read_lines(file: Path) -> list[str]:
     """The lines of a UTF-8 file, as `BufferedReader.readLine` parts them.
 
-    Raises OSError, also for bytes not UTF-8, and MemoryError for an absurd size.
+    Raises OSError, also for bytes not UTF-8, and OutOfMemoryError for an absurd size.
     """
     try:
         text = read_text_file(file).decode("utf-8")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from minikafka.common import file_ops
 from minikafka.common.bounded_file import read_text_file
+from minikafka.common.java_numbers import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN
 
 CLEAN_SHUTDOWN_FILE_NAME = ".kafka_cleanshutdown"
 CURRENT_VERSION = 0
@@ -45,7 +46,7 @@ class CleanShutdownFileHandler:
             version = CURRENT_VERSION if version in (None, "") else _number(version)
         except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
             return None
-        return broker_epoch if -(2**31) <= version < 2**31 and -(2**63) <= broker_epoch < 2**63 else None
+        return broker_epoch if INT_MIN <= version <= INT_MAX and LONG_MIN <= broker_epoch <= LONG_MAX else None
 
     def delete(self) -> None:
         """Remove the marker if it is there. Raises OSError. Kafka: `CleanShutdownFileHandler.delete`."""
@@ -56,8 +57,8 @@ class CleanShutdownFileHandler:
         return self.clean_shutdown_file.exists()
 
 
-def _number(value) -> int:
+def _number(value: object) -> int:
     """`value` as Kafka's JSON reader takes it: a text or a fraction may stand for a number, a truth value may not."""
-    if isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise TypeError(f"{value} is no number")
     return int(value)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from minikafka.checkpoint.checkpoint_file import CheckpointFile, split_fields
 from minikafka.common.java_numbers import parse_int, parse_long
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 
 LEADER_EPOCH_CHECKPOINT_FILENAME = "leader-epoch-checkpoint"
 CURRENT_VERSION = 0
@@ -24,7 +25,7 @@ class LeaderEpochCheckpointFile:
     Kafka: `LeaderEpochCheckpointFile`.
     """
 
-    def __init__(self, file: Path, log_dir_failure_channel=None):
+    def __init__(self, file: Path, log_dir_failure_channel: LogDirFailureChannel | None = None):
         self.file = file
         self._checkpoint = CheckpointFile(
             file, CURRENT_VERSION, _Formatter, log_dir_failure_channel, str(file.parent.parent)

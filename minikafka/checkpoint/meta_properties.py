@@ -26,7 +26,7 @@ class MetaProperties:
     directory_id: str | None = None
     version: int = 1
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.version != 0 and self.cluster_id is None:
             raise KafkaException("cluster.id was not found.")
         if self.version != 0 and self.node_id is None:

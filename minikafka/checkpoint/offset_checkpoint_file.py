@@ -5,6 +5,7 @@ from pathlib import Path
 
 from minikafka.checkpoint.checkpoint_file import CheckpointFile, split_fields
 from minikafka.common.java_numbers import parse_int, parse_long
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.topic_partition import TopicPartition
 
 CURRENT_VERSION = 0
@@ -20,7 +21,7 @@ class OffsetCheckpointFile:
     Kafka: `OffsetCheckpointFile`.
     """
 
-    def __init__(self, file: Path, log_dir_failure_channel=None):
+    def __init__(self, file: Path, log_dir_failure_channel: LogDirFailureChannel | None = None):
         self.file = file
         self._checkpoint = CheckpointFile(file, CURRENT_VERSION, _Formatter, log_dir_failure_channel, str(file.parent))
 

@@ -15,6 +15,7 @@ from minikafka.common.errors import (
     NumberFormatException,
 )
 from minikafka.common.java_numbers import parse_int
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.uuid import ZERO_UUID, uuid_from_string
 
 PARTITION_METADATA_FILE_NAME = "partition.metadata"
@@ -42,11 +43,11 @@ class PartitionMetadataFile:
     Kafka: `PartitionMetadataFile`.
     """
 
-    def __init__(self, file: Path, log_dir_failure_channel=None):
+    def __init__(self, file: Path, log_dir_failure_channel: LogDirFailureChannel | None = None):
         self.file = file
         self._log_dir_failure_channel = log_dir_failure_channel
         self._lock = threading.Lock()
-        self._dirty_topic_id = None
+        self._dirty_topic_id: str | None = None  # waits for `maybe_flush`
 
     @staticmethod
     def new_file(directory: Path) -> Path:
@@ -85,8 +86,8 @@ class PartitionMetadataFile:
         """What the file says.
 
         Raises KafkaStorageException for a malformed or unreadable file or the zero id, NullPointerException for a
-        missing line, IllegalArgumentException for an id that is no base64 of 16 bytes, MemoryError for an absurd size.
-        Kafka: `PartitionMetadataFile.read`.
+        missing line, IllegalArgumentException for an id that is no base64 of 16 bytes, OutOfMemoryError for an absurd
+        size. Kafka: `PartitionMetadataFile.read`.
         """
         with self._lock:
             try:

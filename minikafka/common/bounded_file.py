@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from minikafka.common.errors import OutOfMemoryError
+
 MAX_ARRAY_SIZE = 2**31 - 9
 """Bytes of the largest file that Java reads as a whole."""
 
@@ -11,18 +13,13 @@ MAX_TEXT_SIZE = 64 * 1024 * 1024
 
 
 def read_text_file(file: Path) -> bytes:
-    """The bytes of a text file. Raises OSError, and MemoryError, which names the file, beyond `MAX_TEXT_SIZE`."""
+    """The bytes of a text file. Raises OSError, and OutOfMemoryError beyond `MAX_TEXT_SIZE`."""
     with open(file, "rb") as opened:
         require_size(file, os.fstat(opened.fileno()).st_size, MAX_TEXT_SIZE)
         return opened.read(MAX_TEXT_SIZE)
 
 
 def require_size(file: Path, size: int, largest: int) -> None:
-    """Raises MemoryError, which names the file, if it has more than `largest` bytes.
-
-    Kafka, too, dies there: of `java.lang.OutOfMemoryError`, which is no exception that a loader catches.
-    """
+    """Raise OutOfMemoryError when `file` has more than `largest` bytes."""
     if size > largest:
-        error = MemoryError(f"{size} bytes are more than the {largest} that are read as a whole")
-        error.filename = str(file)
-        raise error
+        raise OutOfMemoryError(f"{size} bytes are more than the {largest} that are read as a whole", file)

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from minikafka.common.errors import ConfigException, NumberFormatException
-from minikafka.common.java_numbers import parse_double, parse_int, parse_long
+from minikafka.common.java_numbers import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, parse_double, parse_int, parse_long
 
 _COMMA_WITH_WHITESPACE = re.compile(r"\s*,\s*", re.ASCII)
 _BLANKS = "".join(map(chr, range(33)))
@@ -58,7 +58,7 @@ class ConfigDef:
     @staticmethod
     def _parse_value(key: ConfigKey, props: Mapping[str, object]) -> object:
         value = parse_type(key.name, props[key.name], key.type) if key.name in props else key.default
-        if isinstance(key.validator, ValidList) and value is not None:
+        if isinstance(key.validator, ValidList) and isinstance(value, list):
             value = list(dict.fromkeys(value))
         if key.validator is not None:
             key.validator(key.name, value)
@@ -100,23 +100,23 @@ def _parse_text(name: str, text: str, config_type: Type) -> object:
 
 
 def _check_value(name: str, value: object, config_type: Type) -> object:
-    is_integer = isinstance(value, int) and not isinstance(value, bool)
     kind = type(value).__name__
+    is_boolean = isinstance(value, bool)  # which is an int in Python, and none in Java
     match config_type:
         case Type.BOOLEAN:
-            if isinstance(value, bool):
+            if is_boolean:
                 return value
             raise invalid_value(name, value, "Expected value to be either true or false")
         case Type.INT:
-            if is_integer and -(2**31) <= value < 2**31:
+            if isinstance(value, int) and not is_boolean and INT_MIN <= value <= INT_MAX:
                 return value
             raise invalid_value(name, value, f"Expected value to be a 32-bit integer, but it was a {kind}")
         case Type.LONG:
-            if is_integer and -(2**63) <= value < 2**63:
+            if isinstance(value, int) and not is_boolean and LONG_MIN <= value <= LONG_MAX:
                 return value
             raise invalid_value(name, value, f"Expected value to be a 64-bit integer (long), but it was a {kind}")
         case Type.DOUBLE:
-            if is_integer or isinstance(value, float):
+            if isinstance(value, int | float) and not is_boolean:
                 return float(value)
             raise invalid_value(name, value, f"Expected value to be a double, but it was a {kind}")
         case Type.LIST:
@@ -135,8 +135,8 @@ class Range:
         self._largest = largest
 
     def __call__(self, name: str, value: object) -> None:
-        if value is None:
-            raise invalid_value(name, None, "Value must be non-null")
+        if not isinstance(value, int | float):  # a number is parsed before, so this is None
+            raise invalid_value(name, value, "Value must be non-null")
         if value < self._smallest:
             raise invalid_value(name, value, f"Value must be at least {self._smallest}")
         if self._largest is not None and value > self._largest:
@@ -161,7 +161,7 @@ class ValidList:
         self._valid_string = ValidString(*valid_strings)
 
     def __call__(self, name: str, value: object) -> None:
-        if value is None:
+        if not isinstance(value, list):  # a list is parsed before, so this is None
             raise ConfigException(f"Configuration '{name}' values must not be null.")
         for element in value:
             if element == "":
@@ -193,7 +193,7 @@ def _double_to_string(value: float) -> str:
         return repr(value).replace("inf", "Infinity").replace("nan", "NaN")
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
-    sign, digits, exponent = Decimal(repr(value)).as_tuple()
-    text = "".join(map(str, digits))
+    number = Decimal(repr(value))
+    text = "".join(map(str, number.as_tuple().digits))
     mantissa = f"{text[0]}.{text[1:].rstrip('0') or '0'}"
-    return f"{'-' if sign else ''}{mantissa}E{len(text) - 1 + exponent}"
+    return f"{'-' if number.is_signed() else ''}{mantissa}E{number.adjusted()}"

@@ -7,6 +7,8 @@ instance, catches `CorruptRecordException` and `InvalidRecordException`, nothing
 Kafka: `org.apache.kafka.common.errors.*`, `org.apache.kafka.storage.internals.log.*Exception`.
 """
 
+from pathlib import Path
+from typing import NamedTuple
 
 # Java's own exceptions that escape from Kafka's storage layer under their own names.
 
@@ -61,6 +63,17 @@ class UnsupportedOperationException(RuntimeError):
 
 class BufferOverflowException(RuntimeError):
     """A buffer or mapping has no room for what is put into it. Kafka: `java.nio.BufferOverflowException`."""
+
+
+class OutOfMemoryError(MemoryError):
+    """There is no memory for what is read from the file `filename`. Kafka: `java.lang.OutOfMemoryError`.
+
+    As in Java, it is not among the exceptions that a loader catches, so it ends the command.
+    """
+
+    def __init__(self, message: str, file: Path):
+        super().__init__(message)
+        self.filename = str(file)
 
 
 class IOException(OSError):
@@ -180,7 +193,7 @@ class LogSegmentOffsetOverflowException(KafkaException):
     Kafka: `storage.internals.log.LogSegmentOffsetOverflowException`.
     """
 
-    def __init__(self, segment, offset):
+    def __init__(self, segment: object, offset: int):
         super().__init__(f"Detected offset overflow at offset {offset} in segment {segment}")
         self.segment = segment
         self.offset = offset
@@ -209,10 +222,20 @@ class UnexpectedAppendOffsetException(RuntimeError):
     Kafka: `storage.internals.log.UnexpectedAppendOffsetException`.
     """
 
-    def __init__(self, message, first_offset, last_offset):
+    def __init__(self, message: str, first_offset: int, last_offset: int):
         super().__init__(message)
         self.first_offset = first_offset
         self.last_offset = last_offset
+
+
+class RecordError(NamedTuple):
+    """Why the record at `batch_index` (0 = first of its batch) was refused. Kafka: `ProduceResponse.RecordError`."""
+
+    batch_index: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"RecordError(batchIndex={self.batch_index}, message='{self.message}')"
 
 
 class RecordValidationException(RuntimeError):
@@ -222,7 +245,7 @@ class RecordValidationException(RuntimeError):
     Kafka: `storage.internals.log.RecordValidationException`.
     """
 
-    def __init__(self, invalid_exception, record_errors):
+    def __init__(self, invalid_exception: Exception, record_errors: list[RecordError]):
         super().__init__(f"{type(invalid_exception).__name__}: {invalid_exception}")
         self.invalid_exception = invalid_exception
         self.record_errors = record_errors

@@ -17,11 +17,14 @@ import logging
 import mmap
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
+
+from minikafka.common.bytes_like import BytesLike
 
 logger = logging.getLogger(__name__)
 
@@ -124,7 +127,7 @@ def create_directories(path: Path) -> None:
             _tell("create_directory", directory)
 
 
-def write(fd: int, data, position: int) -> int:
+def write(fd: int, data: BytesLike, position: int) -> int:
     """Write all bytes of `data` at byte `position` of the file and return how many they are."""
     size = data.nbytes if type(data) is memoryview else len(data)
     try:
@@ -336,9 +339,8 @@ def _force(fd: int) -> None:
 
 def _path_of(fd: int) -> Path:
     """The present name of an open file: descriptors outlive renames, so only the system knows."""
-    try:
-        return Path(os.readlink(f"/proc/self/fd/{fd}"))
-    except OSError:
+    if sys.platform == "darwin":
         import fcntl
 
         return Path(fcntl.fcntl(fd, fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0").decode())
+    return Path(os.readlink(f"/proc/self/fd/{fd}"))

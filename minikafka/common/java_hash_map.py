@@ -13,9 +13,13 @@ Kafka writes a producer snapshot in the order of its HashMap (by producer id), a
   buckets double, a tree is split in two, and a part of up to six keys is a list again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
 
 from minikafka.common.tree_bucket import TreeBucket, java_hash
+
+K = TypeVar("K", bound=int | str)
+V = TypeVar("V")
 
 _INITIAL_CAPACITY = 16
 _FULL_BUCKET = 8
@@ -23,24 +27,24 @@ _MIN_CAPACITY_FOR_TREES = 64
 _MAX_KEYS_OF_A_SPLIT_LIST = 6
 
 
-class JavaHashMap:
+class JavaHashMap(Generic[K, V]):
     """A map from ids (int64) or texts to values, iterated as Java's HashMap iterates. Kafka: `java.util.HashMap`."""
 
     __slots__ = ("get", "_values", "_capacity", "_buckets")
 
-    def __init__(self):
-        self._values = {}
+    def __init__(self) -> None:
+        self._values: dict[K, V] = {}
         self.get = self._values.get
         self._capacity = _INITIAL_CAPACITY
-        self._buckets: dict[int, list[int] | TreeBucket] = {}
+        self._buckets: dict[int, list[K] | TreeBucket[K]] = {}
 
     def __len__(self) -> int:
         return len(self._values)
 
-    def __contains__(self, key: int) -> bool:
+    def __contains__(self, key: K) -> bool:
         return key in self._values
 
-    def __setitem__(self, key: int, value) -> None:
+    def __setitem__(self, key: K, value: V) -> None:
         is_new = key not in self._values
         self._values[key] = value
         if is_new:
@@ -48,7 +52,7 @@ class JavaHashMap:
             if len(self._values) * 4 > self._capacity * 3:
                 self._double()
 
-    def compute_if_absent(self, key: int, make_value):
+    def compute_if_absent(self, key: K, make_value: Callable[[K], V]) -> V:
         """The value of `key`; one that is not there yet is made by `make_value(key)`.
 
         Java's map orders differently here than after a put: the buckets double one key later, before the insertion; the
@@ -62,7 +66,7 @@ class JavaHashMap:
             self._add_to_front_of_bucket(key)
         return self._values[key]
 
-    def __delitem__(self, key: int) -> None:
+    def __delitem__(self, key: K) -> None:
         del self._values[key]
         index = java_hash(key) & (self._capacity - 1)
         bucket = self._buckets[index]
@@ -75,29 +79,29 @@ class JavaHashMap:
         self._values.clear()
         self._buckets.clear()
 
-    def __iter__(self) -> Iterator[int]:
+    def __iter__(self) -> Iterator[K]:
         """The keys in HashMap's order."""
         for index in sorted(self._buckets):
             yield from self._buckets[index]
 
-    def items(self) -> list[tuple[int, object]]:
+    def items(self) -> list[tuple[K, V]]:
         """The keys and values in HashMap's order, in a list of their own."""
         return [(key, self._values[key]) for key in self]
 
-    def _add_to_bucket(self, key: int) -> None:
+    def _add_to_bucket(self, key: K) -> None:
         index = java_hash(key) & (self._capacity - 1)
         bucket = self._buckets.setdefault(index, [])
         bucket.append(key)
-        if len(bucket) > _FULL_BUCKET and type(bucket) is list:
+        if len(bucket) > _FULL_BUCKET and isinstance(bucket, list):
             if self._capacity < _MIN_CAPACITY_FOR_TREES:
                 self._double()
             else:
                 self._buckets[index] = TreeBucket(bucket)
 
-    def _add_to_front_of_bucket(self, key: int) -> None:
+    def _add_to_front_of_bucket(self, key: K) -> None:
         index = java_hash(key) & (self._capacity - 1)
         bucket = self._buckets.setdefault(index, [])
-        if type(bucket) is TreeBucket:
+        if isinstance(bucket, TreeBucket):
             bucket.append(key)
             return
         bucket.insert(0, key)
@@ -117,7 +121,8 @@ class JavaHashMap:
             for new_index, part in ((index, stay), (index + self._capacity, move)):
                 if not part:
                     continue
-                if type(bucket) is TreeBucket and len(part) > _MAX_KEYS_OF_A_SPLIT_LIST:
-                    part = bucket if len(part) == len(bucket) else TreeBucket(part)
-                self._buckets[new_index] = part
+                if isinstance(bucket, TreeBucket) and len(part) > _MAX_KEYS_OF_A_SPLIT_LIST:
+                    self._buckets[new_index] = bucket if len(part) == len(bucket) else TreeBucket(part)
+                else:
+                    self._buckets[new_index] = part
         self._capacity *= 2

@@ -1,4 +1,4 @@
-"""Numbers as Java has them: in text (names of files, checkpoints, configuration), and 64 bits wide.
+"""Numbers as Java has them: 32 or 64 bits wide, and in text (names of files, checkpoints, configuration).
 
 Python's `int` takes more text (blanks around, underscores) and has no limits.
 """
@@ -7,6 +7,12 @@ import re
 
 from minikafka.common.errors import NumberFormatException
 
+INT_MIN, INT_MAX = -(2**31), 2**31 - 1
+"""The smallest and the largest 32-bit number. Java: `Integer.MIN_VALUE`, `Integer.MAX_VALUE`."""
+
+LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
+"""The smallest and the largest 64-bit number. Java: `Long.MIN_VALUE`, `Long.MAX_VALUE`."""
+
 _INTEGER = re.compile(r"[+-]?\d+")
 _DOUBLE = re.compile(r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?)")
 _BLANKS = "".join(map(chr, range(33)))
@@ -14,12 +20,12 @@ _BLANKS = "".join(map(chr, range(33)))
 
 def parse_int(text: str) -> int:
     """A 32-bit number; raises NumberFormatException. Java: `Integer.parseInt`."""
-    return _parse(text, -(2**31), 2**31 - 1)
+    return _parse(text, INT_MIN, INT_MAX)
 
 
 def parse_long(text: str) -> int:
     """A 64-bit number; raises NumberFormatException. Java: `Long.parseLong`."""
-    return _parse(text, -(2**63), 2**63 - 1)
+    return _parse(text, LONG_MIN, LONG_MAX)
 
 
 def parse_double(text: str) -> float:
@@ -33,11 +39,16 @@ def parse_double(text: str) -> float:
     return float(stripped) if stripped.endswith(("NaN", "Infinity")) else float(stripped.rstrip("fFdD"))
 
 
+def to_int(number: int) -> int:
+    """The low 32 bits, signed: what an `int` holds after a sum or a difference that overflows."""
+    return ((number + 2**31) & 0xFFFF_FFFF) - 2**31
+
+
 def to_long(number: int) -> int:
     """The low 64 bits, signed: what a `long` holds after a sum or a difference that overflows."""
-    if -(2**63) <= number < 2**63:
+    if LONG_MIN <= number <= LONG_MAX:
         return number
-    return ((number + 2**63) & 0xFFFFFFFFFFFFFFFF) - 2**63
+    return ((number + 2**63) & 0xFFFF_FFFF_FFFF_FFFF) - 2**63
 
 
 def _parse(text: str, smallest: int, largest: int) -> int:

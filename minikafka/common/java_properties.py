@@ -14,8 +14,7 @@ from minikafka.common.errors import IllegalArgumentException
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _BLANKS = " \t\f"
-_SEPARATOR = re.compile(r"[ \t\f]*(?:[=:][ \t\f]*)?")
-_KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
+_ENTRY = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*(?:[=:][ \t\f]*)?(.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.|$)", re.DOTALL)
 _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
@@ -23,7 +22,7 @@ _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 def read_properties_file(file: Path) -> dict[str, str]:
     """All keys and values of a properties file; of two lines with one key the later counts.
 
-    Raises OSError, IllegalArgumentException for a malformed unicode escape, MemoryError for an absurd size.
+    Raises OSError, IllegalArgumentException for a malformed unicode escape, OutOfMemoryError for an absurd size.
     Kafka: `PropertiesUtils.readPropertiesFile`.
     """
     return dict(_entries(read_text_file(file).decode("latin-1")))
@@ -41,9 +40,8 @@ def write_properties_file(properties: Mapping[str, str], file: Path, now_ms: int
 
 def _entries(text: str) -> Iterator[tuple[str, str]]:
     for line in _logical_lines(text):
-        key = _KEY.match(line).group()
-        value_start = _SEPARATOR.match(line, len(key)).end()
-        yield _unescape(key), _unescape(line[value_start:])
+        _, key, value, _ = _ENTRY.split(line, maxsplit=1)  # the entry is the whole line: nothing before, nothing after
+        yield _unescape(key), _unescape(value)
 
 
 def _logical_lines(text: str) -> Iterator[str]:
@@ -64,8 +62,8 @@ def _logical_lines(text: str) -> Iterator[str]:
 
 
 def _unescape(text: str) -> str:
-    def character(match: re.Match) -> str:
-        escape = match[1]
+    def character(match: re.Match[str]) -> str:
+        escape: str = match[1]
         if escape == "u":
             raise IllegalArgumentException("Malformed \\uxxxx encoding.")
         return chr(int(escape[1:], 16)) if len(escape) > 1 else _ESCAPED.get(escape, escape)

@@ -7,8 +7,10 @@ Python. Header keys and dumped keys and values go through here, so that minikafk
 
 import codecs
 
+from minikafka.common.bytes_like import BytesLike
 
-def decode_utf8(data) -> str:
+
+def decode_utf8(data: BytesLike) -> str:
     """The text that Java reads from `data` (bytes-like); never raises.
 
     Kafka: `Utils.utf8`, `StringDecoder.fromBytes`.
@@ -17,6 +19,8 @@ def decode_utf8(data) -> str:
 
 
 def _replace_as_java_does(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
     data, start = error.object, error.start
     if data[start] == 0xED and 0xA0 <= _byte(data, start + 1) <= 0xBF:
         whole = 0x80 <= _byte(data, start + 2) <= 0xBF

@@ -13,7 +13,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from minikafka.common.time import ManualTime
 
@@ -40,6 +40,10 @@ class ScheduledTask:
         return self.period_ms >= 0
 
 
+_Entry: TypeAlias = tuple[int, int, ScheduledTask]
+"""When the task is due (ms), its number in the order of scheduling, which parts equal times, and the task."""
+
+
 class Scheduler(Protocol):
     """What a log needs of a scheduler. Kafka: `org.apache.kafka.server.util.Scheduler`."""
 
@@ -59,7 +63,7 @@ class ManualScheduler:
 
     def __init__(self, time: ManualTime):
         self._time = time
-        self._queue = []
+        self._queue: list[_Entry] = []
         self._order = itertools.count()
         time.add_listener(self.run_due_tasks)
 
@@ -110,7 +114,7 @@ class KafkaScheduler:
         self._threads = [
             threading.Thread(target=self._run, name=f"{thread_name_prefix}{i}", daemon=True) for i in range(threads)
         ]
-        self._queue = []
+        self._queue: list[_Entry] = []
         self._order = itertools.count()
         self._wake = threading.Condition()
         self._running = False

@@ -4,6 +4,7 @@ Kafka: `org.apache.kafka.common.utils.Time`, `SystemTime`, `MockTime`.
 """
 
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -41,7 +42,7 @@ class ManualTime:
 
     def __init__(self, now_ms: int = 0):
         self._now_ms = now_ms
-        self._listeners = []
+        self._listeners: list[Callable[[], object]] = []  # called in this order after each move
 
     def milliseconds(self) -> int:
         return self._now_ms
@@ -60,6 +61,6 @@ class ManualTime:
         for listener in self._listeners:
             listener()
 
-    def add_listener(self, listener) -> None:
+    def add_listener(self, listener: Callable[[], object]) -> None:
         """Call `listener()` after each move of the clock."""
         self._listeners.append(listener)

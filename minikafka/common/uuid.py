@@ -4,14 +4,13 @@ Topic ids and directory ids are kept as such strings everywhere. Kafka: `org.apa
 """
 
 import base64
-import re
 import uuid
 
 from minikafka.common.errors import IllegalArgumentException
 
 ZERO_UUID = "A" * 22
 ONE_UUID = "A" * 21 + "Q"
-_BASE64 = re.compile(rb"[A-Za-z0-9_-]*")
+_DIGITS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
 def uuid_from_string(text: str) -> str:
@@ -43,8 +42,8 @@ def _decode(text: bytes) -> bytes:
     """Java's decoder, with its complaints: padding may be left out, but not half of it. Java: `Base64.Decoder`."""
     if len(text) == 1:
         raise IllegalArgumentException("Input byte[] should at least have 2 bytes for base64 bytes")
-    digits = text[: _BASE64.match(text).end()]
-    rest = text[len(digits) :]
+    rest = text.lstrip(_DIGITS)
+    digits = text[: len(text) - len(rest)]
     partial = len(digits) % 4
     if rest and not rest.startswith(b"="):
         signed = rest[0] - 256 if rest[0] > 127 else rest[0]

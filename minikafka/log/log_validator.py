@@ -8,6 +8,7 @@ from minikafka.common.errors import (
     CorruptRecordException,
     InvalidRecordException,
     InvalidTimestampException,
+    RecordError,
     RecordValidationException,
     UnsupportedOperationException,
 )
@@ -23,16 +24,6 @@ from minikafka.record.timestamp_type import TimestampType
 
 _LONG_RANGE = 1 << 64
 _MIN_LONG = -(1 << 63)
-
-
-class RecordError(NamedTuple):
-    """Why the record at `batch_index` (0 = first of its batch) was refused. Kafka: `ProduceResponse.RecordError`."""
-
-    batch_index: int
-    message: str
-
-    def __str__(self) -> str:
-        return f"RecordError(batchIndex={self.batch_index}, message='{self.message}')"
 
 
 class ValidationResult(NamedTuple):

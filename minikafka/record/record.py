@@ -1,7 +1,7 @@
 """One record, as read (`Record`) and as given to a builder (`SimpleRecord`), and its headers."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 
 class Header(NamedTuple):
@@ -9,6 +9,64 @@ class Header(NamedTuple):
 
     key: str
     value: bytes | None
+
+
+class AnyRecord(Protocol):
+    """What a record of any magic can be asked; `Record` and `BasicLegacyRecordBatch` are behind it. Kafka: `Record`."""
+
+    @property
+    def offset(self) -> int:
+        """The record's offset in the log. Kafka: `Record.offset`."""
+
+    @property
+    def timestamp(self) -> int:
+        """In ms since 1970, -1 for none. Kafka: `Record.timestamp`."""
+
+    @property
+    def key(self) -> bytes | None:
+        """The key, or None. Kafka: `Record.key`."""
+
+    @property
+    def value(self) -> bytes | None:
+        """The value; None makes the record a tombstone. Kafka: `Record.value`."""
+
+    @property
+    def headers(self) -> tuple[Header, ...]:
+        """The headers, in order; magic 0 and 1 have none. Kafka: `Record.headers`."""
+
+    @property
+    def sequence(self) -> int:
+        """The producer's sequence number, -1 without a producer id. Kafka: `Record.sequence`."""
+
+    @property
+    def size_in_bytes(self) -> int:
+        """Bytes of the record where it is stored, its size field included. Kafka: `Record.sizeInBytes`."""
+
+    @property
+    def has_key(self) -> bool:
+        """True when the key is not null. Kafka: `Record.hasKey`."""
+
+    @property
+    def has_value(self) -> bool:
+        """False for a tombstone. Kafka: `Record.hasValue`."""
+
+    @property
+    def key_size(self) -> int:
+        """Bytes of the key, -1 when it is null. Kafka: `Record.keySize`."""
+
+    @property
+    def value_size(self) -> int:
+        """Bytes of the value, -1 when it is null. Kafka: `Record.valueSize`."""
+
+    @property
+    def is_compressed(self) -> bool:
+        """True for a message of magic 0 or 1 that wraps others. Kafka: `Record.isCompressed`."""
+
+    def ensure_valid(self) -> None:
+        """Raise CorruptRecordException when the record has a CRC and it is wrong. Kafka: `Record.ensureValid`."""
+
+    def has_magic(self, magic: int) -> bool:
+        """True when the record's format is that of `magic`. Kafka: `Record.hasMagic`."""
 
 
 @dataclass(slots=True)

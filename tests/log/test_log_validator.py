@@ -6,10 +6,11 @@ import re
 import pytest
 
 from minikafka.common import errors
+from minikafka.common.errors import RecordError
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
-from minikafka.log.log_validator import LogValidator, RecordError
+from minikafka.log.log_validator import LogValidator
 from minikafka.record.compression import Compression, CompressionType
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.legacy_record import MAGIC_OFFSET, message_bytes

@@ -64,22 +64,23 @@ def test_a_tree_stays_a_red_black_tree():
         else:
             bucket.remove(keys.pop(rng.randrange(len(keys))))
         assert sorted(bucket) == sorted(keys)
-        black_height(bucket._root)
+        black_height(bucket._root, bucket._nil)
     assert len(keys) > 50
 
 
-def black_height(node):
-    if node is None:
+def black_height(node, nil):
+    assert not nil.red
+    if node is nil:
         return 1
     left, right = node.child
     for child in (left, right):
-        if child is not None:
+        if child is not nil:
             assert child.parent is node
             assert not (node.red and child.red)
-    assert left is None or left.rank < node.rank
-    assert right is None or right.rank > node.rank
-    height = black_height(left)
-    assert height == black_height(right)
+    assert left is nil or left.rank < node.rank
+    assert right is nil or right.rank > node.rank
+    height = black_height(left, nil)
+    assert height == black_height(right, nil)
     return height + (not node.red)
 
 
