@@ -16,7 +16,8 @@ Kafka writes a producer snapshot in the order of its HashMap (by producer id), a
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
-from minikafka.common.tree_bucket import TreeBucket, java_hash
+from minikafka.common.java_hash import java_hash
+from minikafka.common.tree_bucket import TreeBucket
 
 K = TypeVar("K", bound=int | str)
 V = TypeVar("V")

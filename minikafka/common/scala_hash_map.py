@@ -12,8 +12,9 @@ Kafka: `scala.collection.mutable.HashMap`.
 
 from collections.abc import Collection
 
+from minikafka.common.java_hash import java_hash
+from minikafka.common.java_numbers import to_int
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.common.tree_bucket import java_hash
 
 _LOAD_FACTOR = 0.75
 _INITIAL_CAPACITY = 16
@@ -37,6 +38,6 @@ def in_order_of_a_map_grown(keys: Collection[TopicPartition]) -> list[TopicParti
 def _in_order(keys: Collection[TopicPartition], capacity: int) -> list[TopicPartition]:
     def place(key: TopicPartition) -> tuple[int, int]:
         unsigned = java_hash(key)
-        return unsigned & (capacity - 1), unsigned - 2**32 if unsigned >= 2**31 else unsigned
+        return unsigned & (capacity - 1), to_int(unsigned)
 
     return sorted(keys, key=place)

@@ -11,11 +11,10 @@ Kafka: `java.util.HashMap.TreeNode`.
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
+from minikafka.common.java_hash import java_hash
 from minikafka.common.java_numbers import to_int
 
 K = TypeVar("K", bound=int | str)
-
-from minikafka.common.topic_partition import TopicPartition
 
 LEFT, RIGHT = 0, 1
 
@@ -204,23 +203,3 @@ class TreeBucket(Generic[K]):
 def _rank(key: K) -> tuple[int, K]:
     """What the tree is sorted by: the hash, as a signed number, then the key."""
     return to_int(java_hash(key)), key
-
-
-def java_hash(key: int | str | TopicPartition) -> int:
-    """Java's `HashMap.hash` of a Long, a String or a TopicPartition, as an unsigned 32-bit number."""
-    if isinstance(key, str):
-        code = _string_hash(key)
-    elif isinstance(key, TopicPartition):
-        code = (31 * (31 + key.partition) + _string_hash(key.topic)) & 0xFFFF_FFFF
-    else:
-        code = (key ^ (key >> 32)) & 0xFFFF_FFFF
-    return code ^ (code >> 16)
-
-
-def _string_hash(text: str) -> int:
-    """`String.hashCode`, unsigned."""
-    code = 0
-    units = text.encode("utf-16-be", "surrogatepass")
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        code = (31 * code + (high << 8 | low)) & 0xFFFF_FFFF
-    return code
