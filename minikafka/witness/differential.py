@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from minikafka.witness.directory_diff import DirectoryDiff, directory_diff
 from minikafka.witness.kafka_jvm import KafkaJvm
 from minikafka.witness.kafka_log import kafka_log
 from minikafka.witness.observation import Observations
-from minikafka.witness.runner import minikafka_log, run
+from minikafka.witness.runner import Runner, minikafka_log
 from minikafka.witness.workload import Workload
 from minikafka.witness.workload_drawer import draw_workload
 
@@ -58,7 +59,9 @@ _WITHOUT_KAFKAS_WORDS = ("BufferOverflowException", "IndexOutOfBoundsException",
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of one workload: `tables` compares the observations, `files` the two directories after it."""
+    """What came of one workload: `tables` compares the observations, `files` the two log directories after it, or after
+    the first cleaning that left them different.
+    """
 
     workload: Workload
     tables: Agreement
@@ -84,13 +87,36 @@ def compare(kafka: KafkaJvm, workload: Workload, log_factory=minikafka_log) -> C
     `log_factory` opens minikafka's log (another one shows what a planted bug leads to).
     """
     home = Path(tempfile.mkdtemp(prefix="differential-"))
+    factories = log_factory, kafka_log(kafka)
+    directories = home / "minikafka" / PARTITION, home / "kafka" / PARTITION
     try:
-        ours, theirs = home / "minikafka" / PARTITION, home / "kafka" / PARTITION
-        runs = run(workload, log_factory, ours), run(workload, kafka_log(kafka), theirs)
-        tables = agree(*map(_with_comparable_messages, runs), ignore=())
-        return Comparison(workload, tables, directory_diff(ours, theirs))
+        with ExitStack() as open_logs:
+            runners = [Runner(f, d, workload) for f, d in zip(factories, directories, strict=True)]
+            for runner in runners:
+                open_logs.callback(runner.let_go)
+            rows, files = _run_both(runners, workload)
+        seen = [Observations.of(f.name, workload, row) for f, row in zip(factories, rows, strict=True)]
+        tables = agree(*map(_with_comparable_messages, seen), ignore=())
+        return Comparison(workload, tables, files or _compare_log_dirs(runners))
     finally:
         shutil.rmtree(home)
+
+
+def _run_both(runners: list[Runner], workload: Workload) -> tuple[tuple[list, list], DirectoryDiff | None]:
+    """What is observed of each log, and how their directories differed after a cleaning (None: they never did)."""
+    rows, difference = ([], []), None
+    for operation in workload:
+        for runner, observations in zip(runners, rows, strict=True):
+            observations.append(runner.apply(operation))
+        if operation.kind == "clean" and difference is None:
+            files = _compare_log_dirs(runners)
+            difference = None if files.equal else files
+    return rows, difference
+
+
+def _compare_log_dirs(runners: list[Runner]) -> DirectoryDiff:
+    """Beside the partition lies what the cleaner has noted of it."""
+    return directory_diff(*(runner.directory.parent for runner in runners))
 
 
 def _with_comparable_messages(table: Observations) -> Observations:

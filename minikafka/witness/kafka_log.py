@@ -12,6 +12,7 @@ from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_data_info import AbortedTransaction, FetchDataInfo
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_append_info import LeaderHwChange, LogAppendInfo
+from minikafka.log.log_config import LogConfig
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.log_offset_snapshot import LogOffsetSnapshot
 from minikafka.record.compression import CompressionType
@@ -19,6 +20,7 @@ from minikafka.record.file_records import TimestampAndOffset
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.witness.kafka_errors import kafka_errors
 from minikafka.witness.kafka_jvm import KafkaJvm
+from minikafka.witness.kafka_log_cleaner import KafkaLogCleaner
 from minikafka.witness.kafka_time import JavaScheduler, JavaTime
 
 _INTERNALS = "org.apache.kafka.storage.internals.log"
@@ -78,6 +80,7 @@ def kafka_log(kafka: KafkaJvm):
 
     open_log.name = "Apache Kafka"
     open_log.kafka = kafka
+    open_log.cleaner = KafkaLogCleaner
     return open_log
 
 
@@ -136,6 +139,11 @@ class KafkaLog:
             kafka.optional(topic_id and uuid.fromString(topic_id)),
         )
         return cls(kafka, unified_log, tasks)
+
+    @_speaks_python
+    def update_config(self, new_config: LogConfig) -> None:
+        """Put other settings in force. Kafka: `UnifiedLog.updateConfig`."""
+        self.unified_log.updateConfig(self.kafka.log_class("LogConfig")(self.kafka.properties(new_config.props)))
 
     # Appending and reading
 

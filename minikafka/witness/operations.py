@@ -36,7 +36,9 @@ class Operation:
             value = getattr(self, f.name)
             if f.name == "batches":
                 continue
-            if f.metadata.get("positional"):
+            if f.name == "settings":
+                words += [f"{name}={setting}" for name, setting in value]
+            elif f.metadata.get("positional"):
                 words.append(_text(value))
             elif value != f.default:
                 words.append(f"{f.name}={_text(value)}")
@@ -261,6 +263,29 @@ class Checkpoint(Operation):
 
 
 @dataclass(frozen=True)
+class UpdateConfig(Operation):
+    """The topic's settings are now other in these: `update_config cleanup.policy=delete retention.ms=100`.
+
+    A loaded log takes them at once, and keeps them when it is reopened. Kafka: `UnifiedLog.updateConfig`.
+    """
+
+    kind: ClassVar[str] = "update_config"
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Clean(Operation):
+    """One turn of a log cleaner's thread: choose the log if it is dirty enough, compact it, note how far that went, and
+    delete what a compacted log has to delete.
+
+    The settings of the cleaner (`log.cleaner.dedupe.buffer.size` …) stand among those of the workload. A log that
+    cannot be cleaned is left alone from then on, until it is reopened. Kafka: `LogCleaner.CleanerThread.doWork`.
+    """
+
+    kind: ClassVar[str] = "clean"
+
+
+@dataclass(frozen=True)
 class Reopen(Operation):
     """End and load the log again: `clean` closes it first and leaves the mark of a clean shutdown, otherwise the
     process is killed as it stands. Kafka: `UnifiedLog.close`, `LogLoader.load`.
@@ -285,6 +310,9 @@ def parse_operation(line: str) -> Operation:
     values = {}
     for word in words[1:]:
         name, equals, text = word.partition("=")
+        if "settings" in known and equals:
+            values.setdefault("settings", []).append((name, text))
+            continue
         if not equals:
             if not free:
                 raise ValueError(f"{word!r}: {cls.kind} takes no more than {len(values)} values without a name")
@@ -363,4 +391,5 @@ _READ = {
     At | None: lambda value, _metadata: None if value in (None, "-") else At.of(value),
     tuple[Batch, ...]: _read_batches,
     tuple[int, ...]: _read_replicas,
+    tuple[tuple[str, str], ...]: lambda value, _metadata: tuple((str(name), str(setting)) for name, setting in value),
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
+from minikafka.witness.cleaning import CHECKPOINT, CleanerSettings
 from minikafka.witness.observation import Observation, Observations
 from minikafka.witness.operations import Operation
 from minikafka.witness.workload import Workload
@@ -35,8 +36,9 @@ def run(workload: Workload, log_factory, directory) -> Observations:
 class Runner:
     """Does one operation after the other to one log.
 
-    `log` is the open log (None when its load failed), `time` its clock, `fetched` what each follower fetched last. The
-    settings, the start of the clock and the in-sync followers are those of `workload`; its operations are not touched.
+    `log` is the open log (None when its load failed), `time` its clock, `fetched` what each follower fetched last,
+    `cleaner` the log's cleaner (None before its first turn). The settings, the start of the clock and the in-sync
+    followers are those of `workload`; its operations are not touched.
     """
 
     def __init__(self, log_factory, directory, workload: Workload):
@@ -48,7 +50,7 @@ class Runner:
         self.isr = workload.isr
         self.fetched = {}
         self.checkpoints = {"recovery_point": 0, "log_start_offset": 0}
-        self.log = None
+        self.log = self.cleaner = None
         self.directory.mkdir(parents=True, exist_ok=True)
         self._open(last_shutdown_clean=True)
 
@@ -76,7 +78,7 @@ class Runner:
         if self.log is not None:
             self.scheduler.shutdown()
             self.log.close_handlers()
-            self.log = None
+            self.log = self.cleaner = None
 
     def places(self) -> dict[str, int]:
         """Where relative offsets (`leo-3`) count from, now."""
@@ -285,8 +287,26 @@ class Runner:
         }
         return f"recovery point {self.checkpoints['recovery_point']}, log start {self.checkpoints['log_start_offset']}"
 
+    def _update_config(self, op) -> str:
+        from minikafka.log.log_config import LogConfig
+
+        self.config = {**self.config, **dict(op.settings)}
+        self.log.update_config(LogConfig(self.config))
+        return ""
+
+    def _clean(self, _op) -> str:
+        if self.cleaner is None:
+            self.cleaner = self.log_factory.cleaner(self.log, CleanerSettings.of(self.config), self.time)
+        turn = self.cleaner.take_turn()
+        return f"{turn}; {self._cleaned_up_to()}"
+
+    def _cleaned_up_to(self) -> str:
+        """What the cleaner's checkpoint says of the partition, if it has a line."""
+        lines = (self.directory.parent / CHECKPOINT).read_text().splitlines()[2:]
+        return f"clean up to {lines[0].split()[-1]}" if lines else "never cleaned"
+
     def _reopen(self, op) -> str:
-        log, self.log = self.log, None
+        log, self.log, self.cleaner = self.log, None, None
         if log is not None and op.clean:
             log.flush(True)
             log.close()

@@ -33,7 +33,28 @@ WEIGHTS = {
     "checkpoint": 2,
     "reopen": 3,
     "isr": 1,
+    "clean": 0,
+    "update_config": 0,
 }
+
+COMPACTION_WEIGHTS = {
+    "append": 50,
+    "tick": 10,
+    "high_watermark": 20,
+    "roll": 6,
+    "retention": 2,
+    "log_start": 2,
+    "truncate": 1,
+    "truncate_fully": 0.2,
+    "read": 4,
+    "search": 2,
+    "reopen": 1,
+    "clean": 14,
+    "update_config": 3,
+}
+"""Changes to WEIGHTS for a log that is compacted now and then."""
+
+_SLOT_BYTES = 24  # of a key in the cleaner's offset map
 
 
 def draw_workload(seed: int, size: int = 50, **knobs) -> Workload:
@@ -60,8 +81,9 @@ class Drawer:
     whether the leader's epoch changes. `follower`: the log is a follower's (appends carry offsets). `codecs`: the
     codecs to draw from. `refused`: the share of appends made to be refused. `reopen`: whether the log is reopened,
     `unclean`: also without a clean end. `rolls_beyond`: more rolls beyond the log end, of which Spark's witness is
-    silent: the next batches lie below their segment's base, and their index entries do not fit. `weights`: changes to
-    WEIGHTS. `settings`: topic settings that are not drawn.
+    silent: the next batches lie below their segment's base, and their index entries do not fit. `compaction`: the log
+    is compacted now and then, has few keys and many tombstones, and its settings change. `weights`: changes to WEIGHTS.
+    `settings`: topic settings that are not drawn.
     """
 
     seed: int
@@ -74,16 +96,18 @@ class Drawer:
     reopen: bool = True
     unclean: bool = False
     rolls_beyond: bool = False
+    compaction: bool = False
     weights: dict = field(default_factory=dict)
     settings: dict = field(default_factory=dict)
 
     def __post_init__(self):
         self.random = random.Random(self.seed)
         self.isr = self.random.choice([(), (), (1,), (1, 2)])
-        self.config = self._config()
+        self.config = {**self._config(), **{name: str(value) for name, value in self.settings.items()}}
+        self._policy = self.config["cleanup.policy"]
         self._epoch = self._marker_epoch = 0
         self._producers = {pid: _Producer() for pid in self._producer_ids()}
-        weights = {**WEIGHTS, **self.weights}
+        weights = {**WEIGHTS, **(COMPACTION_WEIGHTS if self.compaction else {}), **self.weights}
         weights["reopen"] = weights["reopen"] if self.reopen else 0
         weights["epochs"] = weights["epochs"] if self.epochs else 0
         weights["isr"] = weights["isr"] if self.isr else 0
@@ -112,7 +136,29 @@ class Drawer:
             "cleanup.policy": r.choice(["delete"] * 6 + ["compact", "compact,delete"]),
             "preallocate": r.choice(["false"] * 5 + ["true"]),
         }
-        return {**{name: str(value) for name, value in config.items()}, **{k: str(v) for k, v in self.settings.items()}}
+        if self.compaction:
+            config |= {
+                **{name: self._draw_setting(name) for name in self._COMPACTION_SETTINGS},
+                "retention.ms": r.choice([-1, -1, -1, 2000]),
+                "max.message.bytes": r.choice([600, 1_048_588]),
+                "log.cleaner.dedupe.buffer.size": r.choice([2, 3, 6, 12, 1000]) * _SLOT_BYTES,
+                "log.cleaner.io.buffer.size": r.choice([50, 400, 4096, 1_048_576]),
+                "message.max.bytes": r.choice([100, 1_048_588]),
+            }
+        return {name: str(value) for name, value in config.items()}
+
+    _COMPACTION_SETTINGS = {
+        "cleanup.policy": ["compact"] * 6 + ["compact,delete"] * 2 + ["delete"],
+        "min.cleanable.dirty.ratio": [0, 0, 0, 0.01, 0.3, 0.5],
+        "delete.retention.ms": [0, 100, 1000, 60_000, 86_400_000],
+        "min.compaction.lag.ms": [0, 0, 0, 0, 0, 100, 2000],
+        "max.compaction.lag.ms": [9_223_372_036_854_775_807] * 3 + [5000, 60_000],
+        "internal.segment.bytes": [150, 200, 300, 300, 500, 1000],
+        "segment.index.bytes": [24, 60, 120, *[4096] * 7],
+    }
+
+    def _draw_setting(self, name: str):
+        return self.random.choice(self._COMPACTION_SETTINGS[name])
 
     def _producer_ids(self) -> list[int]:
         near = [7, 23, 39, 55, 16, 4294967311]
@@ -141,14 +187,22 @@ class Drawer:
             count=r.choice([1, 1, 2, 3, 5, 8]),
             sizes=tuple(r.choice([0, 1, 10, 30, 63, 64, 100, 200, None]) for _ in range(r.choice([1, 1, 2]))),
             ts=tuple(self._timestamp() for _ in range(r.choice([1, 1, 1, 2, 3]))),
-            keys=3 if "compact" in self.config["cleanup.policy"] else r.choice([0, 0, 3]),
+            keys=3 if "compact" in self._policy else r.choice([0, 0, 3]),
             headers=r.choice([0, 0, 0, 2]),
             codec=r.choice(self.codecs),
             data=r.randrange(100),
         )
+        if self.compaction:
+            batch = self._with_tombstones(batch)
         if self.follower and r.random() < 0.15:
             batch = self._with_gap(batch)
         return self._produced(batch) if self._producers and r.random() < 0.8 else batch
+
+    def _with_tombstones(self, batch: Batch) -> Batch:
+        """The batch with values that are more often null, and with other keys if it has any."""
+        r = self.random
+        sizes = tuple(r.choice([None, None, 0, 1, 10, 30, 100]) for _ in range(r.choice([1, 2, 3])))
+        return batch.with_(sizes=sizes, keys=r.choice([1, 2, 3, 5, 8]) if batch.keys else 0)
 
     def _with_gap(self, batch: Batch) -> Batch:
         """A batch as compaction or a retention gap leaves it: it begins later, or names a later last offset."""
@@ -253,6 +307,8 @@ class Drawer:
         )
 
     def _high_watermark(self) -> Operation:
+        if self.compaction and self.random.random() < 0.9:
+            return ops.MaybeIncrementHighWatermark(At("leo", 0))
         kind = self.random.choice(
             [
                 ops.UpdateHighWatermark,
@@ -319,6 +375,17 @@ class Drawer:
 
     def _reopen(self) -> Operation:
         return ops.Reopen(not self.unclean or self.random.random() < 0.5)
+
+    def _clean(self) -> Operation:
+        return ops.Clean()
+
+    def _update_config(self) -> Operation:
+        compacted = "compact" in self._policy
+        name = self.random.choice(list(self._COMPACTION_SETTINGS)) if compacted else "cleanup.policy"
+        setting = str(self._draw_setting(name))
+        if name == "cleanup.policy":
+            self._policy = setting
+        return ops.UpdateConfig(((name, setting),))
 
     def _isr(self) -> Operation:
         return ops.Isr(self.random.choice([(1,), (2,), (1, 2), ()]))

@@ -39,6 +39,8 @@ assign_epoch_start_offset 6 leo
 end_offset_for_epoch 5
 take_producer_snapshot
 checkpoint
+update_config cleanup.policy=compact,delete retention.ms=-1
+clean
 reopen clean=false
 reopen
 """
@@ -66,6 +68,7 @@ def test_a_workload_goes_through_a_file(tmp_path):
     ("line", "complaint"),
     [
         ("frobnicate 3", "'frobnicate' is no operation"),
+        ("update_config compact", "'compact': update_config takes no more than 0 values without a name"),
         ("read", "read needs offset"),
         ("read x", "'x' is neither a number nor one of start"),
         ("read 3-4", "'3-4' is neither a number"),
@@ -131,6 +134,8 @@ def test_a_drawn_workload_is_the_same_each_time_and_survives_its_text(seed, foll
 def test_drawing_reaches_every_operation():
     drawn = {op.kind for seed in range(30) for op in draw_workload(seed, 60, producers=2, epochs=True, unclean=True)}
     drawn |= {op.kind for op in draw_workload(0, 60, follower=True)}
+    assert drawn | {"clean", "update_config"} == set(KINDS)
+    drawn |= {op.kind for op in draw_workload(0, 60, compaction=True)}
     assert drawn == set(KINDS)
 
 

@@ -1,0 +1,103 @@
+"""Apache Kafka's own log cleaner for one log. Its thread is never started: its turns are taken by the caller."""
+
+from minikafka.witness.cleaning import CleanerSettings, CleaningStats, CleaningTurn
+from minikafka.witness.kafka_errors import kafka_errors, to_python
+from minikafka.witness.kafka_time import JavaTime
+
+_UNLIMITED = 1e18  # bytes per second
+_BACKOFF_MS = 15_000  # how long a thread waits that found nothing to do: never here
+
+
+class KafkaLogCleaner:
+    """Kafka's `LogCleaner` with one thread and one log, a `KafkaLog`; `time` is minikafka's clock."""
+
+    def __init__(self, log, settings: CleanerSettings, time):
+        self._kafka = log.kafka
+        self._log = log.unified_log
+        with kafka_errors():
+            self._cleaner = self._new_cleaner(settings, time)
+            self._cleaner.removeMetrics()  # they would keep the log for as long as the JVM lives
+            self._thread = self._new_thread()
+
+    def take_turn(self) -> CleaningTurn:
+        """Let the thread look for work once. Kafka: `LogCleaner.CleanerThread.tryCleanFilthiestLog`.
+
+        Raises what kept the log from being cleaned, of which Kafka's thread only warns; the partition is then
+        uncleanable.
+        """
+        before = self._thread.lastStats()
+        cleaned = self._clean_filthiest_log()
+        stats = self._thread.lastStats()
+        return CleaningTurn(
+            cleaned,
+            None if stats.equals(before) else self._numbers(stats),
+            self._thread.lastPreCleanStats().maxCompactionDelayMs(),
+            self._log.logDirFailureChannel().hasOfflineLogDir(self._log.parentDir()),
+        )
+
+    def _clean_filthiest_log(self) -> bool:
+        """Call the private method of the thread that does all but answer for exceptions.
+
+        Kafka: `LogCleaner.CleanerThread.cleanFilthiestLog`.
+        """
+        from py4j.protocol import Py4JJavaError
+
+        try:
+            return self._private(self._thread, "cleanFilthiestLog")
+        except Py4JJavaError as failure:
+            thrown = failure.java_exception.getCause()  # of the reflective call's own exception
+            if not thrown.getClass().getName().endswith("LogCleaningException"):
+                raise to_python(thrown) from None
+            self._cleaner.cleanerManager().markPartitionUncleanable(self._log.parentDir(), self._log.topicPartition())
+            raise to_python(thrown.getCause()) from None
+
+    def _new_cleaner(self, settings: CleanerSettings, time):
+        kafka = self._kafka
+        config = kafka.log_class("CleanerConfig")(
+            1,
+            settings.dedupe_buffer_size,
+            settings.load_factor,
+            settings.io_buffer_size,
+            settings.max_message_size,
+            _UNLIMITED,
+            _BACKOFF_MS,
+            True,
+        )
+        log_dirs = kafka.find_class("java.util.ArrayList")()
+        log_dirs.add(self._log.parentDirFile())
+        logs = kafka.find_class("java.util.concurrent.ConcurrentHashMap")()
+        logs.put(self._log.topicPartition(), self._log)
+        return kafka.log_class("LogCleaner")(config, log_dirs, logs, self._log.logDirFailureChannel(), JavaTime(time))
+
+    def _new_thread(self):
+        thread = next(c for c in self._cleaner.getClass().getClasses() if c.getSimpleName() == "CleanerThread")
+        return thread.getConstructors()[0].newInstance(self._objects(self._cleaner, 0))
+
+    def _numbers(self, stats) -> CleaningStats:
+        map_bytes_read = stats.getClass().getDeclaredField("mapBytesRead")
+        map_bytes_read.setAccessible(True)
+        return CleaningStats(
+            stats.messagesRead(),
+            stats.bytesRead(),
+            stats.messagesWritten(),
+            stats.bytesWritten(),
+            stats.mapMessagesRead(),
+            map_bytes_read.get(stats),
+            stats.invalidMessagesRead(),
+            stats.bufferUtilization(),
+        )
+
+    def _private(self, target, method: str):
+        """Call a method without parameters, whatever its access."""
+        found = target.getClass().getDeclaredMethod(method, self._array("java.lang.Class"))
+        found.setAccessible(True)
+        return found.invoke(target, self._objects())
+
+    def _objects(self, *objects):
+        return self._array("java.lang.Object", *objects)
+
+    def _array(self, class_name: str, *items):
+        array = self._kafka.gateway.new_array(self._kafka.find_class(class_name), len(items))
+        for i, item in enumerate(items):
+            array[i] = item
+        return array
