@@ -80,6 +80,7 @@ class LocalLog:
         self.log_dir_failure_channel = log_dir_failure_channel
         self.log_ident = f"[LocalLog partition={topic_partition}, dir={directory}] "
         self.parent_dir = str(directory.parent)
+        self.location = f"{topic_partition} in dir {self.parent_dir}"
         self.last_flush_time = time.milliseconds()
         self._is_memory_mapped_buffer_closed = False
 
@@ -142,7 +143,7 @@ class LocalLog:
         however large it is. The bound `max_offset_metadata` is exclusive. Raises OffsetOutOfRangeException for a start
         above the log end or below the first segment, KafkaStorageException. Kafka: `LocalLog.read`.
         """
-        with self._maybe_handle_io_exception(lambda: f"Exception while reading from {self._in_dir()}"):
+        with self.maybe_handle_io_exception(f"Exception while reading from {self.location}"):
             # 1. Find the segment: the last one that begins at or below the start.
             segment = self.segments.floor_segment(start_offset)
             end_offset = self.log_end_offset_metadata.message_offset
@@ -234,7 +235,7 @@ class LocalLog:
         Raises KafkaException when such a segment exists (unless it is the active one and empty: it is replaced) or
         would lie below the active one, KafkaStorageException. Kafka: `LocalLog.roll`.
         """
-        with self._maybe_handle_io_exception(lambda: f"Error while rolling log segment for {self._in_dir()}"):
+        with self.maybe_handle_io_exception(f"Error while rolling log segment for {self.location}"):
             self.check_if_memory_mapped_buffer_closed()
             # 1. The base offset of the new segment.
             new_offset = max(expected_next_offset, self.log_end_offset)
@@ -310,14 +311,7 @@ class LocalLog:
             self.last_flush_time = self.time.milliseconds()
 
     def _open_segment(self, base_offset: int) -> LogSegment:
-        segment = LogSegment.open(
-            self.dir,
-            base_offset,
-            self.config,
-            self.time,
-            init_file_size=self.config.init_file_size,
-            preallocate=self.config.preallocate,
-        )
+        segment = LogSegment.open(self.dir, base_offset, self.config, self.time, preallocate=self.config.preallocate)
         self.segments.add(segment)
         return segment
 
@@ -362,7 +356,7 @@ class LocalLog:
 
         Raises KafkaStorageException. Kafka: `LocalLog.truncateFullyAndStartAt`.
         """
-        with self._maybe_handle_io_exception(lambda: f"Error while truncating the entire log for {self._in_dir()}"):
+        with self.maybe_handle_io_exception(f"Error while truncating the entire log for {self.location}"):
             self.check_if_memory_mapped_buffer_closed()
             segments = list(self.segments.values())
             if segments:
@@ -394,7 +388,7 @@ class LocalLog:
 
         Raises KafkaStorageException. Kafka: `LocalLog.deleteAllSegments`.
         """
-        with self._maybe_handle_io_exception(lambda: f"Error while deleting all segments for {self._in_dir()}"):
+        with self.maybe_handle_io_exception(f"Error while deleting all segments for {self.location}"):
             segments = list(self.segments.values())
             self.remove_and_delete_segments(segments, False, self._deleting_as("the log has been deleted"))
             self._is_memory_mapped_buffer_closed = True
@@ -405,7 +399,7 @@ class LocalLog:
 
         Raises IllegalStateException if they are not, KafkaStorageException. Kafka: `LocalLog.deleteEmptyDir`.
         """
-        with self._maybe_handle_io_exception(lambda: f"Error while deleting dir for {self._in_dir()}"):
+        with self.maybe_handle_io_exception(f"Error while deleting dir for {self.location}"):
             if not self.segments.is_empty:
                 raise IllegalStateException(
                     f"Can not delete directory when {self.segments.number_of_segments} segments are still present"
@@ -424,7 +418,7 @@ class LocalLog:
 
         Kafka: `LocalLog.close`.
         """
-        with self._maybe_handle_io_exception(lambda: f"Error while renaming dir for {self._in_dir()}"):
+        with self.maybe_handle_io_exception(f"Error while renaming dir for {self.location}"):
             self.check_if_memory_mapped_buffer_closed()
             self.segments.close()
 
@@ -438,22 +432,22 @@ class LocalLog:
 
         Kafka: `LocalLog.renameDir`.
         """
-        message = f"Error while renaming dir for {self.topic_partition} in log dir {self.dir.parent}"
-        with self._maybe_handle_io_exception(lambda: message):
+        message = f"Error while renaming dir for {self.topic_partition} in log dir {self.parent_dir}"
+        with self.maybe_handle_io_exception(message):
             renamed = self.dir.parent / name
             file_ops.atomic_move_with_fallback(self.dir, renamed)
             if renamed == self.dir:
                 return False
             self.dir = renamed
-            self.parent_dir = str(renamed.parent)
             self.segments.update_parent_dir(renamed)
             return True
 
-    def _maybe_handle_io_exception(self, message: Callable[[], str]) -> maybe_handle_io_exception:
-        return maybe_handle_io_exception(self.log_dir_failure_channel, self.parent_dir, message)
+    def maybe_handle_io_exception(self, message: str) -> maybe_handle_io_exception:
+        """A block in which an OSError takes the log directory offline and becomes a KafkaStorageException.
 
-    def _in_dir(self) -> str:
-        return f"{self.topic_partition} in dir {self.dir.parent}"
+        Kafka: `UnifiedLog.maybeHandleIOException`.
+        """
+        return maybe_handle_io_exception(self.log_dir_failure_channel, self.parent_dir, message)
 
     def _deleting_as(self, cause: str) -> SegmentDeletionReason:
         def log_reason(to_delete: list[LogSegment]) -> None:

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,7 +50,6 @@ from minikafka.log.log_segment import LogSegment, RollParams
 from minikafka.log.log_segments import LogSegments
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 from minikafka.log.log_validator import LogValidator
-from minikafka.log.maybe_handle_io_exception import maybe_handle_io_exception
 from minikafka.log.producer.producer_state_manager import ProducerStateManager
 from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
 from minikafka.log.producer.producer_updates import in_kafkas_order
@@ -576,8 +575,11 @@ class Log:
         OffsetOutOfRangeException above the high watermark, KafkaStorageException.
         Kafka: `UnifiedLog.maybeIncrementLogStartOffset`.
         """
-        message = f"Exception while increasing log start offset for {self.topic_partition} to {new_log_start_offset}"
-        with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"), self._lock:
+        message = (
+            f"Exception while increasing log start offset for {self.topic_partition} to {new_log_start_offset} in dir "
+            f"{self.parent_dir}"
+        )
+        with self._local_log.maybe_handle_io_exception(message), self._lock:
             # 1. What is not replicated everywhere must not go.
             if new_log_start_offset > self.high_watermark:
                 raise OffsetOutOfRangeException(
@@ -674,7 +676,7 @@ class Log:
         self._maybe_flush_metadata_file()
 
         # 2. Check each batch by itself, and sum up what will be needed.
-        config = self.config
+        config, local_log = self.config, self._local_log
         append_info = analyze_and_validate_records(
             records,
             self.topic_partition,
@@ -691,8 +693,7 @@ class Log:
         valid_records = trim_invalid_bytes(records, append_info.valid_bytes)
 
         # 4. From here on one append at a time, and none to a closed log.
-        with self._lock, self._maybe_handle_io_exception(self._error_while_appending):
-            local_log = self._local_log
+        with self._lock, local_log.maybe_handle_io_exception(f"Error while appending records to {local_log.location}"):
             local_log.check_if_memory_mapped_buffer_closed()
             if validate_and_assign_offsets:
                 # 5. Leader: check each record; give them offsets from the log end on, the epoch, maybe timestamps.
@@ -819,9 +820,6 @@ class Log:
             append_info.last_offset,
         )
 
-    def _error_while_appending(self) -> str:
-        return f"Error while appending records to {self.topic_partition} in dir {self.dir.parent}"
-
     # Rolling
 
     def _maybe_roll(self, messages_size: int, append_info: LogAppendInfo) -> LogSegment:
@@ -873,8 +871,8 @@ class Log:
             return new_segment
 
     def _flush_producer_state_snapshot(self, snapshot: Path) -> None:
-        message = f"Error while deleting producer state snapshot {snapshot} for {self.topic_partition}"
-        with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"):
+        message = f"Error while deleting producer state snapshot {snapshot} for {self._local_log.location}"
+        with self._local_log.maybe_handle_io_exception(message):
             file_ops.flush_file_if_exists(snapshot)
 
     # Flushing
@@ -895,13 +893,11 @@ class Log:
         self._flush(offset, False)
 
     def _flush(self, offset: int, including_offset: bool) -> None:
-        def message() -> str:
-            return (
-                f"Error while flushing log for {self.topic_partition} in dir {self.dir.parent} with offset {offset} "
-                f"({'inclusive' if including_offset else 'exclusive'}) and recovery point {offset}"
-            )
-
-        with self._maybe_handle_io_exception(message):
+        message = (
+            f"Error while flushing log for {self._local_log.location} with offset {offset} "
+            f"({'inclusive' if including_offset else 'exclusive'}) and recovery point {offset}"
+        )
+        with self._local_log.maybe_handle_io_exception(message):
             flush_offset = to_long(offset + 1) if including_offset else offset
             if flush_offset > self._local_log.recovery_point:
                 # 1. The device may take its time: appends go on meanwhile.
@@ -959,8 +955,8 @@ class Log:
         timestamp, -5 and -6 are of remote storage (offset -1 here). Those but -3 come without a timestamp.
         Raises KafkaStorageException. Kafka: `UnifiedLog.fetchOffsetByTimestamp`.
         """
-        message = f"Error while fetching offset by timestamp for {self.topic_partition}"
-        with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"):
+        message = f"Error while fetching offset by timestamp for {self._local_log.location}"
+        with self._local_log.maybe_handle_io_exception(message):
             if target_timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
                 earliest = self.leader_epoch_cache.earliest_entry
                 epoch = None
@@ -1084,8 +1080,8 @@ class Log:
 
     def _delete_segments(self, deletable: list[LogSegment], reason: SegmentDeletionReason) -> int:
         """Take the log's oldest segments away; returns how many. Kafka: `UnifiedLog.deleteSegments`."""
-        message = f"Error while deleting segments for {self.topic_partition}"
-        with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"):
+        message = f"Error while deleting segments for {self._local_log.location}"
+        with self._local_log.maybe_handle_io_exception(message):
             number_of_segments = len(deletable)
             # 1. There must always be a segment: where all would go, begin a new one first.
             if self.number_of_segments == number_of_segments:
@@ -1121,8 +1117,8 @@ class Log:
         For a follower whose log has parted from its leader's. Raises IllegalArgumentException for a negative offset,
         KafkaStorageException. Kafka: `UnifiedLog.truncateTo`.
         """
-        message = f"Error while truncating log to offset {target_offset} for {self.topic_partition}"
-        with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"):
+        message = f"Error while truncating log to offset {target_offset} for {self._local_log.location}"
+        with self._local_log.maybe_handle_io_exception(message):
             if target_offset < 0:
                 raise IllegalArgumentException(
                     f"Cannot truncate partition {self.topic_partition} to a negative offset ({target_offset})."
@@ -1166,8 +1162,8 @@ class Log:
         """Delete everything and begin with an empty segment at `new_offset`, which is also the log start unless
         `log_start_offset` is given. Raises KafkaStorageException. Kafka: `UnifiedLog.truncateFullyAndStartAt`.
         """
-        message = f"Error while truncating the entire log for {self.topic_partition}"
-        with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"), self._lock:
+        message = f"Error while truncating the entire log for {self._local_log.location}"
+        with self._local_log.maybe_handle_io_exception(message), self._lock:
             # 1. Segments.
             self._local_log.truncate_fully_and_start_at(new_offset)
             # 2. Epochs.
@@ -1322,8 +1318,8 @@ class Log:
             self._maybe_flush_metadata_file()
             self._local_log.check_if_memory_mapped_buffer_closed()
             self.producer_expire_check.cancel()
-            message = f"Error while renaming dir for {self.topic_partition}"
-            with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"):
+            message = f"Error while renaming dir for {self._local_log.location}"
+            with self._local_log.maybe_handle_io_exception(message):
                 self.producer_state_manager.take_snapshot()
             self._local_log.close()
             self._release_directory()
@@ -1341,8 +1337,8 @@ class Log:
 
         Raises KafkaStorageException. Kafka: `UnifiedLog.renameDir`.
         """
-        message = f"Error while renaming dir for {self.topic_partition}"
-        with self._lock, self._maybe_handle_io_exception(lambda: f"{message} in log dir {self.dir.parent}"):
+        message = f"Error while renaming dir for {self.topic_partition} in log dir {self.parent_dir}"
+        with self._lock, self._local_log.maybe_handle_io_exception(message):
             self._maybe_flush_metadata_file()
             if not self._local_log.rename_dir(name):
                 return
@@ -1365,8 +1361,8 @@ class Log:
 
         Kafka: `UnifiedLog.delete`.
         """
-        message = f"Error while deleting log for {self.topic_partition}"
-        with self._maybe_handle_io_exception(lambda: f"{message} in dir {self.dir.parent}"), self._lock:
+        message = f"Error while deleting log for {self._local_log.location}"
+        with self._local_log.maybe_handle_io_exception(message), self._lock:
             self._local_log.check_if_memory_mapped_buffer_closed()
             self.producer_expire_check.cancel()
             self.leader_epoch_cache.clear()
@@ -1378,9 +1374,6 @@ class Log:
     def _release_directory(self) -> None:
         if self._directory_lock is not None:
             self._directory_lock.release()
-
-    def _maybe_handle_io_exception(self, message: Callable[[], str]) -> maybe_handle_io_exception:
-        return maybe_handle_io_exception(self.log_dir_failure_channel, self.parent_dir, message)
 
     def __str__(self) -> str:
         topic_id = "" if self.topic_id is None else f", topicId={self.topic_id}"

@@ -142,7 +142,7 @@ class LogLoader:
             self.segments.active_segment.resize_indexes(self.config.max_index_size)
         else:
             if self.segments.is_empty:
-                self._open_segment(0, preallocate=False)
+                self.segments.add(LogSegment.open(self.dir, 0, self.config, self.time))
             new_recovery_point, next_offset = 0, 0
 
         # 6. Epochs beyond the end or below the start: the file may be older or newer than the log.
@@ -322,7 +322,8 @@ class LogLoader:
 
         # 3. There is always an active segment.
         if self.segments.is_empty:
-            self._open_segment(self.log_start_offset_checkpoint, preallocate=self.config.preallocate)
+            base_offset, preallocate = self.log_start_offset_checkpoint, self.config.preallocate
+            self.segments.add(LogSegment.open(self.dir, base_offset, self.config, self.time, preallocate=preallocate))
 
         # 4. The recovery point moves up only where everything is known to be flushed.
         if self.had_clean_shutdown and log_end_offset is not None:
@@ -433,17 +434,6 @@ class LogLoader:
         for segment in to_delete:
             self.segments.remove(segment.base_offset)
         delete_segment_files(self, to_delete, async_delete=True)
-
-    def _open_segment(self, base_offset: int, preallocate: bool) -> None:
-        segment = LogSegment.open(
-            self.dir,
-            base_offset,
-            self.config,
-            self.time,
-            init_file_size=self.config.init_file_size,
-            preallocate=preallocate,
-        )
-        self.segments.add(segment)
 
     def _files(self) -> list[Path]:
         """The regular files of the directory, by name; none if it cannot be listed, unless `stop_at_os_errors`."""

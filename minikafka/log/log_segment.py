@@ -118,19 +118,22 @@ class LogSegment:
         base_offset: int,
         config: LogConfig,
         time: Time,
+        *,
         file_already_exists: bool = False,
-        init_file_size: int = 0,
         preallocate: bool = False,
         file_suffix: str = "",
     ) -> "LogSegment":
-        """Open the segment's files in `directory`, or make its `.log`. Raises OSError. Kafka: `LogSegment.open`."""
+        """Open the segment's files in `directory`, or make its `.log`, with a whole segment's length if `preallocate`.
+
+        Raises OSError. Kafka: `LogSegment.open`.
+        """
         offset_index_file = log_file_utils.offset_index_file(directory, base_offset, file_suffix)
         time_index_file = log_file_utils.time_index_file(directory, base_offset, file_suffix)
         return LogSegment(
             FileRecords.open(
                 log_file_utils.log_file(directory, base_offset, file_suffix),
                 file_already_exists=file_already_exists,
-                init_file_size=init_file_size,
+                init_file_size=config.init_file_size,
                 preallocate=preallocate,
             ),
             LazyIndex(OffsetIndex, offset_index_file, base_offset, config.max_index_size),

@@ -1,6 +1,5 @@
 """The one place where a failing disk becomes Kafka's exception."""
 
-from collections.abc import Callable
 from types import TracebackType
 
 from minikafka.common.errors import KafkaStorageException
@@ -10,15 +9,15 @@ from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 class maybe_handle_io_exception:
     """`with maybe_handle_io_exception(channel, log_dir, message): …` takes `log_dir` offline on an OSError inside.
 
-    The error is reported to the channel once and leaves the block as KafkaStorageException with the text of
-    `message()`, which is only called then. In a directory that is offline already the block is not entered.
+    The channel hears of the error once, and the block is left by a KafkaStorageException with the text `message`. In a
+    directory that is already offline the block is not entered: KafkaStorageException as well.
 
     Kafka: `LocalLog.maybeHandleIOException`.
     """
 
     __slots__ = ("_channel", "_log_dir", "_message")
 
-    def __init__(self, channel: LogDirFailureChannel, log_dir: str, message: Callable[[], str]):
+    def __init__(self, channel: LogDirFailureChannel, log_dir: str, message: str):
         self._channel = channel
         self._log_dir = log_dir
         self._message = message
@@ -33,6 +32,5 @@ class maybe_handle_io_exception:
         self, kind: type[BaseException] | None, exception: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if isinstance(exception, OSError):
-            message = self._message()
-            self._channel.maybe_add_offline_log_dir(self._log_dir, message, exception)
-            raise KafkaStorageException(message) from exception
+            self._channel.maybe_add_offline_log_dir(self._log_dir, self._message, exception)
+            raise KafkaStorageException(self._message) from exception

@@ -65,11 +65,8 @@ def delete_segment_files(owner: SegmentOwner, segments: Collection[LogSegment], 
 
     def delete_segments() -> None:
         logger.info("%sDeleting segment files %s", owner.log_ident, ", ".join(map(str, segments)))
-        with maybe_handle_io_exception(
-            owner.log_dir_failure_channel,
-            parent_dir,
-            lambda: f"Error while deleting segments for {owner.topic_partition} in dir {parent_dir}",
-        ):
+        message = f"Error while deleting segments for {owner.topic_partition} in dir {parent_dir}"
+        with maybe_handle_io_exception(owner.log_dir_failure_channel, parent_dir, message):
             for segment in segments:
                 segment.delete_if_exists()
 
@@ -94,11 +91,8 @@ def delete_producer_snapshots(
     parent_dir = str(owner.dir.parent)
 
     def delete_snapshots() -> None:
-        with maybe_handle_io_exception(
-            owner.log_dir_failure_channel,
-            parent_dir,
-            lambda: f"Error while deleting producer state snapshots for {owner.topic_partition} in dir {parent_dir}",
-        ):
+        message = f"Error while deleting producer state snapshots for {owner.topic_partition} in dir {parent_dir}"
+        with maybe_handle_io_exception(owner.log_dir_failure_channel, parent_dir, message):
             for snapshot in snapshots:
                 snapshot.delete_if_exists()
 
@@ -119,8 +113,6 @@ def create_new_cleaned_segment(directory: Path, config: LogConfig, base_offset: 
         base_offset,
         config,
         SystemTime(),
-        file_already_exists=False,
-        init_file_size=config.init_file_size,
         preallocate=config.preallocate,
         file_suffix=CLEANED_FILE_SUFFIX,
     )

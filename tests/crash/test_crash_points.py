@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from minikafka.common import file_ops
-from minikafka.log.segment_files import create_new_cleaned_segment
+from minikafka.lab.stage.damage import replace_by_copies
 from minikafka.witness.acts import perform
 from minikafka.witness.runner import Runner, minikafka_log
 from minikafka.witness.simulated_disk import SimulatedDisk
@@ -45,17 +45,8 @@ def do(*lines):
 
 def compact(runner):
     """Put one segment in the place of the first two, and one in the place of the third, as compaction does."""
-    log = runner.log
-    first, second, third, *_ = log.log_segments
-    cleaned = []
-    for sources in ([first, second], [third]):
-        segment = create_new_cleaned_segment(log.dir, log.config, sources[0].base_offset)
-        for source in sources:
-            segment.append_from_file(source.log, 0)
-        segment.on_become_inactive_segment()
-        segment.flush()
-        cleaned.append(segment)
-    log.replace_segments(cleaned, [first, second, third])
+    first, second, third, *_ = (segment.base_offset for segment in runner.log.log_segments)
+    replace_by_copies(runner.log, [first, second], [third])
     do("tick 60000")(runner)
 
 

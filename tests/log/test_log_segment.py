@@ -338,7 +338,8 @@ def test_dates_of_the_files(segments):
 
 
 def test_a_preallocated_file_is_cut_when_the_segment_ends(segments):
-    segment = segments.open(init_file_size=5000, preallocate=True)
+    settings = {"preallocate": True, "internal.segment.bytes": 5000}
+    segment = segments.open(settings=settings, preallocate=True)
     assert (segment.size, segment.log.file.stat().st_size) == (0, 5000)
     segment.append(0, batch(0, 1))
     segment.on_become_inactive_segment()
@@ -449,9 +450,8 @@ class Pair:
             self.base_offset,
             config,
             self.time,
-            file_already_exists,
-            config.init_file_size,
-            config.preallocate,
+            file_already_exists=file_already_exists,
+            preallocate=config.preallocate,
         )
         self.theirs = self.kafka.log_class("LogSegment").open(
             self.kafka.file(self.directories[1]),
