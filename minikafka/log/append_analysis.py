@@ -27,6 +27,7 @@ from minikafka.log.producer.producer_state_entry import BatchMetadata
 from minikafka.log.producer.producer_state_manager import ProducerStateManager
 from minikafka.log.producer.producer_updates import update_producers
 from minikafka.log.producer.verification_guard import VerificationGuard
+from minikafka.record.batch import Batch
 from minikafka.record.compression import CompressionType
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record_batch import MAGIC_VALUE_V2, NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP
@@ -165,7 +166,7 @@ class ProducerStateAnalysis(NamedTuple):
 
 def analyze_and_validate_producer_state(
     producer_state_manager: ProducerStateManager,
-    batches: Sequence,
+    batches: Sequence[Batch],
     append_offset_metadata: LogOffsetMetadata,
     origin: AppendOrigin,
     request_verification_guard: VerificationGuard,
@@ -233,7 +234,7 @@ def verification_guard(producer_state_manager: ProducerStateManager, producer_id
 
 
 def _check_transaction_is_verified(
-    producer_state_manager: ProducerStateManager, batch, request_verification_guard: VerificationGuard
+    producer_state_manager: ProducerStateManager, batch: Batch, request_verification_guard: VerificationGuard
 ) -> None:
     """Refuse a transactional batch that no open transaction covers, unless it shows the guard of its verification.
 

@@ -37,7 +37,7 @@ class LeaderEpochFileCache:
         self._checkpoint = checkpoint
         self._scheduler = scheduler
         self._lock = threading.RLock()
-        self._epochs = SortedMap()
+        self._epochs: SortedMap[EpochEntry] = SortedMap()
         for entry in checkpoint.read():
             self._assign(entry)
 
@@ -163,7 +163,7 @@ class LeaderEpochFileCache:
 
         Kafka: `LeaderEpochFileCache.epochEntriesInRange`.
         """
-        epochs = SortedMap()
+        epochs: SortedMap[EpochEntry] = SortedMap()
         for entry in self.epoch_entries:
             epochs[entry.epoch] = entry
         if start_offset >= 0:
@@ -240,24 +240,26 @@ def _epoch_of(entry: EpochEntry | None) -> int | None:
     return None if entry is None else entry.epoch
 
 
-def _pop_last_while(epochs: SortedMap, condition: Callable[[EpochEntry], bool]) -> list[EpochEntry]:
+def _pop_last_while(epochs: SortedMap[EpochEntry], condition: Callable[[EpochEntry], bool]) -> list[EpochEntry]:
     """Remove entries from the end as long as they meet `condition`; returns them, newest first."""
     removed = []
     while (last := epochs.last()) is not None and condition(last):
-        removed.append(epochs.pop(last.epoch))
+        epochs.pop(last.epoch)
+        removed.append(last)
     return removed
 
 
-def _truncate_from_end(epochs: SortedMap, end_offset: int) -> list[EpochEntry]:
+def _truncate_from_end(epochs: SortedMap[EpochEntry], end_offset: int) -> list[EpochEntry]:
     if end_offset < 0:
         return []
     return _pop_last_while(epochs, lambda entry: entry.start_offset >= end_offset)
 
 
-def _truncate_from_start(epochs: SortedMap, start_offset: int) -> list[EpochEntry]:
+def _truncate_from_start(epochs: SortedMap[EpochEntry], start_offset: int) -> list[EpochEntry]:
     removed = []
     while (first := epochs.first()) is not None and first.start_offset <= start_offset:
-        removed.append(epochs.pop(first.epoch))
+        epochs.pop(first.epoch)
+        removed.append(first)
     if removed:
         epochs[removed[-1].epoch] = EpochEntry(removed[-1].epoch, start_offset)
     return removed

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from minikafka.log.log_validator import RecordError
+from minikafka.common.errors import RecordError
 from minikafka.record.compression import CompressionType
 from minikafka.record.record_batch import NO_TIMESTAMP
 

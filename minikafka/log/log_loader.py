@@ -119,7 +119,7 @@ class LogLoader:
         self.producer_state_manager = producer_state_manager
         self.num_remaining_segments = {} if num_remaining_segments is None else num_remaining_segments
         self.stop_at_os_errors = stop_at_os_errors
-        self._snapshots_of_recovery: SortedMap[int, SnapshotFile] | None = None
+        self._snapshots_of_recovery: SortedMap[SnapshotFile] | None = None
         self.log_ident = f"[LogLoader partition={topic_partition}, dir={directory.parent}] "
 
     def load(self) -> LoadedLogOffsets:
@@ -257,6 +257,8 @@ class LogLoader:
             try:
                 return function()
             except LogSegmentOffsetOverflowException as overflow:
+                if not isinstance(overflow.segment, LogSegment):
+                    raise
                 logger.info("%sCaught segment overflow error: %s. Split segment and retry.", self.log_ident, overflow)
                 result = split_overflowed_segment(self, self.segments, overflow.segment)
                 delete_producer_snapshots(self, self.producer_state_manager, result.deleted_segments, True)

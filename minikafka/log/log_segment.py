@@ -23,10 +23,13 @@ from minikafka.log.index.lazy_index import LazyIndex
 from minikafka.log.index.offset_index import OffsetIndex, OffsetPosition
 from minikafka.log.index.time_index import UNKNOWN, TimeIndex, TimestampOffset
 from minikafka.log.index.transaction_index import AbortedTxn, TransactionIndex, TxnIndexSearchResult
+from minikafka.log.leader_epoch_file_cache import LeaderEpochFileCache
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, replace_suffix
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.producer.completed_txn import CompletedTxn
+from minikafka.log.producer.producer_state_manager import ProducerStateManager
+from minikafka.record.batch import Batch
 from minikafka.record.file_records import FileRecords, LogOffsetPosition, TimestampAndOffset
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record_batch import MAGIC_VALUE_V2
@@ -349,7 +352,7 @@ class LogSegment:
         upper_bound = self.offset_index.fetch_upper_bound_offset(start_offset_position, fetch_size)
         return None if upper_bound is None else upper_bound.offset
 
-    def recover(self, producer_state_manager, leader_epoch_cache) -> int:
+    def recover(self, producer_state_manager: ProducerStateManager, leader_epoch_cache: LeaderEpochFileCache) -> int:
         """Rebuild the indexes from the `.log`, and cut it at the first batch that is damaged.
 
         The producers' state must be the one at the base offset; it and the epochs take in each good batch.
@@ -609,7 +612,7 @@ class LogSegment:
             self.append(max_offset, chunk)
         return bytes_to_append
 
-    def _update_producer_state(self, producer_state_manager, batch) -> None:
+    def _update_producer_state(self, producer_state_manager: ProducerStateManager, batch: Batch) -> None:
         append_info = producer_state_manager.prepare_update(batch.producer_id, AppendOrigin.REPLICATION)
         completed_txn = append_info.append(batch, None)
         producer_state_manager.update(append_info)

@@ -1,7 +1,7 @@
 """The leader's look at incoming batches: refuses bad ones, gives the good ones offsets, epoch and timestamps."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 from minikafka.common.errors import (
     ApiException,
@@ -12,18 +12,20 @@ from minikafka.common.errors import (
     RecordValidationException,
     UnsupportedOperationException,
 )
+from minikafka.common.java_numbers import to_long
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
+from minikafka.record.batch import Batch
 from minikafka.record.compression import Compression, CompressionType
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.memory_records_builder import MemoryRecordsBuilder
-from minikafka.record.record import Record
-from minikafka.record.record_batch import MAGIC_VALUE_V1, MAGIC_VALUE_V2, NO_TIMESTAMP
+from minikafka.record.record import AnyRecord, Record, SimpleRecord
+from minikafka.record.record_batch import MAGIC_VALUE_V1, MAGIC_VALUE_V2, NO_TIMESTAMP, RecordBatch
+from minikafka.record.record_walk import RecordsSummary
 from minikafka.record.timestamp_type import TimestampType
 
-_LONG_RANGE = 1 << 64
-_MIN_LONG = -(1 << 63)
+B = TypeVar("B", bound=Batch)
 
 
 class ValidationResult(NamedTuple):
@@ -102,13 +104,13 @@ class LogValidator:
         target = self._target_compression.type
         batches = list(self._records.batches())
         if self._source_compression is CompressionType.NONE and target is CompressionType.NONE:
-            for batch in batches:
-                if batch.magic != MAGIC_VALUE_V2:
-                    return self._convert_and_assign_offsets_non_compressed(batches, first_offset)
-            return self._assign_offsets_non_compressed(batches, first_offset)
+            batches_of_magic_2 = [batch for batch in batches if isinstance(batch, RecordBatch)]
+            if len(batches_of_magic_2) < len(batches):
+                return self._convert_and_assign_offsets_non_compressed(batches, first_offset)
+            return self._assign_offsets_non_compressed(batches_of_magic_2, first_offset)
         return self._validate_messages_and_assign_offsets_compressed(batches, first_offset)
 
-    def _assign_offsets_non_compressed(self, batches: list, first_offset: int) -> ValidationResult:
+    def _assign_offsets_non_compressed(self, batches: list[RecordBatch], first_offset: int) -> ValidationResult:
         """The hot path: one batch of magic 2, uncompressed before and after."""
         now = self._time.milliseconds()
         batch = self._first_batch_and_no_more(batches)
@@ -118,7 +120,9 @@ class LogValidator:
             self._refuse_records(batch, batch, now)
         return self._assign_in_place(batch, summary, first_offset, now)
 
-    def _convert_and_assign_offsets_non_compressed(self, batches: list, first_offset: int) -> ValidationResult:
+    def _convert_and_assign_offsets_non_compressed(
+        self, batches: Sequence[Batch], first_offset: int
+    ) -> ValidationResult:
         """Magic 0 or 1 to magic 2; each old batch holds one record."""
         now = self._time.milliseconds()
         # Kafka first works out how large the new batch will be: a key or value that cannot be read is met before
@@ -135,13 +139,15 @@ class LogValidator:
                 offset += 1
         return ValidationResult(now, builder.build(), builder.info().max_timestamp, True, offset)
 
-    def _validate_messages_and_assign_offsets_compressed(self, batches: list, first_offset: int) -> ValidationResult:
+    def _validate_messages_and_assign_offsets_compressed(
+        self, batches: Sequence[Batch], first_offset: int
+    ) -> ValidationResult:
         """Compressed before or after: in place if the codec stays, or for a control batch that came uncompressed."""
         now = self._time.milliseconds()
         batch = self._first_batch_and_no_more(batches)
         is_plain_control_batch = self._source_compression is CompressionType.NONE and batch.is_control_batch
-        same_codec = self._source_compression is self._target_compression.type and batch.magic == MAGIC_VALUE_V2
-        if not (same_codec or is_plain_control_batch):
+        same_codec = self._source_compression is self._target_compression.type
+        if not (isinstance(batch, RecordBatch) and (same_codec or is_plain_control_batch)):
             return self._rebuild(batch, batches, first_offset, now)
 
         # Keys and values are skipped here, as in Kafka: a record damaged inside them, or whose size is not its own,
@@ -158,7 +164,9 @@ class LogValidator:
             return self._rebuild(batch, batches, first_offset, now)
         return self._assign_in_place(batch, summary, first_offset, now)
 
-    def _assign_in_place(self, batch, summary, first_offset: int, now: int) -> ValidationResult:
+    def _assign_in_place(
+        self, batch: RecordBatch, summary: RecordsSummary, first_offset: int, now: int
+    ) -> ValidationResult:
         """Write offset, epoch and max timestamp into the batch's header."""
         next_offset = first_offset + summary.count
         max_timestamp = max(summary.max_timestamp, NO_TIMESTAMP) if summary.count else NO_TIMESTAMP
@@ -170,9 +178,9 @@ class LogValidator:
         batch.set_partition_leader_epoch(self._partition_leader_epoch)
         return ValidationResult(now, self._records, max_timestamp, False, next_offset)
 
-    def _rebuild(self, first_batch, batches: list, first_offset: int, now: int) -> ValidationResult:
+    def _rebuild(self, first_batch: Batch, batches: Sequence[Batch], first_offset: int, now: int) -> ValidationResult:
         """Check all records, then write them into one new batch with the target codec."""
-        records = []
+        records: list[AnyRecord] = []
         for batch in batches:
             self._validate_batch(first_batch, batch)
             batch_records = list(batch)
@@ -183,7 +191,7 @@ class LogValidator:
             builder.append_with_offset(offset, *record)
         return ValidationResult(now, builder.build(), builder.info().max_timestamp, True, first_offset + len(records))
 
-    def _builder(self, first_batch, first_offset: int, now: int) -> MemoryRecordsBuilder:
+    def _builder(self, first_batch: Batch, first_offset: int, now: int) -> MemoryRecordsBuilder:
         """What builds the new batch, with the producer's fields of the first one that arrived."""
         return MemoryRecordsBuilder(
             compression=self._target_compression,
@@ -197,7 +205,7 @@ class LogValidator:
             partition_leader_epoch=self._partition_leader_epoch,
         )
 
-    def _first_batch_and_no_more(self, batches: list):
+    def _first_batch_and_no_more(self, batches: Sequence[B]) -> B:
         """The first batch; raises `InvalidRecordException` when there is none, or one too many for its format."""
         if not batches:
             raise InvalidRecordException("Record batch has no batches at all")
@@ -207,7 +215,7 @@ class LogValidator:
             raise InvalidRecordException("Compressed outer record has more than one batch")
         return batches[0]
 
-    def _validate_batch(self, first_batch, batch) -> None:
+    def _validate_batch(self, first_batch: Batch, batch: Batch) -> None:
         """Refuse a batch by its header."""
         if batch is not first_batch and batch.magic != first_batch.magic:
             raise InvalidRecordException(
@@ -216,7 +224,7 @@ class LogValidator:
             )
         if self._origin is not AppendOrigin.CLIENT:
             return
-        if batch.magic >= MAGIC_VALUE_V2:
+        if isinstance(batch, RecordBatch):
             base_offset, last_offset, count = batch.base_offset, batch.last_offset, batch.count
             if last_offset < base_offset:
                 raise InvalidRecordException(
@@ -242,7 +250,7 @@ class LogValidator:
                 f"in topic partition {self._topic_partition}"
             )
 
-    def _may_hold_refused_records(self, batch, summary, now: int) -> bool:
+    def _may_hold_refused_records(self, batch: RecordBatch, summary: RecordsSummary, now: int) -> bool:
         """False when no record can be at fault, as the batch's extremes tell."""
         if not summary.count:
             return False
@@ -255,7 +263,9 @@ class LogValidator:
             or summary.max_timestamp - now > self._timestamp_after_max_ms
         )
 
-    def _refuse_records(self, batch, records: Iterable, now: int, kind: str = "DefaultRecord") -> None:
+    def _refuse_records(
+        self, batch: Batch, records: Iterable[AnyRecord], now: int, kind: str = "DefaultRecord"
+    ) -> None:
         """Look at each record; raises `RecordValidationException` with a `RecordError` for each that is refused.
 
         `kind` is how Kafka names such a record in messages.
@@ -281,7 +291,7 @@ class LogValidator:
             )
         raise RecordValidationException(refusal, errors)
 
-    def _structure_error(self, batch, record, kind: str) -> str | None:
+    def _structure_error(self, batch: Batch, record: AnyRecord, kind: str) -> str | None:
         """Why `record` may not be stored, its timestamp aside.
 
         Raises `CorruptRecordException` for the CRC of a record inside a compressed set: only there has it one of its
@@ -306,7 +316,7 @@ class LogValidator:
             return f"Compacted topic cannot accept message without key in topic partition {self._topic_partition}"
         return None
 
-    def _timestamp_error(self, batch, record, now: int, kind: str) -> str | None:
+    def _timestamp_error(self, batch: Batch, record: AnyRecord, now: int, kind: str) -> str | None:
         """Why the timestamp of `record` is refused.
 
         A batch that claims LogAppendTime passes on a CreateTime topic, unless it has no timestamp: Kafka looks at the
@@ -314,12 +324,12 @@ class LogValidator:
         """
         timestamp = record.timestamp
         if self._timestamp_type is TimestampType.CREATE_TIME and timestamp != NO_TIMESTAMP:
-            age_ms = _wrap(now - timestamp)
-            if age_ms > self._timestamp_before_max_ms or _wrap(-age_ms) > self._timestamp_after_max_ms:
+            age_ms = to_long(now - timestamp)
+            if age_ms > self._timestamp_before_max_ms or to_long(-age_ms) > self._timestamp_after_max_ms:
                 return (
                     f"Timestamp {timestamp} of message with offset {record.offset} is out of range. The timestamp "
-                    f"should be within [{_wrap(now - self._timestamp_before_max_ms)}, "
-                    f"{_wrap(now + self._timestamp_after_max_ms)}]"
+                    f"should be within [{to_long(now - self._timestamp_before_max_ms)}, "
+                    f"{to_long(now + self._timestamp_after_max_ms)}]"
                 )
         elif batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
             return (
@@ -329,17 +339,12 @@ class LogValidator:
         return None
 
 
-def _contents(records: Iterable) -> list[tuple]:
-    """Timestamp, key, value and headers of each record."""
-    return [(record.timestamp, record.key, record.value, record.headers) for record in records]
+def _contents(records: Iterable[AnyRecord]) -> list[SimpleRecord]:
+    """What each record holds, read now."""
+    return [SimpleRecord(record.timestamp, record.key, record.value, record.headers) for record in records]
 
 
-def _wrap(number: int) -> int:
-    """`number` as Java's 64 bits hold it."""
-    return (number - _MIN_LONG) % _LONG_RANGE + _MIN_LONG
-
-
-def _describe(record, kind: str) -> str:
+def _describe(record: AnyRecord, kind: str) -> str:
     """A record as Kafka's messages print it; only a partial record tells a null key by its size."""
     if not isinstance(record, Record):
         return repr(record)

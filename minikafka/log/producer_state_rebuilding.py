@@ -11,6 +11,8 @@ from minikafka.log.log_segments import LogSegments
 from minikafka.log.producer.producer_append_info import ProducerAppendInfo
 from minikafka.log.producer.producer_state_manager import ProducerStateManager
 from minikafka.log.producer.producer_updates import in_kafkas_order, update_producers
+from minikafka.record.file_records import FileRecords
+from minikafka.record.memory_records import MemoryRecords
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +87,9 @@ def rebuild_producer_state(
     )
 
 
-def _load_producers_from_records(producer_state_manager: ProducerStateManager, records) -> None:
+def _load_producers_from_records(
+    producer_state_manager: ProducerStateManager, records: FileRecords | MemoryRecords
+) -> None:
     loaded_producers: dict[int, ProducerAppendInfo] = {}
     completed_txns = []
     for batch in records.batches():

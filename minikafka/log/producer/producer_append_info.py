@@ -15,6 +15,7 @@ from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.producer.completed_txn import CompletedTxn
 from minikafka.log.producer.producer_state_entry import ProducerStateEntry
 from minikafka.log.producer.verification_state_entry import VerificationStateEntry
+from minikafka.record.batch import Batch
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.record_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE
 
@@ -84,7 +85,7 @@ class ProducerAppendInfo:
 
     def append(
         self,
-        batch,
+        batch: Batch,
         first_offset_metadata: LogOffsetMetadata | None = None,
         transaction_version: int = TV_UNKNOWN,
     ) -> CompletedTxn | None:

@@ -3,6 +3,7 @@
 from collections import deque
 from typing import NamedTuple
 
+from minikafka.record.batch import Batch
 from minikafka.record.record_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, decrement_sequence
 
 NUM_BATCHES_TO_RETAIN = 5
@@ -149,7 +150,7 @@ class ProducerStateEntry:
         self.current_txn_first_offset = None
         self.last_timestamp = last_timestamp
 
-    def find_duplicate_batch(self, batch) -> BatchMetadata | None:
+    def find_duplicate_batch(self, batch: Batch) -> BatchMetadata | None:
         """The remembered batch with exactly the epoch, first and last sequence of `batch`, or None.
 
         Kafka: `ProducerStateEntry.findDuplicateBatch`.

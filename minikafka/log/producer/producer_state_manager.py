@@ -58,7 +58,7 @@ class ProducerStateManager:
         max_transaction_timeout_ms: int,
         producer_state_manager_config: ProducerStateManagerConfig,
         time: Time,
-        snapshots: SortedMap | None = None,
+        snapshots: SortedMap[SnapshotFile] | None = None,
     ):
         """`snapshots`, by offset, are those in `log_dir`; the directory is listed for them when they are not given."""
         self.topic_partition = topic_partition
@@ -66,10 +66,10 @@ class ProducerStateManager:
         self.producer_state_manager_config = producer_state_manager_config
         self._log_dir = Path(log_dir)
         self._time = time
-        self._producers = JavaHashMap()
+        self._producers: JavaHashMap[int, ProducerStateEntry] = JavaHashMap()
         self._verification_states: dict[int, VerificationStateEntry] = {}
-        self._ongoing_txns = SortedMap()
-        self._unreplicated_txns = SortedMap()
+        self._ongoing_txns: SortedMap[TxnMetadata] = SortedMap()
+        self._unreplicated_txns: SortedMap[TxnMetadata] = SortedMap()
         self._oldest_txn_last_timestamp = -1
         self._last_map_offset = 0
         self._last_snap_offset = 0
@@ -268,8 +268,8 @@ class ProducerStateManager:
         for producer_id, entry in self._producers.items():
             if self._is_producer_expired(current_time_ms, entry):
                 del self._producers[producer_id]
-        for producer_id, entry in list(self._verification_states.items()):
-            if current_time_ms - entry.timestamp >= self.producer_state_manager_config.producer_id_expiration_ms:
+        for producer_id, verification in list(self._verification_states.items()):
+            if current_time_ms - verification.timestamp >= self.producer_state_manager_config.producer_id_expiration_ms:
                 del self._verification_states[producer_id]
 
     def truncate_and_reload(self, log_start_offset: int, log_end_offset: int, current_time_ms: int) -> None:

@@ -11,11 +11,12 @@ from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.producer.completed_txn import CompletedTxn
 from minikafka.log.producer.producer_append_info import ProducerAppendInfo
 from minikafka.log.producer.producer_state_manager import ProducerStateManager
+from minikafka.record.batch import Batch
 
 
 def update_producers(
     producer_state_manager: ProducerStateManager,
-    batch,
+    batch: Batch,
     producers: dict[int, ProducerAppendInfo],
     first_offset_metadata: LogOffsetMetadata | None,
     origin: AppendOrigin,
@@ -50,7 +51,7 @@ def in_kafkas_order(producers: dict[int, ProducerAppendInfo]) -> Collection[Prod
     """The values in the order in which Kafka's HashMap gives them: it decides the order of entries in a snapshot."""
     if len(producers) <= 1:
         return producers.values()
-    ordered = JavaHashMap()
+    ordered: JavaHashMap[int, ProducerAppendInfo] = JavaHashMap()
     for producer_id in producers:
         ordered.compute_if_absent(producer_id, producers.__getitem__)
     return [append_info for _, append_info in ordered.items()]

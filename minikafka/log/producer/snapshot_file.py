@@ -176,9 +176,12 @@ def list_snapshot_files(directory: Path) -> list[SnapshotFile]:
         ]
 
 
-def load_snapshots(directory: Path) -> SortedMap:
-    """The same by offset. Kafka: `ProducerStateManager.loadSnapshots`."""
-    snapshots = SortedMap()
+def load_snapshots(directory: Path) -> SortedMap[SnapshotFile]:
+    """The snapshot files of a directory by offset; what is raised is what `list_snapshot_files` raises.
+
+    Kafka: `ProducerStateManager.loadSnapshots`.
+    """
+    snapshots: SortedMap[SnapshotFile] = SortedMap()
     for snapshot in list_snapshot_files(directory):
         snapshots[snapshot.offset] = snapshot
     return snapshots
