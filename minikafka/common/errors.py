@@ -49,6 +49,10 @@ class NegativeArraySizeException(RuntimeException):
     """A length is below 0. Kafka: `java.lang.NegativeArraySizeException`."""
 
 
+class MetadataParseException(RuntimeError):
+    """A record of the metadata log cannot be read. Kafka: `server.common.serialization.MetadataParseException`."""
+
+
 class InternalError(RuntimeError):
     """A mapped file could not be written. Kafka: `java.lang.InternalError`."""
 
@@ -145,6 +149,10 @@ class KafkaStorageException(InvalidMetadataException):
 
 class InvalidTimestampException(ApiException):
     """A record's timestamp is outside the accepted range. Kafka: `common.errors.InvalidTimestampException`."""
+
+
+class UnsupportedVersionException(ApiException):
+    """There is no such version, or no such kind of record. Kafka: `common.errors.UnsupportedVersionException`."""
 
 
 class UnsupportedForMessageFormatException(InvalidConfigurationException):

@@ -28,12 +28,17 @@ def uuid_from_string(text: str) -> str:
             f"Input string `{text}` decoded as {len(decoded)} bytes, which is not equal to the expected 16 bytes "
             "of a base64-encoded UUID"
         )
-    return _to_string(decoded)
+    return uuid_from_bytes(decoded)
+
+
+def uuid_from_bytes(raw: bytes) -> str:
+    """The text of a UUID of 16 bytes."""
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode("ascii")
 
 
 def random_uuid() -> str:
     """A new UUID whose text does not begin with a dash. Kafka: `Uuid.randomUuid`."""
-    while (text := _to_string(uuid.uuid4().bytes)).startswith("-"):
+    while (text := uuid_from_bytes(uuid.uuid4().bytes)).startswith("-"):
         pass
     return text
 
@@ -56,7 +61,3 @@ def _decode(text: bytes) -> bytes:
     if len(rest) > padding:
         raise IllegalArgumentException(f"Input byte array has incorrect ending byte at {len(digits) + padding}")
     return base64.urlsafe_b64decode(digits + b"=" * padding)
-
-
-def _to_string(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode("ascii")

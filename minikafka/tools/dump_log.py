@@ -9,20 +9,28 @@ import click
 
 from minikafka.common.errors import IllegalArgumentException, NumberFormatException
 from minikafka.common.java_numbers import parse_int
+from minikafka.tools.coordinator_decoder import CoordinatorDecoder
 from minikafka.tools.dump_log_segments import DumpLogSegments, DumpOptions
 from minikafka.tools.progress_bar import progress_bar
+from minikafka.tools.record_decoders import (
+    RecordDecoder,
+    decode_cluster_metadata,
+    decode_remote_log_metadata,
+    decode_text,
+)
 from minikafka.tools.tool_command import ToolCommand
 
-# Options of Kafka's tool that decode the records of Kafka's internal topics, or load classes of the user's.
-NOT_BUILT = (
-    "value-decoder-class",
-    "key-decoder-class",
-    "offsets-decoder",
-    "transaction-log-decoder",
-    "cluster-metadata-decoder",
-    "remote-log-metadata-decoder",
-    "share-group-state-decoder",
-)
+# Options of Kafka's tool that load classes of the user's.
+NOT_BUILT = ("value-decoder-class", "key-decoder-class")
+
+# The decoders by their options; where there are several, Kafka's tool takes the first of this order.
+DECODERS: dict[str, Callable[[], RecordDecoder]] = {
+    "offsets_decoder": lambda: CoordinatorDecoder("consumer-offsets"),
+    "transaction_log_decoder": lambda: CoordinatorDecoder("transaction-state"),
+    "cluster_metadata_decoder": lambda: decode_cluster_metadata,
+    "remote_log_metadata_decoder": lambda: decode_remote_log_metadata,
+    "share_group_state_decoder": lambda: CoordinatorDecoder("share-group-state"),
+}
 
 
 class DumpLogCommand(ToolCommand):
@@ -63,8 +71,12 @@ class CommandLine:
         max_message_size: tuple[str, ...],
         max_bytes: tuple[str, ...],
         max_decompressed_bytes: tuple[str, ...],
+        print_data_log: bool,
         **flags: bool,
     ):
+        decoders = [make for name, make in DECODERS.items() if flags.pop(name)]
+        self.decoder = decoders[0]() if decoders else decode_text
+        self.print_data_log = print_data_log or bool(decoders)
         self._max_message_size = max_message_size
         self._max_bytes = max_bytes
         self._max_decompressed_bytes = max_decompressed_bytes
@@ -116,8 +128,17 @@ def _usage_error(message: str, ctx: click.Context) -> click.UsageError:
 @click.option(
     "--files", required=True, multiple=True, metavar="F[,F...]", help="The files to dump, with commas between them."
 )
-@click.option("--print-data-log", is_flag=True, help="Print keys and values too; brings --deep-iteration with it.")
+@click.option(
+    "--print-data-log",
+    is_flag=True,
+    help="Print keys and values too; brings --deep-iteration with it, and comes with any decoder.",
+)
 @click.option("--deep-iteration", is_flag=True, help="Print a line for each record, not only for each batch.")
+@click.option("--offsets-decoder", is_flag=True, help="Decode the records of __consumer_offsets.")
+@click.option("--transaction-log-decoder", is_flag=True, help="Decode the records of __transaction_state.")
+@click.option("--cluster-metadata-decoder", is_flag=True, help="Decode the records of __cluster_metadata.")
+@click.option("--remote-log-metadata-decoder", is_flag=True, help="Decode the records of __remote_log_metadata.")
+@click.option("--share-group-state-decoder", is_flag=True, help="Decode the records of __share_group_state.")
 @click.option("--skip-record-metadata", is_flag=True, help="Print keys and values alone, and no control records.")
 @click.option("--index-sanity-check", is_flag=True, help="Only run the check that Kafka has for an index.")
 @click.option("--verify-index-only", is_flag=True, help="Only compare an index with its log.")

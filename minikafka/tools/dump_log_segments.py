@@ -27,7 +27,6 @@ from minikafka.common.errors import (
 )
 from minikafka.common.java_hash_map import JavaHashMap
 from minikafka.common.java_numbers import parse_int, parse_long, to_long
-from minikafka.common.java_utf8 import decode_utf8
 from minikafka.log.index.offset_index import OffsetIndex
 from minikafka.log.index.time_index import TimeIndex
 from minikafka.log.index.transaction_index import TransactionIndex
@@ -47,6 +46,7 @@ from minikafka.record.stream_window import MAX_DECOMPRESSED_BYTES
 from minikafka.tools.failure import naming
 from minikafka.tools.kraft_records import KRAFT_RECORD_TYPES, kraft_record_line
 from minikafka.tools.partition_files import require_regular
+from minikafka.tools.record_decoders import DecodedRecord, RecordDecoder, decode_text
 
 INT_MAX = 2**31 - 1
 RECORD_INDENT = "|"
@@ -73,6 +73,7 @@ class DumpOptions:
 
     `max_message_size` (bytes) bounds what is read behind an offset index entry, `max_bytes` what is read of a .log
     file, `max_decompressed_bytes` what the records of one batch may decompress to, where they are looked at one by one.
+    `decoder` makes texts of a record's key and value.
     """
 
     print_data_log: bool = False
@@ -83,6 +84,7 @@ class DumpOptions:
     max_message_size: int = 5 * 1024 * 1024
     max_bytes: int = INT_MAX
     max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES
+    decoder: RecordDecoder = decode_text
 
 
 class DumpLogSegments:
@@ -189,7 +191,7 @@ class DumpLogSegments:
                     self._out.write(_control_record(record))
             if options.print_data_log and not is_control_batch:
                 prefix = f"{RECORD_INDENT} " if options.skip_record_metadata else " "
-                self._out.write(_record_contents(record, prefix))
+                self._out.write(_record_contents(options.decoder(record), prefix))
             self._println("")
         return last_offset
 
@@ -424,13 +426,13 @@ def _control_record(record) -> str:
     return f" controlType: {control_type.name}({type_id})"
 
 
-def _record_contents(record, prefix: str) -> str:
+def _record_contents(decoded: DecodedRecord, prefix: str) -> str:
     contents = ""
-    if record.key is not None:
-        contents = f"{prefix}key: {decode_utf8(record.key)}"
+    if decoded.key is not None:
+        contents = f"{prefix}key: {decoded.key}"
         prefix = " "
-    if record.value is not None:
-        contents += f"{prefix}payload: {decode_utf8(record.value)}"
+    if decoded.value is not None:
+        contents += f"{prefix}payload: {decoded.value}"
     return contents
 
 

@@ -132,6 +132,7 @@ class KafkaClients:
 
     def __init__(self, kafka: KafkaJvm, bootstrap_servers: str):
         self.kafka = kafka
+        self.bootstrap_servers = bootstrap_servers
         self._servers = {"bootstrap.servers": bootstrap_servers}
 
     def create_topic(self, name: str, config: Mapping[str, str] | None = None) -> None:

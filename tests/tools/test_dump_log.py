@@ -180,7 +180,7 @@ def test_a_missing_index_is_not_made(our_dump, tmp_path):
 
 
 def test_options_that_are_not_built_are_refused_by_name(our_dump):
-    for option in ("--offsets-decoder", "--value-decoder-class=x", "--cluster-metadata-decoder"):
+    for option in ("--value-decoder-class=x", "--key-decoder-class"):
         refused = our_dump("--files", "0.log", option)
         assert refused.failed and option.partition("=")[0] in refused.stderr and not refused.stdout
 

@@ -1,0 +1,63 @@
+"""Messages behind a frame: a version of the frame, the message's api key and version, the message.
+
+Kafka: `AbstractApiMessageSerde`, the base of `MetadataRecordSerde` and `RemoteLogMetadataSerde`.
+"""
+
+from functools import cache
+
+from minikafka.common.errors import IllegalArgumentException, MetadataParseException
+from minikafka.tools.message_bytes import MessageBytes
+from minikafka.tools.message_schema import MessageSchema
+from minikafka.tools.message_tables import message_schemas
+
+_FRAME_VERSION = 1
+_LARGEST_SHORT = 0x7FFF
+
+
+def read_framed(table: str, data: bytes | None) -> tuple[MessageSchema, int, dict[str, object]]:
+    """The message's schema (one of the table's), its version and its values. Raises MetadataParseException.
+
+    Kafka: `AbstractApiMessageSerde.read`.
+    """
+    if data is None:
+        raise MetadataParseException("Error while reading frame version")
+    source = MessageBytes(data)
+    frame_version = _read_short(source, "frame version")
+    if frame_version == 0:
+        raise MetadataParseException(
+            "Could not deserialize metadata record with frame version 0. Note that upgrades from the preview release "
+            "of KRaft in 2.8 to newer versions are not supported."
+        )
+    if frame_version != _FRAME_VERSION:
+        raise MetadataParseException(
+            f"Could not deserialize metadata record due to unknown frame version {frame_version}"
+            f"(only frame version {_FRAME_VERSION} is supported)"
+        )
+    api_key, version = _read_short(source, "type"), _read_short(source, "version")
+    schema = _by_api_key(table).get(api_key)
+    if schema is None:
+        raise MetadataParseException(
+            f"org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {api_key}"
+        )
+    try:
+        values = schema.struct.read(source, version)
+    except (RuntimeError, IllegalArgumentException) as error:
+        raise MetadataParseException(f"Failed to deserialize record with type {api_key}") from error
+    if source.remaining > 0:
+        raise MetadataParseException(f"Found {source.remaining} byte(s) of garbage after {api_key}")
+    return schema, version, values
+
+
+@cache
+def _by_api_key(table: str) -> dict[int, MessageSchema]:
+    return {schema.api_key: schema for schema in message_schemas(table).values()}
+
+
+def _read_short(source: MessageBytes, what: str) -> int:
+    try:
+        value = source.read_unsigned_varint()
+    except (RuntimeError, IllegalArgumentException) as error:
+        raise MetadataParseException(f"Error while reading {what}") from error
+    if value > _LARGEST_SHORT:
+        raise MetadataParseException(f"Value for {what} was too large.")
+    return int.from_bytes((value & 0xFFFF).to_bytes(2, "big"), "big", signed=True)

@@ -1,0 +1,79 @@
+"""Kafka's wire types, read one after the other."""
+
+import struct
+
+from minikafka.common.errors import (
+    BufferUnderflowException,
+    IllegalArgumentException,
+    NegativeArraySizeException,
+    RuntimeException,
+)
+from minikafka.common.uuid import uuid_from_bytes
+
+MAX_MESSAGE_BYTES = 8 << 20
+"""No broker writes a longer message: a batch of the metadata log has 8 MiB at most, those of coordinators less."""
+
+
+class MessageBytes:
+    """A reader of Kafka's wire types, from the front of `data` on. Kafka: `ByteBufferAccessor`.
+
+    More than MAX_MESSAGE_BYTES raise RuntimeException: a few kilobytes of compressed zeros may claim to be a list with
+    as many elements as memory holds.
+    """
+
+    def __init__(self, data: bytes):
+        if len(data) > MAX_MESSAGE_BYTES:
+            raise RuntimeException(f"a message of {len(data)} bytes is not read: the limit is {MAX_MESSAGE_BYTES}")
+        self._data = bytes(data)
+        self._position = 0
+
+    @property
+    def remaining(self) -> int:
+        """Bytes not read yet."""
+        return len(self._data) - self._position
+
+    def read_int(self, size: int, signed: bool = True) -> int:
+        """A big-endian number of `size` bytes. Raises BufferUnderflowException."""
+        return int.from_bytes(self._take(size), "big", signed=signed)
+
+    def read_double(self) -> float:
+        """A number of 8 bytes, IEEE 754. Raises BufferUnderflowException."""
+        return struct.unpack(">d", self._take(8))[0]
+
+    def read_uuid(self) -> str:
+        """16 bytes, as Kafka's text. Raises BufferUnderflowException."""
+        return uuid_from_bytes(self._take(16))
+
+    def read_unsigned_varint(self) -> int:
+        """A 32-bit number in groups of 7 bits, as Java's int: the fifth byte may make it negative.
+
+        Raises BufferUnderflowException, and IllegalArgumentException when a fifth byte says that more follow.
+        Kafka: `ByteUtils.readUnsignedVarint`.
+        """
+        value = 0
+        for shift in range(0, 35, 7):
+            byte = self._take(1)[0]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                value &= 0xFFFF_FFFF
+                return value - (1 << 32) if value >> 31 else value
+        raise IllegalArgumentException(
+            "Varint is too long, the most significant bit in the 5th byte is set, "
+            f"converted value: {value & 0xFFFF_FFFF:x}"
+        )
+
+    def read_array(self, size: int) -> bytes:
+        """So many bytes. Raises RuntimeException when there are fewer, NegativeArraySizeException below 0."""
+        if size > self.remaining:
+            raise RuntimeException(
+                f"Error reading byte array of {size} byte(s): only {self.remaining} byte(s) available"
+            )
+        if size < 0:
+            raise NegativeArraySizeException(str(size))
+        return self._take(size)
+
+    def _take(self, size: int) -> bytes:
+        if size > self.remaining:
+            raise BufferUnderflowException(f"{size} bytes wanted, {self.remaining} are left")
+        self._position += size
+        return self._data[self._position - size : self._position]
