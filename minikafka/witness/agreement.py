@@ -66,7 +66,11 @@ class Agreement:
     @property
     def first_difference(self) -> Difference | None:
         """The difference at the earliest operation, of several there that of the first quantity; None for none."""
-        return min((line.difference for line in self.lines if line.difference), key=lambda d: d.operation, default=None)
+        return min(
+            (line.difference for line in self.lines if line.difference),
+            key=lambda difference: difference.operation,
+            default=None,
+        )
 
     def __bool__(self) -> bool:
         return self.agreed
@@ -142,12 +146,16 @@ def agree(*witnesses: Observations | None, ignore=IGNORED) -> Agreement:
 
 def _compare(witnesses, quantity: str) -> Line:
     cells, spoke, difference = 0, {}, None
-    for i, operation in enumerate(witnesses[0].workload):
-        said = {w.witness: w.value(i, quantity) for w in witnesses if w.value(i, quantity) is not BLANK}
+    for number, operation in enumerate(witnesses[0].workload):
+        said = {
+            witness.witness: value for witness in witnesses if (value := witness.value(number, quantity)) is not BLANK
+        }
         if len(said) < 2:
             continue
         cells += len(said) - 1
         spoke.update(dict.fromkeys(said))
         if difference is None and any(value != next(iter(said.values())) for value in said.values()):
-            difference = Difference(i, str(operation), quantity, said)
-    return Line(quantity, cells, tuple(name for name in (w.witness for w in witnesses) if name in spoke), difference)
+            difference = Difference(number, str(operation), quantity, said)
+    return Line(
+        quantity, cells, tuple(witness.witness for witness in witnesses if witness.witness in spoke), difference
+    )

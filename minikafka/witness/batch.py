@@ -74,23 +74,23 @@ class Batch:
     @property
     def value_sizes(self) -> list[int | None]:
         """The size of each record's value in bytes (None: null value)."""
-        return [_nth(self.sizes, i) for i in range(self.count)]
+        return [_nth(self.sizes, number) for number in range(self.count)]
 
     def timestamps(self, now: int) -> list[int]:
         """Each record's timestamp in ms, the clock standing at `now`. With log append time all have the largest."""
-        times = [_nth(self.ts, i).resolve({"now": now}) for i in range(self.count)]
+        times = [_nth(self.ts, number).resolve({"now": now}) for number in range(self.count)]
         return [max(times)] * self.count if self.log_append_time else times
 
-    def key(self, i: int) -> bytes | None:
-        """The key of record `i`."""
-        return b"key-%d" % ((self.data + i) % self.keys) if self.keys else None
+    def key(self, number: int) -> bytes | None:
+        """The key of record `number`, counted from 0."""
+        return b"key-%d" % ((self.data + number) % self.keys) if self.keys else None
 
-    def value(self, i: int) -> bytes | None:
-        """The value of record `i`: bytes that follow from `data` and `i` alone, half of them easy to compress."""
-        size = _nth(self.sizes, i)
+    def value(self, number: int) -> bytes | None:
+        """The value of record `number`: bytes that follow from it and `data` alone, half of them easy to compress."""
+        size = _nth(self.sizes, number)
         if size is None:
             return None
-        noise = random.Random(self.data * 1_000_003 + i).randbytes(size - size // 2)
+        noise = random.Random(self.data * 1_000_003 + number).randbytes(size - size // 2)
         return noise + b"minikafka." * (size // 20) + b"." * (size // 2 - size // 20 * 10)
 
     def encode(self, now: int, base_offset: int = 0, last_offset: int | None = None, leader_epoch: int = -1) -> bytes:
@@ -180,9 +180,9 @@ class Batch:
             is_control_batch=False,
             partition_leader_epoch=leader_epoch,
         )
-        for i, timestamp in enumerate(times):
-            headers = tuple(Header(f"h{n}", b"%d" % i if n else None) for n in range(self.headers))
-            builder.append_with_offset(base_offset + i, timestamp, self.key(i), self.value(i), headers)
+        for number, timestamp in enumerate(times):
+            headers = tuple(Header(f"h{header}", b"%d" % number if header else None) for header in range(self.headers))
+            builder.append_with_offset(base_offset + number, timestamp, self.key(number), self.value(number), headers)
         data = bytearray(builder.build().buffer)
         if last_offset is not None:
             data[23:27] = (last_offset - base_offset & 0xFFFFFFFF).to_bytes(4, "big")
@@ -207,8 +207,8 @@ class Batch:
         ).buffer
 
 
-def _nth(values, i):
-    return values[min(i, len(values) - 1)]
+def _nth(values, number):
+    return values[min(number, len(values) - 1)]
 
 
 def _seal(data: bytearray) -> None:
@@ -224,7 +224,7 @@ def _shape(word: str) -> dict:
         raise ValueError(
             f"{word!r}: a batch begins with the number of records and their sizes (3x100), commit or abort"
         )
-    return {"count": int(count), "sizes": tuple(None if s == "null" else int(s) for s in sizes.split(","))}
+    return {"count": int(count), "sizes": tuple(None if size == "null" else int(size) for size in sizes.split(","))}
 
 
 def _flag(value) -> bool:

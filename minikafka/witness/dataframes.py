@@ -107,30 +107,30 @@ def _session(spark):
 def operation_rows(workload: Workload) -> list[tuple]:
     """A tuple for each operation, in the order of OPERATIONS."""
     rows = []
-    for i, (op, now) in enumerate(zip(workload, workload.clock())):
-        ms = getattr(op, "ms", None)
-        at = getattr(op, "offset", getattr(op, "lower", getattr(op, "timestamp", None)))
-        upper = getattr(op, "upper", getattr(op, "log_start_offset", None))
-        batches = getattr(op, "batches", None)
-        replicas = getattr(op, "replicas", None)
+    for number, (operation, now) in enumerate(zip(workload, workload.clock())):
+        ms = getattr(operation, "ms", None)
+        at = getattr(operation, "offset", getattr(operation, "lower", getattr(operation, "timestamp", None)))
+        upper = getattr(operation, "upper", getattr(operation, "log_start_offset", None))
+        batches = getattr(operation, "batches", None)
+        replicas = getattr(operation, "replicas", None)
         rows.append(
             (
-                i,
-                op.kind,
+                number,
+                operation.kind,
                 now + (ms or 0),
                 ms,
-                getattr(op, "replica", None),
+                getattr(operation, "replica", None),
                 None if replicas is None else list(replicas),
                 *(at or (None, None)),
                 *(upper or (None, None)),
-                getattr(op, "read_committed", None),
-                getattr(op, "origin", None),
-                getattr(op, "leader_epoch", None),
+                getattr(operation, "read_committed", None),
+                getattr(operation, "origin", None),
+                getattr(operation, "leader_epoch", None),
                 None if batches is None else len(batches),
                 None if batches is None else sum(batch.size_in_bytes(now) for batch in batches),
                 None if batches is None else sum(batch.count for batch in batches),
                 None if batches is None else max((batch.max_timestamp(now) for batch in batches), default=-1),
-                str(op),
+                str(operation),
             )
         )
     return rows
@@ -138,44 +138,46 @@ def operation_rows(workload: Workload) -> list[tuple]:
 
 def _appended(workload: Workload):
     """(operation's number, batch's number, batch with its leader epoch, clock in ms) of every batch."""
-    for i, (op, now) in enumerate(zip(workload, workload.clock())):
-        if isinstance(op, (AppendAsLeader, AppendAsFollower)):
-            epoch = op.leader_epoch if isinstance(op, AppendAsFollower) else -1
-            for n, batch in enumerate(op.batches):
-                yield i, n, batch if batch.leader_epoch is not None else batch.with_(leader_epoch=epoch), now
+    for number, (operation, now) in enumerate(zip(workload, workload.clock())):
+        if isinstance(operation, (AppendAsLeader, AppendAsFollower)):
+            epoch = operation.leader_epoch if isinstance(operation, AppendAsFollower) else -1
+            for place, batch in enumerate(operation.batches):
+                yield number, place, batch if batch.leader_epoch is not None else batch.with_(leader_epoch=epoch), now
 
 
 def batch_rows(workload: Workload) -> list[tuple]:
     """A tuple for each batch, in the order of BATCHES."""
     return [
         (
-            i,
-            n,
-            b.count,
-            b.size_in_bytes(now),
-            b.max_timestamp(now),
-            *(b.offset or (None, None)),
-            b.last is not None,
-            b.leader_epoch,
-            b.pid,
-            b.epoch,
-            b.seq,
-            b.txn or b.control,
-            b.marker,
-            b.codec,
-            b.damage,
-            b.log_append_time,
+            number,
+            place,
+            batch.count,
+            batch.size_in_bytes(now),
+            batch.max_timestamp(now),
+            *(batch.offset or (None, None)),
+            batch.last is not None,
+            batch.leader_epoch,
+            batch.pid,
+            batch.epoch,
+            batch.seq,
+            batch.txn or batch.control,
+            batch.marker,
+            batch.codec,
+            batch.damage,
+            batch.log_append_time,
         )
-        for i, n, b, now in _appended(workload)
+        for number, place, batch, now in _appended(workload)
     ]
 
 
 def record_rows(workload: Workload) -> list[tuple]:
     """A tuple for each record, in the order of RECORDS."""
     rows = []
-    for i, n, batch, now in _appended(workload):
-        for r, (timestamp, size) in enumerate(zip(batch.timestamps(now), batch.value_sizes)):
-            key = batch.key(r)
+    for number, place, batch, now in _appended(workload):
+        for record, (timestamp, size) in enumerate(zip(batch.timestamps(now), batch.value_sizes)):
+            key = batch.key(record)
             key = None if key is None else key.decode()
-            rows.append((i, n, r, timestamp, key, size, batch.pid, batch.txn or batch.control, batch.marker))
+            rows.append(
+                (number, place, record, timestamp, key, size, batch.pid, batch.txn or batch.control, batch.marker)
+            )
     return rows

@@ -111,17 +111,17 @@ class DirectoryDiff:
 
 
 def directory_diff(
-    a: Path,
-    b: Path,
+    first: Path,
+    second: Path,
     names: tuple[str, str] = ("minikafka", "Apache Kafka"),
     excluded: Mapping[str, str] = NOT_DETERMINED,
 ) -> DirectoryDiff:
-    """Compare the directories `a` and `b` with all that lies below: names with their suffixes, sizes, contents.
+    """Compare two directories with all that lies below them: names with their suffixes, sizes, contents.
 
     `excluded` maps patterns of file names (`*` as in a shell) to the reason why they are left out. Modification
     times are not compared.
     """
-    left, right = _files(Path(a)), _files(Path(b))
+    left, right = _files(Path(first)), _files(Path(second))
     left_out, differences, compared, size = {}, [], 0, 0
     for name in sorted(left.keys() | right.keys()):
         if reason := _reason(name, excluded):
@@ -160,7 +160,7 @@ def _difference(name: str, one: bytes, other: bytes, names: tuple[str, str]) -> 
     shorter = min(len(one), len(other))
     position = _first_difference(one, other, shorter)
     if position == shorter:
-        sizes = " and ".join(f"{n} has {len(data)} bytes" for n, data in zip(names, (one, other)))
+        sizes = " and ".join(f"{side} has {len(data)} bytes" for side, data in zip(names, (one, other)))
         rest = max(one, other, key=len)[shorter:]
         kind = "zeros" if not any(rest) else _place(name, max(one, other, key=len), position)[0]
         return FileDifference(name, position, f"{sizes}; then {kind}")
@@ -170,14 +170,17 @@ def _difference(name: str, one: bytes, other: bytes, names: tuple[str, str]) -> 
         position = min(position, shorter - 1)
         place, start, length = _place(name, one, position)
     values = (int.from_bytes(data[start : start + length], "big", signed=True) for data in (one, other))
-    return FileDifference(name, position, f"{place} ({', '.join(f'{n}: {value}' for n, value in zip(names, values))})")
+    return FileDifference(
+        name, position, f"{place} ({', '.join(f'{side}: {value}' for side, value in zip(names, values))})"
+    )
 
 
 def _first_difference(one: bytes, other: bytes, end: int) -> int:
     step = 1 << 16
     for start in range(0, end, step):
         if one[start : start + step] != other[start : start + step]:
-            return next((i for i in range(start, min(start + step, end)) if one[i] != other[i]), end)
+            last = min(start + step, end)
+            return next((position for position in range(start, last) if one[position] != other[position]), end)
     return end
 
 
@@ -215,5 +218,7 @@ def _place_in_log(data: bytes, position: int) -> tuple[str, int, int]:
 
 
 def _field_at(fields, start: int, position: int, of: str) -> tuple[str, int, int]:
-    offset, length, name = next(f for f in fields if f[0] <= position - start < f[0] + f[1])
+    offset, length, name = next(
+        (offset, length, name) for offset, length, name in fields if offset <= position - start < offset + length
+    )
     return f"{name} {of}", start + offset, length

@@ -38,29 +38,29 @@ def struct(**columns) -> Column:
     return F.struct(*(column.alias(name) for name, column in columns.items()))
 
 
-def changed(s: Column, **columns) -> Column:
-    """The struct `s`, other in `columns`."""
+def changed(value: Column, **columns) -> Column:
+    """The struct `value`, other in `columns`."""
     for name, column in columns.items():
-        s = s.withField(name, column)
-    return s
+        value = value.withField(name, column)
+    return value
 
 
 def long(value: int) -> Column:
     return F.lit(value).cast("bigint")
 
 
-def segments(s: Column) -> Column:
+def segments(log: Column) -> Column:
     """All segments, the active one last."""
-    return F.concat(s.closed, F.array(s.active))
+    return F.concat(log.closed, F.array(log.active))
 
 
-def base_of(s: Column, i: Column) -> Column:
-    """The base offset of segment `i`, counted from 0; of the active one for all behind the closed ones."""
-    return F.coalesce(F.get(s.closed, i).base, s.active.base)
+def base_of(log: Column, index: Column) -> Column:
+    """The base offset of segment `index`, counted from 0; beyond the closed ones it is the active segment's."""
+    return F.coalesce(F.get(log.closed, index).base, log.active.base)
 
 
-def first_base(s: Column) -> Column:
-    return base_of(s, F.lit(0))
+def first_base(log: Column) -> Column:
+    return base_of(log, F.lit(0))
 
 
 def new_segment(base: Column, now: Column) -> Column:
@@ -82,162 +82,167 @@ def timed(times: Column, newest: Column) -> Column:
     return F.when(newest.timestamp > last, F.concat(times, F.array(newest))).otherwise(times)
 
 
-def closed_by_roll(s: Column) -> Column:
+def closed_by_roll(log: Column) -> Column:
     """The closed segments after a roll: an empty active segment is replaced, not closed."""
-    last = changed(s.active, times=timed(s.active.times, s.active.newest))
-    return F.when(s.active.size > 0, F.concat(s.closed, F.array(last))).otherwise(s.closed)
+    last = changed(log.active, times=timed(log.active.times, log.active.newest))
+    return F.when(log.active.size > 0, F.concat(log.closed, F.array(last))).otherwise(log.closed)
 
 
-def rolled(s: Column, now: Column) -> Column:
+def rolled(log: Column, now: Column) -> Column:
     """A new segment at the log end."""
-    return changed(s, closed=closed_by_roll(s), active=new_segment(s.leo, now))
+    return changed(log, closed=closed_by_roll(log), active=new_segment(log.leo, now))
 
 
-def must_roll(segment: Column, o: Column, settings: Column) -> Column:
+def must_roll(segment: Column, operation: Column, settings: Column) -> Column:
     """The incoming batch does not fit, the segment has waited long enough, or an index is full."""
     first = F.get(segment.batches, F.lit(0)).timestamp
-    waited = F.when(first >= 0, o.max_timestamp - first).otherwise(o.now - segment.created)
+    waited = F.when(first >= 0, operation.max_timestamp - first).otherwise(operation.now - segment.created)
     return (
-        (segment.size > settings.segment_bytes - o.bytes)
+        (segment.size > settings.segment_bytes - operation.bytes)
         | ((segment.size > 0) & (waited > settings.segment_ms))
         | (F.size(segment.entries) >= settings.max_index_entries)
         | (F.size(segment.times) >= settings.max_time_index_entries - 1)
     )
 
 
-def appended(s: Column, o: Column, settings: Column) -> Column:
+def appended(log: Column, operation: Column, settings: Column) -> Column:
     """The batch at the end of the active segment; index entries are made before its own size counts."""
-    last = s.leo + o.records - 1
-    batch = struct(base=s.leo, last=last, bytes=o.bytes, timestamp=o.max_timestamp)
+    last = log.leo + operation.records - 1
+    batch = struct(base=log.leo, last=last, bytes=operation.bytes, timestamp=operation.max_timestamp)
 
     def grown(segment):
-        newest = newer(segment.newest, o.max_timestamp, last)
+        newest = newer(segment.newest, operation.max_timestamp, last)
         due = segment.since_entry > settings.index_interval_bytes
         entry = struct(offset=last, position=segment.size)
         return changed(
             segment,
-            size=segment.size + o.bytes,
-            since_entry=F.when(due, long(0)).otherwise(segment.since_entry) + o.bytes,
+            size=segment.size + operation.bytes,
+            since_entry=F.when(due, long(0)).otherwise(segment.since_entry) + operation.bytes,
             newest=newest,
             batches=F.concat(segment.batches, F.array(batch)),
             entries=F.when(due, F.concat(segment.entries, F.array(entry))).otherwise(segment.entries),
             times=F.when(due, timed(segment.times, newest)).otherwise(segment.times),
         )
 
-    rolls = must_roll(s.active, o, settings)
+    rolls = must_roll(log.active, operation, settings)
     return changed(
-        s,
-        closed=F.when(rolls, closed_by_roll(s)).otherwise(s.closed),
-        active=let(F.when(rolls, new_segment(s.leo, o.now)).otherwise(s.active), grown),
-        leo=s.leo + o.records,
+        log,
+        closed=F.when(rolls, closed_by_roll(log)).otherwise(log.closed),
+        active=let(F.when(rolls, new_segment(log.leo, operation.now)).otherwise(log.active), grown),
+        leo=log.leo + operation.records,
     )
 
 
-def place(s: Column, anchor: Column, distance: Column) -> Column:
+def place(log: Column, anchor: Column, distance: Column) -> Column:
     """The offset that an operation names."""
-    anchors = {"leo": s.leo, "hw": s.hw, "lso": s.hw, "start": s.start, "active": s.active.base}
+    anchors = {"leo": log.leo, "hw": log.hw, "lso": log.hw, "start": log.start, "active": log.active.base}
     base = long(0)
     for name, value in anchors.items():
         base = F.when(anchor == name, value).otherwise(base)
     return distance + base
 
 
-def batch_base(s: Column, offset: Column) -> Column:
+def batch_base(log: Column, offset: Column) -> Column:
     """Where a read at `offset` begins: the base offset of the first batch that ends at or after it, or the log end."""
-    batches = F.concat(F.flatten(s.closed.batches), s.active.batches)
-    return F.coalesce(F.array_min(F.filter(batches, lambda b: b.last >= offset)).base, s.leo)
+    batches = F.concat(F.flatten(log.closed.batches), log.active.batches)
+    return F.coalesce(F.array_min(F.filter(batches, lambda batch: batch.last >= offset)).base, log.leo)
 
 
-def sound(s: Column) -> Column:
+def sound(log: Column) -> Column:
     """Inside of a batch a later read would move the high watermark: nothing is known from there on."""
-    return s.known & (batch_base(s, s.hw) == s.hw)
+    return log.known & (batch_base(log, log.hw) == log.hw)
 
 
-def clamped(s: Column, offset: Column) -> Column:
-    return F.greatest(s.start, F.least(offset, s.leo))
+def clamped(log: Column, offset: Column) -> Column:
+    return F.greatest(log.start, F.least(offset, log.leo))
 
 
-def isr_raised(s: Column, fetched: Column, isr: Column) -> Column:
+def isr_raised(log: Column, fetched: Column, isr: Column) -> Column:
     """The high watermark raised to the smallest log end offset of the in-sync replicas, when all have fetched."""
     complete = F.size(F.array_except(isr, F.map_keys(fetched))) == 0
     theirs = F.map_values(F.map_filter(fetched, lambda replica, _: F.array_contains(isr, replica)))
-    smallest = F.array_min(F.concat(F.array(s.leo), theirs))
-    return changed(s, fetched=fetched, isr=isr, hw=F.when(complete, F.greatest(smallest, s.hw)).otherwise(s.hw))
+    smallest = F.array_min(F.concat(F.array(log.leo), theirs))
+    return changed(log, fetched=fetched, isr=isr, hw=F.when(complete, F.greatest(smallest, log.hw)).otherwise(log.hw))
 
 
-def fetched(s: Column, o: Column, offset: Column) -> Column:
+def fetched(log: Column, operation: Column, offset: Column) -> Column:
     """A fetch inside a batch counts as one of the batch's base offset; one outside of the log is refused."""
-    others = F.map_filter(s.fetched, lambda replica, _: replica != o.replica)
-    noted = F.map_concat(others, F.create_map(o.replica, batch_base(s, offset)))
-    served = (offset >= s.start) & (offset >= first_base(s)) & (offset <= s.leo)
-    return F.when(served, let(noted, lambda noted: isr_raised(s, noted, s.isr))).otherwise(s)
+    others = F.map_filter(log.fetched, lambda replica, _: replica != operation.replica)
+    noted = F.map_concat(others, F.create_map(operation.replica, batch_base(log, offset)))
+    served = (offset >= log.start) & (offset >= first_base(log)) & (offset <= log.leo)
+    return F.when(served, let(noted, lambda noted: isr_raised(log, noted, log.isr))).otherwise(log)
 
 
-def log_start_raised(s: Column, offset: Column) -> Column:
+def log_start_raised(log: Column, offset: Column) -> Column:
     """The log start only grows, and never above the high watermark: an offset above that is refused."""
-    moves = (offset <= s.hw) & (offset > s.start)
-    answer = F.when(offset > s.hw, F.lit(None)).when(moves, F.lit("yes")).otherwise(F.lit("no"))
-    return changed(s, start=F.when(moves, offset).otherwise(s.start), result=answer)
+    moves = (offset <= log.hw) & (offset > log.start)
+    answer = F.when(offset > log.hw, F.lit(None)).when(moves, F.lit("yes")).otherwise(F.lit("no"))
+    return changed(log, start=F.when(moves, offset).otherwise(log.start), result=answer)
 
 
-def without_oldest(s: Column, n: Column, now: Column) -> Column:
-    """The first `n` segments deleted, after a roll if those are all. The log starts at the first survivor."""
-    all_go = n > F.size(s.closed)
-    first = F.when(all_go, s.leo).otherwise(base_of(s, n))
+def without_oldest(log: Column, count: Column, now: Column) -> Column:
+    """The first `count` segments deleted, after a roll if those are all. The log starts at the first survivor."""
+    all_go = count > F.size(log.closed)
+    first = F.when(all_go, log.leo).otherwise(base_of(log, count))
     return changed(
-        s,
-        closed=F.when(all_go, F.array()).otherwise(F.slice(s.closed, n + 1, F.size(s.closed))),
-        active=F.when(all_go, new_segment(s.leo, now)).otherwise(s.active),
-        start=F.when(n == 0, s.start).otherwise(F.greatest(s.start, first)),
-        result=F.concat(n.cast("string"), F.lit(" deleted")),
+        log,
+        closed=F.when(all_go, F.array()).otherwise(F.slice(log.closed, count + 1, F.size(log.closed))),
+        active=F.when(all_go, new_segment(log.leo, now)).otherwise(log.active),
+        start=F.when(count == 0, log.start).otherwise(F.greatest(log.start, first)),
+        result=F.concat(count.cast("string"), F.lit(" deleted")),
     )
 
 
-def retained(s: Column, o: Column, settings: Column) -> Column:
+def retained(log: Column, operation: Column, settings: Column) -> Column:
     """The walk over the segments, oldest first, by three rules in their order: log start offset, size, time.
 
     A rule that has refused a segment is not asked again; what all have refused stays, and so does all behind it.
     Always: the high watermark has passed a segment that goes, and an empty last segment stays.
     """
-    total = F.aggregate(segments(s).size, long(0), lambda sum_, size: sum_ + size)
+    total = F.aggregate(segments(log).size, long(0), lambda sum_, size: sum_ + size)
     by_size = settings.deletes & (settings.retention_bytes >= 0)
     by_time = settings.deletes & (settings.retention_ms >= 0)
     below_start, too_large, too_old, none = range(4)
 
-    def walk(w, segment):
-        last = w.i == F.size(s.closed)
-        upper = F.when(last, s.leo).otherwise(base_of(s, w.i + 1))
-        may_go = (s.hw >= upper) & ~(last & (segment.size == 0))
-        older = w.bytes + segment.size
+    def walk(walked, segment):
+        last = walked.number == F.size(log.closed)
+        upper = F.when(last, log.leo).otherwise(base_of(log, walked.number + 1))
+        may_go = (log.hw >= upper) & ~(last & (segment.size == 0))
+        older = walked.bytes + segment.size
         rule = (
             F.when(~may_go, none)
-            .when((w.rule <= below_start) & ~last & (upper <= s.start), below_start)
-            .when((w.rule <= too_large) & by_size & (older <= total - settings.retention_bytes), too_large)
-            .when((w.rule <= too_old) & by_time & (o.now - segment.newest.timestamp > settings.retention_ms), too_old)
+            .when((walked.rule <= below_start) & ~last & (upper <= log.start), below_start)
+            .when((walked.rule <= too_large) & by_size & (older <= total - settings.retention_bytes), too_large)
+            .when(
+                (walked.rule <= too_old) & by_time & (operation.now - segment.newest.timestamp > settings.retention_ms),
+                too_old,
+            )
             .otherwise(none)
         )
-        rule = F.greatest(w.rule, rule)
-        return struct(i=w.i + 1, bytes=older, rule=rule, gone=w.gone + F.when(rule < none, 1).otherwise(0))
+        rule = F.greatest(walked.rule, rule)
+        return struct(
+            number=walked.number + 1, bytes=older, rule=rule, gone=walked.gone + F.when(rule < none, 1).otherwise(0)
+        )
 
-    begin = struct(i=F.lit(0), bytes=long(0), rule=F.lit(below_start), gone=F.lit(0))
-    gone = F.aggregate(segments(s), begin, walk).gone
-    ageless = F.exists(segments(s), lambda segment: (segment.size > 0) & (segment.newest.timestamp < 0))
-    known = s.known & ~(ageless & by_time)
-    return changed(let(gone, lambda n: without_oldest(s, n, o.now)), known=known)
+    begin = struct(number=F.lit(0), bytes=long(0), rule=F.lit(below_start), gone=F.lit(0))
+    gone = F.aggregate(segments(log), begin, walk).gone
+    ageless = F.exists(segments(log), lambda segment: (segment.size > 0) & (segment.newest.timestamp < 0))
+    known = log.known & ~(ageless & by_time)
+    return changed(let(gone, lambda count: without_oldest(log, count, operation.now)), known=known)
 
 
-def restarted(s: Column, offset: Column, start: Column, now: Column) -> Column:
+def restarted(log: Column, offset: Column, start: Column, now: Column) -> Column:
     """Everything dropped, one empty segment at `offset`. A log start above it is not followed."""
-    known = s.known & (offset >= 0) & (start >= 0) & (start <= offset)
+    known = log.known & (offset >= 0) & (start >= 0) & (start <= offset)
     active = new_segment(offset, now)
-    return changed(s, known=known, closed=F.array(), active=active, leo=offset, hw=offset, start=start)
+    return changed(log, known=known, closed=F.array(), active=active, leo=offset, hw=offset, start=start)
 
 
-def truncated(s: Column, offset: Column, now: Column) -> Column:
+def truncated(log: Column, offset: Column, now: Column) -> Column:
     """Segments that begin above `offset` go; in the one before, the batch that contains it goes whole."""
 
     def cut(segment):
-        batches = F.filter(segment.batches, lambda b: b.last < offset)
+        batches = F.filter(segment.batches, lambda batch: batch.last < offset)
         size = F.aggregate(batches.bytes, long(0), lambda sum_, bytes_: sum_ + bytes_)
         nothing = struct(timestamp=long(-1), offset=segment.base)
         return changed(
@@ -246,40 +251,40 @@ def truncated(s: Column, offset: Column, now: Column) -> Column:
             size=size,
             created=F.when(size == 0, now).otherwise(segment.created),
             since_entry=long(0),
-            newest=F.aggregate(batches, nothing, lambda newest, b: newer(newest, b.timestamp, b.last)),
+            newest=F.aggregate(batches, nothing, lambda newest, batch: newer(newest, batch.timestamp, batch.last)),
             entries=F.filter(segment.entries, lambda entry: entry.offset < offset),
             times=F.filter(segment.times, lambda entry: entry.offset < offset),
         )
 
     def shortened(left):
         return changed(
-            s,
+            log,
             closed=F.slice(left, F.lit(1), F.size(left) - 1),
             active=let(F.element_at(left, -1), cut),
             leo=offset,
-            start=F.least(s.start, offset),
-            hw=F.least(s.hw, offset),
+            start=F.least(log.start, offset),
+            hw=F.least(log.hw, offset),
         )
 
-    left = F.filter(segments(s), lambda segment: segment.base <= offset)
-    return F.when(offset < first_base(s), restarted(s, offset, offset, now)).otherwise(let(left, shortened))
+    left = F.filter(segments(log), lambda segment: segment.base <= offset)
+    return F.when(offset < first_base(log), restarted(log, offset, offset, now)).otherwise(let(left, shortened))
 
 
-def truncated_to(s: Column, offset: Column, now: Column) -> Column:
+def truncated_to(log: Column, offset: Column, now: Column) -> Column:
     """A target at or above the log end changes nothing, a negative one is refused."""
-    answered = lambda s, answer: changed(s, result=F.lit(answer))  # noqa: E731
-    inside = let(truncated(s, offset, now), lambda s: answered(s, "yes"))
-    return F.when(offset >= s.leo, answered(s, "no")).when(offset >= 0, inside).otherwise(s)
+    answered = lambda log, answer: changed(log, result=F.lit(answer))  # noqa: E731
+    inside = let(truncated(log, offset, now), lambda log: answered(log, "yes"))
+    return F.when(offset >= log.leo, answered(log, "no")).when(offset >= 0, inside).otherwise(log)
 
 
-def reopened(s: Column, now: Column) -> Column:
+def reopened(log: Column, now: Column) -> Column:
     """Closed and loaded again: the bytes since the last index entry are forgotten, the high watermark begins at the
     start, and the log ends where its last batch does.
     """
-    leo = F.coalesce(F.array_max(s.active.batches).last + 1, s.active.base)
-    start = F.greatest(s.start, first_base(s))
-    loaded = changed(s.active, times=timed(s.active.times, s.active.newest), created=now, since_entry=long(0))
-    return changed(s, known=s.known & (leo >= start), active=loaded, leo=leo, start=start, hw=start)
+    leo = F.coalesce(F.array_max(log.active.batches).last + 1, log.active.base)
+    start = F.greatest(log.start, first_base(log))
+    loaded = changed(log.active, times=timed(log.active.times, log.active.newest), created=now, since_entry=long(0))
+    return changed(log, known=log.known & (leo >= start), active=loaded, leo=leo, start=start, hw=start)
 
 
 REBUILT = (
@@ -291,16 +296,16 @@ REBUILT = (
 def rebuilt(segment: Column, settings: Column) -> Column:
     """The segment with the index entries that a scan of its batches gives."""
 
-    def scan(r, b):
-        newest = newer(r.newest, b.timestamp, b.last)
-        due = r.position - r.indexed > settings.index_interval_bytes
-        entry = struct(offset=b.last, position=r.position)
+    def scan(scanned, batch):
+        newest = newer(scanned.newest, batch.timestamp, batch.last)
+        due = scanned.position - scanned.indexed > settings.index_interval_bytes
+        entry = struct(offset=batch.last, position=scanned.position)
         return struct(
-            position=r.position + b.bytes,
-            indexed=F.when(due, r.position).otherwise(r.indexed),
+            position=scanned.position + batch.bytes,
+            indexed=F.when(due, scanned.position).otherwise(scanned.indexed),
             newest=newest,
-            entries=F.when(due, F.concat(r.entries, F.array(entry))).otherwise(r.entries),
-            times=F.when(due, timed(r.times, newest)).otherwise(r.times),
+            entries=F.when(due, F.concat(scanned.entries, F.array(entry))).otherwise(scanned.entries),
+            times=F.when(due, timed(scanned.times, newest)).otherwise(scanned.times),
         ).cast(REBUILT)
 
     nothing = struct(
@@ -309,46 +314,54 @@ def rebuilt(segment: Column, settings: Column) -> Column:
     ).cast(REBUILT)  # fmt: skip
     return let(
         F.aggregate(segment.batches, nothing, scan),
-        lambda r: changed(segment, entries=r.entries, times=timed(r.times, r.newest)),
+        lambda scanned: changed(segment, entries=scanned.entries, times=timed(scanned.times, scanned.newest)),
     )
 
 
-def recovered(s: Column, now: Column, settings: Column) -> Column:
+def recovered(log: Column, now: Column, settings: Column) -> Column:
     """Killed and loaded again: all segments are scanned, and a log start that no checkpoint holds is forgotten."""
-    closed = F.transform(s.closed, lambda segment: rebuilt(segment, settings))
-    return let(changed(s, closed=closed, active=rebuilt(s.active, settings), start=long(0)), lambda s: reopened(s, now))
+    closed = F.transform(log.closed, lambda segment: rebuilt(segment, settings))
+    return let(
+        changed(log, closed=closed, active=rebuilt(log.active, settings), start=long(0)), lambda log: reopened(log, now)
+    )
 
 
-def step(s: Column, o: Column, settings: Column, kinds: frozenset[str]) -> Column:
-    """What operation `o`, which is of one of `kinds`, makes of the log `s`."""
-    log = changed(s, op=o.op, known=sound(s), result=F.lit(None).cast("string"))
-    before = struct(log=log, offset=place(s, o.anchor, o.distance))
-    return let(before, lambda before: effect(before.log, o, before.offset, settings, kinds))
+def step(log: Column, operation: Column, settings: Column, kinds: frozenset[str]) -> Column:
+    """What `operation`, which is of one of `kinds`, makes of the log."""
+    unanswered = changed(log, op=operation.op, known=sound(log), result=F.lit(None).cast("string"))
+    before = struct(log=unanswered, offset=place(log, operation.anchor, operation.distance))
+    return let(before, lambda before: effect(before.log, operation, before.offset, settings, kinds))
 
 
-def effect(s: Column, o: Column, offset: Column, settings: Column, kinds: frozenset[str]) -> Column:
-    higher = (offset > s.hw) & (offset <= s.leo)
+def effect(log: Column, operation: Column, offset: Column, settings: Column, kinds: frozenset[str]) -> Column:
+    higher = (offset > log.hw) & (offset <= log.leo)
     effects = {
-        "append_as_leader": lambda: F.when(o.accepted, appended(s, o, settings)).otherwise(s),
+        "append_as_leader": lambda: F.when(operation.accepted, appended(log, operation, settings)).otherwise(log),
         "roll": lambda: changed(
-            rolled(s, o.now), known=s.known & (offset <= s.leo), result=F.concat(F.lit("segment "), s.leo)
+            rolled(log, operation.now),
+            known=log.known & (offset <= log.leo),
+            result=F.concat(F.lit("segment "), log.leo),
         ),
-        "delete_old_segments": lambda: retained(s, o, settings),
-        "fetch": lambda: fetched(s, o, offset),
-        "isr": lambda: isr_raised(s, s.fetched, o.replicas),
-        "update_high_watermark": lambda: changed(s, hw=clamped(s, offset), result=clamped(s, offset).cast("string")),
-        "maybe_update_high_watermark": lambda: changed(s, hw=clamped(s, offset)),
-        "maybe_increment_high_watermark": lambda: changed(s, hw=F.when(higher, offset).otherwise(s.hw)),
-        "maybe_increment_log_start_offset": lambda: log_start_raised(s, offset),
-        "truncate_to": lambda: truncated_to(s, offset, o.now),
+        "delete_old_segments": lambda: retained(log, operation, settings),
+        "fetch": lambda: fetched(log, operation, offset),
+        "isr": lambda: isr_raised(log, log.fetched, operation.replicas),
+        "update_high_watermark": lambda: changed(
+            log, hw=clamped(log, offset), result=clamped(log, offset).cast("string")
+        ),
+        "maybe_update_high_watermark": lambda: changed(log, hw=clamped(log, offset)),
+        "maybe_increment_high_watermark": lambda: changed(log, hw=F.when(higher, offset).otherwise(log.hw)),
+        "maybe_increment_log_start_offset": lambda: log_start_raised(log, offset),
+        "truncate_to": lambda: truncated_to(log, offset, operation.now),
         "truncate_fully_and_start_at": lambda: restarted(
-            s, offset, F.coalesce(place(s, o.upper_anchor, o.upper_distance), offset), o.now
+            log, offset, F.coalesce(place(log, operation.upper_anchor, operation.upper_distance), offset), operation.now
         ),
-        "reopen": lambda: F.when(o.clean, reopened(s, o.now)).otherwise(recovered(s, o.now, settings)),
+        "reopen": lambda: F.when(operation.clean, reopened(log, operation.now)).otherwise(
+            recovered(log, operation.now, settings)
+        ),
     }
-    result = s
+    result = log
     for kind in sorted(kinds & effects.keys()):
-        result = F.when(o.kind == kind, effects[kind]()).otherwise(result)
+        result = F.when(operation.kind == kind, effects[kind]()).otherwise(result)
     return result
 
 
@@ -365,7 +378,7 @@ def expressions(spark, kinds: frozenset[str]) -> tuple[Column, Column, Column]:
     Spark takes its time over long expressions: so they speak of the kinds of operations that there are, and are made
     once for a session.
     """
-    operation = F.struct(
+    columns = F.struct(
         "op", "kind", "now", "replica", "replicas", "anchor", "distance", "upper_anchor", "upper_distance",
         "batch.bytes", "batch.records", "accepted",
         F.col("stored_timestamp").alias("max_timestamp"),
@@ -378,24 +391,24 @@ def expressions(spark, kinds: frozenset[str]) -> tuple[Column, Column, Column]:
         result=F.lit(None),
     ).cast(STATE)  # fmt: skip
 
-    def walk(history, o):
-        return F.concat(history, F.array(step(F.element_at(history, -1), o, settings, kinds).cast(STATE)))
+    def walk(history, operation):
+        return F.concat(history, F.array(step(F.element_at(history, -1), operation, settings, kinds).cast(STATE)))
 
-    def seen(s):
+    def seen(log):
         return struct(
-            op=s.op,
-            log_start_offset=s.start,
-            high_watermark=s.hw,
-            log_end_offset=s.leo,
-            segments=F.transform(segments(s), lambda segment: F.struct(segment.base, segment.size)),
-            index_entries=F.flatten(segments(s).entries),
-            result=s.result,
+            op=log.op,
+            log_start_offset=log.start,
+            high_watermark=log.hw,
+            log_end_offset=log.leo,
+            segments=F.transform(segments(log), lambda segment: F.struct(segment.base, segment.size)),
+            index_entries=F.flatten(segments(log).entries),
+            result=log.result,
         )
 
     history = F.aggregate("operations", F.array(empty), walk)
     after_each = F.slice(history, F.lit(2), F.size(history))
     return (
-        F.sort_array(F.collect_list(operation)).alias("operations"),
+        F.sort_array(F.collect_list(columns)).alias("operations"),
         F.first("settings").alias("settings"),
         F.inline(F.transform(F.filter(after_each, sound), seen)),
     )
@@ -403,13 +416,13 @@ def expressions(spark, kinds: frozenset[str]) -> tuple[Column, Column, Column]:
 
 def _foldable(workload: Workload) -> str | None:
     checkpointed = False
-    for i, operation in enumerate(workload):
+    for number, operation in enumerate(workload):
         if operation.kind == "reopen" and not operation.clean and checkpointed:
-            return f"operation {i} is an unclean reopen that begins with checkpoints"
+            return f"operation {number} is an unclean reopen that begins with checkpoints"
         checkpointed |= operation.kind == "checkpoint" or operation.kind == "reopen" and operation.clean
-        place_ = getattr(operation, "offset", None)
-        if operation.kind not in PASSIVE and place_ is not None and place_.anchor in ("recovery", "now"):
-            return f"operation {i} anchors on {place_.anchor}"
+        place_named = getattr(operation, "offset", None)
+        if operation.kind not in PASSIVE and place_named is not None and place_named.anchor in ("recovery", "now"):
+            return f"operation {number} anchors on {place_named.anchor}"
     if int(workload.config.get("segment.jitter.ms", 0)):
         return "segment.jitter.ms is random"
     return plain(workload)

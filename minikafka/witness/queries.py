@@ -31,9 +31,9 @@ class Query:
 
     def refuses(self, workload: Workload) -> str | None:
         """Why the query says nothing of this workload; None when it does."""
-        for i, operation in enumerate(workload):
+        for number, operation in enumerate(workload):
             if operation.kind not in self.admits:
-                return f"does not admit operation {i}, {operation.kind}"
+                return f"does not admit operation {number}, {operation.kind}"
         return self.condition(workload)
 
     def ask(self, spark, workload: Workload):
@@ -48,11 +48,11 @@ def plain(workload: Workload) -> str | None:
     """Why this is more than plain records appended by clients: sequences, other origins, a codec set for the topic."""
     if reason := _recompressed(workload):
         return reason
-    for i, append in workload.appends:
+    for number, append in workload.appends:
         if getattr(append, "origin", "client") != "client":
-            return f"operation {i} is not from a client"
+            return f"operation {number} is not from a client"
         if any(batch.seq >= 0 for batch in append.batches):
-            return f"operation {i} is from an idempotent producer"
+            return f"operation {number} is from an idempotent producer"
     return None
 
 
@@ -64,13 +64,13 @@ def _recompressed(workload: Workload) -> str | None:
 
 def settled(workload: Workload) -> str | None:
     """As `plain`; and offsets that anchor on nothing but the log end and the high watermark, rolls at the log end."""
-    for i, operation in enumerate(workload):
+    for number, operation in enumerate(workload):
         places = [getattr(operation, name, None) for name in ("offset", "lower", "upper")]
         followed = all(place is None or place.anchor in ("", "leo", "hw") for place in places)
         if operation.kind in ("roll", "fetch", "count") and not followed:
-            return f"operation {i} anchors on a place that is not followed"
+            return f"operation {number} anchors on a place that is not followed"
         if operation.kind == "roll" and str(operation.offset) != "leo":
-            return f"operation {i} rolls elsewhere than at the log end"
+            return f"operation {number} rolls elsewhere than at the log end"
     return plain(workload)
 
 
@@ -81,25 +81,25 @@ def _nothing_is_counted(workload: Workload) -> str | None:
 def orderly_transactions(workload: Workload) -> str | None:
     """Why producers do not behave: a sequence out of order, a new epoch, a marker not from the coordinator."""
     next_sequence, open_ = {}, set()
-    for i, append in workload.appends:
+    for number, append in workload.appends:
         for batch in append.batches:
             if batch.pid == -1:
                 continue
             if batch.epoch != 0 or len(append.batches) != 1:
-                return f"operation {i}: only epoch 0 is followed, one batch an append"
+                return f"operation {number}: only epoch 0 is followed, one batch an append"
             if batch.marker:
                 if append.origin != "coordinator" or append.transaction_version != 0 or batch.coordinator_epoch:
-                    return f"operation {i}: only markers from the coordinator's epoch 0 are followed"
+                    return f"operation {number}: only markers from the coordinator's epoch 0 are followed"
                 open_.discard(batch.pid)
             elif append.origin != "client" or batch.seq != next_sequence.get(batch.pid, 0) or batch.damage:
-                return f"operation {i} is out of order"
+                return f"operation {number} is out of order"
             elif batch.pid in open_ and not batch.txn:
-                return f"operation {i} leaves its transaction"
+                return f"operation {number} leaves its transaction"
             else:
                 next_sequence[batch.pid] = batch.seq + batch.count
                 open_ |= {batch.pid} if batch.txn else set()
         if any(batch.marker and batch.pid == -1 for batch in append.batches):
-            return f"operation {i}: a marker without a producer"
+            return f"operation {number}: a marker without a producer"
     return _recompressed(workload)
 
 
@@ -197,9 +197,9 @@ FROM visible""",
 
 
 def _raised_to_the_end(workload: Workload) -> str | None:
-    for i, operation in enumerate(workload):
+    for number, operation in enumerate(workload):
         if operation.kind in ("maybe_increment_high_watermark", "roll") and str(operation.offset) != "leo":
-            return f"operation {i} does not name the log end"
+            return f"operation {number} does not name the log end"
     return None
 
 

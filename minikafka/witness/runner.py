@@ -443,4 +443,4 @@ def _offsets(offsets) -> str:
             ranges[-1][1] = offset
         else:
             ranges.append([offset, offset])
-    return " ".join(str(a) if a == b else f"{a}..{b}" for a, b in ranges) or "none"
+    return " ".join(str(first) if first == last else f"{first}..{last}" for first, last in ranges) or "none"

@@ -32,7 +32,9 @@ class TwoLogs:
         workload = Workload(config=config)
         self.directories = directory / "minikafka" / name, directory / "kafka" / name
         factories = minikafka_log, kafka_log(kafka)
-        self.runners = [Runner(f, d, workload) for f, d in zip(factories, self.directories, strict=True)]
+        self.runners = [
+            Runner(factory, directory, workload) for factory, directory in zip(factories, self.directories, strict=True)
+        ]
 
     @property
     def minikafka(self) -> Runner:
@@ -98,4 +100,6 @@ class TwoLogs:
     def _apply(self, runner: Runner, line: str) -> Observation:
         observation = runner.apply(parse_operation(line))
         message = comparable(observation.message.replace(str(runner.directory.parent), "DIR"))
-        return Observation(*(message if f == "message" else getattr(observation, f) for f in Observation.__slots__))
+        return Observation(
+            *(message if name == "message" else getattr(observation, name) for name in Observation.__slots__)
+        )

@@ -152,7 +152,10 @@ class Exercise:
         """The words for the wrong belief whose answers are exactly these; `answers` may end before the cases do."""
         for belief in self.beliefs:
             believed = [_ask(belief.function, case.arguments) for case in cases[: len(answers)]]
-            if all(e is None and _equal(self.normal(b), a) for (b, e), a in zip(believed, answers, strict=True)):
+            if all(
+                error is None and _equal(self.normal(believed_answer), answer)
+                for (believed_answer, error), answer in zip(believed, answers, strict=True)
+            ):
                 return belief.words
         return ""
 

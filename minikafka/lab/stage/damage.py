@@ -125,7 +125,9 @@ def far_apart(gap: int) -> Path:
 
 def entries_of(log: Any) -> list[tuple[int, int, int]]:
     """Base offset, entries of the offset index and entries of the time index, for each segment of `log`."""
-    return [(s.base_offset, s.offset_index.entries, s.time_index.entries) for s in log.log_segments]
+    return [
+        (segment.base_offset, segment.offset_index.entries, segment.time_index.entries) for segment in log.log_segments
+    ]
 
 
 def named(directory: Path, ending: str) -> Path:

@@ -62,4 +62,4 @@ def fetched(log: Any, offset: int = 0) -> Any:
     from minikafka.record.memory_records import MemoryRecords
 
     data = log.read(offset, 1_048_576, FetchIsolation.LOG_END, True).records
-    return MemoryRecords.readable_records(b"".join(bytes(b.load_full_batch().buffer) for b in data.batches()))
+    return MemoryRecords.readable_records(b"".join(bytes(batch.load_full_batch().buffer) for batch in data.batches()))

@@ -77,7 +77,9 @@ class CrashFrame:
 
     def __str__(self) -> str:
         columns = (("leaves", self.before), ("after", self.after))
-        before, after = (f"  {name}: " + ", ".join(f"{n} {s:,}" for n, s in files) for name, files in columns)
+        before, after = (
+            f"  {name}: " + ", ".join(f"{file} {size:,}" for file, size in files) for name, files in columns
+        )
         done = "  load: " + ("; ".join(map(str, self.effects)) or "nothing to do")
         return "\n".join([f"{self.caption} → {self.outcome}", before, done, after])
 
@@ -149,7 +151,9 @@ class CrashTheatre:
         effects, end, error = watched_load(directory, self._settings, recovery_point=self._recovery_point)
         after = _contents(directory)
         shutil.rmtree(directory)
-        before, behind = (tuple((short(n), len(d)) for n, d in sorted(f.items())) for f in (files, after))
+        before, behind = (
+            tuple((short(name), len(data)) for name, data in sorted(state.items())) for state in (files, after)
+        )
         kept = len(after.get(log, b""))
         return CrashFrame(
             caption,
@@ -325,7 +329,7 @@ def _in_words(operation: str, name: str, before: dict[str, bytes], now: dict[str
     """An effect in a few words, with sizes."""
     old, new = len(before.get(name, b"")), len(now.get(name, b""))
     if operation == "rename":
-        source = next((n for n in before if n not in now), "")
+        source = next((file for file in before if file not in now), "")
         return f"rename {short(source)} → {short(name)}"
     if operation in ("truncate", "preallocate"):
         return (
@@ -342,7 +346,7 @@ def _coalesced(noted: list[tuple[str, str, str, dict[str, bytes], dict[str, byte
     """What each phase did to each file, in the order of first touch: from what it was to what it became."""
     told, groups = [], {}
     for phase, operation, name, before, now in noted:
-        source = next((n for n in before if n not in now), "") if operation == "rename" else ""
+        source = next((file for file in before if file not in now), "") if operation == "rename" else ""
         if source and (phase, source) in groups:  # made and put in place in one go: a checkpoint replaced
             del groups[phase, source]
             groups[phase, name] = (before.get(name), now[name], 2)

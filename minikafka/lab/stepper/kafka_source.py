@@ -68,7 +68,7 @@ def read_jars(jars: list[Path]) -> dict:
     for jar in jars:
         with zipfile.ZipFile(jar) as archive:
             for name in sorted(archive.namelist()):
-                room = next((r for r in _ROOMS if name.startswith(r)), None)
+                room = next((prefix for prefix in _ROOMS if name.startswith(prefix)), None)
                 if room is None or not name.endswith((".java", ".scala")):
                     continue
                 methods = lines_of(archive.read(name).decode(), name.endswith(".scala"))

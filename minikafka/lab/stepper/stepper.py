@@ -79,9 +79,9 @@ class Walk:
 
     def play(self) -> Player:
         """The replay: a slider over the frames."""
-        moments = [o for frame in self.frames for o in (frame.before, frame.after) if o]
+        moments = [offsets for frame in self.frames for offsets in (frame.before, frame.after) if offsets]
         scale = scale_of(moments) if moments else None
-        numbers = {id(frame): i for i, frame in enumerate(self.frames)}
+        numbers = {id(frame): number for number, frame in enumerate(self.frames)}
         return Player(
             self.frames, lambda frame: render_step(frame, self.frames, numbers[id(frame)], scale), title=self.title
         )
@@ -204,9 +204,9 @@ class _Recorder:
     def _on_line(self, activation: _Activation, frame: FrameType) -> None:
         line, left = frame.f_lineno, activation.step
         step = activation.method.step_at(line)
-        heads = [s for s in activation.method.steps if s.first_line == line]
+        heads = [step for step in activation.method.steps if step.first_line == line]
         # Back at the head of a loop, or leaving a `with`: that is no new entry.
-        entered = next((s for s in heads if left is None or not s.is_around(left)), None)
+        entered = next((step for step in heads if left is None or not step.is_around(left)), None)
         if entered is not None:
             self._settle(activation, frame)
             state = self._state()
@@ -218,14 +218,16 @@ class _Recorder:
         """Note what the step that ends now has changed."""
         values = self._locals(frame)
         if activation.frame is not None:
-            changed = {n: v for n, v in values.items() if activation.locals.get(n) != v}
+            changed = {name: value for name, value in values.items() if activation.locals.get(name) != value}
             activation.frame.changed.update(changed)
             activation.frame.after = self._state()
         activation.locals = values
 
     def _locals(self, frame: FrameType) -> dict[str, str]:
-        names = [n for n in frame.f_locals if n != "self" and not n.startswith("_")]
-        return {n: in_words(frame.f_locals[n]) for n in names if self._interest is None or n in self._interest}
+        names = [name for name in frame.f_locals if name != "self" and not name.startswith("_")]
+        return {
+            name: in_words(frame.f_locals[name]) for name in names if self._interest is None or name in self._interest
+        }
 
     def _state(self) -> Offsets | None:
         return None if self._watch is None else Offsets.of(self._watch)
@@ -335,7 +337,7 @@ def _source(frame: StepFrame) -> str:
     first = max(step.first_line - 3, method.first_line)
     last = min(step.last_line, step.first_line + 13)
     shown = method.source[first - method.first_line : last - method.first_line + 3]
-    margin = min((len(s) - len(s.lstrip()) for s in shown if s.strip()), default=0)
+    margin = min((len(line) - len(line.lstrip()) for line in shown if line.strip()), default=0)
     rows = []
     for number, words in enumerate(shown, first):
         row = f"{'▌' if step.first_line <= number <= last else ' '}  {escape(words[margin:])}"
@@ -353,7 +355,10 @@ def _source(frame: StepFrame) -> str:
 
 
 def _effects(frame: StepFrame) -> str:
-    rows = [f"<tr><td><code>{escape(n)}</code></td><td>= {escape(v)}</td></tr>" for n, v in frame.changed.items()]
+    rows = [
+        f"<tr><td><code>{escape(name)}</code></td><td>= {escape(value)}</td></tr>"
+        for name, value in frame.changed.items()
+    ]
     table = f"<table>{''.join(rows)}</table>" if rows else '<div class="mk-faint">no local variable changed</div>'
     if not frame.outcome:
         return table

@@ -7,6 +7,7 @@ theme; a picture that leaves the page (`as_image`) carries its own style and fol
 import base64
 import re
 from html import escape
+from itertools import count
 
 from minikafka.lab.widgets.letters import width_of
 
@@ -195,6 +196,15 @@ def hatch(x: float, y: float, width: float, height: float, stroke: str, step: fl
         lines.append(line(x + x1, y + height - (x1 - start), x + x2, y + height - (x2 - start), stroke, weight=0.8))
         start += step
     return "".join(lines)
+
+
+def tick_step(unit: float, room: float) -> int:
+    """Every how many numbers a scale names one: the least of 1, 2, 5, 10, 20, … that takes `room` px or more.
+
+    `unit`: the px from one number to the next, above 0.
+    """
+    steps = (first * 10**zeros for zeros in count() for first in (1, 2, 5))
+    return next(step for step in steps if step * unit >= room)
 
 
 def shorten(words: str, length: int) -> str:

@@ -51,8 +51,8 @@ def search_index(index: Any, target: int, title: str = "Binary search in the off
 
 def search_frames(index: Any, target: int) -> list[SearchFrame]:
     """Run `index.lookup(target)` and note where its search looks."""
-    entries = [index.entry(i) for i in range(index.entries)]
-    keys, positions = tuple(e.offset for e in entries), tuple(e.position for e in entries)
+    entries = [index.entry(number) for number in range(index.entries)]
+    keys, positions = tuple(entry.offset for entry in entries), tuple(entry.position for entry in entries)
     looks: list[tuple[int, int, int]] = []
     code = type(index)._search.__code__
 

@@ -44,7 +44,9 @@ class Offsets:
         found = list(log.log_segments)
         bases = [segment.base_offset for segment in found]
         ends = [*bases[1:], max(log.log_end_offset, bases[-1])] if bases else []
-        spans = tuple(SegmentSpan(s.base_offset, end, s.size) for s, end in zip(found, ends, strict=True))
+        spans = tuple(
+            SegmentSpan(segment.base_offset, end, segment.size) for segment, end in zip(found, ends, strict=True)
+        )
         return cls(log.log_start_offset, log.last_stable_offset, log.high_watermark, log.log_end_offset, spans)
 
     def marks(self) -> tuple[tuple[str, str, int], ...]:
@@ -58,10 +60,10 @@ class Offsets:
             return []
         pairs = zip(reversed(before.marks()), reversed(self.marks()), strict=True)
         moved = [f"{name} {old} → {new}" for (name, _, old), (_, _, new) in pairs if old != new]
-        old_bases, bases = ({s.base_offset for s in state.segments} for state in (before, self))
+        old_bases, bases = ({span.base_offset for span in state.segments} for state in (before, self))
         moved += [f"segment {base} added" for base in sorted(bases - old_bases)]
         moved += [f"segment {base} removed" for base in sorted(old_bases - bases)]
-        sizes = {s.base_offset: s.size for s in before.segments}
+        sizes = {span.base_offset: span.size for span in before.segments}
         for span in self.segments:
             if sizes.get(span.base_offset, span.size) != span.size:
                 moved.append(f"segment {span.base_offset}: {sizes[span.base_offset]:,} → {span.size:,} B")
@@ -111,8 +113,8 @@ class OffsetRuler:
 
 def scale_of(moments: list[Offsets]) -> tuple[int, int]:
     """First and last offset that the rulers of all `moments` must show."""
-    low = min(min([o.log_start, o.hw, *(s.base_offset for s in o.segments)]) for o in moments)
-    high = max(max([o.leo, o.hw, *(s.end_offset for s in o.segments)]) for o in moments)
+    low = min(min([each.log_start, each.hw, *(span.base_offset for span in each.segments)]) for each in moments)
+    high = max(max([each.leo, each.hw, *(span.end_offset for span in each.segments)]) for each in moments)
     return low, max(high, low + 1)
 
 
@@ -145,11 +147,7 @@ class _Scale:
     def label_step(self) -> int:
         """Every how many offsets a number fits."""
         digits = len(str(self.high))
-        step = 1
-        for step in (s * 10**p for p in range(19) for s in (1, 2, 5)):
-            if step * self.unit >= digits * 7 + 8:
-                break
-        return step
+        return drawing.tick_step(self.unit, room=digits * 7 + 8)
 
 
 def _marks(offsets: Offsets, scale: _Scale) -> list[str]:
@@ -180,7 +178,7 @@ def _cells(offsets: Offsets, scale: _Scale) -> list[str]:
     if not scale.boxes:
         return _axis(offsets, scale, top, height)
     parts, step = [], scale.label_step()
-    held = [(s.base_offset, s.end_offset) for s in offsets.segments]
+    held = [(span.base_offset, span.end_offset) for span in offsets.segments]
     for offset in range(scale.low, scale.high + 1):
         x = scale.x(offset)
         on_disk = any(base <= offset < end for base, end in held)

@@ -241,4 +241,4 @@ def _ranges(offsets: list[int]) -> str:
             runs[-1][1] = offset
         else:
             runs.append([offset, offset])
-    return " ".join(str(a) if a == b else f"{a}..{b}" for a, b in runs) or "nothing"
+    return " ".join(str(first) if first == last else f"{first}..{last}" for first, last in runs) or "nothing"

@@ -58,7 +58,10 @@ class Replicas:
     def note(self, caption: str) -> "Replicas":
         """Record the present state under `caption`."""
         before = self.frames[-1].hw if self.frames else None
-        ends = tuple((n, None if m is None else m.message_offset, n in self.isr) for n, m in self.fetched.items())
+        ends = tuple(
+            (replica, None if fetched is None else fetched.message_offset, replica in self.isr)
+            for replica, fetched in self.fetched.items()
+        )
         log = self.log
         self.frames.append(
             ReplicaFrame(caption, log.log_start_offset, log.log_end_offset, log.high_watermark, ends, (), before)
@@ -173,7 +176,7 @@ class ReplicaSliders:
 
 
 def _span(frames: list[ReplicaFrame]) -> tuple[int, int]:
-    return min(f.log_start for f in frames), max(max(f.leo for f in frames), frames[0].log_start + 1)
+    return min(frame.log_start for frame in frames), max(max(frame.leo for frame in frames), frames[0].log_start + 1)
 
 
 def render_replicas(frame: ReplicaFrame, low: int | None = None, high: int | None = None) -> str:
@@ -200,7 +203,7 @@ def render_replicas(frame: ReplicaFrame, low: int | None = None, high: int | Non
             anchor="end" if right else "start",
         )
     )
-    step = next(n for n in (s * 10**p for p in range(19) for s in (1, 2, 5)) if n * unit >= 34)
+    step = drawing.tick_step(unit, room=34)
     for offset in range(-(-low // step) * step, high + 1, step):
         tick = _LEFT + (offset - low) * unit
         parts.append(drawing.line(tick, bottom, tick, bottom + 5, "faint"))

@@ -39,8 +39,8 @@ class ShelvedSegment:
             batches.append(BatchOnFile(batch.base_offset, batch.last_offset, position, batch.size_in_bytes))
             position += batch.size_in_bytes
         offsets, times = segment.offset_index, segment.time_index
-        offset_entries = [offsets.entry(i) for i in range(offsets.entries)]
-        time_entries = [times.entry(i) for i in range(times.entries)]
+        offset_entries = [offsets.entry(number) for number in range(offsets.entries)]
+        time_entries = [times.entry(number) for number in range(times.entries)]
         return cls(
             segment.base_offset,
             segment.size,
@@ -50,7 +50,7 @@ class ShelvedSegment:
         )
 
     def __str__(self) -> str:
-        batches = " ".join(f"{b.first}–{b.last}@{b.position}" for b in self.batches) or "no batch"
+        batches = " ".join(f"{batch.first}–{batch.last}@{batch.position}" for batch in self.batches) or "no batch"
         entries = " ".join(f"{offset}→{position}" for offset, position in self.offset_entries) or "none"
         return f"segment {self.base_offset}, {self.size:,} B: {batches}; index {entries}"
 
@@ -87,14 +87,14 @@ class SegmentShelf:
 
     def play(self) -> Player:
         """The shelf with its slider, at the last frame; one scale for all frames."""
-        longest = max((s.size for frame in self.frames for s in frame.segments), default=1)
+        longest = max((segment.size for frame in self.frames for segment in frame.segments), default=1)
         last = len(self.frames) - 1
         return Player(self.frames, lambda frame: render_shelf(frame, longest), title=self._title, start=last)
 
 
 def render_shelf(frame: ShelfFrame, longest: int | None = None) -> str:
     """The picture of one moment. `longest`: bytes that the full width stands for (default: the largest segment)."""
-    longest = max(longest or max((s.size for s in frame.segments), default=1), 1)
+    longest = max(longest or max((segment.size for segment in frame.segments), default=1), 1)
     scale = (drawing.WIDTH - _LEFT - 20) / longest
     left_out = max(len(frame.segments) - _MOST_ROWS, 0)
     parts = [drawing.text(10, 20, frame.caption, kind="h", room=drawing.WIDTH - (200 if left_out else 20))]

@@ -68,7 +68,7 @@ class LaneFrame:
     def producers(self) -> tuple[int, ...]:
         """The lanes, topmost first: producers in the order in which they came, then the records without a producer."""
         ids = dict.fromkeys(batch.producer_id for batch in self.batches)
-        return (*(i for i in ids if i >= 0), *(i for i in ids if i < 0))
+        return (*(each for each in ids if each >= 0), *(each for each in ids if each < 0))
 
     def __str__(self) -> str:
         lanes = []
@@ -109,8 +109,8 @@ class TransactionLanes:
 
     def play(self) -> Player:
         """The lanes with their slider, at the last frame; one scale, and the same lanes, for all frames."""
-        low, high = min(f.log_start for f in self.frames), max(f.leo for f in self.frames)
-        lanes = tuple(dict.fromkeys(i for frame in reversed(self.frames) for i in frame.producers))
+        low, high = min(frame.log_start for frame in self.frames), max(frame.leo for frame in self.frames)
+        lanes = tuple(dict.fromkeys(each for frame in reversed(self.frames) for each in frame.producers))
         last = len(self.frames) - 1
         return Player(self.frames, lambda frame: render_lanes(frame, low, high, lanes), title=self._title, start=last)
 
@@ -135,33 +135,33 @@ def render_lanes(
     low, high = frame.log_start if low is None else low, frame.leo if high is None else high
     lanes = frame.producers if lanes is None else lanes
     unit = (drawing.WIDTH - _LEFT - _RIGHT) / max(high - low + 1, 6)
-    x = lambda offset: _LEFT + (offset - low) * unit  # noqa: E731
+    place = lambda offset: _LEFT + (offset - low) * unit  # noqa: E731
     bottom = _TOP + _ROW * max(len(lanes), 1) + 2
     moved = "" if frame.lso_before in (None, frame.lso) else f"LSO {frame.lso_before} → {frame.lso}"
     parts = [drawing.text(10, 20, frame.caption, kind="h", room=drawing.WIDTH - 20)]
     held = f"{moved}; {_reason(frame)}" if moved else _reason(frame)
     parts.append(drawing.text(10, 38, held, kind="s", room=drawing.WIDTH - 20))
     for row, producer_id in enumerate(lanes):
-        parts += _lane(frame, producer_id, _TOP + row * _ROW, x, unit)
+        parts += _lane(frame, producer_id, _TOP + row * _ROW, place, unit)
     if not lanes:
         parts.append(drawing.text(_LEFT + 4, _TOP + 26, "no records yet", kind="s"))
-    parts += _marks(frame, x, bottom)
-    step = next(n for n in (s * 10**p for p in range(19) for s in (1, 2, 5)) if n * unit >= 24)
+    parts += _marks(frame, place, bottom)
+    step = drawing.tick_step(unit, room=24)
     for offset in range(-(-low // step) * step, high + 1, step):
-        parts.append(drawing.text(x(offset) + unit / 2, bottom + 16, offset, kind="s", anchor="middle"))
+        parts.append(drawing.text(place(offset) + unit / 2, bottom + 16, offset, kind="s", anchor="middle"))
     parts.append(drawing.text(10, bottom + 16, "offsets", kind="b"))
     parts += _index(frame, bottom + 42)
     height = bottom + 42 + 18 * max(len(frame.index), 1) + 28
     return drawing.svg(drawing.WIDTH, height, "".join(parts) + _legend(height - 18), str(frame))
 
 
-def _lane(frame: LaneFrame, producer_id: int, top: float, x, unit: float) -> list[str]:
+def _lane(frame: LaneFrame, producer_id: int, top: float, place, unit: float) -> list[str]:
     """One producer: brackets over its transactions, boxes for its batches."""
     parts = [drawing.text(10, top + 40, _name(producer_id), kind="b")]
     parts.append(drawing.line(_LEFT, top + _ROW - 4, drawing.WIDTH - _RIGHT, top + _ROW - 4, "line", weight=0.6))
     own = [t for t in frame.transactions if t.producer_id == producer_id]
     for txn in own:
-        begin, end = x(txn.first) + 2, x(frame.leo if txn.last is None else txn.last + 1) - 2
+        begin, end = place(txn.first) + 2, place(frame.leo if txn.last is None else txn.last + 1) - 2
         solid = txn.last is not None and txn.replicated
         parts.append(drawing.line(begin, top + 18, begin, top + 23, "ink", weight=1.4))
         parts.append(drawing.line(begin, top + 18, end, top + 18, "ink", weight=1.4, dash="" if solid else "4 3"))
@@ -174,7 +174,7 @@ def _lane(frame: LaneFrame, producer_id: int, top: float, x, unit: float) -> lis
         )
     for batch in frame.batches:
         if batch.producer_id == producer_id:
-            parts += _batch(batch, _fate(batch, own), top + 26, x, unit)
+            parts += _batch(batch, _fate(batch, own), top + 26, place, unit)
     return parts
 
 
@@ -186,8 +186,8 @@ def _fate(batch: LaneBatch, own: list[LaneTransaction]) -> str:
     return "plain"
 
 
-def _batch(batch: LaneBatch, fate: str, y: float, x, unit: float) -> list[str]:
-    left, width, height = x(batch.first), (batch.last + 1 - batch.first) * unit, 24
+def _batch(batch: LaneBatch, fate: str, y: float, place, unit: float) -> list[str]:
+    left, width, height = place(batch.first), (batch.last + 1 - batch.first) * unit, 24
     if batch.marker:
         letter = {"commit": "C", "abort": "A"}[batch.marker]
         box = drawing.rect(left + 1, y, width - 2, height, "paper", stroke="ink", weight=2)
@@ -208,11 +208,11 @@ def _batch(batch: LaneBatch, fate: str, y: float, x, unit: float) -> list[str]:
     ]
 
 
-def _marks(frame: LaneFrame, x, bottom: float) -> list[str]:
+def _marks(frame: LaneFrame, place, bottom: float) -> list[str]:
     """LEO, HW and LSO, each at the left edge of its offset, through all lanes."""
     parts = []
     for row, ((name, colour), value) in enumerate(zip(_MARKS, (frame.leo, frame.hw, frame.lso), strict=True)):
-        at, y = x(value), 60 + row * 18
+        at, y = place(value), 60 + row * 18
         dash = "" if name == "LSO" else "2 3" if name == "HW" else "6 3"
         parts.append(drawing.text(10, y + 4, name, kind="b", fill=colour))
         parts.append(drawing.line(52, y, at, y, colour, dash="2 3"))

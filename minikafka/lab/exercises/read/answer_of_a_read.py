@@ -70,14 +70,18 @@ def _unbounded(batches, start, max_length, min_one_message, bound):
     return solutions.answer(batches, start, max_length, min_one_message, batches[-1][1] + 1)
 
 
+def _size_of(batches, first):
+    return next(size for base, _, size in batches if base == first)
+
+
 def _one_batch_only(batches, start, max_length, min_one_message, bound):
     first, size = solutions.answer(batches, start, max_length, min_one_message, bound)
-    return first, next(s for b, _, s in batches if b == first) if min_one_message else size
+    return first, _size_of(batches, first) if min_one_message else size
 
 
 def _sent_empty(batches, start, max_length, min_one_message, bound):
     first, size = solutions.answer(batches, start, max_length, min_one_message, bound)
-    return first, size if size >= next(s for b, _, s in batches if b == first) else 0
+    return first, size if size >= _size_of(batches, first) else 0
 
 
 answered = Exercise(

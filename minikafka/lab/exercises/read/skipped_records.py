@@ -37,9 +37,9 @@ def _all_data(batches, aborted):
 
 
 def _never_forgiven(batches, aborted):
-    first = {producer: min(f for p, f in aborted if p == producer) for producer, _ in aborted}
-    rows = [(o, p) for offsets, p, kind in batches if kind == "data" for o in offsets]
-    return [offset for offset, producer in rows if producer not in first or offset < first[producer]]
+    earliest = {each: min(first for producer, first in aborted if producer == each) for each, _ in aborted}
+    rows = [(offset, producer) for offsets, producer, kind in batches if kind == "data" for offset in offsets]
+    return [offset for offset, producer in rows if producer not in earliest or offset < earliest[producer]]
 
 
 def _from_its_first_offset_on(batches, aborted):
@@ -50,7 +50,7 @@ def _from_its_first_offset_on(batches, aborted):
 
 def _first_batch_only(batches, aborted):
     firsts = {first for _, first in aborted}
-    return [o for offsets, _, kind in batches if kind == "data" and offsets[0] not in firsts for o in offsets]
+    return [offset for offsets, _, kind in batches if kind == "data" and offsets[0] not in firsts for offset in offsets]
 
 
 def _in_listed_order(batches, aborted):
