@@ -191,6 +191,10 @@ class PolicyViolationException(ApiException):
     """The operation is forbidden by the topic's policy. Kafka: `common.errors.PolicyViolationException`."""
 
 
+class LogDirNotFoundException(ApiException):
+    """A directory is none of `log.dirs`. Kafka: `common.errors.LogDirNotFoundException`."""
+
+
 # org.apache.kafka.storage.internals.log
 
 

@@ -167,7 +167,7 @@ class KafkaScheduler:
                     continue
                 wait_ms = self._queue[0][0] - _now_ms()
                 if wait_ms > 0:
-                    self._wake.wait(wait_ms / 1000)
+                    self._wake.wait(min(wait_ms / 1000, threading.TIMEOUT_MAX))
                     continue
                 scheduled = heapq.heappop(self._queue)[2]
                 if not scheduled.cancelled:

@@ -1,0 +1,217 @@
+"""The log directories of a broker (`log.dirs`): which can be used, and who may use them."""
+
+import logging
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
+from minikafka.common import file_ops
+from minikafka.common.errors import ClosedChannelException, IOException, KafkaException, LogDirNotFoundException
+from minikafka.common.file_lock import FileLock
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
+
+logger = logging.getLogger(__name__)
+
+LOCK_FILE_NAME = ".lock"
+
+
+class LogDirs:
+    """All log directories that are configured, and those of them that are live.
+
+    Invariants:
+
+    - A directory is live from the beginning, or never. It leaves the live ones by `handle_failure` only, so one whose
+      disk has failed stays live until the failure is taken from the `LogDirFailureChannel`.
+    - At least one is live. Where Kafka halts the process, because none is left, KafkaException is raised here: whoever
+      runs the process decides.
+    - The live ones were locked at the beginning: no other process, nor another `LogDirs` of this one, has them.
+
+    On disk, in each directory: `.lock` (from beginning to end), `meta.properties` (read, never written here).
+
+    Kafka: `LogManager`, its fields `_liveLogDirs`, `dirLocks`, `directoryIds` and what belongs to them.
+    """
+
+    def __init__(
+        self,
+        log_dirs: Sequence[Path],
+        initial_offline_dirs: Iterable[Path],
+        log_dir_failure_channel: LogDirFailureChannel,
+    ):
+        """Make the directories that are missing, lock all and read their ids; those that cannot be used are reported.
+
+        Raises KafkaException when a directory is named twice, is in use, or none can be used.
+        """
+        self.log_dirs = [Path(log_dir).absolute() for log_dir in log_dirs]
+        """As they are configured, in this order; absolute."""
+        self._log_dir_failure_channel = log_dir_failure_channel
+        self._live_log_dirs = self._create_and_validate({Path(log_dir).absolute() for log_dir in initial_offline_dirs})
+        self._locks: list[FileLock] = []
+        try:
+            self._lock_log_dirs()
+            self.directory_ids = self._load_directory_ids()
+            """The id (22 characters) of each live directory that has one, by the directory's path."""
+        except BaseException:
+            self.let_go()
+            raise
+        self.cordoned_log_dirs: frozenset[str] = frozenset()
+        """Paths of directories that get no new partition as long as there is another one."""
+
+    # Which are live
+
+    @property
+    def live_log_dirs(self) -> list[Path]:
+        """Those in use, in the order of the configuration. Kafka: `LogManager.liveLogDirs`."""
+        return list(self._live_log_dirs)
+
+    @property
+    def offline_log_dirs(self) -> list[Path]:
+        """Those not in use, in the order of the configuration. Kafka: `LogManager.offlineLogDirs`."""
+        return [log_dir for log_dir in self.log_dirs if log_dir not in self._live_log_dirs]
+
+    def is_log_dir_online(self, log_dir: str) -> bool:
+        """True when the directory of this absolute path is live.
+
+        Raises LogDirNotFoundException when it is not configured. Kafka: `LogManager.isLogDirOnline`.
+        """
+        if Path(log_dir) not in self.log_dirs:
+            raise LogDirNotFoundException(f"Log dir {log_dir} is not found in the config.")
+        return Path(log_dir) in self._live_log_dirs
+
+    def directory_id(self, log_dir: str) -> str | None:
+        """The id of the live directory of this path. Kafka: `LogManager.directoryId`."""
+        return self.directory_ids.get(log_dir)
+
+    def directory_path(self, directory_id: str) -> str | None:
+        """The path of the live directory that has this id. Kafka: `LogManager.directoryPath`."""
+        return next((path for path, known_id in self.directory_ids.items() if known_id == directory_id), None)
+
+    def next_log_dirs(self, log_counts: dict[str, int]) -> list[Path]:
+        """Where to put the next partition: the live directories, those with the fewest logs first.
+
+        `log_counts`: how many logs there are in a directory, by its path. Of directories with as many logs the one
+        configured first comes first (in Kafka: of up to four; more of them stand in the order of a hash map). Cordoned
+        ones are left out; if all are, the first live one is taken. Kafka: `LogManager.nextLogDirs`.
+        """
+        candidates = [log_dir for log_dir in self._live_log_dirs if str(log_dir) not in self.cordoned_log_dirs]
+        if len(self._live_log_dirs) == 1 or not candidates:
+            return self._live_log_dirs[:1]
+        return sorted(candidates, key=lambda log_dir: log_counts.get(str(log_dir), 0))
+
+    def handle_failure(self, log_dir: str) -> None:
+        """Use the directory of this path no more. Raises KafkaException when none is left.
+
+        Kafka: `LogManager.handleLogDirFailure`.
+        """
+        self._live_log_dirs = [live for live in self._live_log_dirs if str(live) != log_dir]
+        self.directory_ids.pop(log_dir, None)
+        if not self._live_log_dirs:
+            raise KafkaException(f"Shutdown broker because all log dirs in {_join(self.log_dirs)} have failed")
+
+    # Locks
+
+    def destroy_lock(self, log_dir: str) -> None:
+        """Give up the lock of one directory, whose disk may not answer. Kafka: `LogManager.handleLogDirFailure`."""
+        for lock in self._locks:
+            if str(lock.file.parent) == log_dir:
+                try:
+                    lock.destroy()
+                except OSError as error:
+                    logger.warning("Could not destroy %s: %s", lock.file, error)
+
+    def destroy_locks(self) -> None:
+        """Give up all locks and delete their files, in the order of the directories.
+
+        As in Kafka that ends with ClosedChannelException at the lock of a directory that failed before: its lock has
+        been destroyed. The locks behind it are only let go of. Kafka: `LogManager.shutdown`.
+        """
+        try:
+            for lock in self._locks:
+                lock.destroy()
+        finally:
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Give up all locks and leave their files, as the end of a process does."""
+        for lock in self._locks:
+            try:
+                lock.unlock_and_close()
+            except ClosedChannelException:
+                pass  # destroyed before
+
+    # Construction
+
+    def _create_and_validate(self, initial_offline_dirs: set[Path]) -> list[Path]:
+        """Make the directories that are missing; returns those that can be used.
+
+        Kafka: `LogManager.createAndValidateLogDirs`.
+        """
+        live_log_dirs, canonical_paths = [], set()
+        for log_dir in self.log_dirs:
+            try:
+                if log_dir in initial_offline_dirs:
+                    raise IOException(f"Failed to load {log_dir} during broker startup")
+                if not log_dir.exists():
+                    logger.info("Log directory %s not found, creating it.", log_dir)
+                    file_ops.create_directories(log_dir)
+                    file_ops.flush_dir(log_dir.parent)
+                if not log_dir.is_dir() or not os.access(log_dir, os.R_OK):
+                    raise IOException(f"{log_dir} is not a readable log directory.")
+                canonical_path = log_dir.resolve()
+            except OSError as error:
+                self._log_dir_failure_channel.maybe_add_offline_log_dir(
+                    str(log_dir), f"Failed to create or validate data directory {log_dir}", error
+                )
+                continue
+            if canonical_path in canonical_paths:
+                raise KafkaException(f"Duplicate log directory found: {_join(self.log_dirs)}")
+            canonical_paths.add(canonical_path)
+            live_log_dirs.append(log_dir)
+        if not live_log_dirs:
+            raise KafkaException(
+                f"Shutdown broker because none of the specified log dirs from {_join(self.log_dirs)} can be created or "
+                "validated"
+            )
+        return live_log_dirs
+
+    def _lock_log_dirs(self) -> None:
+        """Lock all; a directory whose lock cannot be written is reported, and stays live.
+
+        Kafka: `LogManager.lockLogDirs`.
+        """
+        for log_dir in self._live_log_dirs:
+            try:
+                lock = FileLock(log_dir / LOCK_FILE_NAME)
+                locked = lock.try_lock()
+            except OSError as error:
+                self._log_dir_failure_channel.maybe_add_offline_log_dir(
+                    str(log_dir), f"Disk error while locking directory {log_dir}", error
+                )
+                continue
+            self._locks.append(lock)
+            if not locked:
+                raise KafkaException(
+                    f"Failed to acquire lock on file .lock in {log_dir}. "
+                    "A Kafka instance in another process or thread is using this directory."
+                )
+
+    def _load_directory_ids(self) -> dict[str, str]:
+        """Raises KafkaException for a `meta.properties` that makes no sense. Kafka: `LogManager.loadDirectoryIds`."""
+        directory_ids = {}
+        for log_dir in self._live_log_dirs:
+            try:
+                directory_id = MetaProperties.read(log_dir / META_PROPERTIES_NAME).directory_id
+            except FileNotFoundError:
+                logger.info("No %s file found in %s.", META_PROPERTIES_NAME, log_dir)
+            except OSError as error:
+                self._log_dir_failure_channel.maybe_add_offline_log_dir(
+                    str(log_dir), f"Disk error while loading ID {log_dir}", error
+                )
+            else:
+                if directory_id is not None:
+                    directory_ids[str(log_dir)] = directory_id
+        return directory_ids
+
+
+def _join(log_dirs: Iterable[Path]) -> str:
+    return ", ".join(map(str, log_dirs))

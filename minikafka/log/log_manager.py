@@ -1,0 +1,779 @@
+"""All logs of a broker: found in its log directories at the start, kept, and closed in order at the end."""
+
+import logging
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.common import file_ops
+from minikafka.common.errors import (
+    ConfigException,
+    IllegalStateException,
+    InconsistentTopicIdException,
+    KafkaStorageException,
+    NoSuchElementException,
+    RuntimeException,
+)
+from minikafka.common.job_pool import JobPool
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
+from minikafka.common.scheduler import Scheduler
+from minikafka.common.time import Time
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.common.uuid import ONE_UUID
+from minikafka.log.config_repository import ConfigRepository
+from minikafka.log.log import Log
+from minikafka.log.log_config import LogConfig
+from minikafka.log.log_configs import LogConfigs
+from minikafka.log.log_dir_checkpoints import LogDirCheckpoints
+from minikafka.log.log_dir_name import (
+    log_delete_dir_name,
+    log_dir_name,
+    log_future_dir_name,
+    log_stray_dir_name,
+    parse_topic_partition_name,
+)
+from minikafka.log.log_dirs import LogDirs
+from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, STRAY_DIR_SUFFIX
+from minikafka.log.logs_to_be_deleted import LogsToBeDeleted
+from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
+
+logger = logging.getLogger(__name__)
+
+UNKNOWN_BROKER_EPOCH = -1
+UNASSIGNED_DIR = ONE_UUID
+LOST_DIR = "A" * 21 + "g"
+_REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"
+_CLUSTER_METADATA = "__cluster_metadata"
+_MAX_LONG = 2**63 - 1
+
+
+class LogManager:
+    """All logs of a broker, in one or more log directories.
+
+    - `current_logs`: the log of each partition, which is appended to and read.
+    - `future_logs`: of a partition that is being moved to another log directory, the log that grows there.
+    - `stray_logs`: those whose partition is none of this broker's any more. They are put aside, never deleted.
+    - `logs_to_be_deleted`: those whose directory was renamed and is deleted a little later.
+
+    Invariants:
+
+    1. A partition has at most one current and one future log, in different log directories.
+    2. The map of a log says what the name of its directory says: `topic-partition`, or with `.<32 hex>-future`,
+       `-stray`, `-delete` at its end. Names are all that the next start finds.
+    3. Logs come into the maps, and go, under one lock.
+    4. A clean-shutdown marker is in a log directory only while nobody has its logs open.
+    5. Once a disk has failed (`LogDirFailureChannel`), no log of its directory does anything more, and its directory
+       gets neither checkpoints nor a marker: the next start recovers it.
+
+    In the background, on the scheduler that is given in, `startup` begins the tasks named `kafka-log-retention`,
+    `kafka-log-flusher`, `kafka-recovery-point-checkpoint`, `kafka-log-start-offset-checkpoint` and `kafka-delete-logs`.
+
+    On disk, in each log directory: `.lock` and `meta.properties` (`LogDirs`), two checkpoints (`LogDirCheckpoints`),
+    `.kafka_cleanshutdown` (`CleanShutdownFileHandler`), and a directory for each log.
+
+    Simpler than Kafka: no metrics, no remote storage. Directories are loaded in the order of their names (Kafka takes
+    the order in which the system lists them, which nothing may depend on). A process that Kafka would halt, because no
+    log directory is left, is told so by a KafkaException.
+
+    Kafka: `kafka.log.LogManager`.
+    """
+
+    def __init__(
+        self,
+        log_dirs: Sequence[Path],
+        initial_offline_dirs: Iterable[Path] = (),
+        *,
+        config_repository: ConfigRepository,
+        initial_default_config: LogConfig,
+        scheduler: Scheduler,
+        time: Time,
+        log_dir_failure_channel: LogDirFailureChannel | None = None,
+        recovery_threads_per_data_dir: int = 1,
+        flush_check_ms: int = _MAX_LONG,
+        flush_recovery_offset_checkpoint_ms: int = 60_000,
+        flush_start_offset_checkpoint_ms: int = 60_000,
+        retention_check_ms: int = 300_000,
+        initial_task_delay_ms: int = 30_000,
+        max_transaction_timeout_ms: int = 900_000,
+        producer_state_manager_config: ProducerStateManagerConfig | None = None,
+        producer_id_expiration_check_interval_ms: int = 600_000,
+    ):
+        """Make, check and lock the log directories; no log is loaded before `startup`.
+
+        - `initial_offline_dirs`: log directories that are not to be used, as their disk is known to have failed.
+        - `recovery_threads_per_data_dir`: how many logs of one log directory are loaded or closed at a time.
+        - the times (ms) between two runs of a task, and before the first one (`initial_task_delay_ms`). A broker's
+          settings call them, in this order: log.flush.scheduler.interval.ms, log.flush.offset.checkpoint.interval.ms,
+          log.flush.start.offset.checkpoint.interval.ms, log.retention.check.interval.ms, log.initial.task.delay.ms.
+
+        Raises KafkaException when a log directory is named twice, in use, or none can be used; OSError.
+        """
+        self.log_dir_failure_channel = log_dir_failure_channel or LogDirFailureChannel(max(len(log_dirs), 1))
+        self.log_dirs = LogDirs(log_dirs, initial_offline_dirs, self.log_dir_failure_channel)
+        try:
+            self.checkpoints = LogDirCheckpoints(self.live_log_dirs, self.log_dir_failure_channel)
+        except BaseException:
+            self.log_dirs.let_go()
+            raise
+        self.configs = LogConfigs(config_repository, initial_default_config)
+        self.scheduler = scheduler
+        self.time = time
+        self.recovery_threads_per_data_dir = recovery_threads_per_data_dir
+        """Can be changed: the next start or shutdown acts by it. Kafka: `LogManager.resizeRecoveryThreadPool`."""
+        self._flush_check_ms = flush_check_ms
+        self._flush_recovery_offset_checkpoint_ms = flush_recovery_offset_checkpoint_ms
+        self._flush_start_offset_checkpoint_ms = flush_start_offset_checkpoint_ms
+        self._retention_check_ms = retention_check_ms
+        self._initial_task_delay_ms = initial_task_delay_ms
+        self._max_transaction_timeout_ms = max_transaction_timeout_ms
+        self._producer_state_manager_config = producer_state_manager_config or ProducerStateManagerConfig(
+            86_400_000, False
+        )
+        self._producer_id_expiration_check_interval_ms = producer_id_expiration_check_interval_ms
+        self.current_logs: dict[TopicPartition, Log] = {}
+        self.future_logs: dict[TopicPartition, Log] = {}
+        self.stray_logs: dict[TopicPartition, Log] = {}
+        self.logs_to_be_deleted = LogsToBeDeleted(
+            scheduler, time, lambda: self.configs.current_default_config.file_delete_delay_ms
+        )
+        self._preferred_log_dirs: dict[TopicPartition, str] = {}
+        self._had_clean_shutdown: dict[Path, bool] = {}
+        self._load_logs_completed: dict[Path, bool] = {}
+        self._log_creation_or_deletion_lock = threading.RLock()
+
+    # Startup
+
+    def startup(self, topic_names: Collection[str] = (), is_stray: Callable[[Log], bool] = lambda log: False) -> None:
+        """Load all logs, then begin the work in the background.
+
+        `topic_names`: the topics whose settings are asked for. `is_stray` says of a loaded log whether its partition is
+        none of this broker's any more. Raises what `load_logs` raises. Kafka: `LogManager.startup`.
+        """
+        # 1. The settings of each topic, all upon the same defaults.
+        default_config = self.configs.current_default_config
+        topic_config_overrides = self.configs.fetch_topic_config_overrides(default_config, topic_names)
+        # 2. The logs, which takes a while if the last stop was not clean.
+        self.load_logs(default_config, topic_config_overrides, is_stray)
+        # 3. The tasks. With equal times they run in this order.
+        for name, task, period_ms in (
+            ("kafka-log-retention", self._cleanup_logs, self._retention_check_ms),
+            ("kafka-log-flusher", self._flush_dirty_logs, self._flush_check_ms),
+            (
+                "kafka-recovery-point-checkpoint",
+                self.checkpoint_log_recovery_offsets,
+                self._flush_recovery_offset_checkpoint_ms,
+            ),
+            (
+                "kafka-log-start-offset-checkpoint",
+                self.checkpoint_log_start_offsets,
+                self._flush_start_offset_checkpoint_ms,
+            ),
+        ):
+            self.scheduler.schedule(name, task, self._initial_task_delay_ms, period_ms)
+        # 4. The deletion of logs, which says itself when it is to run again.
+        self.logs_to_be_deleted.start(self._initial_task_delay_ms)
+
+    def load_logs(
+        self,
+        default_config: LogConfig,
+        topic_config_overrides: Mapping[str, LogConfig],
+        is_stray: Callable[[Log], bool],
+    ) -> None:
+        """Load, and where the last stop was not clean recover, the logs of all log directories.
+
+        A log directory whose disk fails meanwhile is reported as offline, the others are loaded. Raises KafkaException
+        for a directory that is none of a partition's, IllegalStateException for two current (or two future) logs of
+        one partition, and whatever the bytes of a log make its loading raise. Kafka: `LogManager.loadLogs`.
+        """
+        failed_dirs: dict[Path, OSError] = {}
+        pools: list[JobPool] = []
+        jobs: list[tuple[Path, Callable[[], Log]]] = []
+        for log_dir in self.live_log_dirs:
+            try:
+                # 1. Was the last stop clean? The marker goes before any log is opened: a crash from here on is none.
+                had_clean_shutdown = self._take_clean_shutdown_marker(log_dir)
+                # 2. What the checkpoints know of each log: its recovery point and its start.
+                recovery_points = self.checkpoints.read_recovery_points(log_dir)
+                log_start_offsets = self.checkpoints.read_log_start_offsets(log_dir)
+                # 3. The directories of partitions.
+                directories = _partition_directories(log_dir)
+            except OSError as error:
+                failed_dirs[log_dir] = error
+                continue
+            # 4. A job for each of them, some at a time.
+            pools.append(pool := JobPool(self.recovery_threads_per_data_dir, f"log-recovery-{log_dir}-"))
+            self._load_logs_completed[log_dir] = not directories
+            for directory, topic_partition in directories:
+                load = partial(
+                    self._load_log,
+                    directory,
+                    config=topic_config_overrides.get(topic_partition.topic, default_config),
+                    log_start_offset=log_start_offsets.get(topic_partition, 0),
+                    recovery_point=recovery_points.get(topic_partition, 0),
+                    had_clean_shutdown=had_clean_shutdown,
+                )
+                jobs.append((log_dir, pool.submit(load)))
+        # 5. Wait for all, in order; each log goes where its directory's name says.
+        failures: list[Exception] = []
+        for log_dir, loaded in jobs:
+            try:
+                self._add_log(loaded(), is_stray)
+            except OSError as error:
+                failed_dirs[log_dir] = error
+            except KafkaStorageException as error:
+                if not isinstance(error.__cause__, OSError):
+                    failures.append(error)  # else its directory has been reported, and this log is missing
+            except Exception as error:
+                failures.append(error)
+            self._load_logs_completed[log_dir] = True
+        for pool in pools:
+            pool.shutdown()
+        # 6. What no log may hold: the first such failure ends the start.
+        if failures:
+            raise failures[0]
+        # 7. Directories whose disk failed are offline.
+        for log_dir, error in failed_dirs.items():
+            self.log_dir_failure_channel.maybe_add_offline_log_dir(
+                str(log_dir), f"Error while loading log dir {log_dir}", error
+            )
+
+    def _take_clean_shutdown_marker(self, log_dir: Path) -> bool:
+        marker = CleanShutdownFileHandler(log_dir)
+        had_clean_shutdown = marker.exists()
+        if had_clean_shutdown:
+            marker.delete()
+        self._had_clean_shutdown[log_dir] = had_clean_shutdown
+        return had_clean_shutdown
+
+    def _load_log(
+        self,
+        directory: Path,
+        *,
+        config: LogConfig,
+        log_start_offset: int = 0,
+        recovery_point: int = 0,
+        had_clean_shutdown: bool = True,
+        topic_id: str | None = None,
+    ) -> Log:
+        return Log.create(
+            directory,
+            config,
+            log_start_offset,
+            recovery_point,
+            scheduler=self.scheduler,
+            time=self.time,
+            max_transaction_timeout_ms=self._max_transaction_timeout_ms,
+            producer_state_manager_config=self._producer_state_manager_config,
+            producer_id_expiration_check_interval_ms=self._producer_id_expiration_check_interval_ms,
+            log_dir_failure_channel=self.log_dir_failure_channel,
+            last_shutdown_clean=had_clean_shutdown,
+            topic_id=topic_id,
+        )
+
+    def _add_log(self, log: Log, is_stray: Callable[[Log], bool]) -> None:
+        """Put a loaded log into the map that its directory's name asks for. Kafka: `LogManager.loadLog`."""
+        topic_partition, directory = log.topic_partition, log.dir
+        if log.name.endswith(DELETE_DIR_SUFFIX):
+            self.logs_to_be_deleted.add(log)
+        elif log.name.endswith(STRAY_DIR_SUFFIX):
+            self.stray_logs[topic_partition] = log
+            logger.warning("Loaded stray log: %s", directory)
+        elif is_stray(log):
+            log.rename_dir(log_stray_dir_name(topic_partition), False)
+            self.stray_logs[topic_partition] = log
+            logger.warning("Log in %s marked stray and renamed to %s", directory, log.dir)
+        else:
+            logs = self.future_logs if log.is_future else self.current_logs
+            previous, logs[topic_partition] = logs.get(topic_partition), log
+            if previous is not None:
+                raise IllegalStateException(_duplicate(log, previous))
+
+    # Shutdown
+
+    def shutdown(self, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> None:
+        """Close all logs, leave checkpoints and markers, and let others have the log directories.
+
+        The scheduler is to be shut down before. `broker_epoch` goes into the markers. Raises ClosedChannelException
+        when a log directory has been taken out of use before. Kafka: `LogManager.shutdown`.
+        """
+        logs_by_dir = self._logs_by_dir()
+        pools: list[JobPool] = []
+        jobs: dict[Path, list[Callable[[], None]]] = {}
+        try:
+            # 1. Flush and close the current and future logs, some at a time.
+            for log_dir in self.live_log_dirs:
+                pools.append(pool := JobPool(self.recovery_threads_per_data_dir, f"log-closing-{log_dir}"))
+                logs = logs_by_dir.get(log_dir, {}).values()
+                jobs[log_dir] = [pool.submit(partial(_flush_and_close, log)) for log in logs]
+            for log_dir, closing in jobs.items():
+                # 2. A directory of which one log could not be closed gets nothing more: its next start is unclean.
+                if not _all_completed(closing):
+                    continue
+                # 3. Recovery points, which are the logs' ends now, and log starts.
+                logs = logs_by_dir.get(log_dir, {})
+                self.checkpoints.checkpoint_recovery_offsets_in_dir(log_dir, logs)
+                self.checkpoints.checkpoint_log_start_offsets_in_dir(log_dir, logs)
+                # 4. The marker, unless a load that followed an unclean stop has not come to its end.
+                if self._had_clean_shutdown.get(log_dir) or self._load_logs_completed.get(log_dir):
+                    _write_marker(log_dir, broker_epoch)
+        finally:
+            for pool in pools:
+                pool.shutdown()
+            # 5. Logs put aside or waiting for deletion are left as they are.
+            for log in (*self.stray_logs.values(), *self.logs_to_be_deleted):
+                log.close_handlers()
+            # 6. Whatever happened, the locks are given up.
+            self.log_dirs.destroy_locks()
+
+    def let_go(self) -> None:
+        """Let go of all files and locks and write nothing, as the end of a killed process does. Not in Kafka."""
+        for log in (*self.all_logs, *self.stray_logs.values(), *self.logs_to_be_deleted):
+            log.close_handlers()
+        self.log_dirs.let_go()
+
+    # Which logs there are
+
+    @property
+    def live_log_dirs(self) -> list[Path]:
+        """The log directories in use. Kafka: `LogManager.liveLogDirs`."""
+        return self.log_dirs.live_log_dirs
+
+    @property
+    def all_logs(self) -> list[Log]:
+        """The current logs, then the future ones. Kafka: `LogManager.allLogs`."""
+        return [*self.current_logs.values(), *self.future_logs.values()]
+
+    def get_log(self, topic_partition: TopicPartition, is_future: bool = False) -> Log | None:
+        """The current (or the future) log of a partition, None if there is none. Kafka: `LogManager.getLog`."""
+        return self._logs(is_future).get(topic_partition)
+
+    def logs_by_topic(self, topic: str) -> list[Log]:
+        """The current and future logs of a topic. Kafka: `LogManager.logsByTopic`."""
+        return [log for log in self.all_logs if log.topic_partition.topic == topic]
+
+    def _logs(self, is_future: bool) -> dict[TopicPartition, Log]:
+        return self.future_logs if is_future else self.current_logs
+
+    # Creating logs
+
+    def maybe_update_preferred_log_dir(self, topic_partition: TopicPartition, log_dir: str) -> None:
+        """Remember in which log directory (absolute path) the next log of the partition is to be made.
+
+        Nothing if its current or its future log lies there. Kafka: `LogManager.maybeUpdatePreferredLogDir`.
+        """
+        logs = self.get_log(topic_partition), self.get_log(topic_partition, True)
+        if all(log is None or log.parent_dir != log_dir for log in logs):
+            self._preferred_log_dirs[topic_partition] = log_dir
+
+    def get_or_create_log(
+        self,
+        topic_partition: TopicPartition,
+        *,
+        is_new: bool = False,
+        is_future: bool = False,
+        topic_id: str | None = None,
+        target_log_directory_id: str | None = None,
+    ) -> Log:
+        """The current (or future) log of a partition, made if there is none.
+
+        - `is_new`: the partition cannot have been on this broker before. Else its log might lie in a log directory that
+          is offline, and KafkaStorageException is raised as long as there is one.
+        - `topic_id`, 22 characters. Raises InconsistentTopicIdException when the log has another one.
+        - `target_log_directory_id`: the log directory that the controller wishes; a preferred one has precedence.
+
+        Raises KafkaStorageException when the log can be made in none of the log directories, IllegalStateException for
+        a future log without a preferred log directory other than the current log's; LogDirNotFoundException; what
+        `Log.create` raises. Kafka: `LogManager.getOrCreateLog`.
+        """
+        with self._log_creation_or_deletion_lock:
+            # 1. The one that is there.
+            log = self.get_log(topic_partition, is_future)
+            if log is None:
+                # 2. It might be in a log directory that is offline.
+                if not is_new and (offline := self.log_dirs.offline_log_dirs):
+                    raise KafkaStorageException(
+                        f"Can not create log for {topic_partition} because log directories "
+                        f"{','.join(map(str, offline))} are offline"
+                    )
+                # 3. A directory, in the first of the log directories in which it can be made.
+                log_dirs = self._log_dirs_for(topic_partition, is_future, target_log_directory_id)
+                name = log_future_dir_name(topic_partition) if is_future else log_dir_name(topic_partition)
+                directory = self._create_log_directory(log_dirs, name)
+                # 4. The log, with its topic's settings of this moment.
+                config = self.configs.fetch_log_config(topic_partition.topic)
+                log = self._load_log(directory, config=config, topic_id=topic_id)
+                self._logs(is_future)[topic_partition] = log
+                logger.info("Created log for partition %s in %s", topic_partition, directory)
+                # 5. What was preferred is done.
+                self._preferred_log_dirs.pop(topic_partition, None)
+            # 6. Is it the same topic?
+            if topic_id is not None and log.topic_id is not None and topic_id != log.topic_id:
+                raise InconsistentTopicIdException(
+                    f"Tried to assign topic ID {topic_id} to log for topic partition {topic_partition},"
+                    f"but log already contained topic ID {log.topic_id}"
+                )
+            return log
+
+    def _log_dirs_for(
+        self, topic_partition: TopicPartition, is_future: bool, target_log_directory_id: str | None
+    ) -> list[Path]:
+        """The log directories in which the log may be made, the best first."""
+        preferred = self._preferred_log_dirs.get(topic_partition)
+        if preferred is None and target_log_directory_id not in (None, UNASSIGNED_DIR, LOST_DIR):
+            preferred = self.log_dirs.directory_path(target_log_directory_id)
+        if is_future:
+            if preferred is None:
+                raise IllegalStateException(
+                    f"Can not create the future log for {topic_partition} without having a preferred log directory"
+                )
+            current_log = self.get_log(topic_partition)
+            if current_log is None:
+                raise NoSuchElementException("None.get")
+            if current_log.parent_dir == preferred:
+                raise IllegalStateException(
+                    f"Can not create the future log for {topic_partition} in the current log directory of this "
+                    "partition"
+                )
+        if preferred is not None:
+            return [Path(preferred)]
+        return self.log_dirs.next_log_dirs(Counter(log.parent_dir for log in self.all_logs))
+
+    def _create_log_directory(self, log_dirs: list[Path], name: str) -> Path:
+        """Make a log's directory in the first log directory that takes it; one whose disk fails is reported.
+
+        Kafka: `LogManager.createLogDirectory`.
+        """
+        for log_dir in log_dirs:
+            if not self.log_dirs.is_log_dir_online(str(log_dir)):
+                continue
+            try:
+                file_ops.create_directories(log_dir / name)
+            except OSError as error:
+                self.log_dir_failure_channel.maybe_add_offline_log_dir(
+                    str(log_dir), f"Error while creating log for {name} in dir {log_dir}", error
+                )
+            else:
+                return log_dir / name
+        raise KafkaStorageException(f"No log directories available. Tried {', '.join(map(str, log_dirs))}")
+
+    # Deleting logs
+
+    def async_delete(
+        self,
+        topic_partition: TopicPartition,
+        *,
+        is_future: bool = False,
+        checkpoint: bool = True,
+        is_stray: bool = False,
+    ) -> Log | None:
+        """Take a log out of use: its directory is renamed now and deleted later, or put aside if it `is_stray`.
+
+        Returns the log, None when there is none. `checkpoint`: write the checkpoints of its log directory without it.
+        Raises KafkaStorageException when there is none and a log directory is offline, or the disk fails.
+        Kafka: `LogManager.asyncDelete`.
+        """
+        # 1. Nobody finds it any more.
+        with self._log_creation_or_deletion_lock:
+            log = self._logs(is_future).pop(topic_partition, None)
+        if log is None:
+            if offline := self.log_dirs.offline_log_dirs:
+                raise KafkaStorageException(
+                    f"Failed to delete log for {'future' if is_future else ''} {topic_partition} because it may be in "
+                    f"one of the offline directories {','.join(map(str, offline))}"
+                )
+            return None
+        # 2. The name of its directory tells the next start.
+        if is_stray:
+            log.rename_dir(log_stray_dir_name(topic_partition), False)
+            logger.warning("Log for partition %s is marked as stray and renamed to %s", topic_partition, log.dir)
+        else:
+            log.rename_dir(log_delete_dir_name(topic_partition), False)
+            self.logs_to_be_deleted.add(log)
+            logger.info("Log for partition %s is renamed to %s and is scheduled for deletion", topic_partition, log.dir)
+        # 3. The checkpoints know it no more.
+        if checkpoint:
+            self._checkpoint_dir(log.dir.parent)
+        return log
+
+    def async_delete_all(
+        self,
+        topic_partitions: Iterable[TopicPartition],
+        is_stray: bool,
+        error_handler: Callable[[TopicPartition, Exception], None],
+    ) -> None:
+        """`async_delete` of the current and the future logs of many partitions; checkpoints are written once, after.
+
+        What is raised for a partition goes to `error_handler`. Kafka: `LogManager.asyncDelete` (of many).
+        """
+        log_dirs: dict[Path, None] = {}
+        for topic_partition in topic_partitions:
+            try:
+                for is_future in (False, True):
+                    if log := self.get_log(topic_partition, is_future):
+                        log_dirs[log.dir.parent] = None
+                        self.async_delete(topic_partition, is_future=is_future, checkpoint=False, is_stray=is_stray)
+            except Exception as error:
+                error_handler(topic_partition, error)
+        for log_dir in log_dirs:
+            self._checkpoint_dir(log_dir)
+
+    # Moving logs between log directories
+
+    def replace_current_with_future_log(self, topic_partition: TopicPartition) -> None:
+        """Put the future log, which has caught up, in the place of the current one, which is deleted later.
+
+        Raises KafkaStorageException when one of them is missing, or the disk fails.
+        Kafka: `LogManager.replaceCurrentWithFutureLog`.
+        """
+        with self._log_creation_or_deletion_lock:
+            source_log, dest_log = self.get_log(topic_partition), self.get_log(topic_partition, True)
+            if source_log is None:
+                raise KafkaStorageException(f"The current replica for {topic_partition} is offline")
+            if dest_log is None:
+                raise KafkaStorageException(f"The future replica for {topic_partition} is offline")
+            self._replace_with_future_log(source_log, dest_log, update_high_watermark=True)
+
+    def recover_abandoned_future_logs(self, directory_id_of: Callable[[str, int], str | None]) -> None:
+        """End the moves that a stop interrupted: a future log that lies where the controller has the partition.
+
+        `directory_id_of(topic_id, partition)` is the id of the log directory in which the cluster's metadata has this
+        broker's replica, None if it has none. Raises RuntimeException for a future log without a topic id,
+        KafkaStorageException. Kafka: `LogManager.recoverAbandonedFutureLogs`.
+        """
+        for future_log in list(self.future_logs.values()):
+            if future_log.topic_id is None:
+                raise RuntimeException(
+                    f"The log dir {future_log} does not have a topic ID, which is not allowed when running in KRaft "
+                    "mode."
+                )
+            directory_id = directory_id_of(future_log.topic_id, future_log.topic_partition.partition)
+            if directory_id is None or self.log_dirs.directory_id(future_log.parent_dir) != directory_id:
+                continue
+            current_log = self.get_log(future_log.topic_partition)
+            if current_log is not None and current_log.topic_id != future_log.topic_id:
+                current_log = None
+            self._replace_with_future_log(current_log, future_log)
+
+    def _replace_with_future_log(
+        self, source_log: Log | None, dest_log: Log, update_high_watermark: bool = False
+    ) -> None:
+        topic_partition = dest_log.topic_partition
+        # 1. The future log's directory gets the plain name. A crash before the next rename leaves two of them.
+        dest_log.rename_dir(log_dir_name(topic_partition), True)
+        if update_high_watermark and source_log is not None:
+            dest_log.update_high_watermark(source_log.high_watermark)
+        # 2. It is the current one now.
+        self.future_logs.pop(topic_partition, None)
+        self.current_logs[topic_partition] = dest_log
+        if source_log is None:
+            return
+        try:
+            # 3. The old one waits for its deletion. It stays open: who reads it may go on.
+            source_log.rename_dir(log_delete_dir_name(topic_partition), True)
+            self._checkpoint_dir(source_log.dir.parent)
+            self.logs_to_be_deleted.add(source_log)
+        except KafkaStorageException:
+            source_log.close_handlers()  # it is in no map any more, so that nobody else would
+            raise
+
+    # Truncating
+
+    def truncate_to(self, partition_offsets: Mapping[TopicPartition, int], is_future: bool = False) -> None:
+        """Cut current (or future) logs to these offsets (exclusive), and write the recovery points where one was cut.
+
+        Partitions without a log are passed over. Raises what `Log.truncate_to` raises. Kafka: `LogManager.truncateTo`.
+        """
+        affected_dirs: dict[Path, None] = {}
+        for topic_partition, offset in partition_offsets.items():
+            log = self.get_log(topic_partition, is_future)
+            if log is not None and log.truncate_to(offset):
+                affected_dirs[log.dir.parent] = None
+        for log_dir in affected_dirs:
+            self.checkpoints.checkpoint_recovery_offsets_in_dir(log_dir, self._logs_in_dir(log_dir))
+
+    def truncate_fully_and_start_at(
+        self,
+        topic_partition: TopicPartition,
+        new_offset: int,
+        is_future: bool = False,
+        log_start_offset: int | None = None,
+    ) -> None:
+        """Empty a log and let it begin at `new_offset`; its log start is `log_start_offset` if given.
+
+        A partition without a log is passed over. Raises KafkaStorageException.
+        Kafka: `LogManager.truncateFullyAndStartAt`.
+        """
+        log = self.get_log(topic_partition, is_future)
+        if log is None:
+            return
+        log.truncate_fully_and_start_at(new_offset, log_start_offset)
+        log_dir = log.dir.parent
+        self.checkpoints.checkpoint_recovery_offsets_in_dir(log_dir, self._logs_in_dir(log_dir))
+
+    # Settings and failures
+
+    def update_topic_config(self, topic: str, new_topic_config: Mapping[str, object]) -> None:
+        """Give the logs of a topic these settings upon the broker's own of this moment.
+
+        Raises ConfigException, also for remote storage, which there is none of. Kafka: `LogManager.updateTopicConfig`.
+        """
+        self.configs.topic_config_updated(topic)
+        new_config = self.configs.with_overrides(new_topic_config)
+        if new_config.values["remote.storage.enable"]:
+            raise ConfigException(
+                "You have to delete all topics with the property remote.storage.enable=true before disabling tiered "
+                "storage cluster-wide"
+            )
+        for log in self.logs_by_topic(topic):
+            log.update_config(new_config)
+
+    def update_default_config(self, new_default_config: LogConfig) -> None:
+        """Give all logs these defaults; each keeps the settings that its topic has of its own.
+
+        Kafka: `DynamicLogConfig.reconfigure`, `LogManager.reconfigureDefaultLogConfig`.
+        """
+        self.configs.current_default_config = new_default_config
+        self.configs.broker_config_updated()
+        for log in self.all_logs:
+            overrides = {name: log.config.props[name] for name in log.config.overridden_configs}
+            log.update_config(LogConfig.from_props(new_default_config.props, overrides))
+
+    def handle_log_dir_failure(self, log_dir: str) -> None:
+        """Use a log directory (absolute path), whose disk has failed, no more, nor its logs; nothing is written there.
+
+        Logs that wait for their deletion stay in the queue. Raises KafkaException when no log directory is left.
+        Kafka: `LogManager.handleLogDirFailure`.
+        """
+        logger.warning("Stopping serving logs in dir %s", log_dir)
+        with self._log_creation_or_deletion_lock:
+            # 1. Nothing is written there any more.
+            self.log_dirs.handle_failure(log_dir)
+            self.checkpoints.handle_failure(log_dir)
+            # 2. Its logs are gone.
+            for logs in (self.current_logs, self.future_logs):
+                for topic_partition, log in list(logs.items()):
+                    if log.parent_dir == log_dir:
+                        del logs[topic_partition]
+                        log.close_handlers()
+            # 3. Others may try their luck with it.
+            self.log_dirs.destroy_lock(log_dir)
+
+    def read_broker_epoch_from_clean_shutdown_files(self) -> int | None:
+        """The broker epoch that the markers of all log directories agree on; None if they do not, or one is missing.
+
+        To be asked before `startup`, which takes the markers away.
+        Kafka: `LogManager.readBrokerEpochFromCleanShutdownFiles`.
+        """
+        if self.log_dirs.offline_log_dirs:
+            return None
+        broker_epoch = UNKNOWN_BROKER_EPOCH
+        for log_dir in self.live_log_dirs:
+            epoch_of_dir = CleanShutdownFileHandler(log_dir).read()
+            if epoch_of_dir is None or broker_epoch not in (UNKNOWN_BROKER_EPOCH, epoch_of_dir):
+                return None
+            broker_epoch = epoch_of_dir
+        return broker_epoch
+
+    # Checkpoints
+
+    def checkpoint_log_recovery_offsets(self) -> None:
+        """Write the recovery points of all logs. Kafka: `LogManager.checkpointLogRecoveryOffsets`."""
+        logs_by_dir = self._logs_by_dir()
+        for log_dir in self.live_log_dirs:
+            self.checkpoints.checkpoint_recovery_offsets_in_dir(log_dir, logs_by_dir.get(log_dir, {}))
+
+    def checkpoint_log_start_offsets(self) -> None:
+        """Write the starts of all logs. Kafka: `LogManager.checkpointLogStartOffsets`."""
+        logs_by_dir = self._logs_by_dir()
+        for log_dir in self.live_log_dirs:
+            self.checkpoints.checkpoint_log_start_offsets_in_dir(log_dir, logs_by_dir.get(log_dir, {}))
+
+    def _checkpoint_dir(self, log_dir: Path) -> None:
+        """Write both checkpoints of a log directory."""
+        logs = self._logs_in_dir(log_dir)
+        self.checkpoints.checkpoint_recovery_offsets_in_dir(log_dir, logs)
+        self.checkpoints.checkpoint_log_start_offsets_in_dir(log_dir, logs)
+
+    def _logs_by_dir(self) -> dict[Path, dict[TopicPartition, Log]]:
+        """Kafka: `LogManager.logsByDir`."""
+        by_dir: dict[Path, dict[TopicPartition, Log]] = {}
+        for log in self.all_logs:
+            by_dir.setdefault(log.dir.parent, {})[log.topic_partition] = log
+        return by_dir
+
+    def _logs_in_dir(self, log_dir: Path) -> dict[TopicPartition, Log]:
+        """Kafka: `LogManager.logsInDir`."""
+        return self._logs_by_dir().get(log_dir, {})
+
+    # Tasks
+
+    def _cleanup_logs(self) -> None:
+        """Let every log that is not compacted delete what is too old or too much. Kafka: `LogManager.cleanupLogs`."""
+        for topic_partition, log in list(self.current_logs.items()):
+            if log.config.compact:
+                continue
+            log.delete_old_segments()
+            if future_log := self.future_logs.get(topic_partition):
+                future_log.delete_old_segments()
+
+    def _flush_dirty_logs(self) -> None:
+        """Flush each log that has not been flushed for `flush.ms`. Kafka: `LogManager.flushDirtyLogs`."""
+        for log in self.all_logs:
+            try:
+                if self.time.milliseconds() - log.last_flush_time >= log.config.flush_ms:
+                    log.flush(False)
+            except Exception:
+                logger.exception("Error flushing %s", log.topic_partition)
+
+
+def _partition_directories(log_dir: Path) -> list[tuple[Path, TopicPartition]]:
+    """The directories of logs in a log directory, by name; none of a directory that cannot be listed.
+
+    Raises KafkaException for one whose name is none of a partition's. Kafka: `LogManager.loadLogs`.
+    """
+    try:
+        with os.scandir(log_dir) as entries:
+            names = sorted(entry.name for entry in entries if entry.is_dir())
+    except OSError:
+        return []
+    directories = [log_dir / name for name in names if name != _REMOTE_LOG_INDEX_CACHE]
+    partitions = [(directory, parse_topic_partition_name(directory)) for directory in directories]
+    return [(directory, partition) for directory, partition in partitions if partition.topic != _CLUSTER_METADATA]
+
+
+def _duplicate(log: Log, previous: Log) -> str:
+    if log.is_future:
+        return f"Duplicate log directories found: {log.dir}, {previous.dir}"
+    return (
+        f"Duplicate log directories for {log.topic_partition} are found in both {log.dir} and {previous.dir}. "
+        "The broker may have stopped while it put the future log in the place of the current one: one of the two, best "
+        "that of the disk that has failed, must be removed by hand."
+    )
+
+
+def _flush_and_close(log: Log) -> None:
+    log.flush(True)  # to the very end, so that the recovery point is the end of the log
+    log.close()
+
+
+def _all_completed(jobs: list[Callable[[], None]]) -> bool:
+    """Wait for all; True when none failed. Kafka: `storage.internals.log.LogManager.waitForAllToComplete`."""
+    failed = 0
+    for job in jobs:
+        try:
+            job()
+        except Exception as error:
+            logger.warning("There was an error during LogManager shutdown: %s", error)
+            failed += 1
+    return not failed
+
+
+def _write_marker(log_dir: Path, broker_epoch: int) -> None:
+    try:
+        CleanShutdownFileHandler(log_dir).write(broker_epoch)
+    except OSError as error:
+        logger.warning("Could not write the clean shutdown marker in %s: %s", log_dir, error)
