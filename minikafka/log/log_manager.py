@@ -236,9 +236,9 @@ class LogManager:
         if failures:
             raise failures[0]
         # 7. Directories whose disk failed are offline.
-        for log_dir, error in failed_dirs.items():
+        for log_dir, failure in failed_dirs.items():
             self.log_dir_failure_channel.maybe_add_offline_log_dir(
-                str(log_dir), f"Error while loading log dir {log_dir}", error
+                str(log_dir), f"Error while loading log dir {log_dir}", failure
             )
 
     def _take_clean_shutdown_marker(self, log_dir: Path) -> bool:
@@ -307,8 +307,8 @@ class LogManager:
             # 1. Flush and close the current and future logs, some at a time.
             for log_dir in self.live_log_dirs:
                 pools.append(pool := JobPool(self.recovery_threads_per_data_dir, f"log-closing-{log_dir}"))
-                logs = logs_by_dir.get(log_dir, {}).values()
-                jobs[log_dir] = [pool.submit(partial(_flush_and_close, log)) for log in logs]
+                logs = logs_by_dir.get(log_dir, {})
+                jobs[log_dir] = [pool.submit(partial(_flush_and_close, log)) for log in logs.values()]
             for log_dir, closing in jobs.items():
                 # 2. A directory of which one log could not be closed gets nothing more: its next start is unclean.
                 if not _all_completed(closing):
