@@ -1,6 +1,5 @@
-"""What counts as bytes: everything whose bytes can be looked at, and cut, without an object of Python for each."""
+"""What counts as bytes: whatever can be indexed, cut and unpacked as bytes. A mapped file is given as a memoryview."""
 
-import mmap
 from typing import TypeAlias
 
-BytesLike: TypeAlias = bytes | bytearray | memoryview | mmap.mmap
+BytesLike: TypeAlias = bytes | bytearray | memoryview

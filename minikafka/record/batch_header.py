@@ -53,7 +53,7 @@ _UNSIGNED_INT = struct.Struct(">I")
 
 
 def write_header(
-    buffer,
+    buffer: bytearray | memoryview,
     position: int,
     *,
     base_offset: int,
@@ -121,7 +121,7 @@ def compute_attributes(
 
 
 def write_empty_header(
-    buffer,
+    buffer: bytearray | memoryview,
     position: int,
     *,
     producer_id: int,
@@ -165,7 +165,7 @@ class ShortHeader:
 
     def __init__(self, buffer: memoryview):
         self._size = len(buffer)
-        self._fields = HEADER.unpack(bytes(buffer).ljust(RECORD_BATCH_OVERHEAD, b"\0"))
+        self._fields: tuple[int, ...] = HEADER.unpack(bytes(buffer).ljust(RECORD_BATCH_OVERHEAD, b"\0"))
 
     def __getitem__(self, field: int) -> int:
         if self._ENDS[field] > self._size:

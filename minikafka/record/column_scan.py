@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from minikafka.common.bytes_like import BytesLike
 from minikafka.record.log_input_stream import batches
 from minikafka.record.record_columns import RecordColumns, decode_run
 
@@ -9,7 +10,7 @@ from minikafka.record.record_columns import RecordColumns, decode_run
 RECORDS_A_RUN = 1 << 14
 
 
-def column_scan(buffer, start: int = 0, end: int | None = None) -> Iterator[RecordColumns]:
+def column_scan(buffer: BytesLike, start: int = 0, end: int | None = None) -> Iterator[RecordColumns]:
     """The records between bytes `start` and `end` (exclusive) of `buffer`, in order, those of control batches left out.
 
     Batches next to each other that are not compressed come as one `RecordColumns`, whose `data` is `buffer`; each

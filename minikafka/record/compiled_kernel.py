@@ -5,22 +5,44 @@ thousand records; `record_columns` does it when that many have been decoded.
 """
 
 import types
+from collections.abc import Callable
+from typing import TypeVar
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 
+from minikafka.common.bytes_like import BytesLike
 from minikafka.record import kernel
 
+R = TypeVar("R")
 
-def _compile(function, **compiled_helpers):
-    """`function` compiled, with the helpers it calls replaced by their compiled twins."""
+
+def octets(data: BytesLike) -> NDArray[np.uint8]:
+    """`data` as the compiled functions take it, not copied."""
+    return np.frombuffer(data, dtype=np.uint8)
+
+
+def room_for(size: int) -> NDArray[np.int64]:
+    """An `out` of `size` integers, not yet set."""
+    return np.empty(size, dtype=np.int64)
+
+
+def _compile(function: Callable[..., R], **compiled_helpers: Callable[..., object]) -> Callable[..., R]:
+    """`function` compiled, with the helpers it calls replaced by their compiled twins.
+
+    The twin takes arrays (`octets`, `room_for`) where the plain function takes bytes and lists.
+    """
     copy = types.FunctionType(function.__code__, {**vars(kernel), **compiled_helpers}, function.__name__)
     copy.__module__ = kernel.__name__
     copy.__qualname__ = function.__qualname__
+    compiled: Callable[..., R]
     try:
-        return numba.njit(copy, cache=True, nogil=True)
+        compiled = numba.njit(cache=True, nogil=True)(copy)
     except RuntimeError:
         # There is no directory for the cache that can be written.
-        return numba.njit(copy, nogil=True)
+        compiled = numba.njit(nogil=True)(copy)
+    return compiled
 
 
 _read_varint = _compile(kernel.read_varint)

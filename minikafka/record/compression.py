@@ -1,11 +1,11 @@
 """Codecs, in the framings in which Kafka stores them."""
 
 import enum
-import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
+from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import IllegalArgumentException, IOException, KafkaException
 from minikafka.record.stream_window import MAX_DECOMPRESSED_BYTES, StreamWindow
 
@@ -47,6 +47,7 @@ _BY_ID = tuple(CompressionType)
 
 # Smallest, largest and default level of the codecs that have levels; gzip's default lies outside its range.
 _LEVELS = {CompressionType.GZIP: (1, 9, -1), CompressionType.LZ4: (1, 17, 9), CompressionType.ZSTD: (-131072, 22, 3)}
+_NO_LEVELS = (0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Compression:
 
     NONE: ClassVar["Compression"]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.level is None or self.type not in _LEVELS:
             return
         smallest, largest, default = _LEVELS[self.type]
@@ -77,11 +78,11 @@ class Compression:
             compression = CompressionType.for_name(compression)
         return Compression(compression)
 
-    def compress(self, data, magic: int) -> bytes:
+    def compress(self, data: BytesLike, magic: int) -> bytes:
         """`data` as the stream that Kafka writes into a batch of that magic. Kafka: `Compression.wrapForOutput`."""
         if self.type is CompressionType.NONE:
             return bytes(data)
-        level = self.level if self.level is not None or self.type not in _LEVELS else _LEVELS[self.type][2]
+        level = _LEVELS.get(self.type, _NO_LEVELS)[2] if self.level is None else self.level
         return _codec(self.type).compress(data, level, magic)
 
 
@@ -103,7 +104,7 @@ def max_level(compression_type: CompressionType) -> int:
     return _LEVELS[compression_type][1]
 
 
-def pieces(compression_type: CompressionType, data, magic: int) -> Iterator[bytes]:
+def pieces(compression_type: CompressionType, data: BytesLike, magic: int) -> Iterator[BytesLike]:
     """The bytes of the stream `data`, a few hundred KB at a time: a small stream can become a huge one.
 
     Raises KafkaException here for a stream that cannot even be opened; in the iterator, after the bytes before the
@@ -119,7 +120,7 @@ def pieces(compression_type: CompressionType, data, magic: int) -> Iterator[byte
     return _checked(chunks)
 
 
-def _checked(chunks: Iterator[bytes]) -> Iterator[bytes]:
+def _checked(chunks: Iterator[BytesLike]) -> Iterator[BytesLike]:
     try:
         yield from chunks
     except IOException as error:
@@ -127,8 +128,8 @@ def _checked(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def decompress(
-    compression_type: CompressionType, data, magic: int, max_bytes: int = MAX_DECOMPRESSED_BYTES
-) -> tuple[bytes, Exception | None]:
+    compression_type: CompressionType, data: BytesLike, magic: int, max_bytes: int = MAX_DECOMPRESSED_BYTES
+) -> tuple[BytesLike, Exception | None]:
     """All bytes of the stream `data`, and the exception that a reader meets after them (None for a sound stream).
 
     Raises KafkaException for a stream that cannot even be opened, RecordTooLargeException for more than `max_bytes`.
@@ -138,6 +139,33 @@ def decompress(
     return window.data, window.error
 
 
-def _codec(compression_type: CompressionType):
+class _Codec(Protocol):
+    """What the module of a codec has."""
+
+    def compress(self, data: BytesLike, level: int, magic: int) -> bytes:
+        """`data` as one stream; a codec without levels does not look at `level`."""
+
+    def open_stream(self, data: BytesLike, magic: int) -> Iterator[BytesLike]:
+        """The uncompressed pieces of `data`; IOException for a stream that cannot be opened or goes on."""
+
+
+def _codec(compression_type: CompressionType) -> _Codec:
     """The codec's module, imported when it is first needed, as Kafka loads its classes."""
-    return importlib.import_module(f"minikafka.record.{compression_type}_compression")
+    match compression_type:
+        case CompressionType.GZIP:
+            from minikafka.record import gzip_compression
+
+            return gzip_compression
+        case CompressionType.SNAPPY:
+            from minikafka.record import snappy_compression
+
+            return snappy_compression
+        case CompressionType.LZ4:
+            from minikafka.record import lz4_compression
+
+            return lz4_compression
+        case CompressionType.ZSTD:
+            from minikafka.record import zstd_compression
+
+            return zstd_compression
+    raise IllegalArgumentException(f"{compression_type} does not compress")

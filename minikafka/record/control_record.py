@@ -14,6 +14,7 @@ from minikafka.common.errors import (
     InvalidRecordException,
     NullPointerException,
 )
+from minikafka.record.record import AnyRecord
 
 _KEY = struct.Struct(">hh")
 _END_TXN_VALUE = struct.Struct(">hi")
@@ -34,7 +35,8 @@ class ControlRecordType(enum.Enum):
     @property
     def type(self) -> int:
         """The int16 of the key. Kafka: `ControlRecordType.type`."""
-        return self.value
+        number: int = self.value
+        return number
 
     def record_key(self) -> bytes:
         """The four bytes of the key; IllegalArgumentException for UNKNOWN. Kafka: `ControlRecordType.recordKey`."""
@@ -43,7 +45,7 @@ class ControlRecordType(enum.Enum):
         return _KEY.pack(0, self.value)
 
     @staticmethod
-    def parse_type_id(key: bytes) -> int:
+    def parse_type_id(key: bytes | None) -> int:
         """The type's number in a control record's key. Kafka: `ControlRecordType.parseTypeId`.
 
         Raises InvalidRecordException for fewer than 4 bytes or a negative version, NullPointerException for no key.
@@ -55,6 +57,8 @@ class ControlRecordType(enum.Enum):
                 "Invalid value size found for control record key. "
                 f"Must have at least {_KEY.size} bytes, but found only {len(key)}"
             )
+        version: int
+        type_id: int
         version, type_id = _KEY.unpack_from(key)
         if version < 0:
             raise InvalidRecordException(
@@ -71,7 +75,7 @@ class ControlRecordType(enum.Enum):
             return ControlRecordType.UNKNOWN
 
     @staticmethod
-    def parse(key: bytes) -> "ControlRecordType":
+    def parse(key: bytes | None) -> "ControlRecordType":
         """The type that a control record's key names. Kafka: `ControlRecordType.parse`."""
         return ControlRecordType.from_type_id(ControlRecordType.parse_type_id(key))
 
@@ -86,7 +90,7 @@ class EndTransactionMarker:
     control_type: ControlRecordType
     coordinator_epoch: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _ensure_transaction_marker_control_type(self.control_type)
 
     def serialize_key(self) -> bytes:
@@ -98,7 +102,7 @@ class EndTransactionMarker:
         return _END_TXN_VALUE.pack(0, self.coordinator_epoch)
 
     @staticmethod
-    def deserialize(record) -> "EndTransactionMarker":
+    def deserialize(record: AnyRecord) -> "EndTransactionMarker":
         """The marker in a control `record`. Kafka: `EndTransactionMarker.deserialize`.
 
         Raises IllegalArgumentException when its type is neither COMMIT nor ABORT, InvalidRecordException for a negative
@@ -107,7 +111,7 @@ class EndTransactionMarker:
         return EndTransactionMarker.deserialize_value(ControlRecordType.parse(record.key), record.value)
 
     @staticmethod
-    def deserialize_value(control_type: ControlRecordType, value: bytes) -> "EndTransactionMarker":
+    def deserialize_value(control_type: ControlRecordType, value: bytes | None) -> "EndTransactionMarker":
         """The marker of `control_type` with that value. Kafka: `EndTransactionMarker.deserializeValue`."""
         _ensure_transaction_marker_control_type(control_type)
         if value is None:

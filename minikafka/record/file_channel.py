@@ -1,9 +1,18 @@
 """An open file that is read and written at given positions."""
 
 import os
+from typing import Protocol
 
 from minikafka.common import file_ops
+from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import ClosedChannelException, IllegalArgumentException
+
+
+class HasFileno(Protocol):
+    """A socket or an open file: what the system can write to."""
+
+    def fileno(self) -> int:
+        """The descriptor."""
 
 
 class FileChannel:
@@ -52,7 +61,7 @@ class FileChannel:
             raise file_ops.named(error, fd) from None
         return data
 
-    def read_into(self, buffer, position: int) -> int:
+    def read_into(self, buffer: bytearray | memoryview, position: int) -> int:
         """Fill `buffer` (writable) from `position` on; returns how many bytes the file had. Kafka:
         `Utils.readFully`.
         """
@@ -68,7 +77,7 @@ class FileChannel:
             raise file_ops.named(error, fd) from None
         return done
 
-    def write(self, data, position: int) -> int:
+    def write(self, data: BytesLike, position: int) -> int:
         """Write all of `data` at `position`; returns its size. Kafka: `FileChannel.write`."""
         return file_ops.write(self.fileno(), data, position)
 
@@ -80,7 +89,7 @@ class FileChannel:
         """Force the file down to the device. Kafka: `FileChannel.force`."""
         file_ops.fsync(self.fileno())
 
-    def transfer_to(self, destination, position: int, count: int) -> int:
+    def transfer_to(self, destination: HasFileno, position: int, count: int) -> int:
         """Let the system copy bytes to a socket or file; returns how many. Kafka: `FileChannel.transferTo`."""
         return os.sendfile(destination.fileno(), self.fileno(), position, count)
 
@@ -90,5 +99,5 @@ class FileChannel:
         if fd >= 0:
             os.close(fd)
 
-    def __del__(self):
+    def __del__(self) -> None:
         self.close()

@@ -1,15 +1,19 @@
 """Batches of a log file, of which no more is read than is asked for."""
 
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
 
-from minikafka.common.errors import CorruptRecordException, KafkaException, RecordTooLargeException
+from minikafka.common.errors import CorruptRecordException, KafkaException, OutOfMemoryError, RecordTooLargeException
 from minikafka.common.java_numbers import to_long
 from minikafka.record.compression import CompressionType
+from minikafka.record.file_channel import FileChannel
 from minikafka.record.legacy_record import RECORD_OVERHEAD_V0, header_size
 from minikafka.record.legacy_record_batch import LegacyRecordBatch
-from minikafka.record.record import Record
+from minikafka.record.record import AnyRecord
 from minikafka.record.record_batch import (
     HEADER_SIZE_UP_TO_MAGIC,
     LOG_OVERHEAD,
@@ -26,11 +30,18 @@ _UP_TO_MAGIC = struct.Struct(">qiib")
 _WINDOW_SIZE = 1 << 16
 
 
-def file_batches(file_records, start: int, end: int) -> Iterator["FileChannelRecordBatch"]:
+class BatchFile(Protocol):
+    """What a batch must know of the `FileRecords` that it lies in."""
+
+    file: Path
+    channel: FileChannel
+
+
+def file_batches(file_records: BatchFile, start: int, end: int) -> Iterator["FileChannelRecordBatch"]:
     """The batches between bytes `start` and `end` (exclusive) of the file; an incomplete one ends the iteration.
 
     Raises CorruptRecordException at a size below 14 or when the file ends before `end`, KafkaException when it cannot
-    be read; a MemoryError names the file. Kafka: `FileLogInputStream.nextBatch`, `RecordBatchIterator`.
+    be read, and OutOfMemoryError. Kafka: `FileLogInputStream.nextBatch`, `RecordBatchIterator`.
     """
     position = start
     while position < end - HEADER_SIZE_UP_TO_MAGIC:
@@ -46,7 +57,7 @@ def file_batches(file_records, start: int, end: int) -> Iterator["FileChannelRec
         position += LOG_OVERHEAD + size
 
 
-def whole_batches(file_records, start: int, end: int) -> Iterator[RecordBatch | LegacyRecordBatch]:
+def whole_batches(file_records: BatchFile, start: int, end: int) -> Iterator[RecordBatch | LegacyRecordBatch]:
     """The batches of `file_batches` in memory: for who looks at every byte. The file is read by 64 KiB.
 
     Raises as `file_batches` and as `FileChannelRecordBatch.load_full_batch` do.
@@ -74,15 +85,14 @@ def whole_batches(file_records, start: int, end: int) -> Iterator[RecordBatch | 
         position += size
 
 
-def _read_from(file_records, position: int, size: int) -> memoryview:
+def _read_from(file_records: BatchFile, position: int, size: int) -> memoryview:
     """At most `size` bytes from `position` on; what lies there must reach over a batch's magic."""
     try:
         data = file_records.channel.read(position, size)
     except OSError as error:
         raise KafkaException(f"Failed to read the batch at position {position} of {file_records}: {error}") from error
     except MemoryError as error:
-        error.filename = str(file_records.file)
-        raise
+        raise OutOfMemoryError(str(error), file_records.file) from None
     if len(data) < HEADER_SIZE_UP_TO_MAGIC:
         raise CorruptRecordException(
             f"Unexpected EOF while attempting to read the next batch at position {position} of {file_records}"
@@ -90,21 +100,21 @@ def _read_from(file_records, position: int, size: int) -> memoryview:
     return memoryview(data)
 
 
-def _too_small(size: int, file_records) -> CorruptRecordException:
+def _too_small(size: int, file_records: BatchFile) -> CorruptRecordException:
     return CorruptRecordException(
         f"Found record size {size} smaller than minimum record overhead ({RECORD_OVERHEAD_V0}) "
         f"in file {file_records.file}."
     )
 
 
-def _cut_off(size: int, description: str, position: int, file_records, count: int) -> KafkaException:
+def _cut_off(size: int, description: str, position: int, file_records: BatchFile, count: int) -> KafkaException:
     return KafkaException(
         f"Failed to read `{description}` at position {position} from {file_records}. "
         f"Expected to read {size} bytes, but reached end of file after reading {count} bytes."
     )
 
 
-class FileChannelRecordBatch:
+class FileChannelRecordBatch(ABC):
     """A batch in a file: offset, magic, position and size are known, the header and the whole are read when needed.
 
     What is read is kept. Reading raises KafkaException when the file ends before the batch does or cannot be read.
@@ -114,16 +124,39 @@ class FileChannelRecordBatch:
 
     __slots__ = ("_offset", "magic", "file_records", "position", "size_in_bytes", "_head", "_header", "_full")
 
-    def __init__(self, offset: int, magic: int, file_records, position: int, batch_size: int, head: bytes):
-        """`position` is that of the batch in the file, `batch_size` the bytes after the size field."""
+    def __init__(
+        self, offset: int, magic: int, file_records: BatchFile, position: int, batch_size: int, head: memoryview
+    ):
+        """`position` is that of the batch in the file, `batch_size` the bytes after the size field.
+
+        `head` holds the batch's first bytes: as many as were read to find it, which may be more than its header.
+        """
         self._offset = offset
         self.magic = magic
         self.file_records = file_records
         self.position = position
         self.size_in_bytes = LOG_OVERHEAD + batch_size
         self._head = head
-        self._header = None
-        self._full = None
+        self._header: RecordBatch | LegacyRecordBatch | None = None
+        self._full: RecordBatch | LegacyRecordBatch | None = None
+
+    @abstractmethod
+    def _to_memory_record_batch(self, data: bytearray | memoryview) -> RecordBatch | LegacyRecordBatch:
+        """The view on `data`. Kafka: `FileChannelRecordBatch.toMemoryRecordBatch`."""
+
+    @abstractmethod
+    def _header_size(self) -> int:
+        """Bytes of the header, offset and size included. Kafka: `FileChannelRecordBatch.headerSize`."""
+
+    @property
+    @abstractmethod
+    def base_offset(self) -> int:
+        """The first offset. Kafka: `RecordBatch.baseOffset`."""
+
+    @property
+    @abstractmethod
+    def last_offset(self) -> int:
+        """The last offset, inclusive. Kafka: `RecordBatch.lastOffset`."""
 
     def load_full_batch(self) -> RecordBatch | LegacyRecordBatch:
         """The batch in memory, writable. Kafka: `FileChannelRecordBatch.loadFullBatch`."""
@@ -184,6 +217,66 @@ class FileChannelRecordBatch:
         return self.load_batch_header().max_timestamp
 
     @property
+    def partition_leader_epoch(self) -> int:
+        """Kafka: `RecordBatch.partitionLeaderEpoch`."""
+        return self.load_batch_header().partition_leader_epoch
+
+    @property
+    def attributes(self) -> int:
+        """Kafka: `DefaultRecordBatch.attributes`."""
+        return self.load_batch_header().attributes
+
+    @property
+    def producer_id(self) -> int:
+        """Kafka: `RecordBatch.producerId`."""
+        return self.load_batch_header().producer_id
+
+    @property
+    def has_producer_id(self) -> bool:
+        """Kafka: `RecordBatch.hasProducerId`."""
+        return self.load_batch_header().has_producer_id
+
+    @property
+    def producer_epoch(self) -> int:
+        """Kafka: `RecordBatch.producerEpoch`."""
+        return self.load_batch_header().producer_epoch
+
+    @property
+    def base_sequence(self) -> int:
+        """Kafka: `RecordBatch.baseSequence`."""
+        return self.load_batch_header().base_sequence
+
+    @property
+    def last_sequence(self) -> int:
+        """Kafka: `RecordBatch.lastSequence`."""
+        return self.load_batch_header().last_sequence
+
+    @property
+    def count_or_none(self) -> int | None:
+        """Kafka: `RecordBatch.countOrNull`."""
+        return self.load_batch_header().count_or_none
+
+    @property
+    def is_transactional(self) -> bool:
+        """Kafka: `RecordBatch.isTransactional`."""
+        return self.load_batch_header().is_transactional
+
+    @property
+    def is_control_batch(self) -> bool:
+        """Kafka: `RecordBatch.isControlBatch`."""
+        return self.load_batch_header().is_control_batch
+
+    @property
+    def has_delete_horizon(self) -> bool:
+        """Kafka: `DefaultRecordBatch.hasDeleteHorizonMs`."""
+        return self.load_batch_header().has_delete_horizon
+
+    @property
+    def delete_horizon_ms(self) -> int | None:
+        """Kafka: `RecordBatch.deleteHorizonMs`."""
+        return self.load_batch_header().delete_horizon_ms
+
+    @property
     def buffer(self) -> memoryview:
         """The bytes of the batch."""
         return self.load_full_batch().buffer
@@ -196,16 +289,16 @@ class FileChannelRecordBatch:
         """Kafka: `RecordBatch.ensureValid`."""
         self.load_full_batch().ensure_valid()
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[AnyRecord]:
         """Kafka: `RecordBatch.iterator`."""
         return self.records()
 
-    def records(self, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> Iterator[Record]:
+    def records(self, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> Iterator[AnyRecord]:
         """As the batch in memory gives them. Kafka: `RecordBatch.iterator`."""
         with self._place_told():
             return self.load_full_batch().records(max_decompressed_bytes)
 
-    def streaming_iterator(self) -> Iterator[Record]:
+    def streaming_iterator(self) -> Iterator[AnyRecord]:
         """Kafka: `RecordBatch.streamingIterator`."""
         return self.load_full_batch().streaming_iterator()
 
@@ -253,7 +346,7 @@ class DefaultFileChannelRecordBatch(FileChannelRecordBatch):
 
     __slots__ = ()
 
-    def _to_memory_record_batch(self, data) -> RecordBatch:
+    def _to_memory_record_batch(self, data: bytearray | memoryview) -> RecordBatch:
         return RecordBatch(data)
 
     def _header_size(self) -> int:
@@ -268,76 +361,6 @@ class DefaultFileChannelRecordBatch(FileChannelRecordBatch):
     def last_offset(self) -> int:
         """Kafka: `RecordBatch.lastOffset`."""
         return self.load_batch_header().last_offset
-
-    @property
-    def partition_leader_epoch(self) -> int:
-        """Kafka: `RecordBatch.partitionLeaderEpoch`."""
-        return self.load_batch_header().partition_leader_epoch
-
-    @property
-    def attributes(self) -> int:
-        """Kafka: `DefaultRecordBatch.attributes`."""
-        return self.load_batch_header().attributes
-
-    @property
-    def base_timestamp(self) -> int:
-        """Kafka: `DefaultRecordBatch.baseTimestamp`."""
-        return self.load_batch_header().base_timestamp
-
-    @property
-    def producer_id(self) -> int:
-        """Kafka: `RecordBatch.producerId`."""
-        return self.load_batch_header().producer_id
-
-    @property
-    def has_producer_id(self) -> bool:
-        """Kafka: `RecordBatch.hasProducerId`."""
-        return self.load_batch_header().has_producer_id
-
-    @property
-    def producer_epoch(self) -> int:
-        """Kafka: `RecordBatch.producerEpoch`."""
-        return self.load_batch_header().producer_epoch
-
-    @property
-    def base_sequence(self) -> int:
-        """Kafka: `RecordBatch.baseSequence`."""
-        return self.load_batch_header().base_sequence
-
-    @property
-    def last_sequence(self) -> int:
-        """Kafka: `RecordBatch.lastSequence`."""
-        return self.load_batch_header().last_sequence
-
-    @property
-    def count(self) -> int:
-        """Kafka: `DefaultRecordBatch.count`."""
-        return self.load_batch_header().count
-
-    @property
-    def count_or_none(self) -> int | None:
-        """Kafka: `RecordBatch.countOrNull`."""
-        return self.load_batch_header().count_or_none
-
-    @property
-    def is_transactional(self) -> bool:
-        """Kafka: `RecordBatch.isTransactional`."""
-        return self.load_batch_header().is_transactional
-
-    @property
-    def is_control_batch(self) -> bool:
-        """Kafka: `RecordBatch.isControlBatch`."""
-        return self.load_batch_header().is_control_batch
-
-    @property
-    def has_delete_horizon(self) -> bool:
-        """Kafka: `DefaultRecordBatch.hasDeleteHorizonMs`."""
-        return self.load_batch_header().has_delete_horizon
-
-    @property
-    def delete_horizon_ms(self) -> int | None:
-        """Kafka: `RecordBatch.deleteHorizonMs`."""
-        return self.load_batch_header().delete_horizon_ms
 
 
 class LegacyFileChannelRecordBatch(FileChannelRecordBatch):
@@ -357,7 +380,7 @@ class LegacyFileChannelRecordBatch(FileChannelRecordBatch):
     delete_horizon_ms = None
     count_or_none = None
 
-    def _to_memory_record_batch(self, data) -> LegacyRecordBatch:
+    def _to_memory_record_batch(self, data: bytearray | memoryview) -> LegacyRecordBatch:
         return LegacyRecordBatch(data)
 
     def _header_size(self) -> int:
@@ -372,8 +395,3 @@ class LegacyFileChannelRecordBatch(FileChannelRecordBatch):
     def last_offset(self) -> int:
         """Kafka: `RecordBatch.lastOffset`."""
         return self._offset
-
-    @property
-    def attributes(self) -> int:
-        """Kafka: `LegacyRecord.attributes`."""
-        return self.load_batch_header().attributes

@@ -7,14 +7,13 @@ from typing import NamedTuple
 
 from minikafka.common import file_ops
 from minikafka.common.errors import IllegalArgumentException, KafkaException
-from minikafka.record.file_channel import FileChannel
+from minikafka.common.java_numbers import INT_MAX
+from minikafka.record.file_channel import FileChannel, HasFileno
 from minikafka.record.file_channel_record_batch import FileChannelRecordBatch, file_batches, whole_batches
 from minikafka.record.legacy_record_batch import LegacyRecordBatch
 from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import Record
+from minikafka.record.record import AnyRecord
 from minikafka.record.record_batch import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP, RecordBatch
-
-_MAX_INT = 2**31 - 1
 
 
 class LogOffsetPosition(NamedTuple):
@@ -65,9 +64,9 @@ class FileRecords:
             self._size = end - start
             return
         size = channel.size
-        if size > _MAX_INT:
+        if size > INT_MAX:
             raise KafkaException(
-                f"The size of segment {file} ({size}) is larger than the maximum allowed segment size of {_MAX_INT}"
+                f"The size of segment {file} ({size}) is larger than the maximum allowed segment size of {INT_MAX}"
             )
         self._size = min(size, end) - start
 
@@ -91,7 +90,7 @@ class FileRecords:
             channel = FileChannel(file_ops.open_file(file))
             if preallocate and not file_already_exists:
                 file_ops.preallocate(channel.fileno(), init_file_size)
-        end = 0 if preallocate and not file_already_exists else _MAX_INT
+        end = 0 if preallocate and not file_already_exists else INT_MAX
         try:
             return FileRecords(file, channel, 0, end, False)
         except KafkaException:
@@ -112,7 +111,7 @@ class FileRecords:
         del buffer[count:]
         return buffer
 
-    def read_into(self, buffer, position: int) -> int:
+    def read_into(self, buffer: bytearray | memoryview, position: int) -> int:
         """Fill `buffer` from `position` on, relative to this slice's start; returns how many bytes there were.
 
         Kafka: `FileRecords.readInto`.
@@ -154,7 +153,7 @@ class FileRecords:
         """The complete batches from byte `start` of the file on. Kafka: `FileRecords.batchesFrom`."""
         return file_batches(self, start, self.end if self.is_slice else self._size)
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[AnyRecord]:
         """The records of all batches. Kafka: `AbstractRecords.records`."""
         for batch in self.batches():
             yield from batch
@@ -228,7 +227,7 @@ class FileRecords:
             max_timestamp, shallow_offset_of_max_timestamp, _maybe_leader_epoch(leader_epoch_of_max_timestamp)
         )
 
-    def write_to(self, destination, offset: int, length: int) -> int:
+    def write_to(self, destination: HasFileno, offset: int, length: int) -> int:
         """Send at most `length` bytes from `offset` on, relative to this slice's start, to a socket or file.
 
         The system copies them (sendfile). Returns how many it took. Raises KafkaException when the file was cut below
@@ -251,7 +250,7 @@ class FileRecords:
         Raises IllegalArgumentException when the file would grow beyond 2147483647 bytes.
         """
         size = len(records.buffer)
-        if size > _MAX_INT - self._size:
+        if size > INT_MAX - self._size:
             raise IllegalArgumentException(
                 f"Append of size {size} bytes is too large for segment with current file position at {self._size}"
             )

@@ -7,6 +7,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 
+from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import IOException
 
 # Magic, method "deflate", no flags, no time, no extra flags, operating system unknown: what JDK 17 writes.
@@ -19,23 +20,23 @@ _INPUT_SIZE = 8 * 1024
 _OUTPUT_SIZE = 16 * 1024
 
 
-def compress(data, level: int, magic: int) -> bytes:
+def compress(data: BytesLike, level: int, magic: int) -> bytes:
     """`data` as one gzip member."""
     deflater = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
     body = deflater.compress(data) + deflater.flush()
     return _HEADER + body + _TRAILER.pack(zlib.crc32(data), len(data) & 0xFFFFFFFF)
 
 
-def open_stream(data, magic: int) -> Iterator[bytes]:
+def open_stream(data: BytesLike, magic: int) -> Iterator[BytesLike]:
     """The uncompressed pieces of `data`. Raises IOException for a bad header here, for other damage in the iterator."""
     return _members(data, _skip_header(data, 0))
 
 
-def _members(data, position: int) -> Iterator[bytes]:
+def _members(data: BytesLike, position: int) -> Iterator[BytesLike]:
     while True:
         inflater = zlib.decompressobj(-zlib.MAX_WBITS)
         crc = size = 0
-        piece = b""
+        piece: BytesLike = b""
         while not inflater.eof:
             if not piece:
                 if position >= len(data):
@@ -63,7 +64,7 @@ def _members(data, position: int) -> Iterator[bytes]:
             return
 
 
-def _skip_header(data, position: int) -> int:
+def _skip_header(data: BytesLike, position: int) -> int:
     """The position after the member header at `position`."""
     header = bytes(data[position : position + 10])
     if len(header) < 2:
@@ -92,7 +93,7 @@ def _skip_header(data, position: int) -> int:
     return position
 
 
-def _after_zero(data, position: int) -> int:
+def _after_zero(data: BytesLike, position: int) -> int:
     """The position after the next zero byte; one beyond the end if there is none."""
     while position < len(data):
         found = bytes(data[position : position + _INPUT_SIZE]).find(0)

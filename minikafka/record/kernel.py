@@ -11,6 +11,9 @@ the same form, where the key must not be null.
 Kafka: `DefaultRecord.readFrom`, `readPartiallyFrom`; `DefaultRecordBatch.RecordIterator.next`.
 """
 
+from minikafka.common.bytes_like import BytesLike
+from minikafka.common.java_numbers import LONG_MAX, LONG_MIN
+
 # How the records lie in the data; the same damage is told differently by each of Kafka's three readers.
 BUFFER = 0  # an uncompressed batch: record bodies are read from the batch itself
 STREAM = 1  # a decompressed stream: each record's body is cut out first
@@ -48,8 +51,6 @@ SMALLEST_RECORD = 7  # bytes: a size and the six fields of a record without key,
 _HEADER_SIZE = 61
 _CODEC_OR_CONTROL = 0x27  # attribute bits
 
-_MAX_LONG = 9223372036854775807
-_MIN_LONG = -9223372036854775807 - 1
 _HALF_LONG = 4611686018427387904
 
 # Instead of a position, a read returns one of these.
@@ -57,7 +58,7 @@ UNDERFLOW = -1
 TOO_LONG = -2
 
 
-def read_varint(data, position, end):
+def read_varint(data: BytesLike, position: int, end: int) -> tuple[int, int]:
     """The 32-bit zig-zag varint at `position` and the position after it, or a negative number in its place."""
     if position >= end:
         return 0, UNDERFLOW
@@ -79,7 +80,7 @@ def read_varint(data, position, end):
     return 0, TOO_LONG
 
 
-def read_varlong(data, position, end):
+def read_varlong(data: BytesLike, position: int, end: int) -> tuple[int, int]:
     """The 64-bit zig-zag varint at `position` and the position after it, or a negative number in its place."""
     if position >= end:
         return 0, UNDERFLOW
@@ -100,16 +101,16 @@ def read_varlong(data, position, end):
     return half ^ -sign, position
 
 
-def wrapping_add(a, b):
+def wrapping_add(a: int, b: int) -> int:
     """a + b as 64-bit integers add in Java: beyond the largest comes the smallest."""
-    if b > 0 and a > _MAX_LONG - b:
-        return _MIN_LONG + (a - (_MAX_LONG - b) - 1)
-    if b < 0 and a < _MIN_LONG - b:
-        return _MAX_LONG - ((_MIN_LONG - b) - a - 1)
+    if b > 0 and a > LONG_MAX - b:
+        return LONG_MIN + (a - (LONG_MAX - b) - 1)
+    if b < 0 and a < LONG_MIN - b:
+        return LONG_MAX - ((LONG_MIN - b) - a - 1)
     return a + b
 
 
-def skip_headers(data, position, end, count):
+def skip_headers(data: BytesLike, position: int, end: int, count: int) -> tuple[int, int, int, int]:
     """How many of `count` headers are sound, the position after these, OK or what is wrong with the next one, its size.
 
     What can be wrong is UNDERFLOW, TOO_LONG, or a size that gives HEADER_KEY_NEGATIVE.
@@ -135,21 +136,21 @@ def skip_headers(data, position, end, count):
 
 
 def decode(
-    data,
-    position,
-    end,
-    index,
-    stop,
-    count,
-    base_offset,
-    base_timestamp,
-    append_time,
-    has_append_time,
-    mode,
-    out,
-    capacity,
-    first,
-):
+    data: BytesLike,
+    position: int,
+    end: int,
+    index: int,
+    stop: int,
+    count: int,
+    base_offset: int,
+    base_timestamp: int,
+    append_time: int,
+    has_append_time: int,
+    mode: int,
+    out: list[int],
+    capacity: int,
+    first: int,
+) -> int:
     """Walk the records `index` … `stop` (exclusive) of a batch of `count`; the first of them begins at `position`.
 
     Returns the index behind the last sound one; out[STATUS] tells what ended the walk. `data` holds bytes 0 … 255 and
@@ -159,8 +160,8 @@ def decode(
     """
     consecutive = 1
     first_null_key = -1
-    min_timestamp = _MAX_LONG
-    max_timestamp = _MIN_LONG
+    min_timestamp = LONG_MAX
+    max_timestamp = LONG_MIN
     index_of_max = -1
     status = OK
     detail = 0
@@ -288,19 +289,19 @@ def decode(
     return index
 
 
-def read_int(data, position):
+def read_int(data: BytesLike, position: int) -> int:
     """The big-endian 32-bit integer at `position`."""
     high = data[position] * 256 + data[position + 1]
     return (high - 65536 if high >= 32768 else high) * 65536 + data[position + 2] * 256 + data[position + 3]
 
 
-def read_long(data, position):
+def read_long(data: BytesLike, position: int) -> int:
     """The big-endian 64-bit integer at `position`."""
     low = read_int(data, position + 4)
     return read_int(data, position) * 4294967296 + (low + 4294967296 if low < 0 else low)
 
 
-def measure_run(data, position, end, enough):
+def measure_run(data: BytesLike, position: int, end: int, enough: int) -> tuple[int, int]:
     """How many records the batches from `position` on hold, and where their run ends.
 
     A run are complete batches of magic 2 without codec that are no control batches and whose count is possible; it ends
@@ -320,7 +321,7 @@ def measure_run(data, position, end, enough):
     return records, position
 
 
-def decode_run(data, position, end, out, capacity):
+def decode_run(data: BytesLike, position: int, end: int, out: list[int], capacity: int) -> tuple[int, int]:
     """Decode the batches of a run that `measure_run` found into columns of `capacity` places.
 
     Returns how many records were written, and the position of the first batch that is not sound (`end` when all are).

@@ -41,7 +41,12 @@ class LegacyRecord:
 
     __slots__ = ("buffer", "wrapper_timestamp", "wrapper_timestamp_type")
 
-    def __init__(self, buffer: memoryview, wrapper_timestamp=None, wrapper_timestamp_type=None):
+    def __init__(
+        self,
+        buffer: memoryview,
+        wrapper_timestamp: int | None = None,
+        wrapper_timestamp_type: TimestampType | None = None,
+    ):
         self.buffer = buffer
         self.wrapper_timestamp = wrapper_timestamp
         self.wrapper_timestamp_type = wrapper_timestamp_type
@@ -163,7 +168,8 @@ class LegacyRecord:
             raise IndexOutOfBoundsException(
                 f"a message of {len(self.buffer)} bytes ends before byte {position + field.size}"
             )
-        return field.unpack_from(self.buffer, position)[0]
+        value: int = field.unpack_from(self.buffer, position)[0]
+        return value
 
     def __repr__(self) -> str:
         stamp = f", {self.timestamp_type}={self.timestamp}" if self.magic > 0 else ""

@@ -4,7 +4,9 @@ import struct
 from array import array
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
+from typing import TypeAlias
 
+from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import (
     CorruptRecordException,
     IllegalArgumentException,
@@ -21,6 +23,7 @@ from minikafka.record.legacy_record import (
     LegacyRecord,
     compute_attributes,
 )
+from minikafka.record.record import Header
 from minikafka.record.record_columns import RecordColumns
 from minikafka.record.stream_window import MAX_DECOMPRESSED_BYTES, WINDOW_SIZE, StreamWindow
 from minikafka.record.timestamp_type import TimestampType
@@ -56,7 +59,7 @@ class BasicLegacyRecordBatch:
     has_delete_horizon = False
     delete_horizon_ms = None
     count_or_none = None
-    headers = ()
+    headers: tuple[Header, ...] = ()
 
     def __init__(self, offset: int, record: LegacyRecord):
         self._offset = offset
@@ -195,6 +198,7 @@ class BasicLegacyRecordBatch:
             return iter((self,))
         window = self._open_window(max_decompressed_bytes)
         window.fill(WINDOW_SIZE)
+        entries: Iterable[_Entry]
         if window.ended:
             entries = list(self._entries(window))
             last = self._last(entries)
@@ -216,9 +220,9 @@ class BasicLegacyRecordBatch:
         if not self.is_compressed:
             return
         # What iteration raises late, for an inner message, comes after what it raises at once.
-        first_refused = []
+        first_refused: list[_Entry] = []
 
-        def looked_at(entries):
+        def looked_at(entries: Iterable[_Entry]) -> Iterator[_Entry]:
             for start, entry in entries:
                 if not first_refused and _is_refused(entry):
                     first_refused.append((start, entry))
@@ -259,7 +263,7 @@ class BasicLegacyRecordBatch:
             raise InvalidRecordException(f"Found invalid compressed record set with null value (magic = {magic})")
         return StreamWindow(pieces(record.compression_type, record.buffer[start:end], magic), max_bytes)
 
-    def _entries(self, window: StreamWindow, kept: bool = True) -> Iterator[tuple[int, "BasicLegacyRecordBatch"]]:
+    def _entries(self, window: StreamWindow, kept: bool = True) -> Iterator["_Entry"]:
         """The messages in the stream, each with its position in the window's data and its relative offset.
 
         An incomplete one ends the iteration, or raises what the stream ends with. Of one that is longer than the window
@@ -288,7 +292,7 @@ class BasicLegacyRecordBatch:
         if window.error is not None:
             raise window.error
 
-    def _last(self, entries: Iterable[tuple[int, "BasicLegacyRecordBatch"]]) -> "BasicLegacyRecordBatch":
+    def _last(self, entries: Iterable["_Entry"]) -> "BasicLegacyRecordBatch":
         last = None
         for _, last in entries:
             pass
@@ -315,6 +319,10 @@ class BasicLegacyRecordBatch:
         return f"LegacyRecordBatch(offset={self.offset}, {self.outer_record})"
 
 
+_Entry: TypeAlias = tuple[int, BasicLegacyRecordBatch]
+"""Where an inner message begins in its window's data, and the message with its offset as it is stored."""
+
+
 class LegacyRecordBatch(BasicLegacyRecordBatch):
     """A view on offset, size and message, whose offset and timestamp can be set in place.
 
@@ -323,13 +331,15 @@ class LegacyRecordBatch(BasicLegacyRecordBatch):
 
     __slots__ = ("buffer",)
 
-    def __init__(self, buffer):
+    def __init__(self, buffer: BytesLike):
+        """A view on `buffer`, which holds offset, size and message, and nothing else."""
         self.buffer = memoryview(buffer)
         self.outer_record = LegacyRecord(self.buffer[_LOG_OVERHEAD:])
 
     @property
     def offset(self) -> int:
-        return _LONG.unpack_from(self.buffer, 0)[0]
+        offset: int = _LONG.unpack_from(self.buffer, 0)[0]
+        return offset
 
     def set_last_offset(self, offset: int) -> None:
         """Kafka: `MutableRecordBatch.setLastOffset`."""
@@ -357,13 +367,11 @@ class LegacyRecordBatch(BasicLegacyRecordBatch):
         """Append the batch to `buffer`. Kafka: `RecordBatch.writeTo`."""
         buffer += self.buffer
 
-    def __eq__(self, other) -> bool:
-        return self.buffer == other.buffer if type(other) is LegacyRecordBatch else NotImplemented
-
-    __hash__ = None
+    def __eq__(self, other: object) -> bool:
+        return self.buffer == other.buffer if isinstance(other, LegacyRecordBatch) else NotImplemented
 
 
-def _with_absolute_offsets(entries, base_offset: int | None) -> Iterator[BasicLegacyRecordBatch]:
+def _with_absolute_offsets(entries: Iterable[_Entry], base_offset: int | None) -> Iterator[BasicLegacyRecordBatch]:
     for _, entry in entries:
         if base_offset is not None:
             entry = BasicLegacyRecordBatch(base_offset + entry.offset, entry.outer_record)

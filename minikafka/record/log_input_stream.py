@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Iterator
 
+from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import CorruptRecordException
 from minikafka.record.legacy_record import RECORD_OVERHEAD_V0
 from minikafka.record.legacy_record_batch import LegacyRecordBatch
@@ -18,7 +19,7 @@ _SIZE = struct.Struct(">i")
 _SIZE_AND_MAGIC = struct.Struct(">8xi4xb")
 
 
-def batches(buffer, start: int = 0, end: int | None = None) -> Iterator[RecordBatch | LegacyRecordBatch]:
+def batches(buffer: BytesLike, start: int = 0, end: int | None = None) -> Iterator[RecordBatch | LegacyRecordBatch]:
     """The batches between bytes `start` and `end` (exclusive) of `buffer`; an incomplete one ends the iteration.
 
     Raises CorruptRecordException at a size below 14 or a magic outside 0 … 2. Views on a bytearray (or other writable
@@ -34,7 +35,7 @@ def batches(buffer, start: int = 0, end: int | None = None) -> Iterator[RecordBa
         position = batch_end
 
 
-def batch_at(buffer, position: int = 0) -> RecordBatch | LegacyRecordBatch | None:
+def batch_at(buffer: BytesLike, position: int = 0) -> RecordBatch | LegacyRecordBatch | None:
     """The batch that begins at byte `position`, None when `buffer` ends before it does; raises as `batches` does."""
     return next(batches(buffer, position), None)
 
@@ -49,6 +50,7 @@ def next_batch_size(view: memoryview, position: int = 0) -> int | None:
         if remaining >= LOG_OVERHEAD:
             _check_size(_SIZE.unpack_from(view, position + 8)[0])
         return None
+    size: int
     size, magic = _SIZE_AND_MAGIC.unpack_from(view, position)
     if size < RECORD_OVERHEAD_V0:
         _check_size(size)

@@ -1,5 +1,9 @@
 """One record that is longer than the window on its stream, read over without being kept."""
 
+from collections.abc import Callable
+
+from minikafka.common.bytes_like import BytesLike
+from minikafka.common.java_numbers import LONG_MAX
 from minikafka.record import kernel
 from minikafka.record.record_columns import skip_headers
 from minikafka.record.stream_window import WINDOW_SIZE, StreamWindow
@@ -20,7 +24,7 @@ class LongRecord:
         self.has_key = False
         self._window = window
         self._mode = mode
-        self._left = 2**63 - 1
+        self._left = LONG_MAX
 
     def skip(self) -> tuple[int, int, int]:
         """Go to the record's end; returns the status and the two details as the kernel tells them."""
@@ -31,7 +35,7 @@ class LongRecord:
         try:
             self._skip_fields()
         except _Fault as found:
-            fault = found.args
+            fault = found.fault
         if self._mode == kernel.PARTIAL:
             return fault
         read = size - self._left
@@ -79,7 +83,7 @@ class LongRecord:
     def _varint(self) -> int:
         return self._number(kernel.read_varint)
 
-    def _number(self, read) -> int:
+    def _number(self, read: Callable[[BytesLike, int, int], tuple[int, int]]) -> int:
         window = self._window
         window.fill(10)
         end = min(len(window.data), window.position + self._left)
@@ -103,4 +107,8 @@ class LongRecord:
 
 
 class _Fault(Exception):
-    """Status, detail and second detail, as in the kernel's `out`."""
+    """`fault`: status, detail and second detail, as in the kernel's `out`."""
+
+    def __init__(self, status: int, detail: int, detail_2: int):
+        super().__init__(status, detail, detail_2)
+        self.fault = (status, detail, detail_2)

@@ -11,9 +11,10 @@ import struct
 from collections.abc import Iterator
 
 import lz4.block
+from xxhash import xxh32_intdigest
 
+from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import BufferUnderflowException, IOException
-from minikafka.record.xxhash32 import xxhash32
 
 _MAGIC = struct.pack("<I", 0x184D2204)
 _SIZE = struct.Struct("<I")
@@ -24,12 +25,12 @@ _DEFAULT_LEVEL = 9
 _PREMATURE_EOS = "Stream ended prematurely"
 
 
-def compress(data, level: int, magic: int) -> bytes:
+def compress(data: BytesLike, level: int, magic: int) -> bytes:
     """`data` as one frame; level 9 means the fast compressor, any other the thorough one."""
     checked = _MAGIC + _DESCRIPTOR if magic == 0 else _DESCRIPTOR
     out = bytearray(_MAGIC + _DESCRIPTOR)
-    out.append(xxhash32(checked) >> 8 & 0xFF)
-    mode = {} if level == _DEFAULT_LEVEL else {"mode": "high_compression", "compression": level}
+    out.append(xxh32_intdigest(checked) >> 8 & 0xFF)
+    mode: dict[str, str | int] = {} if level == _DEFAULT_LEVEL else {"mode": "high_compression", "compression": level}
     view = memoryview(data)
     for start in range(0, len(view), _BLOCK_SIZE):
         block = view[start : start + _BLOCK_SIZE]
@@ -44,7 +45,7 @@ def compress(data, level: int, magic: int) -> bytes:
     return bytes(out)
 
 
-def open_stream(data, magic: int) -> Iterator[bytes]:
+def open_stream(data: BytesLike, magic: int) -> Iterator[BytesLike]:
     """The blocks of `data`, uncompressed. Raises IOException for a bad header here, for other damage in the
     iterator.
     """
@@ -59,7 +60,7 @@ def open_stream(data, magic: int) -> Iterator[bytes]:
         position += 8
     if position >= len(data):
         raise IOException(_PREMATURE_EOS)
-    if magic != 0 and data[position] != xxhash32(bytes(data[4:position])) >> 8 & 0xFF:
+    if magic != 0 and data[position] != xxh32_intdigest(data[4:position]) >> 8 & 0xFF:
         raise IOException("Stream frame descriptor corrupted")
     return _blocks(data, position + 1, flags, max_block_size)
 
@@ -81,7 +82,7 @@ def _max_block_size(flags: int, block_descriptor: int) -> int:
     return 1 << (2 * size + 8)
 
 
-def _blocks(data, position: int, flags: int, max_block_size: int) -> Iterator[bytes]:
+def _blocks(data: BytesLike, position: int, flags: int, max_block_size: int) -> Iterator[BytesLike]:
     has_block_checksum, has_content_checksum = flags & 0x10, flags & 0x04
     while True:
         if len(data) - position < 4:
@@ -103,14 +104,15 @@ def _blocks(data, position: int, flags: int, max_block_size: int) -> Iterator[by
         if has_block_checksum:
             if len(data) - position < 4:
                 raise BufferUnderflowException("the frame ends within a block's checksum")
-            if _SIZE.unpack_from(data, position)[0] != xxhash32(bytes(block)):
+            if _SIZE.unpack_from(data, position)[0] != xxh32_intdigest(block):
                 raise IOException("Block checksum mismatch")
             position += 4
         yield out
 
 
-def _decompress_block(block, max_block_size: int) -> bytes:
+def _decompress_block(block: BytesLike, max_block_size: int) -> bytes:
     try:
-        return lz4.block.decompress(block, uncompressed_size=max_block_size)
+        decompressed: bytes = lz4.block.decompress(block, uncompressed_size=max_block_size)
+        return decompressed
     except lz4.block.LZ4BlockError as error:
         raise IOException(str(error)) from None

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
+from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.record.compression import Compression, CompressionType
 from minikafka.record.control_record import EndTransactionMarker
 from minikafka.record.legacy_record_batch import LegacyRecordBatch
 from minikafka.record.log_input_stream import batches, next_batch_size
 from minikafka.record.memory_records_builder import MemoryRecordsBuilder
-from minikafka.record.record import Record, SimpleRecord
+from minikafka.record.record import AnyRecord, SimpleRecord
 from minikafka.record.record_batch import (
     CURRENT_MAGIC_VALUE,
     HEADER_SIZE_UP_TO_MAGIC,
@@ -38,13 +39,13 @@ class MemoryRecords:
 
     EMPTY: ClassVar["MemoryRecords"]
 
-    def __init__(self, buffer):
+    def __init__(self, buffer: BytesLike):
         view = memoryview(buffer)
         self.buffer = memoryview(bytearray(view)) if view.readonly else view
-        self._batches = None
+        self._batches: list[RecordBatch | LegacyRecordBatch] | None = None  # once the first walk is over
 
     @staticmethod
-    def readable_records(buffer) -> "MemoryRecords":
+    def readable_records(buffer: BytesLike) -> "MemoryRecords":
         """The batches in `buffer` (bytes-like). Kafka: `MemoryRecords.readableRecords`."""
         return MemoryRecords(buffer)
 
@@ -71,7 +72,7 @@ class MemoryRecords:
             yield batch
         self._batches = walked
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[AnyRecord]:
         """The records of all batches; raises what the batches' iteration raises. Kafka: `AbstractRecords.records`."""
         for batch in self.batches():
             yield from batch
@@ -108,23 +109,8 @@ class MemoryRecords:
             raise IllegalArgumentException(f"Invalid size: {size} in read from {self}")
         return MemoryRecords(self.buffer[position : position + size])
 
-    def write_to(self, destination, position: int, length: int) -> int:
-        """Write `length` bytes from byte `position` on to a binary file or socket-like `destination`.
-
-        Returns how many were written. Kafka: `MemoryRecords.writeTo`.
-        """
-        if position + length > len(self.buffer):
-            raise IllegalArgumentException(
-                "position+length should not be greater than buffer.limit(), "
-                f"position: {position}, length: {length}, buffer.limit(): {len(self.buffer)}"
-            )
-        data = self.buffer[position : position + length]
-        return destination.send(data) if hasattr(destination, "send") else destination.write(data)
-
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         return self.buffer == other.buffer if isinstance(other, MemoryRecords) else NotImplemented
-
-    __hash__ = None
 
     def __repr__(self) -> str:
         return f"MemoryRecords(size={self.size_in_bytes})"

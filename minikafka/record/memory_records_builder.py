@@ -1,14 +1,15 @@
 """Writes one batch: records in, bytes out."""
 
 import struct
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from minikafka.common.errors import IllegalArgumentException, IllegalStateException
+from minikafka.common.errors import IllegalArgumentException, IllegalStateException, NullPointerException
+from minikafka.common.java_numbers import INT_MAX
 from minikafka.record.batch_header import write_header
 from minikafka.record.compression import Compression, CompressionType
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.legacy_record import message_bytes, record_overhead
-from minikafka.record.record import Header, SimpleRecord
+from minikafka.record.record import AnyRecord, Header, SimpleRecord
 from minikafka.record.record_batch import (
     CURRENT_MAGIC_VALUE,
     LOG_OVERHEAD,
@@ -25,7 +26,9 @@ from minikafka.record.record_batch import (
 from minikafka.record.record_writer import record_size_in_bytes, write_record
 from minikafka.record.timestamp_type import TimestampType
 
-_MAX_INT = 2**31 - 1
+if TYPE_CHECKING:
+    from minikafka.record.memory_records import MemoryRecords
+
 _OFFSET_AND_SIZE = struct.Struct(">qi")
 
 
@@ -62,7 +65,7 @@ class MemoryRecordsBuilder:
         is_transactional: bool = False,
         is_control_batch: bool = False,
         partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
-        write_limit: int = _MAX_INT,
+        write_limit: int = INT_MAX,
         delete_horizon_ms: int | None = None,
     ):
         """An empty batch; times in ms. Raises IllegalArgumentException for what the magic cannot express."""
@@ -86,12 +89,12 @@ class MemoryRecordsBuilder:
         self.num_records = 0
         self._records = bytearray()
         self._header_size = _header_size(magic, compression)
-        self._base_timestamp = delete_horizon_ms if self.has_delete_horizon else None
-        self._last_offset = None
+        self._base_timestamp: int | None = delete_horizon_ms if self.has_delete_horizon else None
+        self._last_offset: int | None = None
         self._max_timestamp = NO_TIMESTAMP
         self._offset_of_max_timestamp = -1
         self._closed_for_appends = False
-        self._built = None
+        self._built: MemoryRecords | None = None
 
     @property
     def has_delete_horizon(self) -> bool:
@@ -110,14 +113,12 @@ class MemoryRecordsBuilder:
         """Add a record at `offset`, which must be above the last. Kafka: `MemoryRecordsBuilder.appendWithOffset`."""
         self._append(offset, False, timestamp, key, value, headers)
 
-    def append_record(self, record) -> None:
+    def append_record(self, record: AnyRecord) -> None:
         """Add a `Record` at its own offset, as a control record in a control batch.
 
         Kafka: `MemoryRecordsBuilder.append(Record)`.
         """
-        self._append(
-            record.offset, self.is_control_batch, record.timestamp, record.key, record.value, tuple(record.headers)
-        )
+        self._append(record.offset, self.is_control_batch, record.timestamp, record.key, record.value, record.headers)
 
     def append_control_record(self, timestamp: int, control_type: ControlRecordType, value: bytes) -> None:
         """Add a control record at the next offset. Kafka: `MemoryRecordsBuilder.appendControlRecord`."""
@@ -144,7 +145,15 @@ class MemoryRecordsBuilder:
         """Add a record at whatever offset: for tests. Kafka: `MemoryRecordsBuilder.appendUncheckedWithOffset`."""
         self._write(offset, record.timestamp, record.key, record.value, record.headers)
 
-    def _append(self, offset, is_control_record, timestamp, key, value, headers) -> None:
+    def _append(
+        self,
+        offset: int,
+        is_control_record: bool,
+        timestamp: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: tuple[Header, ...],
+    ) -> None:
         if is_control_record != self.is_control_batch:
             raise IllegalArgumentException("Control records can only be appended to control batches")
         if self._last_offset is not None and offset <= self._last_offset:
@@ -158,7 +167,9 @@ class MemoryRecordsBuilder:
             raise IllegalArgumentException(f"Magic v{self.magic} does not support record headers")
         self._write(offset, timestamp, key, value, headers)
 
-    def _write(self, offset, timestamp, key, value, headers) -> None:
+    def _write(
+        self, offset: int, timestamp: int, key: bytes | None, value: bytes | None, headers: tuple[Header, ...]
+    ) -> None:
         if self._closed_for_appends:
             raise IllegalStateException(
                 "Tried to append a record, but MemoryRecordsBuilder is closed for record appends"
@@ -178,7 +189,7 @@ class MemoryRecordsBuilder:
         self._record_written(offset, timestamp)
 
     def _record_written(self, offset: int, timestamp: int) -> None:
-        if offset - self.base_offset > _MAX_INT:
+        if offset - self.base_offset > INT_MAX:
             raise IllegalArgumentException(
                 f"Maximum offset delta exceeded, base offset: {self.base_offset}, last offset: {offset}"
             )
@@ -226,7 +237,7 @@ class MemoryRecordsBuilder:
         """True when the batch is built. Kafka: `MemoryRecordsBuilder.isClosed`."""
         return self._built is not None
 
-    def build(self):
+    def build(self) -> "MemoryRecords":
         """The batch as `MemoryRecords`, EMPTY without records; the same object each time.
 
         Raises IllegalArgumentException for a producer id without epoch or sequence, and the like.
@@ -256,12 +267,12 @@ class MemoryRecordsBuilder:
             out,
             0,
             base_offset=self.base_offset,
-            last_offset_delta=self._last_offset - self.base_offset,
+            last_offset_delta=_known(self._last_offset) - self.base_offset,
             size_in_bytes=len(out),
             magic=self.magic,
             compression_type=self.compression.type,
             timestamp_type=self.timestamp_type,
-            base_timestamp=self._base_timestamp,
+            base_timestamp=_known(self._base_timestamp),
             max_timestamp=self._reported_max_timestamp(),
             producer_id=self.producer_id,
             producer_epoch=self.producer_epoch,
@@ -279,13 +290,13 @@ class MemoryRecordsBuilder:
             self.magic,
             self._reported_max_timestamp(),
             None,
-            self._payload(),
+            bytes(self._payload()),
             self.compression.type,
             self.timestamp_type,
         )
-        return bytearray(_OFFSET_AND_SIZE.pack(self._last_offset, len(message)) + message)
+        return bytearray(_OFFSET_AND_SIZE.pack(_known(self._last_offset), len(message)) + message)
 
-    def _payload(self):
+    def _payload(self) -> bytes | bytearray:
         if self.compression.type is CompressionType.NONE:
             return self._records
         return self.compression.compress(self._records, self.magic)
@@ -311,10 +322,11 @@ class MemoryRecordsBuilder:
         """Largest timestamp and its shallow offset. Kafka: `MemoryRecordsBuilder.info`."""
         shallow = self.compression.type is not CompressionType.NONE or self.magic >= MAGIC_VALUE_V2
         if self.timestamp_type is TimestampType.LOG_APPEND_TIME:
-            return RecordsInfo(self.log_append_time, self._last_offset if shallow else self.base_offset)
+            return RecordsInfo(self.log_append_time, _known(self._last_offset) if shallow else self.base_offset)
         if self._max_timestamp == NO_TIMESTAMP:
             return RecordsInfo(NO_TIMESTAMP, -1)
-        return RecordsInfo(self._max_timestamp, self._last_offset if shallow else self._offset_of_max_timestamp)
+        last_offset = _known(self._last_offset)
+        return RecordsInfo(self._max_timestamp, last_offset if shallow else self._offset_of_max_timestamp)
 
     @property
     def uncompressed_bytes_written(self) -> int:
@@ -343,14 +355,21 @@ class MemoryRecordsBuilder:
         if self.magic < MAGIC_VALUE_V2:
             size = LOG_OVERHEAD + record_overhead(self.magic) + len(key or b"") + len(value or b"")
         else:
-            offset_delta = self._last_offset - self.base_offset + 1
-            size = record_size_in_bytes(offset_delta, timestamp - self._base_timestamp, key, value, headers)
+            offset_delta = _known(self._last_offset) - self.base_offset + 1
+            size = record_size_in_bytes(offset_delta, timestamp - _known(self._base_timestamp), key, value, headers)
         return self.write_limit >= self._estimated_bytes_written() + size
 
     def _estimated_bytes_written(self) -> int:
         if self.compression.type is CompressionType.NONE:
             return self._header_size + len(self._records)
         return self._header_size + int(len(self._records) * self.estimated_compression_ratio * 1.05)
+
+
+def _known(number: int | None) -> int:
+    """`number`, which the first record has set; for a batch without records raises what Java's unboxing raises."""
+    if number is None:
+        raise NullPointerException("the batch has no record yet")
+    return number
 
 
 def _header_size(magic: int, compression: Compression) -> int:
@@ -360,7 +379,14 @@ def _header_size(magic: int, compression: Compression) -> int:
     return 0 if compression.type is CompressionType.NONE else LOG_OVERHEAD + record_overhead(magic)
 
 
-def _check_magic(magic, compression, timestamp_type, is_transactional, is_control_batch, delete_horizon_ms) -> None:
+def _check_magic(
+    magic: int,
+    compression: Compression,
+    timestamp_type: TimestampType,
+    is_transactional: bool,
+    is_control_batch: bool,
+    delete_horizon_ms: int,
+) -> None:
     if magic > MAGIC_VALUE_V0 and timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:
         raise IllegalArgumentException("TimestampType must be set for magic >= 0")
     if magic >= MAGIC_VALUE_V2:

@@ -6,11 +6,12 @@ from itertools import chain
 
 from crc32c import crc32c
 
+from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import (
     CorruptRecordException,
     InvalidRecordException,
 )
-from minikafka.common.java_numbers import to_long
+from minikafka.common.java_numbers import LONG_MAX, to_long
 from minikafka.record import kernel
 from minikafka.record.batch_header import (
     ATTRIBUTES_OFFSET,
@@ -76,7 +77,6 @@ _INT = struct.Struct(">i")
 _UNSIGNED_INT = struct.Struct(">I")
 _SHORT = struct.Struct(">h")
 _MAX_TIMESTAMP_OFFSET = 35
-_MAX_OFFSET = 2**63 - 1
 
 
 class RecordBatch:
@@ -98,15 +98,16 @@ class RecordBatch:
 
     __slots__ = ("_buffer", "_header")
 
-    def __init__(self, buffer):
+    def __init__(self, buffer: BytesLike):
         """A view on `buffer` (bytes-like), which holds the batch and nothing else."""
         self._buffer = buffer if type(buffer) is memoryview else memoryview(buffer)
-        self._header = None
+        self._header: tuple[int, ...] | None = None  # numbered as in `HEADER`
 
-    def _load(self):
+    def _load(self) -> tuple[int, ...] | ShortHeader:
         if len(self._buffer) >= RECORD_BATCH_OVERHEAD:
-            self._header = HEADER.unpack_from(self._buffer)
-            return self._header
+            header: tuple[int, ...] = HEADER.unpack_from(self._buffer)
+            self._header = header
+            return header
         return ShortHeader(self._buffer)
 
     @property
@@ -124,7 +125,7 @@ class RecordBatch:
         """The last offset, inclusive. Kafka: `RecordBatch.lastOffset`."""
         header = self._header or self._load()
         offset = header[0] + header[6]
-        return offset if offset <= _MAX_OFFSET else to_long(offset)
+        return offset if offset <= LONG_MAX else to_long(offset)
 
     @property
     def next_offset(self) -> int:
@@ -390,10 +391,8 @@ class RecordBatch:
         """Append the batch to `buffer`. Kafka: `RecordBatch.writeTo`."""
         buffer += self._buffer
 
-    def __eq__(self, other) -> bool:
-        return self._buffer == other._buffer if type(other) is RecordBatch else NotImplemented
-
-    __hash__ = None
+    def __eq__(self, other: object) -> bool:
+        return self._buffer == other._buffer if isinstance(other, RecordBatch) else NotImplemented
 
     def __repr__(self) -> str:
         return (
@@ -406,7 +405,7 @@ class RecordBatch:
         )
 
 
-def _checked_count(header) -> int:
+def _checked_count(header: tuple[int, ...] | ShortHeader) -> int:
     count = header[12]
     if count < 0:
         raise InvalidRecordException(f"Found invalid record count {count} in magic v{header[3]} batch")

@@ -5,7 +5,10 @@ import mmap
 import threading
 from array import array
 from collections.abc import Iterator
+from types import ModuleType
+from typing import Protocol, overload
 
+from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import IllegalArgumentException, InvalidRecordException
 from minikafka.common.java_utf8 import decode_utf8
 from minikafka.record import kernel
@@ -19,28 +22,24 @@ RECORDS_BEFORE_COMPILING = 200_000
 _ROOM_FOR_COMPILER = 1 << 30  # bytes of address space
 
 _plain_records = 0
-_compiled = None
+_compiled: ModuleType | None = None  # `compiled_kernel`, once it is in use
 _compiling = threading.Lock()
-_numpy = None
 
 
 def use_compiled_kernel() -> bool:
     """Switch to the compiled kernel now; False where numba does not work (which then is not tried again by itself)."""
-    global _plain_records, _compiled, _numpy
+    global _plain_records, _compiled
     with _compiling:
         if _compiled is None:
             _plain_records = -(2**62)
             try:
                 # With less, some libraries of numpy and numba do not raise: they end the process.
                 mmap.mmap(-1, _ROOM_FOR_COMPILER).close()
-                import numpy
-
                 from minikafka.record import compiled_kernel
             except Exception as error:
                 # Whatever keeps numba from working, the plain kernel does the same, slower.
                 logger.warning("Records are decoded by the plain kernel: %s", error)
                 return False
-            _numpy = numpy
             _compiled = compiled_kernel
     return True
 
@@ -48,6 +47,38 @@ def use_compiled_kernel() -> bool:
 def kernel_in_use() -> str:
     """The name of the kernel that the next batch meets: "plain" or "compiled"."""
     return "plain" if _compiled is None else "compiled"
+
+
+class Column(Protocol):
+    """A row of 64-bit integers: a `memoryview` or `array` made by the plain kernel, or a numpy array."""
+
+    @overload
+    def __getitem__(self, index: int, /) -> int: ...
+
+    @overload
+    def __getitem__(self, index: slice, /) -> "Column": ...
+
+    def __setitem__(self, index: int, number: int, /) -> None: ...
+
+    def __iter__(self) -> Iterator[int]: ...
+
+    def __len__(self) -> int: ...
+
+    def tolist(self) -> list[int]:
+        """The integers as Python's own."""
+
+
+class _ColumnOf:
+    """An attribute of `RecordColumns`: the part of `out` that holds the column of that number."""
+
+    __slots__ = ("_number",)
+
+    def __init__(self, number: int):
+        self._number = number
+
+    def __get__(self, columns: "RecordColumns", owner: type | None = None) -> Column:
+        start = kernel.SUMMARY_SIZE + self._number * columns._capacity
+        return columns._out[start : start + columns.count]
 
 
 class RecordColumns:
@@ -67,7 +98,10 @@ class RecordColumns:
 
     __slots__ = ("data", "count", "base_sequence", "error", "_out", "_capacity")
 
-    def __init__(self, data, count: int, base_sequence: int, error, out, capacity: int):
+    def __init__(
+        self, data: BytesLike, count: int, base_sequence: int, error: Exception | None, out: Column, capacity: int
+    ):
+        """Columns of `count` records, which the kernel has written to `out` with room for `capacity` records each."""
         self.data = data
         self.count = count
         self.base_sequence = base_sequence
@@ -75,24 +109,16 @@ class RecordColumns:
         self._out = out
         self._capacity = capacity
 
-    def _column(number: int):
-        def column(self):
-            start = kernel.SUMMARY_SIZE + number * self._capacity
-            return self._out[start : start + self.count]
-
-        return property(column)
-
-    offsets = _column(0)
-    timestamps = _column(1)
-    key_start = _column(2)
-    key_end = _column(3)
-    value_start = _column(4)
-    value_end = _column(5)
-    headers_start = _column(6)
-    headers_count = _column(7)
-    record_start = _column(8)
-    record_end = _column(9)
-    del _column
+    offsets = _ColumnOf(0)
+    timestamps = _ColumnOf(1)
+    key_start = _ColumnOf(2)
+    key_end = _ColumnOf(3)
+    value_start = _ColumnOf(4)
+    value_end = _ColumnOf(5)
+    headers_start = _ColumnOf(6)
+    headers_count = _ColumnOf(7)
+    record_start = _ColumnOf(8)
+    record_end = _ColumnOf(9)
 
     def __len__(self) -> int:
         return self.count
@@ -119,8 +145,10 @@ class RecordColumns:
     def records(self, base_offset: int) -> Iterator[Record]:
         """The records one by one; raises `error`, if there is one, after the last sound record."""
         data = self.data
-        columns = (self.offsets, self.timestamps, self.key_start, self.key_end, self.value_start, self.value_end)
-        columns += (self.headers_start, self.headers_count, self.record_start, self.record_end)
+        columns = (
+            self.offsets, self.timestamps, self.key_start, self.key_end, self.value_start, self.value_end,
+            self.headers_start, self.headers_count, self.record_start, self.record_end,
+        )  # fmt: skip
         for offset, timestamp, key, key_end, value, value_end, headers, count, start, end in zip(
             *(column.tolist() for column in columns), strict=True
         ):
@@ -137,48 +165,64 @@ class RecordColumns:
             raise self.error
 
 
-def decode_run(data, start: int, enough: int) -> tuple[RecordColumns, int]:
+def decode_run(data: BytesLike, start: int, enough: int) -> tuple[RecordColumns, int]:
     """Decode batches from byte `start` of `data` on, as long as they are sound, neither compressed nor control batches,
     and there are not `enough` records yet. Returns the columns and where the run ended.
     """
     _maybe_compile((len(data) - start) // kernel.SMALLEST_RECORD)
-    functions = _compiled or kernel
-    octets = _numpy.frombuffer(data, dtype=_numpy.uint8) if _compiled else data
-    capacity, end = functions.measure_run(octets, start, len(data), enough)
-    size = kernel.SUMMARY_SIZE + kernel.COLUMNS * capacity
-    out = _numpy.empty(size, dtype=_numpy.int64) if _compiled else [0] * size
-    count, end = functions.decode_run(octets, start, end, out, capacity)
-    return RecordColumns(data, count, -1, None, out if _compiled else memoryview(array("q", out)), capacity), end
+    if _compiled is None:
+        capacity, end = kernel.measure_run(data, start, len(data), enough)
+        numbers = [0] * (kernel.SUMMARY_SIZE + kernel.COLUMNS * capacity)
+        count, end = kernel.decode_run(data, start, end, numbers, capacity)
+        return RecordColumns(data, count, -1, None, memoryview(array("q", numbers)), capacity), end
+    octets = _compiled.octets(data)
+    capacity, end = _compiled.measure_run(octets, start, len(data), enough)
+    out = _compiled.room_for(kernel.SUMMARY_SIZE + kernel.COLUMNS * capacity)
+    count, end = _compiled.decode_run(octets, start, end, out, capacity)
+    return RecordColumns(data, count, -1, None, out, capacity), end
 
 
-def decode(data, start, index, stop, count, base_offset, base_timestamp, append_time, mode, capacity):
+def decode(
+    data: BytesLike,
+    start: int,
+    index: int,
+    stop: int,
+    count: int,
+    base_offset: int,
+    base_timestamp: int,
+    append_time: int | None,
+    mode: int,
+    capacity: int,
+) -> tuple[int, Column]:
     """Call `kernel.decode` as it is in use, with `append_time` None for CreateTime and the columns' places from 0 on.
 
     Returns the index behind the last sound record and the kernel's `out`.
     """
-    has_append_time, append_time = (0, 0) if append_time is None else (1, append_time)
+    has_append_time = 0 if append_time is None else 1
     _maybe_compile(min(stop - index, (len(data) - start) // kernel.SMALLEST_RECORD))
     size = kernel.SUMMARY_SIZE + kernel.COLUMNS * capacity
     if _compiled is None:
-        out = [0] * size
+        numbers = [0] * size
         reached = kernel.decode(
             data, start, len(data), index, stop, count,
-            base_offset, base_timestamp, append_time, has_append_time, mode, out, capacity, -index,
+            base_offset, base_timestamp, append_time or 0, has_append_time, mode, numbers, capacity, -index,
         )  # fmt: skip
-        return reached, (memoryview(array("q", out)) if capacity else out)
-    out = _numpy.empty(size, dtype=_numpy.int64)
+        return reached, memoryview(array("q", numbers))
+    out = _compiled.room_for(size)
     reached = _compiled.decode(
-        _numpy.frombuffer(data, dtype=_numpy.uint8), start, len(data), index, stop, count,
-        base_offset, base_timestamp, append_time, has_append_time, mode, out, capacity, -index,
+        _compiled.octets(data), start, len(data), index, stop, count,
+        base_offset, base_timestamp, append_time or 0, has_append_time, mode, out, capacity, -index,
     )  # fmt: skip
-    return reached, (out if capacity else out.tolist())
+    # A summary alone is read number by number, and numpy's numbers are slow and no Python integers.
+    return reached, (out if capacity else memoryview(array("q", out.tolist())))
 
 
-def skip_headers(data, position: int, end: int, count: int) -> tuple[int, int, int, int]:
+def skip_headers(data: BytesLike, position: int, end: int, count: int) -> tuple[int, int, int, int]:
     """`kernel.skip_headers` as it is in use."""
     if _compiled is None:
         return kernel.skip_headers(data, position, end, count)
-    return _compiled.skip_headers(_numpy.frombuffer(data, dtype=_numpy.uint8), position, end, count)
+    skipped: tuple[int, int, int, int] = _compiled.skip_headers(_compiled.octets(data), position, end, count)
+    return skipped
 
 
 def _maybe_compile(records: int) -> None:
@@ -190,15 +234,14 @@ def _maybe_compile(records: int) -> None:
             use_compiled_kernel()
 
 
-def exception_of(status: int, detail: int, detail_2: int, mode: int, pending_error) -> Exception | None:
-    """The exception that Kafka's reader throws for the kernel's status; a broken stream shows where its data end.
+def exception_of(status: int, detail: int, detail_2: int, mode: int, pending_error: Exception | None) -> Exception:
+    """The exception that Kafka's reader throws for a status of the kernel other than OK.
 
-    `pending_error` is what the decompressor met at the end of the data, if anything.
+    A broken stream shows where its data end: `pending_error` is what the decompressor met at the end of the data, if
+    anything.
     """
     if pending_error is not None and status in _STREAM_ENDS:
         return pending_error
-    if status == kernel.OK:
-        return None
     if status == kernel.SIZE_TOO_LONG and mode == kernel.BUFFER:
         return IllegalArgumentException("Varint is too long, the most significant bit in the 5th byte is set")
     if status == kernel.BODY_BEYOND_END and mode == kernel.BUFFER:
@@ -209,7 +252,7 @@ def exception_of(status: int, detail: int, detail_2: int, mode: int, pending_err
     return InvalidRecordException(_MESSAGES[status].format(detail, detail_2))
 
 
-_STREAM_ENDS = {kernel.OK, kernel.SIZE_MISSING, kernel.BODY_BEYOND_END, kernel.DATA_END}
+_STREAM_ENDS = {kernel.SIZE_MISSING, kernel.BODY_BEYOND_END, kernel.DATA_END}
 
 _PREMATURE_EOF = "Incorrect declared batch size, premature EOF reached"
 _MESSAGES = {
@@ -231,7 +274,7 @@ _MESSAGES = {
 }
 
 
-def _read_headers(data, position: int, count: int) -> tuple[Header, ...]:
+def _read_headers(data: BytesLike, position: int, count: int) -> tuple[Header, ...]:
     end = len(data)
     headers = []
     for _ in range(count):

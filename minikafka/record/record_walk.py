@@ -1,11 +1,11 @@
 """The records of one batch of magic 2, walked so that memory stays bounded, however much a batch decompresses to."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from minikafka.record import kernel, record_columns
 from minikafka.record.long_record import LongRecord
 from minikafka.record.record import Record
-from minikafka.record.record_columns import RecordColumns, exception_of
+from minikafka.record.record_columns import Column, RecordColumns, exception_of
 from minikafka.record.stream_window import WINDOW_SIZE, StreamWindow
 
 RECORDS_A_PAGE = 1 << 14
@@ -27,7 +27,7 @@ class RecordsSummary:
         "count", "consecutive", "first_null_key", "min_timestamp", "max_timestamp", "index_of_max_timestamp",
     )  # fmt: skip
 
-    def __init__(self, count: int, out):
+    def __init__(self, count: int, out: Iterable[int]):
         """`count` records, of which `kernel.decode` has written the rest to `out`."""
         self.count = count
         (
@@ -142,7 +142,7 @@ class RecordWalk:
         error = self._error_at_end(window, out)
         return RecordColumns(window.data, index, self._base_sequence, error, out, capacity)
 
-    def _decode(self, window: StreamWindow, index: int, stop: int, capacity: int):
+    def _decode(self, window: StreamWindow, index: int, stop: int, capacity: int) -> tuple[int, Column]:
         """Decode what is at hand of the records `index` … `stop`, and leave it behind.
 
         Returns the index behind the last sound record, and the kernel's `out`.
@@ -160,7 +160,7 @@ class RecordWalk:
                 index -= 1
         return index, out
 
-    def _goes_on(self, window: StreamWindow, out) -> bool:
+    def _goes_on(self, window: StreamWindow, out: Column) -> bool:
         """True where the walk came to the end of what is at hand, and not to that of the stream."""
         return not window.ended and out[kernel.STATUS] in _ENDS_OF_WINDOW
 
@@ -180,9 +180,9 @@ class RecordWalk:
         out[kernel.INDEX_OF_MAX_TIMESTAMP] = index
         return RecordsSummary(index + 1, out)
 
-    def _error_at_end(self, window: StreamWindow, out) -> Exception | None:
+    def _error_at_end(self, window: StreamWindow, out: Column) -> Exception | None:
         """What a reader meets behind the last sound record, None for a sound batch."""
         status = int(out[kernel.STATUS])
-        if status == kernel.OK and window.error is None:
-            return None
+        if status == kernel.OK:
+            return window.error
         return exception_of(status, int(out[kernel.DETAIL]), int(out[kernel.DETAIL_2]), self._mode, window.error)

@@ -1,10 +1,21 @@
 """Writes one record of magic 2; `kernel` describes its form and reads it."""
 
+from collections.abc import Sequence
+
+from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import IllegalArgumentException
+from minikafka.record.record import Header
 from minikafka.record.varint import NULL_VARINT_SIZE_BYTES, size_of_varint, write_varint
 
 
-def write_record(out: bytearray, offset_delta: int, timestamp_delta: int, key, value, headers) -> int:
+def write_record(
+    out: bytearray,
+    offset_delta: int,
+    timestamp_delta: int,
+    key: BytesLike | None,
+    value: BytesLike | None,
+    headers: Sequence[Header],
+) -> int:
     """Append a magic-2 record to `out` and return its size in bytes. Kafka: `DefaultRecord.writeTo`."""
     body = bytearray(1)
     write_varint(timestamp_delta, body)
@@ -24,7 +35,13 @@ def write_record(out: bytearray, offset_delta: int, timestamp_delta: int, key, v
     return len(out) - start
 
 
-def record_size_in_bytes(offset_delta: int, timestamp_delta: int, key, value, headers) -> int:
+def record_size_in_bytes(
+    offset_delta: int,
+    timestamp_delta: int,
+    key: BytesLike | None,
+    value: BytesLike | None,
+    headers: Sequence[Header],
+) -> int:
     """Bytes that `write_record` would append. Kafka: `DefaultRecord.sizeInBytes`."""
     body = 1 + size_of_varint(timestamp_delta) + size_of_varint(offset_delta)
     body += _nullable_size(key) + _nullable_size(value) + size_of_varint(len(headers))
@@ -33,7 +50,7 @@ def record_size_in_bytes(offset_delta: int, timestamp_delta: int, key, value, he
     return size_of_varint(body) + body
 
 
-def _write_nullable(field, out: bytearray) -> None:
+def _write_nullable(field: BytesLike | None, out: bytearray) -> None:
     if field is None:
         out.append(1)
     else:
@@ -41,5 +58,5 @@ def _write_nullable(field, out: bytearray) -> None:
         out += field
 
 
-def _nullable_size(field) -> int:
+def _nullable_size(field: BytesLike | None) -> int:
     return NULL_VARINT_SIZE_BYTES if field is None else size_of_varint(len(field)) + len(field)

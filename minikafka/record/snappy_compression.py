@@ -10,19 +10,20 @@ from collections.abc import Iterator
 
 import cramjam
 
+from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import IOException
 
 _MAGIC = b"\x82SNAPPY\x00"
 _HEADER = _MAGIC + struct.pack(">ii", 1, 1)  # version, lowest compatible version
 _SIZE = struct.Struct(">i")
 _BLOCK_SIZE = 32 * 1024
-_MAGIC_AS_SIZE = _SIZE.unpack_from(_MAGIC)[0]
+_MAGIC_AS_SIZE: int = _SIZE.unpack_from(_MAGIC)[0]
 
 # A block's best instruction makes 64 bytes of 3, so a block cannot become more than so many times longer.
 _LARGEST_RATIO = 22
 
 
-def compress(data, level: None, magic: int) -> bytes:
+def compress(data: BytesLike, level: int, magic: int) -> bytes:
     """`data` as a stream of blocks of 32 KiB (before compression)."""
     out = bytearray(_HEADER)
     view = memoryview(data)
@@ -33,7 +34,7 @@ def compress(data, level: None, magic: int) -> bytes:
     return bytes(out)
 
 
-def open_stream(data, magic: int) -> Iterator[bytes]:
+def open_stream(data: BytesLike, magic: int) -> Iterator[BytesLike]:
     """The uncompressed pieces of `data`. Raises IOException for a bad header here, for other damage in the iterator."""
     if not len(data):
         raise IOException("Cannot decompress empty stream")
@@ -42,7 +43,7 @@ def open_stream(data, magic: int) -> Iterator[bytes]:
     return _chunks(data, len(_HEADER))
 
 
-def _chunks(data, position: int) -> Iterator[bytes]:
+def _chunks(data: BytesLike, position: int) -> Iterator[BytesLike]:
     while len(data) - position >= _SIZE.size:
         size = _SIZE.unpack_from(data, position)[0]
         if size == _MAGIC_AS_SIZE:
@@ -62,7 +63,7 @@ def _chunks(data, position: int) -> Iterator[bytes]:
         position += size
 
 
-def _decompress_block(block) -> bytes:
+def _decompress_block(block: BytesLike) -> bytearray:
     try:
         size = cramjam.snappy.decompress_raw_len(block)
         if size > _LARGEST_RATIO * len(block):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import BufferUnderflowException, KafkaException, RecordTooLargeException
 
 WINDOW_SIZE = 4 * 1024 * 1024
@@ -20,13 +21,19 @@ class StreamWindow:
 
     __slots__ = ("data", "position", "ended", "error", "_pieces", "_read", "_max_bytes")
 
-    def __init__(self, pieces: Iterator[bytes] | None, max_bytes: int | None = None, data=b"", position: int = 0):
+    def __init__(
+        self,
+        pieces: Iterator[BytesLike] | None,
+        max_bytes: int | None = None,
+        data: BytesLike = b"",
+        position: int = 0,
+    ):
         """Without `pieces`, `data` from `position` on is all there is."""
         self.data = data
         self.position = position
         self.ended = pieces is None
-        self.error = None
-        self._pieces = pieces
+        self.error: Exception | None = None
+        self._pieces = iter(()) if pieces is None else pieces
         self._read = 0
         self._max_bytes = max_bytes
 
@@ -60,7 +67,7 @@ class StreamWindow:
             skipped += self.position
         return skipped
 
-    def _next_piece(self) -> bytes:
+    def _next_piece(self) -> BytesLike:
         try:
             piece = next(self._pieces)
         except StopIteration:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import zstandard
 
+from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import IOException
 
 # What is read at once where no block is known to begin.
@@ -16,18 +17,18 @@ _BLOCK_HEADER_SIZE = 3
 _BLOCK_OF_ONE_BYTE = 1  # the type of a block that repeats its one byte
 
 
-def compress(data, level: int, magic: int) -> bytes:
+def compress(data: BytesLike, level: int, magic: int) -> bytes:
     """`data` as one frame, without its size and checksum: Kafka's writer does not know the size in advance."""
     compressor = zstandard.ZstdCompressor(level=level).compressobj()
     return compressor.compress(data) + compressor.flush()
 
 
-def open_stream(data, magic: int) -> Iterator[bytes]:
+def open_stream(data: BytesLike, magic: int) -> Iterator[BytesLike]:
     """The uncompressed blocks of `data`, 128 KiB each at most. Raises IOException for damage, in the iterator."""
     return _frames(data)
 
 
-def _frames(data) -> Iterator[bytes]:
+def _frames(data: BytesLike) -> Iterator[BytesLike]:
     position = 0
     while position < len(data):
         frame = zstandard.ZstdDecompressor().decompressobj()
@@ -48,7 +49,7 @@ def _frames(data) -> Iterator[bytes]:
         position -= len(frame.unused_data)
 
 
-def _header_size(data, position: int) -> int:
+def _header_size(data: BytesLike, position: int) -> int:
     """Bytes of the header of a frame; what is none is left for the decompressor to refuse."""
     try:
         return zstandard.frame_header_size(bytes(data[position : position + _LARGEST_HEADER]))
@@ -56,7 +57,7 @@ def _header_size(data, position: int) -> int:
         return _INPUT_SIZE
 
 
-def _block_size(data, position: int) -> int:
+def _block_size(data: BytesLike, position: int) -> int:
     """Bytes of the block at `position`: given one at a time, a decompressor has no more to hand out than a block."""
     header = int.from_bytes(data[position : position + _BLOCK_HEADER_SIZE], "little")
     repeats = header >> 1 & 3 == _BLOCK_OF_ONE_BYTE

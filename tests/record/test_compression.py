@@ -8,7 +8,6 @@ import pytest
 
 from minikafka.common.errors import IllegalArgumentException, KafkaException
 from minikafka.record.compression import Compression, CompressionType, decompress
-from minikafka.record.xxhash32 import xxhash32
 
 DATA = bytes(range(256)) * 1000
 CODECS = [t for t in CompressionType if t is not CompressionType.NONE]
@@ -80,19 +79,6 @@ def test_lz4_block_checksums_are_verified():
     stream[-9] ^= 1
     out, error = decompress(CompressionType.LZ4, stream, 2)
     assert "Block checksum mismatch" in str(error) and DATA.startswith(out)
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (b"", 0x02CC5D05),
-        (b"a", 0x550D7456),
-        (b"abc", 0x32D153FF),
-        (b"Nobody inspects the spammish repetition", 0xE2293B2F),
-    ],
-)
-def test_xxhash32_has_its_published_values(data, expected):
-    assert xxhash32(data) == expected
 
 
 def test_levels_outside_a_codecs_range_are_refused():

@@ -193,7 +193,7 @@ def test_only_headers_are_read_until_records_are_asked_for(log, monkeypatch):
     monkeypatch.setattr(log.channel.__class__, "read_into", None)
     assert [b.last_offset for b in batches] == [2, 12, 22, 32, 42]
     assert [b.max_timestamp for b in batches] == [1002, 1012, 1022, 1032, 1042]
-    assert [b.count for b in batches] == [3] * 5
+    assert [b.count_or_none for b in batches] == [3] * 5
     with pytest.raises(TypeError):
         batches[0].ensure_valid()
 

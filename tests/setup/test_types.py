@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-TYPED_ROOMS = ("common", "checkpoint")
+TYPED_ROOMS = ("common", "record", "checkpoint")
 
 
 @pytest.mark.slow
