@@ -82,7 +82,7 @@ def read_through(log: Log) -> None:
     """Every byte is fetched, each batch's CRC checked and each record decoded."""
     offset = 0
     while offset < log.log_end_offset:
-        fetched = log.read(offset, 1 << 20, FetchIsolation.HIGH_WATERMARK, True).records
+        fetched = log.read(offset, 1 << 20, FetchIsolation.HIGH_WATERMARK).records
         for batch in fetched.to_memory_records().batches():
             batch.ensure_valid()
             batch.columns()
@@ -92,7 +92,7 @@ def read_through(log: Log) -> None:
 def read_at_random(log: Log, reads: int) -> None:
     offsets, end = random.Random(7), log.log_end_offset
     for _ in range(reads):
-        log.read(int(offsets.random() * end), 4096, FetchIsolation.HIGH_WATERMARK, True)
+        log.read(int(offsets.random() * end), 4096, FetchIsolation.HIGH_WATERMARK)
 
 
 def look_up(log: Log, look_ups: int) -> None:

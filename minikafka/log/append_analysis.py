@@ -39,6 +39,7 @@ def analyze_and_validate_records(
     records: MemoryRecords,
     topic_partition: TopicPartition,
     origin: AppendOrigin,
+    *,
     leader_epoch: int,
     max_message_size: int | None,
     require_offsets_monotonic: bool,

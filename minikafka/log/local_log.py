@@ -62,6 +62,7 @@ class LocalLog:
         directory: Path,
         config: LogConfig,
         segments: LogSegments,
+        *,
         recovery_point: int,
         next_offset_metadata: LogOffsetMetadata,
         scheduler: Scheduler,
@@ -133,8 +134,9 @@ class LocalLog:
         self,
         start_offset: int,
         max_length: int,
-        min_one_message: bool,
         max_offset_metadata: LogOffsetMetadata,
+        *,
+        min_one_message: bool,
         include_aborted_txns: bool,
     ) -> FetchDataInfo:
         """Read from the batch that holds `start_offset` on, but nothing at or above the bound.
@@ -172,7 +174,7 @@ class LocalLog:
                     max_position = None
 
                 # 5. The bytes from a batch on, as a view of the file.
-                fetch_data_info = segment.read(start_offset, max_length, max_position, min_one_message)
+                fetch_data_info = segment.read(start_offset, max_length, max_position, min_one_message=min_one_message)
                 if fetch_data_info is not None:
                     # 6. The aborted transactions among them, for a reader of committed records.
                     if include_aborted_txns:
@@ -188,7 +190,9 @@ class LocalLog:
 
         Raises OffsetOutOfRangeException. Kafka: `LocalLog.convertToOffsetMetadataOrThrow`.
         """
-        return self.read(offset, 1, False, self.log_end_offset_metadata, False).fetch_offset_metadata
+        return self.read(
+            offset, 1, self.log_end_offset_metadata, min_one_message=False, include_aborted_txns=False
+        ).fetch_offset_metadata
 
     def collect_aborted_transactions(
         self, log_start_offset: int, base_offset: int, upper_bound_offset: int
@@ -225,7 +229,7 @@ class LocalLog:
                 return
 
     def _empty_fetch_data_info(self, metadata: LogOffsetMetadata, include_aborted_txns: bool) -> FetchDataInfo:
-        return FetchDataInfo(metadata, MemoryRecords.EMPTY, False, [] if include_aborted_txns else None)
+        return FetchDataInfo(metadata, MemoryRecords.EMPTY, aborted_transactions=[] if include_aborted_txns else None)
 
     # Rolling and flushing
 
@@ -273,7 +277,7 @@ class LocalLog:
             return new_segment
 
     def create_and_delete_segment(
-        self, new_offset: int, segment_to_delete: LogSegment, async_delete: bool, reason: SegmentDeletionReason
+        self, new_offset: int, segment_to_delete: LogSegment, reason: SegmentDeletionReason, *, async_delete: bool
     ) -> LogSegment:
         """Replace the active segment by an empty one at `new_offset`, never without an active segment in between.
 
@@ -285,7 +289,7 @@ class LocalLog:
         reason([segment_to_delete])
         if new_offset != segment_to_delete.base_offset:
             self.segments.remove(segment_to_delete.base_offset)
-        delete_segment_files(self, [segment_to_delete], async_delete)
+        delete_segment_files(self, [segment_to_delete], async_delete=async_delete)
         return new_segment
 
     def flush(self, offset: int) -> None:
@@ -329,7 +333,8 @@ class LocalLog:
             active.time_index.entries,
             active.offset_index.entries,
         )
-        return self.create_and_delete_segment(new_offset, active, True, self._deleting_as("part of log roll"))
+        reason = self._deleting_as("part of log roll")
+        return self.create_and_delete_segment(new_offset, active, reason, async_delete=True)
 
     def _delete_left_over_files(self, base_offset: int) -> None:
         for name in (log_file, offset_index_file, time_index_file, transaction_index_file):
@@ -346,7 +351,8 @@ class LocalLog:
         Kafka: `LocalLog.truncateTo`.
         """
         deletable = self.segments.filter(lambda segment: segment.base_offset > target_offset)
-        self.remove_and_delete_segments(deletable, True, self._deleting_as("part of log truncation"))
+        reason = self._deleting_as("part of log truncation")
+        self.remove_and_delete_segments(deletable, reason, async_delete=True)
         self.segments.active_segment.truncate_to(target_offset)
         self.update_log_end_offset(target_offset)
         return deletable
@@ -361,14 +367,14 @@ class LocalLog:
             segments = list(self.segments.values())
             if segments:
                 reason = self._deleting_as("part of log truncation")
-                self.remove_and_delete_segments(segments[:-1], True, reason)
+                self.remove_and_delete_segments(segments[:-1], reason, async_delete=True)
                 # The last one goes after its successor has come: there is an active segment at any time.
-                self.create_and_delete_segment(new_offset, segments[-1], True, reason)
+                self.create_and_delete_segment(new_offset, segments[-1], reason, async_delete=True)
             self.update_log_end_offset(new_offset)
             return segments
 
     def remove_and_delete_segments(
-        self, segments: Collection[LogSegment], async_delete: bool, reason: SegmentDeletionReason
+        self, segments: Collection[LogSegment], reason: SegmentDeletionReason, *, async_delete: bool
     ) -> None:
         """Take segments out of the log, then rename and delete their files (later, if `async_delete`).
 
@@ -381,7 +387,7 @@ class LocalLog:
         reason(to_delete)
         for segment in to_delete:
             self.segments.remove(segment.base_offset)
-        delete_segment_files(self, to_delete, async_delete)
+        delete_segment_files(self, to_delete, async_delete=async_delete)
 
     def delete_all_segments(self) -> list[LogSegment]:
         """Delete all segments with no delay; no operation is possible any more. Returns the segments.
@@ -390,7 +396,8 @@ class LocalLog:
         """
         with self.maybe_handle_io_exception(f"Error while deleting all segments for {self.location}"):
             segments = list(self.segments.values())
-            self.remove_and_delete_segments(segments, False, self._deleting_as("the log has been deleted"))
+            reason = self._deleting_as("the log has been deleted")
+            self.remove_and_delete_segments(segments, reason, async_delete=False)
             self._is_memory_mapped_buffer_closed = True
             return segments
 

@@ -221,7 +221,7 @@ class Log:
                 topic_partition,
                 directory,
                 max_transaction_timeout_ms,
-                producer_state_manager_config or ProducerStateManagerConfig(86_400_000, False),
+                producer_state_manager_config or ProducerStateManagerConfig(),
                 time,
             )
 
@@ -248,22 +248,22 @@ class Log:
                 directory,
                 config,
                 segments,
-                offsets.recovery_point,
-                offsets.next_offset_metadata,
-                scheduler,
-                time,
-                topic_partition,
-                log_dir_failure_channel,
+                recovery_point=offsets.recovery_point,
+                next_offset_metadata=offsets.next_offset_metadata,
+                scheduler=scheduler,
+                time=time,
+                topic_partition=topic_partition,
+                log_dir_failure_channel=log_dir_failure_channel,
             )
             return cls(
                 offsets.log_start_offset,
                 local_log,
-                producer_id_expiration_check_interval_ms,
                 leader_epoch_cache,
                 producer_state_manager,
-                topic_id,
-                log_offsets_listener,
-                directory_lock,
+                producer_id_expiration_check_interval_ms=producer_id_expiration_check_interval_ms,
+                topic_id=topic_id,
+                log_offsets_listener=log_offsets_listener,
+                directory_lock=directory_lock,
             )
         except BaseException:
             directory_lock.release()
@@ -273,12 +273,13 @@ class Log:
         self,
         log_start_offset: int,
         local_log: LocalLog,
-        producer_id_expiration_check_interval_ms: int,
         leader_epoch_cache: LeaderEpochFileCache,
         producer_state_manager: ProducerStateManager,
-        topic_id: str | None = None,
-        log_offsets_listener: LogOffsetsListener = NO_OP_OFFSETS_LISTENER,
-        directory_lock: DirectoryLock | None = None,
+        *,
+        producer_id_expiration_check_interval_ms: int,
+        topic_id: str | None,
+        log_offsets_listener: LogOffsetsListener,
+        directory_lock: DirectoryLock,
     ):
         self._lock = threading.RLock()
         self._directory_lock = directory_lock
@@ -641,9 +642,14 @@ class Log:
         `verification_guard` shows that the coordinator knows the transaction; `transaction_version` (0, 1 or 2) must
         be given for end markers. Raises what `_append` raises. Kafka: `UnifiedLog.appendAsLeader`.
         """
-        validate_and_assign_offsets = origin is not AppendOrigin.RAFT_LEADER
         return self._append(
-            records, origin, validate_and_assign_offsets, leader_epoch, verification_guard, False, transaction_version
+            records,
+            origin,
+            leader_epoch,
+            verification_guard,
+            transaction_version,
+            validate_and_assign_offsets=origin is not AppendOrigin.RAFT_LEADER,
+            ignore_record_size=False,
         )
 
     def append_as_follower(self, records: MemoryRecords, leader_epoch: int) -> LogAppendInfo:
@@ -651,18 +657,25 @@ class Log:
         it was asked for. Raises what `_append` raises. Kafka: `UnifiedLog.appendAsFollower`.
         """
         return self._append(
-            records, AppendOrigin.REPLICATION, False, leader_epoch, VerificationGuard.SENTINEL, True, TV_UNKNOWN
+            records,
+            AppendOrigin.REPLICATION,
+            leader_epoch,
+            VerificationGuard.SENTINEL,
+            TV_UNKNOWN,
+            validate_and_assign_offsets=False,
+            ignore_record_size=True,
         )
 
     def _append(
         self,
         records: MemoryRecords,
         origin: AppendOrigin,
-        validate_and_assign_offsets: bool,
         leader_epoch: int,
         verification_guard: VerificationGuard,
-        ignore_record_size: bool,
         transaction_version: int,
+        *,
+        validate_and_assign_offsets: bool,
+        ignore_record_size: bool,
     ) -> LogAppendInfo:
         """Append to the active segment, after rolling it if it is full.
 
@@ -681,10 +694,10 @@ class Log:
             records,
             self.topic_partition,
             origin,
-            leader_epoch,
-            None if ignore_record_size else config.max_message_size,
-            not validate_and_assign_offsets,
-            self.log_start_offset,
+            leader_epoch=leader_epoch,
+            max_message_size=None if ignore_record_size else config.max_message_size,
+            require_offsets_monotonic=not validate_and_assign_offsets,
+            log_start_offset=self.log_start_offset,
         )
 
         # 3. Nothing valid is nothing to do; bytes after the last whole batch are cut off.
@@ -702,14 +715,16 @@ class Log:
                     valid_records,
                     self.topic_partition,
                     self.time,
-                    append_info.source_compression,
-                    BrokerCompressionType.target_compression(config.compression, append_info.source_compression),
-                    config.compact,
-                    config.message_timestamp_type,
-                    config.message_timestamp_before_max_ms,
-                    config.message_timestamp_after_max_ms,
-                    leader_epoch,
-                    origin,
+                    source_compression=append_info.source_compression,
+                    target_compression=BrokerCompressionType.target_compression(
+                        config.compression, append_info.source_compression
+                    ),
+                    compacted_topic=config.compact,
+                    timestamp_type=config.message_timestamp_type,
+                    timestamp_before_max_ms=config.message_timestamp_before_max_ms,
+                    timestamp_after_max_ms=config.message_timestamp_after_max_ms,
+                    partition_leader_epoch=leader_epoch,
+                    origin=origin,
                 ).validate_messages_and_assign_offsets(append_info.first_offset)
                 valid_records = validation.validated_records
                 append_info.max_timestamp = validation.max_timestamp_ms
@@ -782,7 +797,7 @@ class Log:
 
             # 14. Flush if so many messages are to be lost at most.
             if local_log.unflushed_messages >= config.flush_interval:
-                self.flush(False)
+                self.flush(force_flush_active_segment=False)
 
             # 15. Done.
             return append_info
@@ -831,12 +846,12 @@ class Log:
         # 1. Ask the segment.
         if not segment.should_roll(
             RollParams(
-                config.max_segment_ms,
-                config.segment_size,
-                append_info.max_timestamp,
-                append_info.last_offset,
-                messages_size,
-                self.time.milliseconds(),
+                max_segment_ms=config.max_segment_ms,
+                max_segment_bytes=config.segment_size,
+                max_timestamp_in_messages=append_info.max_timestamp,
+                max_offset_in_messages=append_info.last_offset,
+                messages_size=messages_size,
+                now=self.time.milliseconds(),
             )
         ):
             return segment
@@ -877,22 +892,22 @@ class Log:
 
     # Flushing
 
-    def flush(self, force_flush_active_segment: bool) -> None:
+    def flush(self, *, force_flush_active_segment: bool) -> None:
         """Force everything up to the log end down to the device and raise the recovery point to it.
 
         An active segment that is empty is left out unless `force_flush_active_segment` (a clean shutdown).
         Raises KafkaStorageException. Kafka: `UnifiedLog.flush`.
         """
-        self._flush(self.log_end_offset, force_flush_active_segment)
+        self._flush(self.log_end_offset, including_offset=force_flush_active_segment)
 
     def flush_upto_offset_exclusive(self, offset: int) -> None:
         """Force everything below `offset` down to the device and raise the recovery point to it.
 
         Raises KafkaStorageException. Kafka: `UnifiedLog.flushUptoOffsetExclusive`.
         """
-        self._flush(offset, False)
+        self._flush(offset, including_offset=False)
 
-    def _flush(self, offset: int, including_offset: bool) -> None:
+    def _flush(self, offset: int, *, including_offset: bool) -> None:
         message = (
             f"Error while flushing log for {self._local_log.location} with offset {offset} "
             f"({'inclusive' if including_offset else 'exclusive'}) and recovery point {offset}"
@@ -913,6 +928,7 @@ class Log:
         start_offset: int,
         max_length: int = 1_048_576,
         isolation: FetchIsolation = FetchIsolation.LOG_END,
+        *,
         min_one_message: bool = True,
     ) -> FetchDataInfo:
         """Read from the batch that holds `start_offset` on, up to what `isolation` lets its reader see.
@@ -936,9 +952,12 @@ class Log:
         else:
             max_offset_metadata = self._fetch_last_stable_offset_metadata()
         # 3. Read from the segments.
-        include_aborted_txns = isolation is FetchIsolation.TXN_COMMITTED
         return self._local_log.read(
-            start_offset, max_length, min_one_message, max_offset_metadata, include_aborted_txns
+            start_offset,
+            max_length,
+            max_offset_metadata,
+            min_one_message=min_one_message,
+            include_aborted_txns=isolation is FetchIsolation.TXN_COMMITTED,
         )
 
     def collect_aborted_transactions(self, start_offset: int, upper_bound_offset: int) -> list[AbortedTxn]:
@@ -1101,13 +1120,13 @@ class Log:
                     first_to_stay.base_offset, LogStartOffsetIncrementReason.SEGMENT_DELETION
                 )
                 # 3. Out of the log, files renamed, deleted later.
-                self._local_log.remove_and_delete_segments(deletable, True, reason)
+                self._local_log.remove_and_delete_segments(deletable, reason, async_delete=True)
             # 4. Their snapshots likewise.
             self._delete_producer_snapshots(deletable)
             return number_of_segments
 
-    def _delete_producer_snapshots(self, segments: list[LogSegment], async_delete: bool = True) -> None:
-        delete_producer_snapshots(self._local_log, self.producer_state_manager, segments, async_delete)
+    def _delete_producer_snapshots(self, segments: list[LogSegment], *, async_delete: bool = True) -> None:
+        delete_producer_snapshots(self._local_log, self.producer_state_manager, segments, async_delete=async_delete)
 
     # Truncation
 
@@ -1193,11 +1212,11 @@ class Log:
             rebuild_producer_state(
                 self.producer_state_manager,
                 self._local_log.segments,
-                self.log_start_offset,
-                last_offset,
-                self.time,
-                False,
-                self._log_ident,
+                log_start_offset=self.log_start_offset,
+                last_offset=last_offset,
+                time=self.time,
+                reload_from_clean_shutdown=False,
+                log_prefix=self._log_ident,
             )
 
     def remove_expired_producers(self, current_time_ms: int) -> None:
@@ -1227,7 +1246,7 @@ class Log:
             }
 
     def maybe_start_transaction_verification(
-        self, producer_id: int, sequence: int, epoch: int, supports_epoch_bump: bool
+        self, producer_id: int, *, sequence: int, epoch: int, supports_epoch_bump: bool
     ) -> VerificationGuard:
         """The guard to append the transaction's first batch with; the sentinel when the transaction is open already.
 
@@ -1244,7 +1263,7 @@ class Log:
             if self.has_ongoing_transaction(producer_id, epoch):
                 return VerificationGuard.SENTINEL
             return self.producer_state_manager.maybe_create_verification_state_entry(
-                producer_id, sequence, epoch, supports_epoch_bump
+                producer_id, sequence=sequence, epoch=epoch, supports_epoch_bump=supports_epoch_bump
             ).verification_guard
 
     def verification_guard(self, producer_id: int) -> VerificationGuard:
@@ -1322,7 +1341,7 @@ class Log:
             with self._local_log.maybe_handle_io_exception(message):
                 self.producer_state_manager.take_snapshot()
             self._local_log.close()
-            self._release_directory()
+            self._directory_lock.release()
         if self._own_scheduler is not None:
             self._own_scheduler.shutdown()
 
@@ -1330,9 +1349,9 @@ class Log:
         """Let go of all files without writing: the directory is offline. Kafka: `UnifiedLog.closeHandlers`."""
         with self._lock:
             self._local_log.close_handlers()
-            self._release_directory()
+            self._directory_lock.release()
 
-    def rename_dir(self, name: str, should_reinitialize: bool) -> None:
+    def rename_dir(self, name: str, *, should_reinitialize: bool) -> None:
         """Give the directory another name. `should_reinitialize`: the log lives on; else it is about to be deleted.
 
         Raises KafkaStorageException. Kafka: `UnifiedLog.renameDir`.
@@ -1369,10 +1388,6 @@ class Log:
             deleted_segments = self._local_log.delete_all_segments()
             self._delete_producer_snapshots(deleted_segments, async_delete=False)
             self._local_log.delete_empty_dir()
-            self._release_directory()
-
-    def _release_directory(self) -> None:
-        if self._directory_lock is not None:
             self._directory_lock.release()
 
     def __str__(self) -> str:

@@ -157,11 +157,11 @@ class LogLoader:
         rebuild_producer_state(
             self.producer_state_manager,
             self.segments,
-            new_log_start_offset,
-            next_offset,
-            self.time,
-            self.had_clean_shutdown,
-            self.log_ident,
+            log_start_offset=new_log_start_offset,
+            last_offset=next_offset,
+            time=self.time,
+            reload_from_clean_shutdown=self.had_clean_shutdown,
+            log_prefix=self.log_ident,
         )
         active = self.segments.active_segment
         return LoadedLogOffsets(
@@ -261,7 +261,7 @@ class LogLoader:
                     raise
                 logger.info("%sCaught segment overflow error: %s. Split segment and retry.", self.log_ident, overflow)
                 result = split_overflowed_segment(self, self.segments, overflow.segment)
-                delete_producer_snapshots(self, self.producer_state_manager, result.deleted_segments, True)
+                delete_producer_snapshots(self, self.producer_state_manager, result.deleted_segments, async_delete=True)
                 self._snapshots_of_recovery = None
 
     def _close_and_load_segment_files(self) -> None:
@@ -395,11 +395,11 @@ class LogLoader:
         rebuild_producer_state(
             producer_state_manager,
             self.segments,
-            self.log_start_offset_checkpoint,
-            segment.base_offset,
-            self.time,
-            False,
-            self.log_ident,
+            log_start_offset=self.log_start_offset_checkpoint,
+            last_offset=segment.base_offset,
+            time=self.time,
+            reload_from_clean_shutdown=False,
+            log_prefix=self.log_ident,
         )
 
         # 2. Scan, and carry producers and epochs on.

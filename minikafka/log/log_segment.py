@@ -317,6 +317,7 @@ class LogSegment:
         start_offset: int,
         max_size: int,
         max_position: int | None = _MAX_INT,
+        *,
         min_one_message: bool = False,
     ) -> FetchDataInfo | None:
         """The batches from the one with `start_offset` on, at most `max_size` bytes and ending before `max_position`.

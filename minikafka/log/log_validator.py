@@ -70,6 +70,7 @@ class LogValidator:
         records: MemoryRecords,
         topic_partition: TopicPartition,
         time: Time,
+        *,
         source_compression: CompressionType,
         target_compression: Compression,
         compacted_topic: bool,

@@ -22,6 +22,7 @@ _MAX_INT = 2**31 - 1
 def rebuild_producer_state(
     producer_state_manager: ProducerStateManager,
     segments: LogSegments,
+    *,
     log_start_offset: int,
     last_offset: int,
     time: Time,
@@ -71,7 +72,7 @@ def rebuild_producer_state(
                 found = segment.translate_offset(last_offset)
                 if found is not None:
                     max_position = found.position
-            fetch_data_info = segment.read(start_offset, _MAX_INT, max_position, False)
+            fetch_data_info = segment.read(start_offset, _MAX_INT, max_position)
             if fetch_data_info is not None:
                 _load_producers_from_records(producer_state_manager, fetch_data_info.records)
 

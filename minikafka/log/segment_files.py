@@ -53,7 +53,7 @@ class SplitSegmentResult(NamedTuple):
     new_segments: list[LogSegment]
 
 
-def delete_segment_files(owner: SegmentOwner, segments: Collection[LogSegment], async_delete: bool) -> None:
+def delete_segment_files(owner: SegmentOwner, segments: Collection[LogSegment], *, async_delete: bool) -> None:
     """Rename the files of `segments` to `.deleted` now and delete them: later if `async_delete`, else at once.
 
     Raises OSError when a file cannot be renamed and is still there. Kafka: `LocalLog.deleteSegmentFiles`.
@@ -80,6 +80,7 @@ def delete_producer_snapshots(
     owner: SegmentOwner,
     producer_state_manager: ProducerStateManager,
     segments: Collection[LogSegment],
+    *,
     async_delete: bool,
 ) -> None:
     """Rename the snapshots at the base offsets of `segments` to `.deleted` and delete them: later if `async_delete`.

@@ -11,8 +11,8 @@ from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHa
 from minikafka.checkpoint.meta_properties import MetaProperties
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.log.segment_files import create_new_cleaned_segment
 from minikafka.witness.batch import Batch
+from minikafka.witness.copied_segments import replace_by_copies
 from minikafka.witness.kafka_errors import kafka_errors
 from minikafka.witness.operations import parse_operation
 from minikafka.witness.runner import Runner
@@ -48,7 +48,7 @@ def write_checkpoints(runner: Runner) -> None:
 def stop_cleanly(runner: Runner) -> None:
     """Flush and close the log, write the checkpoints and the marker. Kafka: `LogManager.shutdown`."""
     log = runner.log
-    log.flush(True)
+    log.flush(force_flush_active_segment=True)
     log.close()
     write_checkpoints(runner)
     _marker(runner).write(_BROKER_EPOCH)
@@ -77,7 +77,7 @@ def mark_for_deletion(runner: Runner) -> None:
     """Give the directory a name that says that it is to be deleted. Kafka: `UnifiedLog.renameDir`."""
     kafka, name = getattr(runner.log, "kafka", None), "topic-0.0123456789abcdef-delete"
     if kafka is None:
-        runner.log.rename_dir(name, False)
+        runner.log.rename_dir(name, should_reinitialize=False)
         return
     with kafka_errors():
         runner.log.unified_log.renameDir(name, False)
@@ -98,14 +98,7 @@ def replace_segments(runner: Runner) -> None:
     """
     kafka = getattr(runner.log, "kafka", None)
     if kafka is None:
-        log = runner.log
-        sources = list(log.log_segments)[:2]
-        cleaned = create_new_cleaned_segment(log.dir, log.config, sources[0].base_offset)
-        for source in sources:
-            cleaned.append_from_file(source.log, 0)
-        cleaned.on_become_inactive_segment()
-        cleaned.flush()
-        log.replace_segments([cleaned], sources)
+        replace_by_copies(runner.log, [segment.base_offset for segment in runner.log.log_segments[:2]])
         return
     log = runner.log.unified_log
     with kafka_errors():

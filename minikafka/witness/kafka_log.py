@@ -177,7 +177,7 @@ class KafkaLog:
 
     @_speaks_python
     def read(
-        self, start_offset: int, max_length: int, isolation: FetchIsolation, min_one_message: bool = True
+        self, start_offset: int, max_length: int, isolation: FetchIsolation, *, min_one_message: bool = True
     ) -> FetchDataInfo:
         """Read at most `max_length` bytes from `start_offset` on, copied. Kafka: `UnifiedLog.read`."""
         fetch_isolation = self.kafka.constant("org.apache.kafka.server.storage.log.FetchIsolation", isolation.name)
@@ -330,7 +330,7 @@ class KafkaLog:
         self.unified_log.truncateFullyAndStartAt(new_offset, self.kafka.optional_long(log_start_offset))
 
     @_speaks_python
-    def flush(self, force_flush_active_segment: bool = False) -> None:
+    def flush(self, *, force_flush_active_segment: bool) -> None:
         """Kafka: `UnifiedLog.flush`."""
         self.unified_log.flush(force_flush_active_segment)
 

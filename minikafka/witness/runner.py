@@ -150,7 +150,7 @@ class Runner:
     def _fetch(self, op) -> str:
         from minikafka.log.fetch_isolation import FetchIsolation
 
-        data = self.log.read(self._at(op.offset), 1_048_576, FetchIsolation.LOG_END, True)
+        data = self.log.read(self._at(op.offset), 1_048_576, FetchIsolation.LOG_END)
         self.fetched[op.replica] = data.fetch_offset_metadata
         return self._raise_high_watermark()
 
@@ -197,14 +197,14 @@ class Runner:
         return ""
 
     def _flush(self, op) -> str:
-        self.log.flush(op.force_flush_active_segment)
+        self.log.flush(force_flush_active_segment=op.force_flush_active_segment)
         return ""
 
     def _read(self, op) -> str:
         from minikafka.log.fetch_isolation import FetchIsolation
 
         isolation = FetchIsolation[op.isolation.upper()]
-        data = self.log.read(self._at(op.offset), op.max_length, isolation, op.min_one_message)
+        data = self.log.read(self._at(op.offset), op.max_length, isolation, min_one_message=op.min_one_message)
         words = [_metadata(data.fetch_offset_metadata), f"{data.records.size_in_bytes} bytes"]
         if data.first_entry_incomplete:
             words.append("incomplete")
@@ -241,7 +241,7 @@ class Runner:
         from minikafka.log.fetch_isolation import FetchIsolation
 
         while True:
-            data = self.log.read(start, 1_048_576, FetchIsolation.TXN_COMMITTED, True)
+            data = self.log.read(start, 1_048_576, FetchIsolation.TXN_COMMITTED)
             pending = sorted(data.aborted_transactions or (), key=lambda txn: txn.first_offset)
             aborting, next_offset = set(), start
             for batch in data.records.batches():
@@ -259,7 +259,7 @@ class Runner:
     def _batches(self, start: int, isolation):
         while True:
             next_offset = start
-            for batch in self.log.read(start, 1_048_576, isolation, True).records.batches():
+            for batch in self.log.read(start, 1_048_576, isolation).records.batches():
                 yield batch
                 next_offset = batch.next_offset
             if next_offset == start:
@@ -308,7 +308,7 @@ class Runner:
     def _reopen(self, op) -> str:
         log, self.log, self.cleaner = self.log, None, None
         if log is not None and op.clean:
-            log.flush(True)
+            log.flush(force_flush_active_segment=True)
             log.close()
             self.log = log
             self._checkpoint(op)

@@ -286,7 +286,7 @@ predict(
 
 # %%
 walk = step_through(
-    orders.read, 30, 1_048_576, FetchIsolation.HIGH_WATERMARK, True,
+    orders.read, 30, 1_048_576, FetchIsolation.HIGH_WATERMARK,
     watch=orders, into={"Log._fetch_high_watermark_metadata", "Log._update_high_watermark_metadata"},
 )  # fmt: skip
 walk.play()

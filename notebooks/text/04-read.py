@@ -103,7 +103,7 @@ erratum(
 bounds = dict(zip(FetchIsolation, (log.log_end_offset, log.high_watermark, log.last_stable_offset)))
 bases = [segment.base_offset for segment in log.log_segments]
 answers = [
-    (start, bound, list(log.read(start, 1_048_576, isolation, True).records.batches()))
+    (start, bound, list(log.read(start, 1_048_576, isolation).records.batches()))
     for isolation, bound in bounds.items() for start in range(18)
 ]  # fmt: skip
 print("rule 1:", 0 <= log.log_start_offset <= log.last_stable_offset <= log.high_watermark <= log.log_end_offset)
@@ -127,7 +127,7 @@ print("from 18:", {lane.words for lane in ReadLanes(log).read(18).frames[0].lane
 predict(
     "The last offset in the answer to a follower that reads from 0?",
     ___,
-    lambda: [batch.last_offset for batch in log.read(0, 1_048_576, FetchIsolation.LOG_END, True).records.batches()][-1],
+    lambda: [batch.last_offset for batch in log.read(0, 1_048_576, FetchIsolation.LOG_END).records.batches()][-1],
 )
 
 # %%
@@ -147,7 +147,7 @@ lanes.play(at=0)
 # (The older text has followers and plain consumers the wrong way round; the lesson *High watermark* shows why that can't be.)
 
 # %%
-at_hw = log.read(15, 1_048_576, FetchIsolation.HIGH_WATERMARK, True)
+at_hw = log.read(15, 1_048_576, FetchIsolation.HIGH_WATERMARK)
 erratum(
     "Consumers see the range up to and including the HW, up to and including the LSO",
     "both bounds are exclusive: the offset HW is the first that is not committed",
@@ -156,7 +156,7 @@ erratum(
 )
 
 # %%
-at_lso, above = (log.read(start, 1_048_576, FetchIsolation.TXN_COMMITTED, True) for start in (11, 14))
+at_lso, above = (log.read(start, 1_048_576, FetchIsolation.TXN_COMMITTED) for start in (11, 14))
 erratum(
     "Reading at LEO gives an empty answer: the first check of the method",
     "so it was in 2.5.0; since 2.5.1 the range (log start to LEO) is checked first, then the start is compared with the reader's own bound, "
@@ -172,7 +172,7 @@ erratum(
 
 # %%
 step_through(
-    log.read, 10, 1_048_576, FetchIsolation.TXN_COMMITTED, True,
+    log.read, 10, 1_048_576, FetchIsolation.TXN_COMMITTED,
     watch=log,
     into={"Log.read", "LocalLog.read", "LogSegment.read"},
     locals_of_interest={"max_offset_metadata", "segment", "max_position", "start", "adjusted_max_size", "fetch_size", "offset_metadata"},
@@ -198,12 +198,12 @@ print("segments", [segment.base_offset for segment in holes.log_segments], " LEO
 predict(
     "At which offset does the answer to a read from 5 begin? (a number, or the name of an exception)",
     ___,
-    lambda: holes.read(5, 1_048_576, FetchIsolation.LOG_END, True).fetch_offset_metadata.message_offset,
+    lambda: holes.read(5, 1_048_576, FetchIsolation.LOG_END).fetch_offset_metadata.message_offset,
 )
 
 # %%
 walk = step_through(
-    holes.read, 5, 1_048_576, FetchIsolation.LOG_END, True,
+    holes.read, 5, 1_048_576, FetchIsolation.LOG_END,
     into={"LocalLog.read"}, locals_of_interest={"segment", "max_position"},
 )  # fmt: skip
 walk.play()
@@ -260,7 +260,7 @@ print("bytes between entries, unless you say otherwise: more than", fresh_log().
 predict(
     "How many bytes has the answer to read(9, 120, LOG_END, True)?",
     ___,
-    lambda: log.read(9, 120, FetchIsolation.LOG_END, True).records.size_in_bytes,
+    lambda: log.read(9, 120, FetchIsolation.LOG_END).records.size_in_bytes,
 )
 
 # %% [markdown]
@@ -273,7 +273,7 @@ limits.read(9, 120).read(4, 50).read(4, 50, min_one_message=False).read(4, 0, mi
 limits.play(at=1)
 
 # %%
-one = log.read(4, 1, FetchIsolation.LOG_END, True)
+one = log.read(4, 1, FetchIsolation.LOG_END)
 erratum(
     "minOneMessage returns at least one message",
     "at least one whole batch, however large; and a fetch request allows it only until its first partition with data",
@@ -302,7 +302,7 @@ for segment in log.log_segments:
 
 # %%
 walk = step_through(
-    log.read, 0, 1_048_576, FetchIsolation.TXN_COMMITTED, True,
+    log.read, 0, 1_048_576, FetchIsolation.TXN_COMMITTED,
     into={"LocalLog._add_aborted_transactions", "TransactionIndex.collect_aborted_txns"},
     locals_of_interest={"upper_bound_offset", "aborted_txn", "found", "higher"},
 )  # fmt: skip
@@ -325,7 +325,7 @@ walk.play()
 
 # %%
 for start in (0, 5):
-    found = log.read(start, 1_048_576, FetchIsolation.TXN_COMMITTED, True)
+    found = log.read(start, 1_048_576, FetchIsolation.TXN_COMMITTED)
     named = [tuple(txn) for txn in found.aborted_transactions]
     print("list:", named, " fates:", [(record.offset, fate) for record, fate in delivered(found, start)])
 
@@ -345,7 +345,7 @@ print("log start", log.log_start_offset, " segments", [segment.base_offset for s
 predict(
     "Is the deleted record 5 still sent to somebody? (True or False)",
     ___,
-    lambda: 5 in [record.offset for batch in log.read(6, 1_048_576, FetchIsolation.LOG_END, True).records.batches() for record in batch],
+    lambda: 5 in [record.offset for batch in log.read(6, 1_048_576, FetchIsolation.LOG_END).records.batches() for record in batch],
 )
 
 # %%
@@ -364,7 +364,7 @@ ReadLanes(log, "Log start 6").read(5).read(6).read(17).read(18).play(at=0)
 follower = fresh_log(name="follower-0")
 replicate(quiet, follower, up_to=3)
 follower.maybe_update_high_watermark(quiet.high_watermark)
-seen = [record.offset for record, _ in delivered(follower.read(0, 1_048_576, FetchIsolation.HIGH_WATERMARK, True), 0)]
+seen = [record.offset for record, _ in delivered(follower.read(0, 1_048_576, FetchIsolation.HIGH_WATERMARK), 0)]
 erratum(
     "Only the leader serves reads",
     "since 2.4 a consumer may read from a follower in its own rack (preferred read replica), up to that follower's HW",
@@ -416,7 +416,7 @@ predict(
 
 # %%
 log = log_after(Workload.parse(STORY))
-view = log.read(6, 1_048_576, FetchIsolation.HIGH_WATERMARK, True).records
+view = log.read(6, 1_048_576, FetchIsolation.HIGH_WATERMARK).records
 print(type(view).__name__, "of", view.file.name, "from byte", view.start, "to", view.end)
 
 # %%
@@ -442,7 +442,7 @@ print(len(received), "bytes received, the file's own:", received == view.file.re
 # `EOFException`, `OffsetOutOfRangeException`, and the general one of the storage code, `KafkaException`.)
 
 # %%
-view = log.read(15, 1_048_576, FetchIsolation.LOG_END, True).records
+view = log.read(15, 1_048_576, FetchIsolation.LOG_END).records
 log.append_as_leader(records(1), leader_epoch=0)
 print("view:", view.size_in_bytes, "bytes, file:", view.file.stat().st_size, "bytes")
 log.truncate_to(15)

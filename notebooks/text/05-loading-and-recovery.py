@@ -20,7 +20,8 @@ from minikafka.lab import three_witnesses, values_of, wake_witnesses
 from minikafka.lab.stepper.crash_theatre import CrashTheatre
 from minikafka.lab.stage.killed_broker import killed_broker
 from minikafka.lab.stage.damage import SMALL, another, cut, entries_of, far_apart, flip, kill, load, loaded_by_both, remove
-from minikafka.lab.stage.damage import replace_by_copies, sizes
+from minikafka.lab.stage.damage import sizes
+from minikafka.witness.copied_segments import replace_by_copies
 from minikafka.log.fetch_isolation import FetchIsolation
 
 wake_witnesses()
@@ -298,7 +299,7 @@ predict(
 # %%
 for clean in (True, False):
     log = load(another(holed), TOPIC, clean=clean)
-    found = log.read(30, 1_048_576, FetchIsolation.LOG_END, True).records
+    found = log.read(30, 1_048_576, FetchIsolation.LOG_END).records
     print("clean" if clean else "unclean", "stop: LEO", log.log_end_offset, [(s.base_offset, s.size) for s in log.log_segments])
     print("  a read from 30 begins with batch", next(found.batches()).base_offset)
     print("  Apache Kafka leaves the same files:", loaded_by_both(holed, TOPIC, clean=clean).equal)
@@ -326,7 +327,7 @@ predict(
 # %%
 for copy in (another(orders), flip(another(orders), "030.index", 7)):
     log = load(copy, TOPIC, clean=True)
-    found = log.read(38, 1_048_576, FetchIsolation.LOG_END, True).records
+    found = log.read(38, 1_048_576, FetchIsolation.LOG_END).records
     print(tuple(log.log_segments[2].offset_index.entry(0)), " a read from 38 begins with batch", next(found.batches()).base_offset)
 
 # %% [markdown]
@@ -391,7 +392,7 @@ for clean, point in ((False, 24), (False, 0), (True, 24)):
 for clean in (False, True):
     log = load(remove(another(killed), "041.txnindex"), TOPIC, clean=clean, recovery_point=24)
     log.update_high_watermark(log.log_end_offset)
-    aborted = log.read(41, 1_048_576, FetchIsolation.TXN_COMMITTED, True).aborted_transactions
+    aborted = log.read(41, 1_048_576, FetchIsolation.TXN_COMMITTED).aborted_transactions
     print("clean" if clean else "unclean", "stop: aborted transactions named to a reader:", len(aborted))
 
 # %% [markdown]

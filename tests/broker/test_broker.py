@@ -63,7 +63,7 @@ def consumed(log, isolation):
     log.update_high_watermark(log.log_end_offset)
     records, offset = [], 0
     while offset < log.log_end_offset:
-        data = log.read(offset, 1 << 20, isolation, True)
+        data = log.read(offset, 1 << 20, isolation)
         aborted = {txn.producer_id for txn in data.aborted_transactions or ()}
         for batch in data.records.batches():
             offset = batch.next_offset
@@ -135,7 +135,7 @@ def life(kafka, tmp_path_factory):
 
     log, _ = write_log(closed)
     seen["written"] = {isolation: consumed(log, level) for isolation, level in ISOLATIONS.items()}
-    log.flush(True)
+    log.flush(force_flush_active_segment=True)
     log.close()
     recovery_points = OffsetCheckpointFile(broker.log_dir / RECOVERY_POINT_CHECKPOINT_FILE)
     recovery_points.write({**recovery_points.read(), CLOSED: log.recovery_point})
@@ -197,7 +197,7 @@ def recover(kafka, opener, directory, recovery_point, clock):
         log = KafkaLog.create(kafka, directory, CONFIG, 0, recovery_point, scheduler, clock, last_shutdown_clean=False)
         state = log.observed_state()
     scheduler.run_due_tasks()
-    log.flush(True)
+    log.flush(force_flush_active_segment=True)
     log.close()
     return [list(map(tuple, part)) if isinstance(part, list) else part for part in state]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from minikafka.common import file_ops
-from minikafka.lab.stage.damage import replace_by_copies
 from minikafka.witness.acts import perform
+from minikafka.witness.copied_segments import replace_by_copies
 from minikafka.witness.runner import Runner, minikafka_log
 from minikafka.witness.simulated_disk import SimulatedDisk
 from minikafka.witness.stopped_worlds import batches, known_of, look, open_both, put

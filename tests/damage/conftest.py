@@ -112,7 +112,7 @@ def old(tmp_path_factory):
             data += builder.build().buffer
         (directory / f"{base:020}.log").write_bytes(data)
     runner = Runner(minikafka_log, directory, workload)  # makes the indexes
-    runner.log.flush(True)
+    runner.log.flush(force_flush_active_segment=True)
     runner.log.close()
     return Origin("old", directory, workload.config, offset)
 

@@ -79,7 +79,7 @@ def test_same_records(opened, golden):
             batches = []
             for log, _ in opened.values():
                 log.update_high_watermark(log.log_end_offset)
-                data = log.read(offset, ALL, isolation, True)
+                data = log.read(offset, ALL, isolation)
                 batches.append((data.fetch_offset_metadata, data.aborted_transactions, _records(data.records)))
             assert batches[0] == batches[1]
             end, offset = offset, (batches[0][2] or [(offset - 1,)])[-1][0] + 1

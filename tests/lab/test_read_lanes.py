@@ -80,7 +80,7 @@ def test_every_frame_has_a_picture_a_text_and_a_place_on_the_slider(log):
 
 
 def test_without_the_list_nothing_is_skipped(log):
-    found = log.read(0, 1_048_576, FetchIsolation.HIGH_WATERMARK, True)
+    found = log.read(0, 1_048_576, FetchIsolation.HIGH_WATERMARK)
     assert {fate for _, fate in delivered(found, 0)} == {SEEN}
 
 

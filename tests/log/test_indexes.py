@@ -165,7 +165,7 @@ def test_a_closed_index_cannot_be_used(offset_index, time_index):
         lambda: offset_index.resize(32),
         lambda: offset_index.truncate_to(0),
         lambda: time_index.lookup(5),
-        lambda: time_index.maybe_append(6, 6, True),
+        lambda: time_index.maybe_append(6, 6, skip_full_check=True),
     ):
         with pytest.raises(NullPointerException, match="closed"):
             use()

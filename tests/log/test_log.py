@@ -140,9 +140,9 @@ class TestFailingDisk:
             log.append_as_leader(records(), 0)
         for attempt in (
             lambda: log.append_as_leader(records(), 0),
-            lambda: log.read(0, 100, FetchIsolation.LOG_END, True),
+            lambda: log.read(0, 100, FetchIsolation.LOG_END),
             lambda: log.truncate_to(0),
-            lambda: log.flush(False),
+            lambda: log.flush(force_flush_active_segment=False),
             log.roll,
         ):
             with pytest.raises(KafkaStorageException, match="already offline due to a previous IO exception"):
@@ -151,11 +151,15 @@ class TestFailingDisk:
     @pytest.mark.parametrize(
         "kind, operation, message",
         [
-            ("fsync", lambda log: log.flush(False), "Error while flushing log for topic-0"),
+            ("fsync", lambda log: log.flush(force_flush_active_segment=False), "Error while flushing log for topic-0"),
             ("create", lambda log: log.roll(), "Error while rolling log segment for topic-0"),
             ("truncate", lambda log: log.truncate_to(0), "Error while truncating log to offset 0 for topic-0"),
             ("rename", lambda log: log.truncate_fully_and_start_at(9), "Error while truncating the entire log"),
-            ("rename", lambda log: log.rename_dir("topic-1", True), "Error while renaming dir for topic-0 in log dir"),
+            (
+                "rename",
+                lambda log: log.rename_dir("topic-1", should_reinitialize=True),
+                "Error while renaming dir for topic-0 in log dir",
+            ),
             ("delete", lambda log: log.delete(), "Error while deleting segments for topic-0"),
         ],
     )
@@ -166,7 +170,7 @@ class TestFailingDisk:
 
     def test_kafkas_own_exceptions_pass(self, log, channel):
         with pytest.raises(OffsetOutOfRangeException):
-            log.read(5, 100, FetchIsolation.LOG_END, True)
+            log.read(5, 100, FetchIsolation.LOG_END)
         assert not channel.has_offline_log_dir(log.parent_dir)
 
 
@@ -201,7 +205,9 @@ class TestVerification:
 
     @pytest.fixture
     def log(self, open_log):
-        return open_log({"producer_state_manager_config": ProducerStateManagerConfig(86_400_000, True)})
+        return open_log(
+            {"producer_state_manager_config": ProducerStateManagerConfig(transaction_verification_enabled=True)}
+        )
 
     def append(self, log, seq, guard=VerificationGuard.SENTINEL, epoch=0):
         log.append_as_leader(records(f"[1x10 pid=7 epoch={epoch} seq={seq} txn]"), 0, verification_guard=guard)
@@ -216,31 +222,36 @@ class TestVerification:
             self.append(log, 0)
 
     def test_with_guard_it_begins_and_goes_on_without(self, log):
-        guard = log.maybe_start_transaction_verification(7, 0, 0, False)
+        guard = log.maybe_start_transaction_verification(7, sequence=0, epoch=0, supports_epoch_bump=False)
         assert log.verification_guard(7) is guard
         self.append(log, 0, guard)
         assert log.has_ongoing_transaction(7, 0)
         assert log.verification_guard(7) is VerificationGuard.SENTINEL
-        assert log.maybe_start_transaction_verification(7, 1, 0, False) is VerificationGuard.SENTINEL
+        assert (
+            log.maybe_start_transaction_verification(7, sequence=1, epoch=0, supports_epoch_bump=False)
+            is VerificationGuard.SENTINEL
+        )
         self.append(log, 1)
 
     def test_a_guard_from_before_an_abort_opens_nothing(self, log):
-        guard = log.maybe_start_transaction_verification(7, 0, 0, False)
+        guard = log.maybe_start_transaction_verification(7, sequence=0, epoch=0, supports_epoch_bump=False)
         self.end(log)
         with pytest.raises(InvalidTxnStateException):
             self.append(log, 0, guard)
 
     def test_an_older_epoch_is_told_so(self, log):
-        self.append(log, 0, log.maybe_start_transaction_verification(7, 0, 5, False), epoch=5)
+        self.append(
+            log, 0, log.maybe_start_transaction_verification(7, sequence=0, epoch=5, supports_epoch_bump=False), epoch=5
+        )
         self.end(log, epoch=5)
         with pytest.raises(InvalidProducerEpochException):
-            log.maybe_start_transaction_verification(7, 1, 4, False)
+            log.maybe_start_transaction_verification(7, sequence=1, epoch=4, supports_epoch_bump=False)
         with pytest.raises(InvalidProducerEpochException):
             self.append(log, 1, epoch=4)
 
 
 def test_producers_expire_in_the_background(open_log, time):
-    log = open_log({"producer_state_manager_config": ProducerStateManagerConfig(1000, False)})
+    log = open_log({"producer_state_manager_config": ProducerStateManagerConfig(producer_id_expiration_ms=1000)})
     log.append_as_leader(records("[1x10 pid=7 epoch=0 seq=0]"), 0)
     log.append_as_leader(records("[1x10 pid=8 epoch=0 seq=0 txn]"), 0)
     assert log.last_records_of_active_producers == {7: LastRecord(0, 0), 8: LastRecord(1, 0)}
@@ -266,13 +277,13 @@ def test_the_topic_id_is_kept_and_compared(open_log):
 def test_a_renamed_log_lives_on(open_log):
     log = open_log()
     log.append_as_leader(records(), 1)
-    log.rename_dir("topic-0.0123-future", True)
+    log.rename_dir("topic-0.0123-future", should_reinitialize=True)
     assert log.is_future and log.name == "topic-0.0123-future"
     log.append_as_leader(records(), 2)
     log.roll()
     assert {"leader-epoch-checkpoint", "00000000000000000002.log", "00000000000000000002.snapshot"} <= set(names(log))
     assert log.latest_epoch == 2
-    log.rename_dir(log_delete_dir_name(log.topic_partition), False)
+    log.rename_dir(log_delete_dir_name(log.topic_partition), should_reinitialize=False)
     assert log.latest_epoch is None
     directory = log.dir
     log.delete()
@@ -298,7 +309,7 @@ def test_compacted_segments_take_the_place_of_others(open_log, time):
         "00000000000000000002.timeindex.deleted",
         "00000000000000000002.snapshot.deleted",
     }
-    data = log.read(0, 1000, FetchIsolation.LOG_END, True)
+    data = log.read(0, 1000, FetchIsolation.LOG_END)
     assert [record.offset for record in data.records.records()] == [2, 3]
     time.sleep(100)
     assert not [name for name in names(log) if name.endswith((".deleted", ".swap", ".cleaned"))]
@@ -315,7 +326,7 @@ def test_a_read_tells_of_the_transactions_aborted_up_to_the_end_of_its_segment(o
             log.roll()
 
     def told(offset):
-        fetched = log.read(offset, 1000, FetchIsolation.TXN_COMMITTED, True)
+        fetched = log.read(offset, 1000, FetchIsolation.TXN_COMMITTED)
         return [(txn.producer_id, txn.first_offset) for txn in fetched.aborted_transactions]
 
     assert (told(0), told(3)) == ([(7, 0)], [(8, 3)])
@@ -401,7 +412,7 @@ def test_recovery_costs_the_same_for_each_segment(open_log, tmp_path, monkeypatc
                 last_shutdown_clean=False,
             )
             cost.setdefault(count, []).append(len(listed))
-            log.flush(True)
+            log.flush(force_flush_active_segment=True)
             active_indexes, directory_lock = 2, 1
             assert len(os.listdir("/dev/fd")) - before <= count + active_indexes + directory_lock
             assert log.log_end_offset == log.number_of_segments == count
@@ -446,7 +457,7 @@ def test_readers_run_beside_a_writer(tmp_path):
             while not done.is_set():
                 start = random.randrange(log.log_end_offset + 1)
                 for isolation in FetchIsolation:
-                    batches = list(log.read(start, 3000, isolation, True).records.batches())
+                    batches = list(log.read(start, 3000, isolation).records.batches())
                     for batch in batches:
                         batch.ensure_valid()
                     if batches:
@@ -501,7 +512,7 @@ def test_a_second_log_on_the_directory_is_refused(open_log, tmp_path):
             way.symlink_to("topic-0")
         with pytest.raises(KafkaStorageException, match=f"lock on directory {way}"):
             Log.create(way, LogConfig({}), scheduler=log.scheduler, time=log.time)
-    log.rename_dir("topic-1", True)
+    log.rename_dir("topic-1", should_reinitialize=True)
     with pytest.raises(KafkaStorageException, match="topic-1"):
         Log.create(log.dir, LogConfig({}), scheduler=log.scheduler, time=log.time)
     assert log.append_as_leader(records("[2x10]"), 3).first_offset == 2

@@ -236,7 +236,7 @@ def test_a_damaged_segment_without_its_index_leaves_a_hole(lived, clean):
     empty, *above = logs.minikafka.log.log_segments[1:]
     assert empty.size == 0 and above and all(segment.size for segment in above)
     logs.do(f"read {empty.base_offset}", "consume")
-    found = logs.minikafka.log.read(empty.base_offset, 1_000_000, FetchIsolation.LOG_END, True)
+    found = logs.minikafka.log.read(empty.base_offset, 1_000_000, FetchIsolation.LOG_END)
     assert next(found.records.batches()).base_offset == above[0].base_offset
 
 

@@ -76,7 +76,7 @@ def state(directory, time):
     """What recovery takes along: producers and epochs."""
     checkpoint = LeaderEpochCheckpointFile(LeaderEpochCheckpointFile.new_file(directory))
     return (
-        ProducerStateManager(TOPIC_PARTITION, directory, 900_000, ProducerStateManagerConfig(86_400_000, False), time),
+        ProducerStateManager(TOPIC_PARTITION, directory, 900_000, ProducerStateManagerConfig(), time),
         LeaderEpochFileCache(TOPIC_PARTITION, checkpoint, ManualScheduler(time)),
     )
 
@@ -157,7 +157,7 @@ def test_limits_of_a_read(segments):
     whole = segment.read(0, 10, min_one_message=True)
     assert (whole.records.size_in_bytes, whole.first_entry_incomplete) == (76, False)
     assert segment.read(0, 0, min_one_message=True).records.size_in_bytes == 76
-    unavailable = segment.read(1, 100, None, True)
+    unavailable = segment.read(1, 100, None, min_one_message=True)
     assert (unavailable.records.size_in_bytes, unavailable.fetch_offset_metadata.message_offset) == (0, 1)
     with pytest.raises(IllegalArgumentException, match="Invalid max size -1 for log read from segment FileRecords"):
         segment.read(0, -1)
@@ -479,7 +479,7 @@ class Pair:
 
     def read(self, start_offset, max_size, max_position, min_one_message):
         def ours():
-            fetched = self.ours.read(start_offset, max_size, max_position, min_one_message)
+            fetched = self.ours.read(start_offset, max_size, max_position, min_one_message=min_one_message)
             return (
                 None
                 if fetched is None

@@ -57,14 +57,14 @@ class Case:
             MemoryRecords.readable_records(self.data),
             TopicPartition("t", 0),
             ManualTime(NOW),
-            self.source,
-            Compression(self.target),
-            self.compacted,
-            self.timestamp_type,
-            self.before_max_ms,
-            self.after_max_ms,
-            7,
-            AppendOrigin[self.origin],
+            source_compression=self.source,
+            target_compression=Compression(self.target),
+            compacted_topic=self.compacted,
+            timestamp_type=self.timestamp_type,
+            timestamp_before_max_ms=self.before_max_ms,
+            timestamp_after_max_ms=self.after_max_ms,
+            partition_leader_epoch=7,
+            origin=AppendOrigin[self.origin],
         )
         return validator.validate_messages_and_assign_offsets(self.first_offset)
 

@@ -32,7 +32,9 @@ class Producers:
         self.reopen()
 
     def reopen(self):
-        config = ProducerStateManagerConfig(EXPIRATION_MS, True)
+        config = ProducerStateManagerConfig(
+            producer_id_expiration_ms=EXPIRATION_MS, transaction_verification_enabled=True
+        )
         self.manager = ProducerStateManager(PARTITION, self.directory, 900_000, config, self.time)
 
     def append(self, origin, producer_id, batches):
@@ -40,7 +42,15 @@ class Producers:
         info = self.manager.prepare_update(producer_id, AppendOrigin[origin])
         for epoch, first_seq, last_seq, timestamp, offset, count, transactional in batches:
             place = LogOffsetMetadata(offset, 0, offset * 10)
-            info.append_data_batch(epoch, first_seq, last_seq, timestamp, place, offset + count - 1, transactional)
+            info.append_data_batch(
+                place,
+                epoch=epoch,
+                first_seq=first_seq,
+                last_seq=last_seq,
+                last_timestamp=timestamp,
+                last_offset=offset + count - 1,
+                is_transactional=transactional,
+            )
         self.manager.update(info)
 
     def end(self, origin, producer_id, commit, coordinator_epoch, epoch, offset, timestamp, transaction_version):
@@ -48,7 +58,13 @@ class Producers:
         info = self.manager.prepare_update(producer_id, AppendOrigin[origin])
         control_type = ControlRecordType.COMMIT if commit else ControlRecordType.ABORT
         marker = EndTransactionMarker(control_type, coordinator_epoch)
-        completed = info.append_end_txn_marker(marker, epoch, offset, timestamp, transaction_version)
+        completed = info.append_end_txn_marker(
+            marker,
+            producer_epoch=epoch,
+            offset=offset,
+            timestamp=timestamp,
+            transaction_version=transaction_version,
+        )
         self.manager.update(info)
         if completed is None:
             return None
@@ -57,7 +73,9 @@ class Producers:
         return completed.first_offset, completed.last_offset, completed.is_aborted, last_stable_offset
 
     def verify(self, producer_id, sequence, epoch, supports_epoch_bump):
-        entry = self.manager.maybe_create_verification_state_entry(producer_id, sequence, epoch, supports_epoch_bump)
+        entry = self.manager.maybe_create_verification_state_entry(
+            producer_id, sequence=sequence, epoch=epoch, supports_epoch_bump=supports_epoch_bump
+        )
         return entry.lowest_sequence, entry.epoch, entry.supports_epoch_bump
 
     def mark_for_deletion(self, offset):
@@ -230,8 +248,8 @@ def test_a_transaction_left_hanging_is_late(producers):
 
 
 def test_guards_verify_themselves_only(producers):
-    entry = producers.manager.maybe_create_verification_state_entry(1, 0, 0, False)
-    other = producers.manager.maybe_create_verification_state_entry(2, 0, 0, False)
+    entry = producers.manager.maybe_create_verification_state_entry(1, sequence=0, epoch=0, supports_epoch_bump=False)
+    other = producers.manager.maybe_create_verification_state_entry(2, sequence=0, epoch=0, supports_epoch_bump=False)
     assert entry.verification_guard.verify(entry.verification_guard)
     assert not entry.verification_guard.verify(other.verification_guard)
     assert not VerificationGuard.SENTINEL.verify(VerificationGuard.SENTINEL)
@@ -252,7 +270,7 @@ def test_a_v2_producer_without_state_begins_at_zero(producers):
 
 
 def test_verifications_expire(producers):
-    producers.manager.maybe_create_verification_state_entry(1, 0, 0, False)
+    producers.manager.maybe_create_verification_state_entry(1, sequence=0, epoch=0, supports_epoch_bump=False)
     producers.manager.remove_expired_producers(EXPIRATION_MS - 1)
     assert producers.manager.verification_state_entry(1) is not None
     producers.manager.remove_expired_producers(EXPIRATION_MS)

@@ -85,26 +85,6 @@ def remove(directory: Path, *names: str) -> Path:
     return directory
 
 
-def replace_by_copies(log: Any, *groups: list[int]) -> None:
-    """Put one new segment in the place of those with the base offsets of each group, by the steps of compaction and
-    splitting.
-
-    The new one is a copy of all their batches: it is the renaming that matters here.
-    """
-    from minikafka.log.segment_files import create_new_cleaned_segment
-
-    segments = {segment.base_offset: segment for segment in log.log_segments}
-    cleaned = []
-    for group in groups:
-        copy = create_new_cleaned_segment(Path(log.dir), log.config, group[0])
-        for base in group:
-            copy.append_from_file(segments[base].log, 0)
-        copy.on_become_inactive_segment()
-        copy.flush()
-        cleaned.append(copy)
-    log.replace_segments(cleaned, [segments[base] for group in groups for base in group])
-
-
 def far_apart(gap: int) -> Path:
     """A directory with one segment that begins at 0 and holds two records, at the offsets 0 and `gap`."""
     from minikafka.record.compression import Compression

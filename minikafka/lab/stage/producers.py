@@ -61,5 +61,5 @@ def fetched(log: Any, offset: int = 0) -> Any:
     from minikafka.log.fetch_isolation import FetchIsolation
     from minikafka.record.memory_records import MemoryRecords
 
-    data = log.read(offset, 1_048_576, FetchIsolation.LOG_END, True).records
+    data = log.read(offset, 1_048_576, FetchIsolation.LOG_END).records
     return MemoryRecords.readable_records(b"".join(bytes(batch.load_full_batch().buffer) for batch in data.batches()))

@@ -67,7 +67,7 @@ def delivered(found: Any, start: int) -> list[tuple[Any, str]]:
 
 def values_seen(log: Any, isolation: Any, start: int = 0) -> list[str]:
     """The values that a consumer of this isolation gives to its application, as text."""
-    found = log.read(start, 1_048_576, isolation, True)
+    found = log.read(start, 1_048_576, isolation)
     return [bytes(record.value).decode() for record, fate in delivered(found, start) if fate == SEEN]
 
 

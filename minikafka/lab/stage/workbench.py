@@ -121,7 +121,7 @@ def three_witnesses(workload: Any, only: list[str] | None = None) -> tuple[Any, 
 
 def values_of(log: Any, isolation: Any, start: int = 0) -> list[str]:
     """The values of the records that a reader of this isolation sees from offset `start` on, as text."""
-    found = log.read(start, 1_048_576, isolation, True).records
+    found = log.read(start, 1_048_576, isolation).records
     return [bytes(record.value).decode().lstrip(".") for batch in found.batches() for record in batch]
 
 
@@ -130,7 +130,7 @@ def replicate(leader: Any, follower: Any, up_to: int) -> int:
     from minikafka.log.fetch_isolation import FetchIsolation
     from minikafka.record.memory_records import MemoryRecords
 
-    fetched = leader.read(follower.log_end_offset, 1_048_576, FetchIsolation.LOG_END, True).records
+    fetched = leader.read(follower.log_end_offset, 1_048_576, FetchIsolation.LOG_END).records
     batches = [bytes(batch.load_full_batch().buffer) for batch in fetched.batches() if batch.last_offset < up_to]
     follower.append_as_follower(MemoryRecords.readable_records(b"".join(batches)), 0)
     return follower.log_end_offset

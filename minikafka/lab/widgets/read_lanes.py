@@ -114,7 +114,7 @@ def _lane(log: Any, row: tuple, start: int, max_length: int, min_one_message: bo
     ends = {"LEO": log.log_end_offset, "HW": log.high_watermark, "LSO": log.last_stable_offset}
     head = (isolation.name, reader, bound_name, colour, ends[bound_name])
     try:
-        found = log.read(start, max_length, isolation, min_one_message)
+        found = log.read(start, max_length, isolation, min_one_message=min_one_message)
     except Exception as error:  # the answer that this reader gets
         return Lane(*head, error=type(error).__name__)
     taken = delivered(found, start)

@@ -78,7 +78,7 @@ class Replicas:
         """`follower` fetches from `offset`; the leader notes it and tries to raise the high watermark."""
         from minikafka.log.fetch_isolation import FetchIsolation
 
-        data = self.log.read(offset, 1_048_576, FetchIsolation.LOG_END, True)
+        data = self.log.read(offset, 1_048_576, FetchIsolation.LOG_END)
         self.fetched[follower] = data.fetch_offset_metadata
         self._raise_high_watermark()
         return self.note(f"{follower} fetches from {offset}")

@@ -56,7 +56,7 @@ class AbstractIndex:
 
     ENTRY_SIZE = 0
 
-    def __init__(self, file: Path, base_offset: int, max_index_size: int, writable: bool = True):
+    def __init__(self, file: Path, base_offset: int, max_index_size: int, *, writable: bool = True):
         self.file = file
         self.base_offset = base_offset
         self.max_index_size = max_index_size
@@ -68,7 +68,7 @@ class AbstractIndex:
                     raise IllegalArgumentException(f"Invalid max index size: {max_index_size}")
                 file_ops.preallocate(fd, self._round_down(max_index_size))
             self.length = os.fstat(fd).st_size
-            self._mmap: mmap.mmap | bytes | None = _map(fd, self.length, writable)
+            self._mmap: mmap.mmap | bytes | None = _map(fd, self.length, writable=writable)
         finally:
             os.close(fd)
         self.max_entries = self.length // self.ENTRY_SIZE
@@ -105,7 +105,7 @@ class AbstractIndex:
         try:
             file_ops.truncate(fd, rounded_new_size)
             self.length = rounded_new_size
-            self._mmap = _map(fd, rounded_new_size, True)
+            self._mmap = _map(fd, rounded_new_size, writable=True)
         finally:
             os.close(fd)
         self.max_entries = rounded_new_size // self.ENTRY_SIZE
@@ -280,7 +280,7 @@ class AbstractIndex:
             raise IndexOutOfBoundsException(f"{self.file.absolute()} is shorter than its {entries} entries") from None
 
 
-def _map(fd: int, length: int, writable: bool) -> mmap.mmap | bytes:
+def _map(fd: int, length: int, *, writable: bool) -> mmap.mmap | bytes:
     """Map `length` bytes of the file; nothing can be mapped of an empty one.
 
     Of an index that is only read the bytes are read: whoever is looked at may cut it meanwhile, and a mapping ends the

@@ -33,8 +33,8 @@ class OffsetIndex(AbstractIndex):
 
     ENTRY_SIZE = 8
 
-    def __init__(self, file: Path, base_offset: int, max_index_size: int = -1, writable: bool = True):
-        super().__init__(file, base_offset, max_index_size, writable)
+    def __init__(self, file: Path, base_offset: int, max_index_size: int = -1, *, writable: bool = True):
+        super().__init__(file, base_offset, max_index_size, writable=writable)
         self.last_offset = self._last_entry().offset
 
     def sanity_check(self) -> None:

@@ -43,8 +43,8 @@ class TimeIndex(AbstractIndex):
 
     ENTRY_SIZE = 12
 
-    def __init__(self, file: Path, base_offset: int, max_index_size: int = -1, writable: bool = True):
-        super().__init__(file, base_offset, max_index_size, writable)
+    def __init__(self, file: Path, base_offset: int, max_index_size: int = -1, *, writable: bool = True):
+        super().__init__(file, base_offset, max_index_size, writable=writable)
         self.last_entry = self._last_entry_from_index_file()
 
     @property
@@ -99,7 +99,7 @@ class TimeIndex(AbstractIndex):
         slot = self._largest_lower_bound_slot_for(_TIMESTAMP, 0, target_timestamp)
         return TimestampOffset(NO_TIMESTAMP, self.base_offset) if slot == -1 else self._parse_entry(slot)
 
-    def maybe_append(self, timestamp: int, offset: int, skip_full_check: bool = False) -> None:
+    def maybe_append(self, timestamp: int, offset: int, *, skip_full_check: bool = False) -> None:
         """Add an entry if `timestamp` is larger than the last one; an equal one is left out silently.
 
         Raises IllegalArgumentException when full (unless `skip_full_check`: on roll and close),

@@ -71,7 +71,7 @@ class TransactionIndex:
     Kafka: `TransactionIndex`.
     """
 
-    def __init__(self, start_offset: int, file: Path, writable: bool = True):
+    def __init__(self, start_offset: int, file: Path, *, writable: bool = True):
         """`writable` False only reads, and needs no permission to write."""
         self._start_offset = start_offset
         self._writable = writable

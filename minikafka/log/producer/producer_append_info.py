@@ -13,7 +13,7 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.producer.completed_txn import CompletedTxn
-from minikafka.log.producer.producer_state_entry import ProducerStateEntry
+from minikafka.log.producer.producer_state_entry import BatchMetadata, ProducerStateEntry
 from minikafka.log.producer.verification_state_entry import VerificationStateEntry
 from minikafka.record.batch import Batch
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
@@ -99,13 +99,13 @@ class ProducerAppendInfo:
             if first_offset_metadata is None:
                 first_offset_metadata = LogOffsetMetadata(batch.base_offset)
             self.append_data_batch(
-                batch.producer_epoch,
-                batch.base_sequence,
-                batch.last_sequence,
-                batch.max_timestamp,
                 first_offset_metadata,
-                batch.last_offset,
-                batch.is_transactional,
+                epoch=batch.producer_epoch,
+                first_seq=batch.base_sequence,
+                last_seq=batch.last_sequence,
+                last_timestamp=batch.max_timestamp,
+                last_offset=batch.last_offset,
+                is_transactional=batch.is_transactional,
             )
             return None
         record = next(iter(batch), None)
@@ -113,16 +113,21 @@ class ProducerAppendInfo:
             return None
         marker = EndTransactionMarker.deserialize(record)
         return self.append_end_txn_marker(
-            marker, batch.producer_epoch, batch.base_offset, record.timestamp, transaction_version
+            marker,
+            producer_epoch=batch.producer_epoch,
+            offset=batch.base_offset,
+            timestamp=record.timestamp,
+            transaction_version=transaction_version,
         )
 
     def append_data_batch(
         self,
+        first_offset_metadata: LogOffsetMetadata,
+        *,
         epoch: int,
         first_seq: int,
         last_seq: int,
         last_timestamp: int,
-        first_offset_metadata: LogOffsetMetadata,
         last_offset: int,
         is_transactional: bool,
     ) -> None:
@@ -137,7 +142,7 @@ class ProducerAppendInfo:
         self._check_producer_epoch(epoch, first_offset, TV_UNKNOWN)
         if self._origin is AppendOrigin.CLIENT:
             self._check_sequence(epoch, first_seq, first_offset)
-        entry.add_batch(epoch, last_seq, last_offset, last_offset - first_offset, last_timestamp)
+        entry.add_batch(epoch, BatchMetadata(last_seq, last_offset, last_offset - first_offset, last_timestamp))
 
         if entry.current_txn_first_offset is not None and not is_transactional:
             raise InvalidTxnStateException(
@@ -151,6 +156,7 @@ class ProducerAppendInfo:
     def append_end_txn_marker(
         self,
         marker: EndTransactionMarker,
+        *,
         producer_epoch: int,
         offset: int,
         timestamp: int,

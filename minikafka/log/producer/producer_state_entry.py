@@ -60,6 +60,7 @@ class ProducerStateEntry:
     def __init__(
         self,
         producer_id: int,
+        *,
         producer_epoch: int = NO_PRODUCER_EPOCH,
         coordinator_epoch: int = -1,
         last_timestamp: int = NO_TIMESTAMP,
@@ -114,19 +115,17 @@ class ProducerStateEntry:
         """A copy for `producer_id` that remembers no batch. Kafka: `ProducerStateEntry.withProducerId`."""
         return ProducerStateEntry(
             producer_id,
-            self.producer_epoch,
-            self.coordinator_epoch,
-            self.last_timestamp,
-            self.current_txn_first_offset,
+            producer_epoch=self.producer_epoch,
+            coordinator_epoch=self.coordinator_epoch,
+            last_timestamp=self.last_timestamp,
+            current_txn_first_offset=self.current_txn_first_offset,
         )
 
-    def add_batch(
-        self, producer_epoch: int, last_seq: int, last_offset: int, offset_delta: int, timestamp: int
-    ) -> None:
+    def add_batch(self, producer_epoch: int, batch: BatchMetadata) -> None:
         """Remember a batch; a new epoch forgets the earlier ones. Kafka: `ProducerStateEntry.addBatch`."""
         self._maybe_update_producer_epoch(producer_epoch)
-        self.batch_metadata.append(BatchMetadata(last_seq, last_offset, offset_delta, timestamp))
-        self.last_timestamp = timestamp
+        self.batch_metadata.append(batch)
+        self.last_timestamp = batch.timestamp
 
     def update(self, next_entry: "ProducerStateEntry") -> None:
         """Take over everything of `next_entry`; its batches move here, after the ones of the same epoch.

@@ -237,7 +237,7 @@ class ProducerStateManager:
     # Verification of transactions
 
     def maybe_create_verification_state_entry(
-        self, producer_id: int, sequence: int, epoch: int, supports_epoch_bump: bool
+        self, producer_id: int, *, sequence: int, epoch: int, supports_epoch_bump: bool
     ) -> VerificationStateEntry:
         """The entry of a producer whose transaction is to be verified, made if there is none, told of this sequence.
 
@@ -245,7 +245,12 @@ class ProducerStateManager:
         """
         entry = self._verification_states.get(producer_id)
         if entry is None:
-            entry = VerificationStateEntry(self._time.milliseconds(), sequence, epoch, supports_epoch_bump)
+            entry = VerificationStateEntry(
+                timestamp=self._time.milliseconds(),
+                sequence=sequence,
+                epoch=epoch,
+                supports_epoch_bump=supports_epoch_bump,
+            )
             self._verification_states[producer_id] = entry
         entry.maybe_update_lowest_sequence_and_epoch(sequence, epoch)
         return entry
@@ -327,7 +332,7 @@ class ProducerStateManager:
 
     # Snapshots
 
-    def take_snapshot(self, sync: bool = True) -> Path | None:
+    def take_snapshot(self, *, sync: bool = True) -> Path | None:
         """Write a snapshot at `map_end_offset` unless that is not beyond the last one; returns its file or None.
 
         `sync` flushes it to the device. Kafka: `ProducerStateManager.takeSnapshot`.
@@ -336,7 +341,7 @@ class ProducerStateManager:
             return None
         snapshot = SnapshotFile(producer_snapshot_file(self._log_dir, self._last_map_offset), self._last_map_offset)
         start_ms = self._time.hi_res_clock_ms()
-        write_snapshot(snapshot.file, (entry for _, entry in self._producers.items()), sync)
+        write_snapshot(snapshot.file, (entry for _, entry in self._producers.items()), sync=sync)
         logger.info(
             "[%s] Wrote producer snapshot at offset %s with %s producer ids in %s ms.",
             self.topic_partition,

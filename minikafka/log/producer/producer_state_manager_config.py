@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ProducerStateManagerConfig:
     """How long an idle producer is remembered, and whether transactional appends are verified first.
 
@@ -11,5 +11,5 @@ class ProducerStateManagerConfig:
     `transaction.partition.verification.enable`. Kafka: `ProducerStateManagerConfig`.
     """
 
-    producer_id_expiration_ms: int
-    transaction_verification_enabled: bool
+    producer_id_expiration_ms: int = 86_400_000
+    transaction_verification_enabled: bool = False

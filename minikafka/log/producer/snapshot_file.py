@@ -20,7 +20,7 @@ from minikafka.common.bounded_file import MAX_ARRAY_SIZE, require_size
 from minikafka.common.errors import CorruptSnapshotException
 from minikafka.common.sorted_map import SortedMap
 from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, PRODUCER_SNAPSHOT_FILE_SUFFIX, offset_from_file_name
-from minikafka.log.producer.producer_state_entry import ProducerStateEntry
+from minikafka.log.producer.producer_state_entry import BatchMetadata, ProducerStateEntry
 
 logger = logging.getLogger(__name__)
 
@@ -124,13 +124,19 @@ def _entry(data: bytes) -> ProducerStateEntry:
         _ENTRY.unpack(data)
     )
     current_txn_first_offset = txn_first_offset if txn_first_offset >= 0 else None
-    entry = ProducerStateEntry(producer_id, epoch, coordinator_epoch, timestamp, current_txn_first_offset)
+    entry = ProducerStateEntry(
+        producer_id,
+        producer_epoch=epoch,
+        coordinator_epoch=coordinator_epoch,
+        last_timestamp=timestamp,
+        current_txn_first_offset=current_txn_first_offset,
+    )
     if last_offset >= 0:
-        entry.add_batch(epoch, last_seq, last_offset, offset_delta, timestamp)
+        entry.add_batch(epoch, BatchMetadata(last_seq, last_offset, offset_delta, timestamp))
     return entry
 
 
-def write_snapshot(file: Path, entries: Iterable[ProducerStateEntry], sync: bool) -> None:
+def write_snapshot(file: Path, entries: Iterable[ProducerStateEntry], *, sync: bool) -> None:
     """Write a snapshot of `entries` in their order; `sync` flushes it to the device.
 
     An existing file is written over, not truncated first: as in Kafka, a longer one keeps its tail (and its CRC no

@@ -16,7 +16,7 @@ class VerificationStateEntry:
 
     __slots__ = ("timestamp", "verification_guard", "lowest_sequence", "epoch", "supports_epoch_bump")
 
-    def __init__(self, timestamp: int, sequence: int, epoch: int, supports_epoch_bump: bool):
+    def __init__(self, *, timestamp: int, sequence: int, epoch: int, supports_epoch_bump: bool):
         self.timestamp = timestamp
         self.verification_guard = VerificationGuard()
         self.lowest_sequence = sequence

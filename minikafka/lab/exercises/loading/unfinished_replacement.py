@@ -8,8 +8,9 @@ from minikafka.lab.exercises.exercise import Belief, Exercise
 from minikafka.lab.exercises.loading.wrecked import WreckedCase, judged_by_spark, sql
 from minikafka.lab.exercises.solutions import loading as solutions
 from minikafka.lab.exercises.witnessed import as_rows, frame
-from minikafka.lab.stage.damage import SMALL, kill, replace_by_copies
+from minikafka.lab.stage.damage import SMALL, kill
 from minikafka.lab.stage.workbench import fresh_log, records, scratch
+from minikafka.witness.copied_segments import replace_by_copies
 
 _TWO_BY_TWO = ((0, 6), (12, 18))
 _STOPS: dict[str, Callable[[], dict[str, bytes]]] = {  # the files that a crash leaves

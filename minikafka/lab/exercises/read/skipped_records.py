@@ -23,7 +23,7 @@ def _batches_of(records) -> list[tuple[list[int], int, str]]:
 
 def _consumed(name: str, story: str, start: int = 0) -> WitnessedCase:
     """The answer to a read from `start`, which begins a batch, and what an application gets of it."""
-    found = log_after(workload_of(story)).read(start, 1_048_576, FetchIsolation.TXN_COMMITTED, True)
+    found = log_after(workload_of(story)).read(start, 1_048_576, FetchIsolation.TXN_COMMITTED)
     arguments = (_batches_of(found.records), [tuple(each) for each in found.aborted_transactions])
 
     def answer(observations):

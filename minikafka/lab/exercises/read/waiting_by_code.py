@@ -17,7 +17,7 @@ def _between(name: str, story: str, config: str = "") -> WitnessedCase:
 
 
 def _one_read(log):
-    batches = list(log.read(log.high_watermark, 1_048_576, FetchIsolation.LOG_END, True).records.batches())
+    batches = list(log.read(log.high_watermark, 1_048_576, FetchIsolation.LOG_END).records.batches())
     return sum(sum(1 for _ in batch) for batch in batches if not batch.is_control_batch)
 
 

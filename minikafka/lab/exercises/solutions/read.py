@@ -6,7 +6,7 @@ from minikafka.log.fetch_isolation import FetchIsolation
 def messages_between(log):
     count, offset = 0, log.high_watermark
     while offset < log.log_end_offset:
-        for batch in log.read(offset, 1_048_576, FetchIsolation.LOG_END, True).records.batches():
+        for batch in log.read(offset, 1_048_576, FetchIsolation.LOG_END).records.batches():
             if not batch.is_control_batch:
                 count += sum(record.offset >= log.high_watermark for record in batch)
             offset = batch.next_offset
