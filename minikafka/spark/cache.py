@@ -1,4 +1,4 @@
-"""Where minikafka keeps what it fetched, for use without a network."""
+"""Where minikafka keeps what it has fetched, for use without a network."""
 
 import os
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""An archive of the classes that Spark and Kafka load: with it Spark's JVM is up in half the time (Java's class data
-sharing).
+"""An archive of the classes that Spark and Kafka load (Java's class data sharing): with it, Spark's JVM starts in half
+the time.
 
-An archive fits one Java and one class path, which stand in the text beside it. Where it is missing, Java starts without
+An archive fits one Java and one class path, which a text file beside it names. Where it is missing, Java starts without
 it.
 """
 
@@ -19,22 +19,23 @@ _KEPT = 3
 
 
 def java_option(java_home: Path, jars: list[str]) -> str:
-    """The option that gives Java the archive for these jars; empty where there is none."""
+    """The option that gives Java the archive for these jars; empty when there is none."""
     archive = _archive(_label(java_home, jars))
     return f"-XX:SharedArchiveFile={archive}" if archive.exists() else ""
 
 
 def was_made(java_home: Path, jars: list[str]) -> bool:
-    """Whether `make` was called for this Java and these jars, be it that Java can write no archive."""
+    """Whether `make` was called for this Java and these jars, even if this Java can write no archive."""
     return _archive(_label(java_home, jars)).with_suffix(".txt").exists()
 
 
 def make(java_home: Path, jars: list[str], training: str) -> bool:
-    """Let a run of Spark write the archive when its Java ends (half a minute); False where it wrote none.
+    """Let a run of Spark write the archive when its Java ends (half a minute); returns False when it wrote none.
 
     `training`: the module to run, which takes the archive's path and gives it to Java (`-XX:ArchiveClassesAtExit`).
 
-    A Java without an archive of its own classes, such as the wheel's, can write none. Only the last few archives stay.
+    A Java without an archive of its own classes, such as the wheel's, can write none. Only the last few archives are
+    kept.
     """
     cache_dir().mkdir(parents=True, exist_ok=True)
     label = _label(java_home, jars)

@@ -1,8 +1,8 @@
 """Keeps PySpark from taking Kafka's exceptions for Spark's.
 
-Once a Spark session exists, PySpark looks at each exception of each JVM of the process and makes its own of those it
-knows, by some twenty questions to Spark's JVM. Kafka's come in great numbers, in Spark's own JVM or in another one;
-they must arrive as py4j raises them, and at once.
+Once a Spark session exists, PySpark examines every exception of every JVM of the process and converts those it knows,
+with some twenty questions to Spark's JVM. Kafka's exceptions come in great numbers, from Spark's own JVM or from
+another one; they must arrive as py4j raises them, and without delay.
 """
 
 import threading
@@ -26,7 +26,7 @@ def left_as_they_are() -> Iterator[None]:
 def limit_pyspark_to_spark(spark_client: object) -> None:
     """Let PySpark convert only what comes from the JVM behind `spark_client`, and nothing within `left_as_they_are`.
 
-    To be called when the session is there: making one is what puts PySpark's conversion in place.
+    Call it when the session exists, because making one is what installs PySpark's conversion.
     """
     import py4j.java_gateway
     from py4j.protocol import get_return_value as plain

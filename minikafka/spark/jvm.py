@@ -1,7 +1,7 @@
-"""Spark's JVM: the command that starts it, and the gateway through which PySpark talks with it.
+"""Spark's JVM: the command that starts it, and the gateway through which PySpark talks to it.
 
-PySpark would start it by `spark-submit`: a shell script and a JVM of its own that write such a command as stands here.
-A second is saved by writing it ourselves, and another one by leaving out a jar.
+PySpark would start it by `spark-submit`, a shell script and a second JVM that work out a command like the one here.
+Writing it ourselves saves a second, and leaving out a jar saves another.
 """
 
 import os
@@ -44,13 +44,13 @@ SPARK_OPTIONS = (
     "--enable-native-access=ALL-UNNAMED",
 )
 
-# Where the machine learning library is on the class path, each new session registers its functions, by Scala's
+# When the machine learning library is on the class path, each new session registers its functions through Scala's
 # reflection.
 _LEFT_OUT = "spark-mllib_"
 
 
 class SparkDidNotStartError(Exception):
-    """The JVM of Spark ended before it answered; the message holds the last lines that it wrote."""
+    """Spark's JVM ended before it answered; the message holds the last lines that it wrote."""
 
 
 def class_path(kafka_jars: list[str]) -> list[str]:
@@ -62,9 +62,9 @@ def class_path(kafka_jars: list[str]) -> list[str]:
 def start(jars: list[str], java_options: list[str]) -> "ClientServer":
     """Start the JVM with `jars` as its class path; return PySpark's gateway to it, whose `proc` is the process.
 
-    It ends when its standard input does, so at the latest with this process; being in a process group of its own, it is
-    not hit by what a terminal or a notebook server sends to this one's. What it writes is read only if it fails.
-    Raises SparkDidNotStartError.
+    It ends when its standard input does, so at the latest with this process. It has a process group of its own and does
+    not receive the signals that a terminal or a notebook server sends to this one's. What it writes is read only if it
+    fails. Raises SparkDidNotStartError.
     """
     from pyspark.java_gateway import launch_gateway
     from pyspark.serializers import UTF8Deserializer, read_int
@@ -89,7 +89,7 @@ def start(jars: list[str], java_options: list[str]) -> "ClientServer":
             os.environ["PYSPARK_GATEWAY_PORT"] = str(read_int(file))
             os.environ["PYSPARK_GATEWAY_SECRET"] = UTF8Deserializer().loads(file)
     try:
-        gateway = launch_gateway()  # where there is a port it launches nothing, and connects
+        gateway = launch_gateway()  # given a port, it launches nothing and connects
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
     gateway.proc = process

@@ -1,7 +1,7 @@
-"""Apache Kafka's jars: their coordinates, and how they come through the Ivy that Spark brings along.
+"""Apache Kafka's jars: their coordinates, and how they are fetched through the Ivy that comes with Spark.
 
-They are fetched once, by a short-lived JVM, into the cache directory; a list of paths beside them makes every later
-call a matter of milliseconds and needs no network.
+They are fetched once, by a short-lived JVM, into the cache directory; thanks to a list of paths beside them, every
+later call takes milliseconds and needs no network.
 """
 
 import fcntl
@@ -32,7 +32,7 @@ class KafkaJarsUnavailableError(Exception):
 
 
 def kafka_classpath(part: str = "broker") -> list[str]:
-    """The paths of the jars of `part` ("storage" or "broker") with all that they depend upon, fetched when missing.
+    """The paths of the jars of `part` ("storage" or "broker") with everything they depend on, fetched when missing.
 
     Raises KafkaJarsUnavailableError.
     """
@@ -43,7 +43,7 @@ def kafka_classpath(part: str = "broker") -> list[str]:
 
 
 def cached_classpath(part: str = "broker") -> list[str] | None:
-    """The same from the cache alone; None where a jar is missing."""
+    """The same paths from the cache alone; None when a jar is missing."""
     try:
         jars = _list_file(part).read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -65,7 +65,7 @@ def fetch(part: str = "broker") -> list[str]:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Let no two processes fill the cache at a time: Ivy would trip over itself."""
+    """Let only one process fill the cache at a time: two runs of Ivy would trip over each other."""
     cache_dir().mkdir(parents=True, exist_ok=True)
     with open(cache_dir() / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -77,9 +77,7 @@ def _list_file(part: str) -> Path:
 
 
 def spark_jars() -> Path:
-    """The directory of the jars that PySpark brings. Raises KafkaJarsUnavailableError where PySpark is not
-    installed.
-    """
+    """The directory of PySpark's jars. Raises KafkaJarsUnavailableError when PySpark is not installed."""
     from importlib.util import find_spec
 
     pyspark = find_spec("pyspark")

@@ -16,8 +16,8 @@ from minikafka.spark.kafka_jars import KafkaJarsUnavailableError, kafka_classpat
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# What makes small queries fast: no web pages, one partition before and after a shuffle, no job of its own for the small
-# side of a join, no planning again while a query runs, no Java compiled for some rows.
+# What makes small queries fast: no web pages, one partition before and after a shuffle, no separate job for the small
+# side of a join, no new planning while a query runs, no Java compiled for a few rows.
 _SETTINGS = {
     "spark.app.name": "minikafka",
     "spark.master": "local[2]",
@@ -39,7 +39,7 @@ _SETTINGS = {
     "spark.sql.shuffle.partitions": "1",
 }
 
-# Libraries of Kafka's that Spark has as well, in its own versions, which must stay the ones it finds.
+# Kafka's libraries that Spark has as well, in versions of its own; Spark must go on finding its own.
 _SPARK_HAS = ("jackson-", "lz4-java-", "scala-", "slf4j-", "snappy-java-", "zstd-jni-")
 
 _kafka_absence: str | None = None
@@ -50,8 +50,8 @@ def session() -> "SparkSession":
     """The Spark session of this process, started by the first call (some 4 s).
 
     Kafka's classes are then under `session()._jvm.org.apache.kafka`, unless `kafka_available()` says otherwise: a
-    session starts without them too. Nothing that Java or Spark has to say reaches the caller's output.
-    Raises JavaNotFoundError, SparkDidNotStartError.
+    session also starts without them. Nothing that Java or Spark prints reaches the caller's output. Raises
+    JavaNotFoundError, SparkDidNotStartError.
     """
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -68,20 +68,20 @@ def kafka_available() -> bool:
 
 
 def why_kafka_is_absent() -> str | None:
-    """Why the session's JVM lacks Apache Kafka's classes, and what brings them; None where it has them."""
+    """Why the session's JVM lacks Apache Kafka's classes, and how to get them; None when it has them."""
     session()
     return _kafka_absence
 
 
 def start(java_option: str | None = None) -> "SparkSession":
-    """Start the process' session; to be called once, and as a rule by `session`.
+    """Start this process's session; called once, normally by `session`.
 
-    `java_option`: one more option for Java (default: the one that gives it the archive of Spark's classes).
+    `java_option`: one more option for Java (default: the one for the archive of Spark's classes).
     """
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
-    # On a mistaken query PySpark logs what it then raises again: once is enough.
+    # For a query that is wrong PySpark logs what it also raises: once is enough.
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable  # also for later workers
@@ -96,12 +96,12 @@ def start(java_option: str | None = None) -> "SparkSession":
 
 
 def jars_for_spark() -> list[str]:
-    """The class path of Spark's JVM: Kafka's jars, as far as they can be had (`why_kafka_is_absent`), and Spark's."""
+    """The class path of Spark's JVM: Kafka's jars, if they can be had (see `why_kafka_is_absent`), and Spark's."""
     return jvm.class_path(_kafka_jars())
 
 
 def _kafka_jars() -> list[str]:
-    """Kafka's jars without those that Spark brings; none where they can't be had."""
+    """Kafka's jars without those that come with Spark; an empty list when they can't be had."""
     global _kafka_absence
     try:
         jars = kafka_classpath("storage")

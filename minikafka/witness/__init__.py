@@ -3,7 +3,7 @@
     w = Workload.parse("append_as_leader [3x100]")
     agree(run(w, minikafka_log), spark_expected(w))
 
-Names are imported when first used, so that a workload can be read where neither Spark nor a JVM is.
+Names are imported when first used, so that a workload can be read on a machine with neither Spark nor a JVM.
 """
 
 from importlib import import_module

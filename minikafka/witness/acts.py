@@ -1,8 +1,8 @@
-"""What befalls a log beside the operations of a workload, be it minikafka's log or Kafka's.
+"""What happens to a log, minikafka's or Kafka's, besides the operations of a workload.
 
-A broker writes checkpoints and the marker of a clean end, compaction puts segments in the place of others, a partition
-begins and ends, a crash leaves a torn file. Each act is a word of text as an operation is a line, so that both can
-stand in one list.
+A broker writes checkpoints and the marker of a clean shutdown, compaction replaces segments by others, a partition is
+created and deleted, a crash leaves a torn file. Each act is one word of text, as an operation is one line, so that both
+can stand in one list.
 """
 
 import shutil
@@ -26,7 +26,7 @@ _BROKER_EPOCH = 3
 
 
 def perform(runner: Runner, line: str) -> None:
-    """Do what `line` says to the runner's log: one of `ACTS`, or an operation. Raises what the log raises."""
+    """Do to the runner's log what `line` says: one of `ACTS`, or an operation. Raises what the log raises."""
     if line in ACTS:
         ACTS[line](runner)
     else:
@@ -34,7 +34,7 @@ def perform(runner: Runner, line: str) -> None:
 
 
 def write_checkpoints(runner: Runner) -> None:
-    """Write the recovery point and the log start, as the log manager does every minute and at the end.
+    """Write the recovery point and the log start, as the log manager does every minute and when it shuts down.
 
     Kafka: `LogManager.checkpointRecoveryOffsetsInDir`, `checkpointLogStartOffsetsInDir`.
     """
@@ -74,7 +74,7 @@ def delete(runner: Runner) -> None:
 
 
 def mark_for_deletion(runner: Runner) -> None:
-    """Give the directory a name that says that it is to be deleted. Kafka: `UnifiedLog.renameDir`."""
+    """Rename the directory to mark it for deletion. Kafka: `UnifiedLog.renameDir`."""
     kafka, name = getattr(runner.log, "kafka", None), "topic-0.0123456789abcdef-delete"
     if kafka is None:
         runner.log.rename_dir(name, should_reinitialize=False)
@@ -84,7 +84,7 @@ def mark_for_deletion(runner: Runner) -> None:
 
 
 def vanish(runner: Runner) -> None:
-    """There is no partition, and nothing beside it: what a broker's first day begins with."""
+    """Remove the partition and all that lies beside it: what a broker finds on its first day."""
     runner.let_go()
     shutil.rmtree(runner.directory)
     for path in runner.directory.parent.iterdir():
@@ -92,7 +92,7 @@ def vanish(runner: Runner) -> None:
 
 
 def replace_segments(runner: Runner) -> None:
-    """Put one segment in the place of the first two, with all their batches, as compaction ends.
+    """Replace the first two segments by one that holds all their batches, as the last step of compaction does.
 
     Kafka: `Cleaner.cleanSegments`.
     """
@@ -114,7 +114,9 @@ def replace_segments(runner: Runner) -> None:
 
 
 def tear(runner: Runner) -> None:
-    """A process is killed within its last write, and a bad disk has put zeros behind the segment before."""
+    """Leave what a process killed during its last write leaves, with zeros that a bad disk put behind the previous
+    segment.
+    """
     runner.let_go()
     *_, earlier, last = sorted(runner.directory.glob("*.log"))
     last.write_bytes(last.read_bytes()[:-9])
@@ -123,7 +125,7 @@ def tear(runner: Runner) -> None:
 
 
 def overflow(runner: Runner) -> None:
-    """The log is one segment, all of it flushed, with offsets further apart than one segment can say."""
+    """Make the log one flushed segment whose offsets are further apart than one segment can express."""
     runner.let_go()
     shutil.rmtree(runner.directory)
     runner.directory.mkdir()
@@ -135,15 +137,15 @@ def overflow(runner: Runner) -> None:
 
 
 def swap(runner: Runner) -> None:
-    """A process is killed when the first two segments have been copied to one, whose files are `.swap`."""
+    """Leave what a process leaves that was killed after it had copied the first two segments into one `.swap` file."""
     runner.let_go()
     first, second, *_ = sorted(runner.directory.glob("*.log"))
     first.with_name(first.name + ".swap").write_bytes(first.read_bytes() + second.read_bytes())
 
 
 def litter(runner: Runner) -> None:
-    """A process is killed within a replacement and within a deletion: `.cleaned`, `.swap` and `.deleted` files, an
-    index.
+    """Leave what a process killed during a replacement and a deletion leaves: `.cleaned`, `.swap` and `.deleted` files,
+    and an index without its log.
     """
     runner.let_go()
     segment = min(runner.directory.glob("*.log"))
@@ -153,7 +155,7 @@ def litter(runner: Runner) -> None:
 
 
 def write_meta_properties(runner: Runner) -> None:
-    """Say to which cluster and broker the log directory belongs. Kafka: `MetaPropertiesEnsemble.Copier`."""
+    """Write down which cluster and broker the log directory belongs to. Kafka: `MetaPropertiesEnsemble.Copier`."""
     file, kafka = runner.directory.parent / "meta.properties", getattr(runner.log, "kafka", None)
     if kafka is None:
         MetaProperties("cluster", 1).write(file, runner.time.milliseconds())
@@ -184,7 +186,7 @@ ACTS = {
         write_meta_properties,
     )
 }
-"""The words that `perform` knows beside the operations of workloads."""
+"""The words that `perform` knows besides the operations of workloads."""
 
 
 def _write_offset(runner: Runner, name: str, offset: int | None) -> None:
@@ -200,7 +202,7 @@ def _write_offset(runner: Runner, name: str, offset: int | None) -> None:
 
 
 def _java_offsets(kafka, offset: int | None):
-    """A `Map<TopicPartition, Long>`; made by a stream of Java's, because py4j hands over small numbers as Integers."""
+    """A `Map<TopicPartition, Long>`, built by a Java stream because py4j passes small numbers as Integers."""
     if offset is None:
         return kafka.find_class("java.util.HashMap")()
     partition = kafka.find_class("org.apache.kafka.common.TopicPartition")(*PARTITION)
@@ -210,7 +212,7 @@ def _java_offsets(kafka, offset: int | None):
 
 
 class _Always:
-    """A `java.util.function.Function` with one value for everything."""
+    """A `java.util.function.Function` that returns the same value for every argument."""
 
     def __init__(self, value):
         self._value = value

@@ -10,7 +10,9 @@ IGNORED = ("message",)
 
 @dataclass(frozen=True)
 class Difference:
-    """The witnesses differ: after operation number `operation`, in `quantity`; `values`: each witness's value."""
+    """A difference between the witnesses: after operation number `operation`, in `quantity`; `values` has each
+    witness's value.
+    """
 
     operation: int
     text: str
@@ -24,7 +26,9 @@ class Difference:
 
 @dataclass(frozen=True)
 class Line:
-    """What came of comparing one quantity: `cells` compared values, `witnesses` who spoke, `difference` or None."""
+    """The outcome of comparing one quantity: `cells` is the number of values compared, `witnesses` names those that
+    spoke, `difference` is the first one or None.
+    """
 
     quantity: str
     cells: int
@@ -55,7 +59,7 @@ class Agreement:
 
     @property
     def agreed_quantities(self) -> list[str]:
-        """The quantities on which all who speak of them agree."""
+        """The quantities on which all witnesses that speak of them agree."""
         return [line.quantity for line in self.lines if line.agreed]
 
     @property
@@ -65,7 +69,7 @@ class Agreement:
 
     @property
     def first_difference(self) -> Difference | None:
-        """The difference at the earliest operation, of several there that of the first quantity; None for none."""
+        """The difference at the earliest operation (among several there, the one in the first quantity), or None."""
         return min(
             (line.difference for line in self.lines if line.difference),
             key=lambda difference: difference.operation,
@@ -76,7 +80,7 @@ class Agreement:
         return self.agreed
 
     def summary(self) -> dict:
-        """The outcome for machines: counts, the agreed quantities, and the first difference as text (None for none)."""
+        """The outcome as data: counts, the agreed quantities, and the first difference as text (None for none)."""
         first = self.first_difference
         return {
             "witnesses": list(self.witnesses),

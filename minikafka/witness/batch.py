@@ -1,4 +1,4 @@
-"""A batch of records as a workload describes it: few words, from which every byte follows."""
+"""A batch of records as a workload describes it: a few words that determine every byte."""
 
 import random
 from dataclasses import dataclass, fields, replace
@@ -15,14 +15,15 @@ _NOW = (At("now", 0),)
 class Batch:
     """A record batch. As text: `[3x100 ts=now,now-5 keys=4 codec=gzip pid=7 epoch=0 seq=12 txn]`.
 
-    `3x100` is three records with values of 100 bytes. A list describes one record after the other and its last element
-    all further ones: `3x100,null` has one value of 100 bytes and two nulls; `ts=now,now-5` likewise, in ms, relative to
-    the clock or absolute. `keys=4` draws keys from four different ones (0: null keys); `data` varies the bytes.
+    `3x100` is three records with values of 100 bytes. A list describes one record after another, and its last element
+    describes all further ones: `3x100,null` has one value of 100 bytes and two nulls; `ts=now,now-5` likewise, in ms,
+    relative to the clock or absolute. `keys=4` draws keys from four different ones (0: null keys); `data` varies the
+    bytes.
 
     Offsets are those that the batch arrives with: 0 from a client. A follower's batch without `offset` begins at the
     log end offset, or where the batch before it in the same append ends; `last` overrides the last offset (a batch that
     compaction has thinned out); both absolute or relative. `leader_epoch` is the partition leader epoch in the header;
-    without it, −1 from a client and the epoch of the append for a follower.
+    without it, a client's batch has −1 and a follower's has the epoch of the append.
 
     `pid`, `epoch`, `seq`: producer id, producer epoch, base sequence. `txn`: transactional. `marker` makes it a control
     batch that ends a transaction (`coordinator_epoch` is written in it). `log_append_time`: claims that timestamp type.
@@ -77,7 +78,9 @@ class Batch:
         return [_nth(self.sizes, number) for number in range(self.count)]
 
     def timestamps(self, now: int) -> list[int]:
-        """Each record's timestamp in ms, the clock standing at `now`. With log append time all have the largest."""
+        """Each record's timestamp in ms when the clock stands at `now`. With log append time, every record has the
+        largest.
+        """
         times = [_nth(self.ts, number).resolve({"now": now}) for number in range(self.count)]
         return [max(times)] * self.count if self.log_append_time else times
 
@@ -96,8 +99,8 @@ class Batch:
     def encode(self, now: int, base_offset: int = 0, last_offset: int | None = None, leader_epoch: int = -1) -> bytes:
         """The batch's bytes as they arrive at the log.
 
-        `now` is the clock in ms, `base_offset` the offset of the first record, `last_offset` what the header is to name
-        as last offset (None: base offset + count − 1), `leader_epoch` the epoch in the header if the batch has none
+        `now` is the clock in ms, `base_offset` the offset of the first record, `last_offset` the last offset that the
+        header is to name (None: base offset + count − 1), `leader_epoch` the epoch in the header if the batch has none
         itself.
         """
         epoch = leader_epoch if self.leader_epoch is None else self.leader_epoch
@@ -126,7 +129,7 @@ class Batch:
         return max(self.timestamps(now), default=-1)
 
     def with_(self, **changes) -> "Batch":
-        """This batch, other in `changes`."""
+        """This batch with `changes` applied."""
         return replace(self, **changes)
 
     def __str__(self) -> str:
@@ -143,7 +146,9 @@ class Batch:
 
     @classmethod
     def parse(cls, text: str) -> "Batch":
-        """The batch that `str(batch)` describes, brackets or not. Raises ValueError that names the word in the way."""
+        """The batch that `str(batch)` describes, with or without brackets. Raises ValueError naming the word that is
+        wrong.
+        """
         words = text.strip().removeprefix("[").removesuffix("]").split()
         if not words:
             raise ValueError("an empty batch: write the number of records and the size of their values, as in [3x100]")
@@ -187,7 +192,7 @@ class Batch:
         if last_offset is not None:
             data[23:27] = (last_offset - base_offset & 0xFFFFFFFF).to_bytes(4, "big")
         if self.pid >= 0:
-            # No builder makes a batch with a producer id and a negative epoch or sequence; a log must refuse one.
+            # No builder makes a batch with a producer id and a negative epoch or sequence, but a log must refuse one.
             data[51:57] = self.epoch.to_bytes(2, "big", signed=True) + self.seq.to_bytes(4, "big", signed=True)
         _seal(data)
         return data
@@ -212,7 +217,7 @@ def _nth(values, number):
 
 
 def _seal(data: bytearray) -> None:
-    """Write the CRC anew, as a producer of such a header would have."""
+    """Recompute the CRC, as a producer of such a header would have done."""
     import crc32c
 
     data[17:21] = crc32c.crc32c(bytes(data[21:])).to_bytes(4, "big")

@@ -1,7 +1,8 @@
-"""What Spark's and Kafka's classes are wanted for: `minikafka.spark.class_archive` runs it to archive those that get
-loaded.
+"""Loads the classes of Spark and Kafka that the witnesses use, so that `minikafka.spark.class_archive` can archive
+them.
 
-`python -m minikafka.witness.class_training ARCHIVE` is a process of its own: the archive is written when its JVM ends.
+`python -m minikafka.witness.class_training ARCHIVE` runs in a process of its own, because the archive is written when
+its JVM ends.
 """
 
 import sys

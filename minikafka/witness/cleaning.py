@@ -10,8 +10,9 @@ CHECKPOINT = "cleaner-offset-checkpoint"
 class CleanerSettings(NamedTuple):
     """The settings of a cleaner with one thread.
 
-    `dedupe_buffer_size`: memory of the offset map in bytes, 24 for each key; `load_factor`: the share of it that is
-    used; `io_buffer_size`: bytes, half of it for reading; `max_message_size`: bytes to which both buffers may grow.
+    `dedupe_buffer_size`: the offset map's memory in bytes, 24 for each key; `load_factor`: the share of it that is
+    used; `io_buffer_size`: bytes, half of them for reading; `max_message_size`: how many bytes both buffers may grow
+    to.
     """
 
     dedupe_buffer_size: int = 4 * 1024 * 1024
@@ -21,7 +22,8 @@ class CleanerSettings(NamedTuple):
 
     @classmethod
     def of(cls, settings: Mapping[str, object]) -> "CleanerSettings":
-        """Those among the settings of a workload, by Kafka's names for a broker; Kafka's own for its tests otherwise.
+        """The cleaner's settings among those of a workload, by Kafka's names for a broker; for the others, the defaults
+        of Kafka's tests.
 
         Kafka: `CleanerConfig(boolean)`.
         """

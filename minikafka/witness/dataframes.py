@@ -1,7 +1,7 @@
 """A workload as Spark DataFrames: the operations, the batches and the records. Spark's queries see nothing else.
 
 Sizes and timestamps follow from the workload alone; offsets stand as the workload writes them (an anchor such as `leo`
-and a distance), because where they fall is for the query to say.
+and a distance), because the query has to work out where they fall.
 """
 
 from functools import cache
@@ -77,7 +77,7 @@ def records_frame(workload: Workload, spark=None):
 
 
 def local_frame(spark, rows, schema: str):
-    """These rows as a DataFrame that lives in the driver: by Arrow, because Python workers are slow."""
+    """These rows as a DataFrame that lives in the driver. It is made through Arrow, because Python workers are slow."""
     import pyarrow
 
     spark_schema, arrow_schema = _schemas(schema)

@@ -1,7 +1,8 @@
 """The same workload done by minikafka and by Apache Kafka: equal tables of observations, equal bytes on disk.
 
-`python -m minikafka.witness.differential --minutes 10` draws workloads without end and prints what differs, with the
-line that repeats it; `--operations 1000000` ends after so many. Stopped by Ctrl-C or SIGTERM, it tells how far it was.
+`python -m minikafka.witness.differential --minutes 10` draws workloads for ten minutes and prints what differs, with
+the command that repeats it; `--operations 1000000` ends after that many operations. When stopped by Ctrl-C or SIGTERM,
+it says how far it got.
 """
 
 import argparse
@@ -53,14 +54,14 @@ _NOT_COMPARABLE = (
     (re.compile(r"Optional\[(.*?\))\]"), r"\1"),
     (re.compile(r"(?<=in dir )\S*"), ""),
 )
-# What Java itself says of these is nothing, or its own variables; minikafka names the file.
+# Java's own messages for these are empty or name Java's variables; minikafka's name the file.
 _WITHOUT_KAFKAS_WORDS = ("BufferOverflowException", "IndexOutOfBoundsException", "NullPointerException")
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of one workload: `tables` compares the observations, `files` the two log directories after it, or after
-    the first cleaning that left them different.
+    """The outcome of one workload: `tables` compares the observations, `files` the two log directories after it, or
+    after the first cleaning that left them different.
     """
 
     workload: Workload
@@ -84,7 +85,7 @@ def draw(profile: str, seed: int, size: int) -> Workload:
 def compare(kafka: KafkaJvm, workload: Workload, log_factory=minikafka_log) -> Comparison:
     """Do the workload twice, in two fresh directories, and compare all that can be seen.
 
-    `log_factory` opens minikafka's log (another one shows what a planted bug leads to).
+    `log_factory` opens minikafka's log (a different factory shows what a planted bug leads to).
     """
     home = Path(tempfile.mkdtemp(prefix="differential-"))
     factories = log_factory, kafka_log(kafka)
@@ -115,7 +116,7 @@ def _run_both(runners: list[Runner], workload: Workload) -> tuple[tuple[list, li
 
 
 def _compare_log_dirs(runners: list[Runner]) -> DirectoryDiff:
-    """Beside the partition lies what the cleaner has noted of it."""
+    """Compare what lies beside the partition: what the cleaner has noted about it."""
     return directory_diff(*(runner.directory.parent for runner in runners))
 
 
@@ -135,7 +136,7 @@ def comparable(message: str) -> str:
 
 
 def smallest(kafka: KafkaJvm, workload: Workload) -> Comparison:
-    """The comparison of the smallest workload, found by leaving operations out, that still differs."""
+    """The comparison for the smallest workload that still differs, found by leaving operations out."""
     return compare(kafka, workload.shrunk(lambda smaller: len(smaller) and not compare(kafka, smaller).same))
 
 
@@ -147,7 +148,7 @@ def workloads(first_seed: int, size: int) -> Iterator[tuple[str, int, Workload]]
 
 @dataclass
 class Tally:
-    """How far a run is: `operations` compared, `differences` found, in `seconds`."""
+    """How far a run has got: `operations` compared and `differences` found in `seconds`."""
 
     operations: int = 0
     differences: int = 0

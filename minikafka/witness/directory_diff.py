@@ -11,7 +11,9 @@ NOT_DETERMINED = {
     "meta.properties": "names the cluster and the directory by ids drawn at random",
     "bootstrap.checkpoint": "metadata of the cluster, with the time of its making",
 }
-"""Files that do not follow from a workload, and why. Given clock and topic id, a partition's directory has none."""
+"""Files whose content does not follow from a workload, with the reason. Given the clock and the topic id, a partition's
+directory has none.
+"""
 
 _BATCH_FIELDS = (
     (0, 8, "base offset"),
@@ -60,7 +62,7 @@ _SNAPSHOT_HEADER = ((0, 2, "version"), (2, 4, "CRC"), (6, 4, "number of producer
 
 @dataclass(frozen=True)
 class FileDifference:
-    """One file that differs: `position` of the first differing byte, None where one side has no such file.
+    """One file that differs. `position` is that of the first differing byte, None where one side has no such file.
 
     `meaning` says what is at that byte and what each side has there.
     """

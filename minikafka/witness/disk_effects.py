@@ -1,4 +1,4 @@
-"""The effects of a log on its disk, in their order, as lines of text; and scenarios whose effects are written down.
+"""The effects of a log on its disk, in order, as lines of text; and scenarios whose effects are written down.
 
 An effect is one of (names are relative to the partition's directory, so the log directory's files begin with `../`;
 offsets in them have no zeros in front)
@@ -6,7 +6,7 @@ offsets in them have no zeros in front)
     create NAME, create_directory NAME, write NAME, truncate NAME SIZE, rename NAME TO, delete NAME,
     fsync NAME, flush_dir NAME
 
-Writes to a mapped index are no effects: no system call shows them. Writes in a row to one file are one effect.
+Writes to a mapped index are no effects: no system call shows them. Consecutive writes to one file count as one effect.
 """
 
 import itertools
@@ -75,7 +75,7 @@ def noted_effects(directory: Path, then: file_ops.Observer = lambda operation, p
             return
         now = set(_names(log_dir))
         if operation == "rename":
-            source = min(names - now)  # of a directory's name and those in it the shortest
+            source = min(names - now)  # of a directory's names, the shortest
             words = [operation, relative(source, directory), relative(path, directory)]
         elif operation in ("truncate", "preallocate"):
             words = ["truncate", relative(path, directory), str(path.stat().st_size)]
@@ -91,7 +91,7 @@ def noted_effects(directory: Path, then: file_ops.Observer = lambda operation, p
 
 
 def add_effect(effects: list[str], operation: str, name: str, *more: str) -> None:
-    """Add an effect, unless it is a write that is none of its own."""
+    """Add an effect, unless it is a write that continues the one before it."""
     effect = " ".join((operation, name, *more))
     if operation == "write" and (is_mapped(name) or effects[-1:] == [effect]):
         return
@@ -99,8 +99,9 @@ def add_effect(effects: list[str], operation: str, name: str, *more: str) -> Non
 
 
 def listed(line: str, effects: list[str]) -> list[str]:
-    """The effects of `line`, with files of one kind that loading deletes in a row ordered by name: it meets them as the
-    system lists a directory, which is no order of Kafka's. So does a deletion what the segments leave in the directory.
+    """The effects of `line`, with runs of deletions of one kind of file sorted by name. Loading meets such files in the
+    order in which the system lists a directory, which Kafka does not determine; so does a deletion with what the
+    segments leave behind.
     """
     kinds = {"reopen": (".deleted", ".swap", ".cleaned", _OTHER), "delete": (_OTHER,)}.get(line.split()[0], ())
     rows = itertools.groupby(effects, _deleted_kind)
@@ -108,7 +109,7 @@ def listed(line: str, effects: list[str]) -> list[str]:
 
 
 def _deleted_kind(effect: str) -> str:
-    """Of a file's deletion the suffix, if it is one that no file keeps; "" for another effect."""
+    """The suffix of a deleted file, if it is one that no file keeps; "" for any other effect."""
     if not effect.startswith("delete ") or effect == "delete ." or effect.endswith(DELETE_DIR_SUFFIX):
         return ""
     return next((suffix for suffix in (".deleted", ".swap", ".cleaned") if effect.endswith(suffix)), _OTHER)
@@ -125,7 +126,7 @@ def relative(path: Path | str, directory: Path) -> str:
 
 
 def path_of(name: str, directory: Path) -> Path:
-    """The file of that name in an effect."""
+    """The file that has this name in an effect."""
     path = Path(os.path.normpath(directory / name))
     return path.with_name(_OFFSET.sub(lambda found: found[1] + found[2].zfill(20), path.name))
 

@@ -1,9 +1,9 @@
 """The Spark witness: what a workload must lead to, by queries over its DataFrames alone.
 
-Nothing of `minikafka.log` is imported here or in the queries: an expected result that reads the code under test proves
-nothing. Each query says which operations it admits; a workload with any other leaves the query's quantities blank, and
-a blank never counts as agreement. Where the answer depends on something that the query does not follow, it answers
-null: blank too.
+Neither this module nor the queries import anything from `minikafka.log`: an expected result that reads the code under
+test proves nothing. Each query says which operations it admits. A workload with any other operation leaves the query's
+quantities blank, and a blank never counts as agreement. Where the answer depends on something that the query does not
+follow, it answers null, which is blank too.
 
 One thing is not worked out here: how many bytes a batch has. Its size comes with the workload, from the builder of
 `minikafka.record`, which the tests hold against Kafka's builder and against the format's own rule. What follows from
@@ -28,8 +28,8 @@ def spark_expected(workload: Workload, spark=None, only=None) -> Observations:
     """What Spark expects after each operation of `workload`.
 
     `spark`: the session (None: `minikafka.spark.session()`); `only`: names of the queries to ask (None: all). The
-    result's `notes` say of each query that does not know the workload why. What a query has answered whole, no narrower
-    one is asked; when two speak of one cell, the first in QUERIES is taken.
+    result's `notes` say, for each query that does not admit the workload, why not. Once a query has answered a quantity
+    completely, no narrower query is asked for it; where two queries speak of one cell, the first in QUERIES counts.
     """
     if unknown := set(only or ()) - {query.name for query in QUERIES}:
         raise ValueError(
@@ -64,7 +64,7 @@ def _ask_all(workload: Workload, spark, only) -> Observations:
 
 
 def _enter(rows: list[dict], query: Query, answer: list) -> None:
-    """What `answer` says goes into the cells that are blank."""
+    """Fill the blank cells with what `answer` says."""
     for row in answer:
         for quantity in query.quantities:
             if row[quantity] is not None:

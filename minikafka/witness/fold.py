@@ -1,11 +1,12 @@
 """The Spark witness's fold: the whole log as one value, and what each operation makes of it.
 
 `aggregate()` walks the operations; the value that it carries is the list of the log's states after each of them
-(STATE), with what rolling and indexing need of every segment. Each rule below is one expression over the last state.
-Where the answer would depend on something that is not carried (a high watermark inside a batch, a segment's age by its
-file's time), `known` turns false, and nothing is said of all later operations.
+(STATE), including what rolling and indexing need to know about every segment. Each rule below is one expression over
+the last state. Where the answer would depend on something that is not carried (a high watermark inside a batch, a
+segment's age by its file's time), `known` turns false, and nothing is said about any later operation.
 
-Spark resolves an expression from its leaves up, one round for each lambda within a lambda: the rules are kept shallow.
+Spark resolves an expression from its leaves up, in one round for each level of nested lambdas, so the rules are kept
+shallow.
 """
 
 from functools import lru_cache
@@ -39,7 +40,7 @@ def struct(**columns) -> Column:
 
 
 def changed(value: Column, **columns) -> Column:
-    """The struct `value`, other in `columns`."""
+    """The struct `value` with these columns replaced."""
     for name, column in columns.items():
         value = value.withField(name, column)
     return value
@@ -106,7 +107,7 @@ def must_roll(segment: Column, operation: Column, settings: Column) -> Column:
 
 
 def appended(log: Column, operation: Column, settings: Column) -> Column:
-    """The batch at the end of the active segment; index entries are made before its own size counts."""
+    """The log with the batch at the end of the active segment; index entries are made before its own size counts."""
     last = log.leo + operation.records - 1
     batch = struct(base=log.leo, last=last, bytes=operation.bytes, timestamp=operation.max_timestamp)
 
@@ -149,7 +150,9 @@ def batch_base(log: Column, offset: Column) -> Column:
 
 
 def sound(log: Column) -> Column:
-    """Inside of a batch a later read would move the high watermark: nothing is known from there on."""
+    """Whether the log is still known: a high watermark inside a batch would be moved by a later read, and nothing is
+    known from there on.
+    """
     return log.known & (batch_base(log, log.hw) == log.hw)
 
 
@@ -194,10 +197,11 @@ def without_oldest(log: Column, count: Column, now: Column) -> Column:
 
 
 def retained(log: Column, operation: Column, settings: Column) -> Column:
-    """The walk over the segments, oldest first, by three rules in their order: log start offset, size, time.
+    """The log after a walk over the segments, oldest first, by three rules in this order: log start offset, size, time.
 
-    A rule that has refused a segment is not asked again; what all have refused stays, and so does all behind it.
-    Always: the high watermark has passed a segment that goes, and an empty last segment stays.
+    A rule that has refused a segment is not asked again; a segment that all three refuse stays, and so do all segments
+    behind it. Under every rule, a segment goes only once the high watermark has passed it, and an empty last segment
+    stays.
     """
     total = F.aggregate(segments(log).size, long(0), lambda sum_, size: sum_ + size)
     by_size = settings.deletes & (settings.retention_bytes >= 0)
@@ -232,14 +236,14 @@ def retained(log: Column, operation: Column, settings: Column) -> Column:
 
 
 def restarted(log: Column, offset: Column, start: Column, now: Column) -> Column:
-    """Everything dropped, one empty segment at `offset`. A log start above it is not followed."""
+    """Everything is dropped but one empty segment at `offset`. A log start above it is not followed."""
     known = log.known & (offset >= 0) & (start >= 0) & (start <= offset)
     active = new_segment(offset, now)
     return changed(log, known=known, closed=F.array(), active=active, leo=offset, hw=offset, start=start)
 
 
 def truncated(log: Column, offset: Column, now: Column) -> Column:
-    """Segments that begin above `offset` go; in the one before, the batch that contains it goes whole."""
+    """Segments that begin above `offset` go; in the one before, the batch that contains it goes as a whole."""
 
     def cut(segment):
         batches = F.filter(segment.batches, lambda batch: batch.last < offset)
@@ -366,7 +370,7 @@ def effect(log: Column, operation: Column, offset: Column, settings: Column, kin
 
 
 def fold(spark, kinds: frozenset[str]):
-    """The log after each operation, all of which are of one of `kinds`: one row an operation, as far as it is known."""
+    """The log after each operation (all are of one of `kinds`), one row per operation, as far as it is known."""
     operations, settings, seen = expressions(spark, kinds)
     return spark.table("judged").agg(operations, settings).select(seen)
 
@@ -375,8 +379,8 @@ def fold(spark, kinds: frozenset[str]):
 def expressions(spark, kinds: frozenset[str]) -> tuple[Column, Column, Column]:
     """The columns `operations` and `settings`, and over them the fold: a row of what is seen of each known state.
 
-    Spark takes its time over long expressions: so they speak of the kinds of operations that there are, and are made
-    once for a session.
+    Spark is slow with long expressions, so they cover only the kinds of operations that occur and are made once per
+    session.
     """
     columns = F.struct(
         "op", "kind", "now", "replica", "replicas", "anchor", "distance", "upper_anchor", "upper_distance",

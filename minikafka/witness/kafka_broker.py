@@ -1,4 +1,4 @@
-"""A real Kafka broker on this machine: one node, its own controller, reachable from here alone."""
+"""A real Kafka broker on this machine: one node that is its own controller and reachable from here alone."""
 
 import signal
 import socket
@@ -29,15 +29,18 @@ _SETTINGS = {
 
 
 class BrokerError(Exception):
-    """The broker could not be formatted or did not come up; the message ends with what it printed last."""
+    """The broker's directory could not be formatted, or the broker did not come up; the message ends with what it
+    printed last.
+    """
 
 
 class KafkaBroker:
-    """Kafka 4.3.0 on one log.dir, listening on a free port of 127.0.0.1. A context manager: up inside, ended after.
+    """Kafka 4.3.0 on one log.dir, listening on a free port of 127.0.0.1. As a context manager, it is up inside the
+    block and stopped after it.
 
     - `home` holds `log.dir` (Kafka's `log.dirs`), `server.properties` and what the broker printed (`broker.out`). A
-      directory that has been formatted before is used as it stands.
-    - `stop` ends it as an operator would (clean shutdown); `kill` as a power cut would.
+      directory that is already formatted is used as it is.
+    - `stop` ends it as an operator would (a clean shutdown), `kill` as a power cut would.
     """
 
     def __init__(self, home: Path, settings: Mapping[str, str] | None = None):
@@ -84,7 +87,7 @@ class KafkaBroker:
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it at once, as it stands (kill -9)."""
+        """Kill it on the spot (kill -9)."""
         self._end(signal.SIGKILL)
 
     def _end(self, how: signal.Signals) -> None:
@@ -148,7 +151,7 @@ class KafkaClients:
             admin.close()
 
     def producer(self, **settings):
-        """Kafka's `KafkaProducer` of bytes; `linger_ms=5` stands for linger.ms=5. Close it after use."""
+        """A Kafka `KafkaProducer` of bytes; `linger_ms=5` stands for linger.ms=5. Close it after use."""
         serializer = "org.apache.kafka.common.serialization.ByteArraySerializer"
         properties = {
             **self._servers,
@@ -173,7 +176,7 @@ class KafkaClients:
         producer.flush()
 
     def consume(self, topic: str, isolation: str = "read_uncommitted") -> list[tuple]:
-        """All records of the topic from its beginning on: (offset, timestamp in ms, key, value) each."""
+        """All records of the topic, from its beginning, each as (offset, timestamp in ms, key, value)."""
         deserializer = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
         properties = {
             **self._servers,

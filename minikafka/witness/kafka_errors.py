@@ -11,12 +11,12 @@ _PACKAGE_OF_CLASS = re.compile(r"\b(?:[a-z]\w*\.)+(?=[A-Z])")
 
 
 class JavaException(Exception):
-    """An exception of Java's without a class in `minikafka.common.errors`; subclasses bear its simple name."""
+    """A Java exception that has no class in `minikafka.common.errors`; subclasses bear its simple name."""
 
 
 @contextmanager
 def kafka_errors() -> Iterator[None]:
-    """Raise Java's exceptions that leave the block as minikafka's of the same name, with the same message."""
+    """Turn Java exceptions that leave the block into minikafka's exceptions of the same name and message."""
     from py4j.protocol import Py4JJavaError
 
     with left_as_they_are():

@@ -1,4 +1,4 @@
-"""A JVM with Apache Kafka's classes, driven from Python: the ground on which the third witness stands."""
+"""A JVM with Apache Kafka's classes, driven from Python: what the third witness runs in."""
 
 import atexit
 import os
@@ -11,7 +11,7 @@ _FILE_RECORDS = re.compile(r"FileRecords\(size=(\d+), file=(.*), start=(\d+), en
 
 
 class KafkaUnavailableError(Exception):
-    """Kafka's jars, Java or py4j are not there, so that the third witness cannot speak; the message says what to do."""
+    """Kafka's jars, Java or py4j are missing, so the third witness cannot speak; the message says what to do."""
 
 
 class KafkaJvm:
@@ -19,10 +19,10 @@ class KafkaJvm:
 
     - `find_class` gives the classes: `kafka.find_class("org.apache.kafka.common.Uuid")`.
     - Java may call Python objects (`Time`, `Scheduler`) back; neither those threads nor the JVM keep Python alive.
-    - Nothing that Java prints reaches this process' own output.
+    - Nothing that Java prints reaches this process's own output.
 
-    `KafkaJvm.start()` begins a small JVM of its own in 0.3 s; `KafkaJvm(gateway)` uses one that runs already, such as
-    PySpark's (`spark._sc._gateway`), which is never ended here.
+    `KafkaJvm.start()` starts a small JVM of its own in 0.3 s; `KafkaJvm(gateway)` uses one that is already running,
+    such as PySpark's (`spark._sc._gateway`), and never ends it.
     """
 
     def __init__(self, gateway):
@@ -34,7 +34,7 @@ class KafkaJvm:
 
     @classmethod
     def start(cls, classpath: list[str | Path] | None = None, java: str | None = None) -> "KafkaJvm":
-        """Begin a JVM on `classpath` (default: Kafka's jars, fetched through Spark's Ivy when missing).
+        """Start a JVM on `classpath` (default: Kafka's jars, fetched through Spark's Ivy when missing).
 
         It ends with `close`, at the latest with this process. Raises KafkaUnavailableError.
         """
@@ -63,7 +63,7 @@ class KafkaJvm:
         return kafka
 
     def close(self) -> None:
-        """End the JVM if `start` began it. It must not be used any more."""
+        """End the JVM if `start` started it. It must not be used afterwards."""
         if not self._owned:
             return
         self._owned = False
@@ -75,8 +75,8 @@ class KafkaJvm:
         process.stdin.close()
 
     def find_class(self, name: str):
-        """Java's class of this full name. Looked up once, and whole: for `jvm.a.b.C` Java looks for classes `a` and
-        `a.b`.
+        """The Java class with this full name, looked up once and by its whole name: for `jvm.a.b.C`, Java would also
+        look for classes `a` and `a.b`.
         """
         if name not in self._classes:
             self._classes[name] = getattr(self.jvm, name)
@@ -95,19 +95,19 @@ class KafkaJvm:
 
     @cached_property
     def executor(self):
-        """A thread pool of Java's that makes true `ScheduledFuture`s; cancelled ones are forgotten at once."""
+        """A Java thread pool that makes true `ScheduledFuture`s; it forgets cancelled ones at once."""
         executor = self.find_class("java.util.concurrent.ScheduledThreadPoolExecutor")(0)
         executor.setRemoveOnCancelPolicy(True)
         return executor
 
     @cached_property
     def broker_topic_stats(self):
-        """Metrics that every log of Kafka's counts into."""
+        """The metrics that all of Kafka's logs count into."""
         return self.find_class("org.apache.kafka.storage.log.metrics.BrokerTopicStats")(False)
 
     @cached_property
     def no_caching(self):
-        """A `RequestLocal` without buffers to use again."""
+        """A `RequestLocal` that keeps no buffers for reuse."""
         return self.find_class("org.apache.kafka.server.common.RequestLocal").noCaching()
 
     def file(self, path: Path):
@@ -115,7 +115,7 @@ class KafkaJvm:
         return self.find_class("java.io.File")(str(path))
 
     def properties(self, settings) -> object:
-        """A `java.util.HashMap` of texts from a mapping of settings; true and false as Kafka writes them."""
+        """A `java.util.HashMap` of strings from a mapping of settings, with true and false as Kafka writes them."""
         properties = self.find_class("java.util.HashMap")()
         for name, value in settings.items():
             properties.put(name, str(value).lower() if isinstance(value, bool) else str(value))
@@ -137,7 +137,9 @@ class KafkaJvm:
         return self.find_class("org.apache.kafka.common.record.internal.MemoryRecords").readableRecords(buffer)
 
     def bytes_of(self, records) -> bytes:
-        """The bytes of Kafka's `Records`, of a file (read from there: py4j is slow with many bytes) or in memory."""
+        """The bytes of Kafka's `Records`, in memory or in a file (read from the file itself, because py4j is slow with
+        many bytes).
+        """
         if in_file := _FILE_RECORDS.fullmatch(records.toString()):
             size, path, start = in_file.groups()
             with open(path, "rb") as file:
@@ -175,7 +177,7 @@ def java_path() -> str:
 
 
 def _start_callbacks(gateway) -> None:
-    """Let Java call Python back on daemon threads, on a free port; nothing if the gateway does so already."""
+    """Let Java call Python back on daemon threads, on a free port. Does nothing if the gateway already does so."""
     from py4j.java_gateway import JavaObject
 
     if gateway.__dict__.get("_callback_server") is not None:

@@ -1,4 +1,4 @@
-"""The third witness: Apache Kafka's own `UnifiedLog`, with the names and the result types of minikafka's `Log`."""
+"""The third witness: Apache Kafka's own `UnifiedLog` behind the names and result types of minikafka's `Log`."""
 
 import functools
 import re
@@ -45,14 +45,14 @@ _APPEND_INFO = re.compile(
 
 
 class KafkaSegment(NamedTuple):
-    """Base offset of a segment and the size of its .log in bytes, as they were when asked."""
+    """A segment's base offset and the size of its .log in bytes, as they were when Kafka was asked."""
 
     base_offset: int
     size: int
 
 
 def _speaks_python(method):
-    """Let Java's exceptions leave `method` as minikafka's."""
+    """Make `method` raise minikafka's exceptions where it would raise Java's."""
 
     @functools.wraps(method)
     def speaking(*args, **kwargs):
@@ -90,9 +90,10 @@ class KafkaLog:
     - Arguments and results are minikafka's: offsets are ints, Optional is None or the value, records are bytes or
       `MemoryRecords`, what is read is a `FetchDataInfo`.
     - Java's exceptions are raised as minikafka's of the same name and message.
-    - `unified_log` is Kafka's object itself, for everything that is not here.
+    - `unified_log` is Kafka's own object, for everything that this class lacks.
 
-    A property asks Kafka each time it is read; `observed_state` fetches all that a runner observes in a few calls.
+    A property asks Kafka each time it is read; `observed_state` fetches everything that a runner observes in a few
+    calls.
     """
 
     def __init__(self, kafka: KafkaJvm, unified_log, scheduler: JavaScheduler):
@@ -156,7 +157,7 @@ class KafkaLog:
         verification_guard=None,
         transaction_version: int = -1,
     ) -> LogAppendInfo:
-        """Append as the leader does. `verification_guard`: one of Kafka's own, None for none.
+        """Append as the leader does. `verification_guard`: one of Kafka's own, or None.
 
         Kafka: `UnifiedLog.appendAsLeader`.
         """
@@ -295,7 +296,7 @@ class KafkaLog:
 
     @property
     def active_index_entries(self) -> int:
-        """How many entries the offset index of the active segment has; what follows them in the file is no entry."""
+        """How many entries the offset index of the active segment has; what follows them in the file does not count."""
         return self.unified_log.activeSegment().offsetIndex().entries()
 
     @property
@@ -404,12 +405,12 @@ def _field(java_object, name: str):
 
 
 def _metadata(java_metadata) -> LogOffsetMetadata:
-    """From Kafka's own text, one call instead of three: (offset=5, segment=[0:120])."""
+    """Offset metadata read from Kafka's own text, such as (offset=5, segment=[0:120]): one call instead of three."""
     return LogOffsetMetadata(*map(int, re.findall(r"-?\d+", java_metadata.toString())))
 
 
 def _append_info(text: str) -> LogAppendInfo:
-    """Kafka's LogAppendInfo from its text form, one call instead of eleven."""
+    """Kafka's LogAppendInfo read from its text form: one call instead of eleven."""
     first, last, epoch, max_timestamp, append_time, start, codec, valid_bytes, first_batch_last, change = (
         _APPEND_INFO.search(text).groups()
     )

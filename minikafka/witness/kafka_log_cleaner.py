@@ -1,11 +1,11 @@
-"""Apache Kafka's own log cleaner for one log. Its thread is never started: its turns are taken by the caller."""
+"""Apache Kafka's own log cleaner for one log. Its thread is never started; the caller takes its turns."""
 
 from minikafka.witness.cleaning import CleanerSettings, CleaningStats, CleaningTurn
 from minikafka.witness.kafka_errors import kafka_errors, to_python
 from minikafka.witness.kafka_time import JavaTime
 
 _UNLIMITED = 1e18  # bytes per second
-_BACKOFF_MS = 15_000  # how long a thread waits that found nothing to do: never here
+_BACKOFF_MS = 15_000  # how long a thread that found nothing to do waits: irrelevant here
 
 
 class KafkaLogCleaner:

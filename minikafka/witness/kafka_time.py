@@ -1,4 +1,4 @@
-"""The clock and the scheduler that real Kafka is given: minikafka's own, called back from the JVM."""
+"""The clock and the scheduler that real Kafka is given: minikafka's own, which the JVM calls back."""
 
 from minikafka.witness.kafka_errors import kafka_errors
 
@@ -31,9 +31,9 @@ class JavaTime:
 class JavaScheduler:
     """`org.apache.kafka.server.util.Scheduler` on a minikafka scheduler (`ManualScheduler`, say).
 
-    Kafka keeps what `schedule` returns and cancels it when a log is closed, so each task is given a true
-    `ScheduledFuture`: one that a thread pool of Java's would run in the far future, and whose cancellation is looked up
-    before the task is run here.
+    Kafka keeps what `schedule` returns and cancels it when a log is closed, so each task gets a true `ScheduledFuture`:
+    one that a Java thread pool would run in the far future, and that is checked for cancellation before the task is run
+    here.
     """
 
     _NEVER_MS = 1 << 50
@@ -47,7 +47,7 @@ class JavaScheduler:
         """Nothing to start."""
 
     def shutdown(self):
-        """Nothing to shut down: the scheduler belongs to who made it."""
+        """Nothing to shut down: the scheduler belongs to whoever made it."""
 
     def scheduleOnce(self, name, task, delay_ms=0):  # noqa: N802
         return self.schedule(name, task, delay_ms, -1)
@@ -77,7 +77,7 @@ class JavaScheduler:
         return "JavaScheduler"
 
     def take_back_cancelled(self) -> None:
-        """Take the tasks that Kafka cancelled out of minikafka's scheduler too, so that `pending` leaves them out."""
+        """Remove what Kafka has cancelled from minikafka's scheduler too, so that `pending` leaves it out."""
         for future, scheduled in self._tasks:
             if future.isCancelled():
                 scheduled.cancel()

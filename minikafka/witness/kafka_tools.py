@@ -13,7 +13,7 @@ _NO_BINDING = "SLF4J: "
 
 
 class ToolRun(NamedTuple):
-    """What a tool printed (text, UTF-8) and its exit code. Lines of the logging library are left out of `stderr`."""
+    """What a tool printed (as UTF-8 text) and its exit code. `stderr` leaves out the lines of the logging library."""
 
     stdout: str
     stderr: str
@@ -21,7 +21,9 @@ class ToolRun(NamedTuple):
 
 
 def run_tool(main_class: str, *arguments: str, timeout_s: float = 60) -> ToolRun:
-    """Run the `main` of a class of Kafka's, under UTF-8. Raises KafkaUnavailableError without jars or Java."""
+    """Run the `main` of one of Kafka's classes, with UTF-8 as its encoding. Raises KafkaUnavailableError without jars
+    or Java.
+    """
     finished = subprocess.run(
         tool_command(main_class, *arguments),
         stdin=subprocess.DEVNULL,

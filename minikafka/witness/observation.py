@@ -1,11 +1,11 @@
-"""What a witness says of a log after each operation of a workload, as one table."""
+"""What a witness says about a log after each operation of a workload, as one table."""
 
 import html
 from dataclasses import dataclass, field, fields
 
 
 class _Blank:
-    """What a witness says where it says nothing. Never equal to a value, and never counted as agreement."""
+    """Stands where a witness says nothing. It equals no value and never counts as agreement."""
 
     def __repr__(self) -> str:
         return "—"
@@ -47,7 +47,9 @@ QUANTITIES = tuple(f.name for f in fields(Observation))
 
 @dataclass(frozen=True)
 class Observations:
-    """One witness's table: `rows[i]` maps quantities to values after operation `i`; what is not there is BLANK."""
+    """One witness's table. `rows[i]` maps quantities to their values after operation `i`; a quantity that is missing
+    there is BLANK.
+    """
 
     witness: str
     workload: object
@@ -61,7 +63,7 @@ class Observations:
 
     @property
     def quantities(self) -> list[str]:
-        """The quantities of which something is said, in the order of first mention."""
+        """The quantities that the witness says something about, in the order of first mention."""
         return list(dict.fromkeys(name for row in self.rows for name in row))
 
     def value(self, operation: int, quantity: str):

@@ -18,7 +18,7 @@ _PATTERN = re.compile(rf"({'|'.join(ANCHORS)})?([+-]?\d+)?")
 class At(NamedTuple):
     """An offset (or a time in ms): `At("", 17)` is 17, `At("leo", -3)` three below the log end offset when it is used.
 
-    Relative offsets keep a workload interesting when operations are taken out of it. As text: `17`, `leo-3`, `hw`.
+    Relative offsets keep their meaning when operations are taken out of a workload. As text: `17`, `leo-3`, `hw`.
     """
 
     anchor: str
@@ -37,7 +37,7 @@ class At(NamedTuple):
         return cls(match[1] or "", int(match[2] or 0))
 
     def resolve(self, places) -> int:
-        """The number meant, `places` being a mapping from anchor to number."""
+        """The number that is meant; `places` maps each anchor to its number."""
         return self.distance + (places[self.anchor] if self.anchor else 0)
 
     def __str__(self) -> str:

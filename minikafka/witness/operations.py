@@ -1,4 +1,4 @@
-"""What can be done to a log, one small frozen dataclass for each thing, and one readable line of text for each.
+"""What can be done to a log: for each operation a small frozen dataclass and a readable line of text.
 
 The name of an operation is the name of the method of `Log` that it calls, where there is one. A line is the name, the
 fields marked as positional, the others as `field=value` (left out when they have their default), and the batches:
@@ -78,7 +78,9 @@ class AppendAsFollower(Operation):
 
 @dataclass(frozen=True)
 class Tick(Operation):
-    """Let `ms` milliseconds pass; tasks that become due (flush, delete files, …) run; 0 runs those due."""
+    """Let `ms` milliseconds pass and run the tasks that become due (flushing, deleting files, …); 0 runs those already
+    due.
+    """
 
     kind: ClassVar[str] = "tick"
     ms: int = _positional(0)
@@ -105,7 +107,7 @@ class Fetch(Operation):
 
 @dataclass(frozen=True)
 class Isr(Operation):
-    """The in-sync followers are now `replicas` (none: `isr -`), and the high watermark is raised by the new set.
+    """Make `replicas` the in-sync followers (`isr -`: none), and raise the high watermark by the new set.
 
     Kafka: `Partition.isr`.
     """
@@ -181,7 +183,7 @@ class TruncateFullyAndStartAt(Operation):
 
 @dataclass(frozen=True)
 class Flush(Operation):
-    """Write through to the disk up to the log end. Kafka: `UnifiedLog.flush`."""
+    """Force everything up to the log end to the disk. Kafka: `UnifiedLog.flush`."""
 
     kind: ClassVar[str] = "flush"
     force_flush_active_segment: bool = False
@@ -220,8 +222,8 @@ class Count(Operation):
 
 @dataclass(frozen=True)
 class Consume(Operation):
-    """What a consumer sees from `offset` on: the offsets of the records, up to the high watermark or, for
-    `read_committed`, up to the last stable offset without those of aborted transactions.
+    """Note what a consumer sees from `offset` on: the offsets of the records up to the high watermark or, for
+    `read_committed`, up to the last stable offset and without those of aborted transactions.
     """
 
     kind: ClassVar[str] = "consume"
@@ -231,7 +233,7 @@ class Consume(Operation):
 
 @dataclass(frozen=True)
 class AssignEpochStartOffset(Operation):
-    """A leader's epoch begins at `offset`. Kafka: `UnifiedLog.assignEpochStartOffset`."""
+    """Note that a leader's epoch begins at `offset`. Kafka: `UnifiedLog.assignEpochStartOffset`."""
 
     kind: ClassVar[str] = "assign_epoch_start_offset"
     epoch: int = _positional()
@@ -240,7 +242,7 @@ class AssignEpochStartOffset(Operation):
 
 @dataclass(frozen=True)
 class EndOffsetForEpoch(Operation):
-    """Where the epoch ends in this log. Kafka: `UnifiedLog.endOffsetForEpoch`."""
+    """Ask where the epoch ends in this log. Kafka: `UnifiedLog.endOffsetForEpoch`."""
 
     kind: ClassVar[str] = "end_offset_for_epoch"
     epoch: int = _positional()
@@ -264,9 +266,9 @@ class Checkpoint(Operation):
 
 @dataclass(frozen=True)
 class UpdateConfig(Operation):
-    """The topic's settings are now other in these: `update_config cleanup.policy=delete retention.ms=100`.
+    """Change settings of the topic: `update_config cleanup.policy=delete retention.ms=100`.
 
-    A loaded log takes them at once, and keeps them when it is reopened. Kafka: `UnifiedLog.updateConfig`.
+    A loaded log adopts them at once and keeps them when it is reopened. Kafka: `UnifiedLog.updateConfig`.
     """
 
     kind: ClassVar[str] = "update_config"
@@ -275,11 +277,11 @@ class UpdateConfig(Operation):
 
 @dataclass(frozen=True)
 class Clean(Operation):
-    """One turn of a log cleaner's thread: choose the log if it is dirty enough, compact it, note how far that went, and
-    delete what a compacted log has to delete.
+    """Take one turn of a log cleaner's thread: choose the log if it is dirty enough, compact it, note how far that
+    went, and delete what a compacted log has to delete.
 
-    The settings of the cleaner (`log.cleaner.dedupe.buffer.size` …) stand among those of the workload. A log that
-    cannot be cleaned is left alone from then on, until it is reopened. Kafka: `LogCleaner.CleanerThread.doWork`.
+    The cleaner's settings (`log.cleaner.dedupe.buffer.size` …) stand among those of the workload. A log that cannot be
+    cleaned is left alone from then on, until it is reopened. Kafka: `LogCleaner.CleanerThread.doWork`.
     """
 
     kind: ClassVar[str] = "clean"
@@ -299,7 +301,7 @@ KINDS: dict[str, type[Operation]] = {cls.kind: cls for cls in Operation.__subcla
 
 
 def parse_operation(line: str) -> Operation:
-    """The operation that `str(operation)` wrote. Raises ValueError that names the word in the way."""
+    """The operation that `str(operation)` wrote. Raises ValueError naming the word that is wrong."""
     head, batches = _split(line)
     words = head.split()
     if not words or words[0] not in KINDS:

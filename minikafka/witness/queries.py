@@ -13,11 +13,11 @@ PASSIVE = frozenset(
 
 @dataclass(frozen=True)
 class Query:
-    """A declarative query that speaks of `quantities`, one row an operation (column `op`).
+    """A declarative query that speaks of `quantities`, with one row per operation (column `op`).
 
-    `admits`: the kinds of operations whose effects it knows. `condition(workload)`: None, or why it is left out all the
-    same. `sql`: the text; `frame(spark, kinds)`: instead of a text, what makes the DataFrame for operations of these
-    kinds; `prepare(spark, kinds)`: what it can do before the views are there.
+    `admits`: the kinds of operations whose effects it knows. `condition(workload)`: None, or why the query is left out
+    nevertheless. `sql`: the text; `frame(spark, kinds)`: makes the DataFrame for operations of these kinds, for a query
+    without a text; `prepare(spark, kinds)`: does what can be done before the views exist.
     """
 
     name: str
@@ -30,14 +30,14 @@ class Query:
     prepare: Callable = lambda spark, kinds: None
 
     def refuses(self, workload: Workload) -> str | None:
-        """Why the query says nothing of this workload; None when it does."""
+        """Why the query says nothing about this workload; None when it does."""
         for number, operation in enumerate(workload):
             if operation.kind not in self.admits:
                 return f"does not admit operation {number}, {operation.kind}"
         return self.condition(workload)
 
     def ask(self, spark, workload: Workload):
-        """The answer for `workload` as a DataFrame; its views must be there."""
+        """The answer for `workload` as a DataFrame; its views must exist."""
         return self.frame(spark, workload.kinds) if self.frame else spark.sql(self.sql)
 
     def __str__(self) -> str:
@@ -63,7 +63,9 @@ def _recompressed(workload: Workload) -> str | None:
 
 
 def settled(workload: Workload) -> str | None:
-    """As `plain`; and offsets that anchor on nothing but the log end and the high watermark, rolls at the log end."""
+    """Why this is more than `plain` allows, or anchors on anything but the log end and the high watermark, or rolls
+    elsewhere than at the log end.
+    """
     for number, operation in enumerate(workload):
         places = [getattr(operation, name, None) for name in ("offset", "lower", "upper")]
         followed = all(place is None or place.anchor in ("", "leo", "hw") for place in places)

@@ -1,4 +1,4 @@
-"""Does a workload's operations to a log, minikafka's or Kafka's own, and notes what can be observed after each.
+"""Applies the operations of a workload to a log, minikafka's or Kafka's own, and notes what can be observed after each.
 
 One runner serves both: Kafka's log comes in an adapter with the names of `minikafka.log.log.Log`
 (`minikafka.witness.kafka_log`). Clock and scheduler are the runner's own, so both sides run the same tasks at the same
@@ -21,10 +21,10 @@ _ENTRY = struct.Struct(">II")
 
 
 def run(workload: Workload, log_factory, directory) -> Observations:
-    """Do all operations of `workload` to a log in `directory` (made when missing; its name is topic-partition).
+    """Apply all operations of `workload` to a log in `directory` (made when missing; its name is topic-partition).
 
-    `log_factory` opens the log: `minikafka_log`, or Kafka's. The log is let go of at the end as it stands, not closed,
-    so that the directory can be compared; end a workload with `reopen` to see it closed.
+    `log_factory` opens the log: `minikafka_log`, or Kafka's. At the end the log is abandoned, not closed, so that the
+    directory can be compared as it stands; end a workload with `reopen` to see it closed.
     """
     runner = Runner(log_factory, directory, workload)
     try:
@@ -34,11 +34,11 @@ def run(workload: Workload, log_factory, directory) -> Observations:
 
 
 class Runner:
-    """Does one operation after the other to one log.
+    """Applies one operation after another to one log.
 
     `log` is the open log (None when its load failed), `time` its clock, `fetched` what each follower fetched last,
     `cleaner` the log's cleaner (None before its first turn). The settings, the start of the clock and the in-sync
-    followers are those of `workload`; its operations are not touched.
+    followers are those of `workload`; its operations are not used.
     """
 
     def __init__(self, log_factory, directory, workload: Workload):
@@ -62,12 +62,12 @@ class Runner:
         try:
             result = self.perform(operation)
         except Exception as failure:
-            # The directory's own place differs from run to run and says nothing.
+            # The directory's path differs from run to run and says nothing.
             error, message = type(failure).__name__, str(failure).replace(str(self.directory.parent), "<log dir>")
         return self._observe(result, error, message)
 
     def perform(self, operation: Operation) -> str:
-        """Do `operation` and look at nothing, so that no index is made by looking; its result as text.
+        """Do `operation` without observing the log, which could create an index; returns the result as text.
 
         Raises what the log raises.
         """
@@ -81,7 +81,7 @@ class Runner:
             self.log = self.cleaner = None
 
     def places(self) -> dict[str, int]:
-        """Where relative offsets (`leo-3`) count from, now."""
+        """What relative offsets (`leo-3`) are counted from at this moment."""
         log = self.log
         return {
             "start": log.log_start_offset,
@@ -159,7 +159,9 @@ class Runner:
         return self._raise_high_watermark()
 
     def _raise_high_watermark(self) -> str:
-        """The high watermark of a leader: the smallest log end offset of the in-sync replicas, itself among them."""
+        """Raise a leader's high watermark to the smallest log end offset of the in-sync replicas, the leader among
+        them.
+        """
         if not all(replica in self.fetched for replica in self.isr):
             return _metadata(None)
         ends = [self.log.log_end_offset_metadata, *(self.fetched[replica] for replica in self.isr)]
@@ -301,7 +303,7 @@ class Runner:
         return f"{turn}; {self._cleaned_up_to()}"
 
     def _cleaned_up_to(self) -> str:
-        """What the cleaner's checkpoint says of the partition, if it has a line."""
+        """What the cleaner's checkpoint says about the partition, if it has a line for it."""
         lines = (self.directory.parent / CHECKPOINT).read_text().splitlines()[2:]
         return f"clean up to {lines[0].split()[-1]}" if lines else "never cleaned"
 

@@ -1,4 +1,4 @@
-"""A disk that forgets: what a power cut may leave of files and names that were never forced down to the device."""
+"""A disk that forgets: what a power cut may leave of files and names that were never forced to the device."""
 
 import os
 import random
@@ -8,12 +8,12 @@ from pathlib import Path
 from minikafka.witness.disk_effects import path_of
 
 _PAGES = (16, 64, 512)
-"""Sizes in bytes of a page in a torn file. A device's are larger; so are a true log's files."""
+"""Sizes in bytes of a page in a torn file. Those of a device are larger, but so are the files of a real log."""
 
 
 @dataclass(eq=False)
 class _File:
-    """Its bytes now, and those that the last sync made sure of."""
+    """A file's bytes now, and those that its last sync secured."""
 
     now: bytes = b""
     synced: bytes = b""
@@ -21,7 +21,7 @@ class _File:
 
 @dataclass(eq=False)
 class _Directory:
-    """Its names now, those that the last sync made sure of, and what has been done to them since, in its order."""
+    """A directory's names now, those that its last sync secured, and the changes since, in order."""
 
     now: dict[str, "_File | _Directory"] = field(default_factory=dict)
     synced: dict[str, "_File | _Directory"] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class _Directory:
 
 
 class SimulatedDisk:
-    """Follows the effects on a log directory and tells what the power's failing at this moment may leave of it.
+    """Follows the effects on a log directory and tells what a power failure at this moment may leave of it.
 
     Invariants:
 
@@ -47,9 +47,9 @@ class SimulatedDisk:
     - A file's sync says nothing of its name, and a directory's sync nothing of its files' bytes. Of a rename the device
       has both halves or none.
 
-    Give `effect` to `minikafka.common.file_ops.observe`. The effects of an engine that cannot be watched so come step
-    by step, in words. Simpler than a disk: bytes read back are always some that were written (or zeros), at the place
-    where they were written.
+    Give `effect` to `minikafka.common.file_ops.observe`. An engine that cannot be observed like that reports its
+    effects step by step, in words. Simpler than a disk: bytes read back are always some that were written (or zeros),
+    at the place where they were written.
     """
 
     def __init__(self, log_dir: Path):
@@ -57,7 +57,7 @@ class SimulatedDisk:
         self._root = _on_device(log_dir)
 
     def effect(self, operation: str, path: Path) -> None:
-        """Take note of an effect that has just taken place; one outside of the log directory is none."""
+        """Note an effect that has just taken place; effects outside the log directory are ignored."""
         path = Path(path)
         source = self._lost_name(path.parent) if operation == "rename" else None
         file = self._note(operation, path, source)
@@ -70,7 +70,7 @@ class SimulatedDisk:
         """Take note of all effects of one step, as `minikafka.witness.disk_effects` writes them, after the last of
         them.
 
-        What a file held in between is not known: a sync that another write followed made sure of nothing new.
+        What a file held in between is not known, so a sync that was followed by another write secures nothing new.
         """
         synced = {}
         for effect in effects:
@@ -85,19 +85,20 @@ class SimulatedDisk:
                 file.synced = file.now
 
     def synced(self) -> dict[str, bytes]:
-        """The files, by their path in the log directory, with nothing but what the device was made sure of."""
+        """The files, by their path in the log directory, with nothing but what was secured on the device."""
         return _synced(self._root, "")
 
     def cut(self, rng: random.Random, *, in_order: bool) -> dict[str, bytes]:
         """The files, by their path in the log directory, that a power cut leaves; what it leaves is drawn from `rng`.
 
-        Of each file's unsynced bytes all, none, a prefix, or some pages are there. Of each directory's unsynced changes
-        `in_order` keeps the first ones, as a file system with a journal does; otherwise each is kept or not.
+        Of each file's unsynced bytes, all, none, a prefix or some pages survive. Of each directory's unsynced changes,
+        `in_order` keeps the first ones, as a journalling file system does; otherwise each one is kept or lost by
+        chance.
         """
         return _left(self._root, "", rng, in_order)
 
     def _note(self, operation: str, path: Path, source: str | None) -> _File | None:
-        """Change the names as an effect did; a file whose bytes it changed or synced is returned."""
+        """Change the names as an effect did; returns the file whose bytes it changed or synced, if any."""
         if operation == "flush_dir":
             if directory := self._directory(path):
                 directory.sync()
@@ -132,7 +133,7 @@ class SimulatedDisk:
         return parent and parent.now.get(path.name)
 
     def _lost_name(self, path: Path) -> str | None:
-        """The name that a directory has no more."""
+        """The name that a directory no longer has."""
         directory = self._directory(path)
         return directory and min(directory.now.keys() - {entry.name for entry in os.scandir(path)})
 
@@ -155,7 +156,7 @@ def _synced(directory: _Directory, prefix: str) -> dict[str, bytes]:
 
 
 def _change(names: dict, kind: str, name: str, node: _File | _Directory, to: str = "") -> None:
-    """Do a change to the names, if what it is done to is there."""
+    """Apply a change to the names, if the name that it changes is there."""
     if kind == "add":
         names[name] = node
     elif names.get(name) is node:

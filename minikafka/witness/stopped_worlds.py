@@ -1,4 +1,4 @@
-"""Log directories as a stopped world leaves them, laid out again and opened by both engines."""
+"""Log directories as a process stopped in mid-work leaves them, laid out again and opened by both engines."""
 
 import shutil
 from pathlib import Path
@@ -47,7 +47,7 @@ def batches(directory: Path) -> set[tuple[int, int, bytes]]:
 
 
 def open_both(kafka: KafkaJvm, logs: TwoLogs, log_dir: Path, config: dict, now_ms: int) -> tuple[Observation, set]:
-    """Open the world in `log_dir` with both engines, demand that they end equal, and let them live a little.
+    """Open the world in `log_dir` with both engines, use both logs a little, and demand that they stay equal.
 
     Returns what was observed of the load, and the batches that the log had then. Raises AssertionError for a
     difference.
@@ -82,7 +82,9 @@ def known_of(kafka: KafkaJvm, log_dir: Path) -> tuple[dict[str, int], bool]:
 
 
 def _checkpointed_offset(file: Path) -> int:
-    """As the log manager takes it: 0 without a file, a line, or sense. Kafka: `LogManager.loadLogs`."""
+    """A checkpointed offset as the log manager takes it: 0 when the file or the line is missing or makes no sense.
+    Kafka: `LogManager.loadLogs`.
+    """
     try:
         return OffsetCheckpointFile(file).read().get(PARTITION, 0) if file.exists() else 0
     except (RuntimeError, ValueError):

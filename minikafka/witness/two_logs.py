@@ -1,4 +1,4 @@
-"""A log of minikafka's and one of Apache Kafka's, to which the same is done."""
+"""Two logs, one of minikafka and one of Apache Kafka, to which the same operations are applied."""
 
 import re
 import shutil
@@ -18,15 +18,16 @@ _NOT_KAFKAS_WORDS = re.compile(
     r"Cannot invoke |\w+(Exception|Error): |begin 0, end -1, length "
     r"|Failed to decompress record stream|Error checking for remaining bytes|$"
 )
-"""Messages of Java's own: of null pointers, of damage found by its codecs (with the class before it), of texts; none.
+"""Messages that are Java's own: of null pointers, of damage that its codecs find (with the class in front), of strings;
+or no message.
 """
 
 _JAVAS_NAMES = {"IsADirectoryError": "FileSystemException"}
-"""Errors of the system that leave both logs as they are: their names and words in Java."""
+"""Errors of the operating system that leave both logs as they are: their names and messages in Java."""
 
 
 class TwoLogs:
-    """Does each operation to both logs and demands equal results, equal exceptions and equal directories."""
+    """Applies each operation to both logs and demands equal results, equal exceptions and equal directories."""
 
     def __init__(self, kafka, directory: Path, config: dict, name: str = "topic-0"):
         workload = Workload(config=config)
@@ -49,7 +50,7 @@ class TwoLogs:
         return observation
 
     def observe(self, line: str) -> Observation:
-        """As `do` of one operation, but the directories are not looked at."""
+        """As `do` for one operation, but without comparing the directories."""
         ours, theirs = (self._apply(runner, line) for runner in self.runners)
         if _JAVAS_NAMES.get(ours.error) == theirs.error:
             ours = replace(ours, error=theirs.error, message=theirs.message)
@@ -72,7 +73,7 @@ class TwoLogs:
     def stand_on(
         self, directory: Path, checkpoints: dict, config: dict | None = None, now_ms: int | None = None
     ) -> None:
-        """End both logs as a killed process does, and lay copies of `directory` in the place of theirs.
+        """End both logs as a killed process does, and replace their directories by copies of `directory`.
 
         `checkpoints` (log_start_offset, recovery_point) is what the next `reopen` is told; `config` and `now_ms`
         replace the settings and set the clock.

@@ -96,8 +96,8 @@ def settings_row(workload: Workload) -> dict:
 def create_views(workload: Workload, spark) -> None:
     """Make the temporary views `judged` (the operations, and what JUDGED says of each) and `stored` (records).
 
-    `judged` needs a job, and is asked once. All are local rows, then: what is asked of them alone Spark's optimizer
-    folds into constants.
+    `judged` takes a Spark job, which runs once. After that all rows are local, so that Spark's optimizer folds queries
+    over them alone into constants.
     """
     records = record_rows(workload)
     local_frame(spark, records, RECORDS).createOrReplaceTempView("records")

@@ -1,4 +1,4 @@
-"""A workload: what is done to one log, from a fixed start of the clock on, so that every run of it is the same."""
+"""A workload: what is done to one log, with a clock that starts at a fixed time, so that every run is the same."""
 
 import html
 from collections.abc import Iterable, Mapping
@@ -16,9 +16,9 @@ class WorkloadError(ValueError):
 
 @dataclass(frozen=True)
 class Workload:
-    """A topic's settings, the start of the clock in ms, the in-sync followers, and the operations in their order.
+    """A topic's settings, the start of the clock in ms, the in-sync followers, and the operations in order.
 
-    As text, one line an operation (`Workload.parse(text) == workload` for `text = str(workload)`); `#` begins a
+    As text, one line per operation (`Workload.parse(text) == workload` for `text = str(workload)`); `#` begins a
     comment:
 
         config internal.segment.bytes=700 index.interval.bytes=100
@@ -27,7 +27,7 @@ class Workload:
         append_as_leader [3x100] [2x50 ts=now-5]
         fetch 1 leo
 
-    Nothing of `minikafka.log` is needed to make, read, write or show a workload.
+    Making, reading, writing or showing a workload needs nothing from `minikafka.log`.
     """
 
     operations: tuple[Operation, ...] = ()
@@ -82,7 +82,7 @@ class Workload:
         return times
 
     def with_operations(self, operations: Iterable[Operation | str]) -> "Workload":
-        """This workload with other operations."""
+        """This workload with its operations replaced."""
         return replace(self, operations=tuple(operations))
 
     def with_config(self, settings: Mapping[str, object]) -> "Workload":

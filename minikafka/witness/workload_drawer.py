@@ -1,4 +1,4 @@
-"""Workloads drawn from a seed: ordinary life of a log, leaning towards the boundaries where logs break.
+"""Workloads drawn from a seed: the ordinary life of a log, leaning towards the boundaries where logs break.
 
 Segments are small, index intervals short, timestamps out of order, limits tight; offsets are drawn beside the log
 start, the high watermark, the log end and the base of the active segment; now and then an operation is one that the log
@@ -65,7 +65,7 @@ def draw_workload(seed: int, size: int = 50, **knobs) -> Workload:
 
 @dataclass
 class _Producer:
-    """What a well-behaved producer remembers."""
+    """The state that a well-behaved producer keeps."""
 
     epoch: int = 0
     sequence: int = 0
@@ -75,7 +75,7 @@ class _Producer:
 
 @dataclass
 class Drawer:
-    """Draws one operation after the other; the same seed and knobs give the same operations.
+    """Draws one operation after another; the same seed and knobs give the same operations.
 
     `producers`: how many idempotent ones (0: none). `transactions`: whether they begin and end transactions. `epochs`:
     whether the leader's epoch changes. `follower`: the log is a follower's (appends carry offsets). `codecs`: the
