@@ -280,12 +280,13 @@ class Pair:
             close()
         self.open()
 
-    def call(self, name, *arguments):
+    def call(self, name, *arguments, **keywords):
+        """Call both with the same; Java takes keywords by their places, behind the other arguments."""
         words = name.split("_")
         java_name = words[0] + "".join(map(str.capitalize, words[1:]))
-        ours = outcome(lambda: getattr(self.ours, name)(*arguments))
-        theirs = outcome(lambda: plain(getattr(self.theirs, java_name)(*arguments)))
-        assert ours == theirs, (name, arguments)
+        ours = outcome(lambda: getattr(self.ours, name)(*arguments, **keywords))
+        theirs = outcome(lambda: plain(getattr(self.theirs, java_name)(*arguments, *keywords.values())))
+        assert ours == theirs, (name, arguments, keywords)
         assert (self.ours.entries, self.ours.max_entries) == (self.theirs.entries(), self.theirs.maxEntries())
         assert self.ours.is_full == self.theirs.isFull()
 
@@ -380,7 +381,7 @@ def test_a_time_index_goes_with_kafkas(kafka, tmp_path, seed):
                     pair.call("maybe_append", timestamp, offset)
             case "roll":
                 if pair.ours.entries < pair.ours.max_entries:
-                    pair.call("maybe_append", timestamp, offset, True)
+                    pair.call("maybe_append", timestamp, offset, skip_full_check=True)
             case "lookup":
                 pair.call("lookup", rng.randrange(998, timestamp + 20))
             case "entry":
@@ -414,7 +415,7 @@ def test_what_a_failure_half_way_leaves_is_what_kafkas_leaves(kafka, tmp_path, n
         )
         match what:
             case "append" if pair.is_time_index:
-                pair.call("maybe_append", timestamp, offset + beyond, rng.random() < 0.5)
+                pair.call("maybe_append", timestamp, offset + beyond, skip_full_check=rng.random() < 0.5)
             case "append":
                 pair.call("append", offset + beyond, timestamp)
             case "truncate_to":
