@@ -130,9 +130,7 @@ class LogManager:
         self._retention_check_ms = retention_check_ms
         self._initial_task_delay_ms = initial_task_delay_ms
         self._max_transaction_timeout_ms = max_transaction_timeout_ms
-        self._producer_state_manager_config = producer_state_manager_config or ProducerStateManagerConfig(
-            86_400_000, False
-        )
+        self._producer_state_manager_config = producer_state_manager_config or ProducerStateManagerConfig()
         self._producer_id_expiration_check_interval_ms = producer_id_expiration_check_interval_ms
         self.current_logs: dict[TopicPartition, Log] = {}
         self.future_logs: dict[TopicPartition, Log] = {}
@@ -283,7 +281,7 @@ class LogManager:
             self.stray_logs[topic_partition] = log
             logger.warning("Loaded stray log: %s", directory)
         elif is_stray(log):
-            log.rename_dir(log_stray_dir_name(topic_partition), False)
+            log.rename_dir(log_stray_dir_name(topic_partition), should_reinitialize=False)
             self.stray_logs[topic_partition] = log
             logger.warning("Log in %s marked stray and renamed to %s", directory, log.dir)
         else:
@@ -488,10 +486,10 @@ class LogManager:
             return None
         # 2. The name of its directory tells the next start.
         if is_stray:
-            log.rename_dir(log_stray_dir_name(topic_partition), False)
+            log.rename_dir(log_stray_dir_name(topic_partition), should_reinitialize=False)
             logger.warning("Log for partition %s is marked as stray and renamed to %s", topic_partition, log.dir)
         else:
-            log.rename_dir(log_delete_dir_name(topic_partition), False)
+            log.rename_dir(log_delete_dir_name(topic_partition), should_reinitialize=False)
             self.logs_to_be_deleted.add(log)
             logger.info("Log for partition %s is renamed to %s and is scheduled for deletion", topic_partition, log.dir)
         # 3. The checkpoints know it no more.
@@ -563,7 +561,7 @@ class LogManager:
     ) -> None:
         topic_partition = dest_log.topic_partition
         # 1. The future log's directory gets the plain name. A crash before the next rename leaves two of them.
-        dest_log.rename_dir(log_dir_name(topic_partition), True)
+        dest_log.rename_dir(log_dir_name(topic_partition), should_reinitialize=True)
         if update_high_watermark and source_log is not None:
             dest_log.update_high_watermark(source_log.high_watermark)
         # 2. It is the current one now.
@@ -573,7 +571,7 @@ class LogManager:
             return
         try:
             # 3. The old one waits for its deletion. It stays open: who reads it may go on.
-            source_log.rename_dir(log_delete_dir_name(topic_partition), True)
+            source_log.rename_dir(log_delete_dir_name(topic_partition), should_reinitialize=True)
             self._checkpoint_dir(source_log.dir.parent)
             self.logs_to_be_deleted.add(source_log)
         except KafkaStorageException:
@@ -725,7 +723,7 @@ class LogManager:
         for log in self.all_logs:
             try:
                 if self.time.milliseconds() - log.last_flush_time >= log.config.flush_ms:
-                    log.flush(False)
+                    log.flush(force_flush_active_segment=False)
             except Exception:
                 logger.exception("Error flushing %s", log.topic_partition)
 
@@ -756,7 +754,7 @@ def _duplicate(log: Log, previous: Log) -> str:
 
 
 def _flush_and_close(log: Log) -> None:
-    log.flush(True)  # to the very end, so that the recovery point is the end of the log
+    log.flush(force_flush_active_segment=True)  # to the very end, so that the recovery point is the end of the log
     log.close()
 
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from minikafka.common.errors import KafkaStorageException
 from minikafka.common.scheduler import Scheduler
@@ -33,7 +33,7 @@ class LogsToBeDeleted:
         """Let the log wait from now on. Kafka: `LogManager.addLogToBeDeleted`."""
         self._queue.append((log, self._time.milliseconds()))
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Log]:
         return (log for log, _ in self._queue)
 
     def start(self, delay_ms: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-TYPED_ROOMS = ("common", "record", "checkpoint")
+TYPED_ROOMS = ("common", "record", "checkpoint", "log")
 
 
 @pytest.mark.slow
