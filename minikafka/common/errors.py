@@ -261,3 +261,22 @@ class RecordValidationException(RuntimeError):
         super().__init__(f"{type(invalid_exception).__name__}: {invalid_exception}")
         self.invalid_exception = invalid_exception
         self.record_errors = record_errors
+
+
+class LogCleaningException(KafkaException):
+    """A log could not be cleaned; the cause says why.
+
+    `log` is the log in question. Kafka: `storage.internals.log.LogCleaningException`.
+    """
+
+    def __init__(self, log, message):
+        super().__init__(message)
+        self.log = log
+
+
+class LogCleaningAbortedException(RuntimeError):
+    """Somebody asked for a cleaning to end early. Kafka: `storage.internals.log.LogCleaningAbortedException`."""
+
+
+class ThreadShutdownException(RuntimeError):
+    """A thread is asked to end while it works. Kafka: `storage.internals.log.ThreadShutdownException`."""

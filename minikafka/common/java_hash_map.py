@@ -33,11 +33,23 @@ class JavaHashMap(Generic[K, V]):
 
     __slots__ = ("get", "_values", "_capacity", "_buckets")
 
-    def __init__(self) -> None:
+    def __init__(self, initial_capacity: int = _INITIAL_CAPACITY) -> None:
+        """An empty map with room for `initial_capacity`, rounded up to a power of two: so many buckets there are."""
         self._values: dict[K, V] = {}
         self.get = self._values.get
-        self._capacity = _INITIAL_CAPACITY
+        self._capacity = 1 << max(initial_capacity - 1, 0).bit_length()
         self._buckets: dict[int, list[K] | TreeBucket[K]] = {}
+
+    @staticmethod
+    def copy_of(source: "JavaHashMap[K, V]") -> "JavaHashMap[K, V]":
+        """A map with the same keys and values, which has as many buckets as these need.
+
+        Kafka: `HashMap(Map)`.
+        """
+        copy: JavaHashMap[K, V] = JavaHashMap(len(source) * 4 // 3 + 1) if len(source) else JavaHashMap()
+        for key, value in source.items():
+            copy[key] = value
+        return copy
 
     def __len__(self) -> int:
         return len(self._values)

@@ -1,4 +1,5 @@
-"""The kernel, compiled: numba makes machine code of the functions in `kernel`, once, and caches it beside them.
+"""The kernels, compiled: numba makes machine code of the functions in `kernel` and `writing_kernel`, once, and caches
+it beside them.
 
 Importing this module imports numba and numpy, which takes about as long as the plain kernel needs for a few hundred
 thousand records; `record_columns` does it when that many have been decoded.
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minikafka.common.bytes_like import BytesLike
-from minikafka.record import kernel
+from minikafka.record import kernel, writing_kernel
 
 R = TypeVar("R")
 
@@ -28,13 +29,13 @@ def room_for(size: int) -> NDArray[np.int64]:
     return np.empty(size, dtype=np.int64)
 
 
-def _compile(function: Callable[..., R], **compiled_helpers: Callable[..., object]) -> Callable[..., R]:
+def compile_function(function: Callable[..., R], **compiled_helpers: Callable[..., object]) -> Callable[..., R]:
     """`function` compiled, with the helpers it calls replaced by their compiled twins.
 
     The twin takes arrays (`octets`, `room_for`) where the plain function takes bytes and lists.
     """
-    copy = types.FunctionType(function.__code__, {**vars(kernel), **compiled_helpers}, function.__name__)
-    copy.__module__ = kernel.__name__
+    copy = types.FunctionType(function.__code__, {**function.__globals__, **compiled_helpers}, function.__name__)
+    copy.__module__ = function.__module__
     copy.__qualname__ = function.__qualname__
     compiled: Callable[..., R]
     try:
@@ -45,25 +46,38 @@ def _compile(function: Callable[..., R], **compiled_helpers: Callable[..., objec
     return compiled
 
 
-_read_varint = _compile(kernel.read_varint)
+_read_varint = compile_function(kernel.read_varint)
 
-skip_headers = _compile(kernel.skip_headers, read_varint=_read_varint)
+skip_headers = compile_function(kernel.skip_headers, read_varint=_read_varint)
 
-decode = _compile(
+decode = compile_function(
     kernel.decode,
     read_varint=_read_varint,
-    read_varlong=_compile(kernel.read_varlong),
-    wrapping_add=_compile(kernel.wrapping_add),
+    read_varlong=compile_function(kernel.read_varlong),
+    wrapping_add=compile_function(kernel.wrapping_add),
     skip_headers=skip_headers,
 )
 
-_read_int = _compile(kernel.read_int)
+_read_int = compile_function(kernel.read_int)
 
-measure_run = _compile(kernel.measure_run, read_int=_read_int)
+measure_run = compile_function(kernel.measure_run, read_int=_read_int)
 
-decode_run = _compile(
+decode_run = compile_function(
     kernel.decode_run,
     read_int=_read_int,
-    read_long=_compile(kernel.read_long, read_int=_read_int),
+    read_long=compile_function(kernel.read_long, read_int=_read_int),
     decode=decode,
+)
+
+_size_of_varint = compile_function(writing_kernel.size_of_varint)
+_write_varint = compile_function(writing_kernel.write_varint)
+
+encode = compile_function(
+    writing_kernel.encode,
+    size_of_varint=_size_of_varint,
+    write_varint=_write_varint,
+    write_nullable=compile_function(writing_kernel.write_nullable, write_varint=_write_varint),
+    headers_can_be_copied=compile_function(
+        writing_kernel.headers_can_be_copied, read_varint=_read_varint, size_of_varint=_size_of_varint
+    ),
 )

@@ -248,6 +248,10 @@ class BasicLegacyRecordBatch:
             out.extend(column)
         return RecordColumns(data, len(rows), -1, None, memoryview(out), len(rows))
 
+    def streaming_columns(self) -> RecordColumns:
+        """As `columns`. Kafka: `RecordBatch.streamingIterator`."""
+        return self.columns()
+
     def _open_window(self, max_bytes: int | None) -> StreamWindow:
         """The decompressed value of a wrapper."""
         record = self.outer_record

@@ -23,6 +23,7 @@ from minikafka.record.record_batch import (
     NO_TIMESTAMP,
     RECORD_BATCH_OVERHEAD,
 )
+from minikafka.record.record_columns import RecordColumns, encode
 from minikafka.record.record_writer import record_size_in_bytes, write_record
 from minikafka.record.timestamp_type import TimestampType
 
@@ -119,6 +120,36 @@ class MemoryRecordsBuilder:
         Kafka: `MemoryRecordsBuilder.append(Record)`.
         """
         self._append(record.offset, self.is_control_batch, record.timestamp, record.key, record.value, record.headers)
+
+    def append_columns(self, columns: RecordColumns, places) -> None:
+        """Add the records at `places` (ascending int64 array) of `columns`, each at its own offset.
+
+        As `append_record` for one after the other, but without an object for each, unless one is out of the ordinary.
+        """
+        import numpy
+
+        if not len(places):
+            return
+        offsets, timestamps = numpy.asarray(columns.offsets)[places], numpy.asarray(columns.timestamps)[places]
+        base_timestamp = int(timestamps[0]) if self._base_timestamp is None else self._base_timestamp
+        last_offset = -1 if self._last_offset is None else self._last_offset
+        encoded = None
+        if self.magic >= MAGIC_VALUE_V2 and not self._closed_for_appends:
+            encoded = encode(columns, places, self.base_offset, base_timestamp, last_offset)
+        if encoded is None:
+            chosen = set(places.tolist())
+            for place, record in enumerate(columns.records(self.base_offset)):
+                if place in chosen:
+                    self.append_record(record)
+            return
+        self._records += encoded
+        self._base_timestamp = base_timestamp
+        self.num_records += len(places)
+        self._last_offset = int(offsets[-1])
+        place_of_max = timestamps.argmax()
+        if timestamps[place_of_max] > self._max_timestamp:
+            self._max_timestamp = int(timestamps[place_of_max])
+            self._offset_of_max_timestamp = int(offsets[place_of_max])
 
     def append_control_record(self, timestamp: int, control_type: ControlRecordType, value: bytes) -> None:
         """Add a control record at the next offset. Kafka: `MemoryRecordsBuilder.appendControlRecord`."""

@@ -348,6 +348,13 @@ class RecordBatch:
             raise columns.error
         return columns
 
+    def streaming_columns(self) -> RecordColumns:
+        """As `columns`, but of a damaged batch the records before the damage; `error` is what a reader meets then.
+
+        Kafka: `RecordBatch.streamingIterator`.
+        """
+        return self._walk().columns(MAX_DECOMPRESSED_BYTES)
+
     def check_records(self) -> None:
         """Look at all records and keep none; raises what iteration raises, at whatever record.
 

@@ -1,19 +1,24 @@
 """A batch's records as columns of integers: offsets, timestamps, and ranges of the bytes they lie in."""
 
+import importlib
 import logging
 import mmap
 import threading
 from array import array
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Protocol, overload
+from typing import TYPE_CHECKING, Protocol, overload
 
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import IllegalArgumentException, InvalidRecordException
 from minikafka.common.java_utf8 import decode_utf8
-from minikafka.record import kernel
+from minikafka.record import kernel, writing_kernel
 from minikafka.record.record import Header, Record
 from minikafka.record.sequence import increment_sequence
+
+if TYPE_CHECKING:  # numpy is imported when it is first needed
+    import numpy as np
+    from numpy.typing import NDArray
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +47,11 @@ def use_compiled_kernel() -> bool:
                 return False
             _compiled = compiled_kernel
     return True
+
+
+def compiled_functions(compiled_module: str) -> ModuleType | None:
+    """The module of this full name, whose functions are compiled; None as long as the plain kernel is in use."""
+    return None if _compiled is None else importlib.import_module(compiled_module)
 
 
 def kernel_in_use() -> str:
@@ -215,6 +225,33 @@ def decode(
     )  # fmt: skip
     # A summary alone is read number by number, and numpy's numbers are slow and no Python integers.
     return reached, (out if capacity else memoryview(array("q", out.tolist())))
+
+
+def encode(
+    columns: RecordColumns, places: "NDArray[np.int64]", base_offset: int, base_timestamp: int, last_offset: int
+) -> memoryview | None:
+    """The records at `places` (ascending) of `columns` as bytes of magic 2; see `writing_kernel.encode`.
+
+    None where one of them must be read and written by itself.
+    """
+    starts, ends = columns.record_start, columns.record_end
+    if _compiled is None:
+        chosen = places.tolist()
+        most = sum(ends[place] - starts[place] + writing_kernel.MOST_GROWTH for place in chosen)
+        plain_out = bytearray(most)
+        end = writing_kernel.encode(
+            columns.data, columns._out, columns._capacity, chosen, base_offset, base_timestamp, last_offset, plain_out
+        )
+        return None if end == writing_kernel.NOT_WRITTEN else memoryview(plain_out)[:end]
+    import numpy as np
+
+    sizes = np.asarray(ends) - np.asarray(starts)
+    out = np.empty(int(sizes[places].sum()) + len(places) * writing_kernel.MOST_GROWTH, np.uint8)
+    end = _compiled.encode(
+        _compiled.octets(columns.data), np.asarray(columns._out), columns._capacity, places,
+        base_offset, base_timestamp, last_offset, out,
+    )  # fmt: skip
+    return None if end == writing_kernel.NOT_WRITTEN else memoryview(out)[:end]
 
 
 def skip_headers(data: BytesLike, position: int, end: int, count: int) -> tuple[int, int, int, int]:

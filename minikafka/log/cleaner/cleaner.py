@@ -1,0 +1,370 @@
+"""Compacts one log: only the latest record of each key stays."""
+
+import logging
+from collections.abc import Callable
+
+from minikafka.common.errors import (
+    CorruptRecordException,
+    IllegalStateException,
+    KafkaException,
+    LogCleaningAbortedException,
+    LogSegmentOffsetOverflowException,
+)
+from minikafka.common.throttler import Throttler
+from minikafka.common.time import Time
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.cleaner.cleaned_transaction_metadata import CleanedTransactionMetadata
+from minikafka.log.cleaner.cleaner_stats import CleanerStats
+from minikafka.log.cleaner.log_cleaner_filter import LogCleanerFilter
+from minikafka.log.cleaner.log_to_clean import LogToClean
+from minikafka.log.cleaner.segment_grouping import group_segments_by_size
+from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
+from minikafka.log.log import Log
+from minikafka.log.log_segment import LogSegment
+from minikafka.log.segment_files import create_new_cleaned_segment
+from minikafka.record.file_records import FileRecords
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.record_filter import filter_to
+
+logger = logging.getLogger(__name__)
+
+CheckDone = Callable[[TopicPartition], object]
+"""Raises when the cleaning of the partition is to end."""
+
+
+class Cleaner:
+    """Rewrites a log in two passes: the first notes the latest offset of each key, the second drops what is older.
+
+    - The first pass reads the dirty part and fills the offset map. It ends early when the map is full; the log is then
+      clean up to where it ended, and the next cleaning goes on from there.
+    - The second pass rewrites all segments from the log's beginning: each group of segments becomes one new segment,
+      which takes their place.
+    - The active segment, and what lies beyond the first uncleanable offset, is never touched.
+    - Nothing but segments changes: offsets, leader epochs and the state of the producers stay.
+
+    One thread uses a cleaner at a time. Simpler than Kafka: buffers for decompression are made anew for each batch.
+
+    On disk: `.cleaned` files while a group is rewritten, which then become `.swap`, then lose their suffix
+    (`segment_files`). After a failure they stay, and the next cleaning, or the next load of the log, removes them.
+
+    Kafka: `Cleaner`.
+    """
+
+    def __init__(
+        self,
+        id: int,
+        offset_map: SkimpyOffsetMap,
+        io_buffer_size: int,
+        max_io_buffer_size: int,
+        dup_buffer_load_factor: float,
+        throttler: Throttler,
+        time: Time,
+        check_done: CheckDone,
+    ):
+        """`io_buffer_size`: bytes that are read at a time, and written; both buffers grow to `max_io_buffer_size` for a
+        batch that needs it. `dup_buffer_load_factor`: the share of the map's slots that may be used, 0 to 1.
+        """
+        self.id = id
+        self.offset_map = offset_map
+        self._io_buffer_size = io_buffer_size
+        self._max_io_buffer_size = max_io_buffer_size
+        self._dup_buffer_load_factor = dup_buffer_load_factor
+        self._throttler = throttler
+        self._time = time
+        self._check_done = check_done
+        self._read_buffer = bytearray(io_buffer_size)
+        assert offset_map.slots * dup_buffer_load_factor > 1, (
+            "offset map is too small to fit in even a single message, so log cleaning will never make progress. "
+            "You can increase log.cleaner.dedupe.buffer.size or decrease log.cleaner.threads"
+        )
+
+    def clean(self, cleanable: LogToClean) -> tuple[int, CleanerStats]:
+        """Clean a log by the clock of now; see `do_clean`. Kafka: `Cleaner.clean`."""
+        return self.do_clean(cleanable, self._time.milliseconds())
+
+    def do_clean(self, cleanable: LogToClean, current_time: int) -> tuple[int, CleanerStats]:
+        """Clean a log; returns the first offset that is not clean now, and what was counted.
+
+        `current_time` (ms) decides which tombstones and markers may go. Raises LogCleaningAbortedException, what
+        `check_done` raises, what damaged batches raise, KafkaStorageException and OSError. Kafka: `Cleaner.doClean`.
+        """
+        log = cleanable.log
+        logger.info("Beginning cleaning of log %s", log.name)
+        stats = CleanerStats()
+
+        # 1. Tombstones of the old formats may go from segments that were last changed before this time.
+        segments = log.log_segments_between(0, cleanable.first_dirty_offset)
+        legacy_delete_horizon_ms = segments[-1].last_modified - log.config.delete_retention_ms if segments else 0
+
+        # 2. First pass: the latest offset of each key in the dirty part.
+        upper_bound_offset = cleanable.first_uncleanable_offset
+        self.build_offset_map(log, cleanable.first_dirty_offset, upper_bound_offset, self.offset_map, stats)
+        end_offset = self.offset_map.latest_offset + 1
+        stats.index_done()
+
+        # 3. Segments that together fit into one go together.
+        transaction_metadata = CleanedTransactionMetadata()
+        grouped_segments = group_segments_by_size(
+            log.log_segments_between(0, end_offset),
+            log.config.segment_size,
+            log.config.max_index_size,
+            upper_bound_offset,
+        )
+
+        # 4. Second pass: write each group anew.
+        for group in grouped_segments:
+            self.clean_segments(
+                log,
+                group,
+                self.offset_map,
+                current_time,
+                stats,
+                transaction_metadata,
+                legacy_delete_horizon_ms,
+                upper_bound_offset,
+            )
+
+        # 5. How full was the map?
+        stats.buffer_utilization = self.offset_map.utilization
+        stats.all_done()
+        return end_offset, stats
+
+    # The first pass
+
+    def build_offset_map(
+        self, log: Log, start: int, end: int, offset_map: SkimpyOffsetMap, stats: CleanerStats
+    ) -> None:
+        """Put the latest offset of each key from `start` up to `end` (exclusive) into the map, as far as it has room.
+
+        The map's `latest_offset` then tells how far that was. Kafka: `Cleaner.buildOffsetMap`.
+        """
+        # 1. An empty map, and the segments that it is to cover.
+        offset_map.clear()
+        dirty = log.log_segments_between(start, end)
+        next_segment_start_offsets = [segment.base_offset for segment in dirty[1:]] + [end]
+
+        # 2. Aborted transactions do not count: a record that is undone must not hide an older one.
+        transaction_metadata = CleanedTransactionMetadata()
+        transaction_metadata.add_aborted_transactions(log.collect_aborted_transactions(start, end))
+
+        # 3. Segment after segment, until the map is full.
+        for segment, next_segment_start_offset in zip(dirty, next_segment_start_offsets, strict=False):
+            self._check_done(log.topic_partition)
+            full = self._build_offset_map_for_segment(
+                log.topic_partition,
+                segment,
+                offset_map,
+                start,
+                next_segment_start_offset,
+                log.config.max_message_size,
+                transaction_metadata,
+                stats,
+            )
+            if full:
+                logger.debug("Offset map is full, segment with base offset %d is partially mapped", segment.base_offset)
+                return
+
+    def _build_offset_map_for_segment(
+        self,
+        topic_partition: TopicPartition,
+        segment: LogSegment,
+        offset_map: SkimpyOffsetMap,
+        start_offset: int,
+        next_segment_start_offset: int,
+        max_log_message_size: int,
+        transaction_metadata: CleanedTransactionMetadata,
+        stats: CleanerStats,
+    ) -> bool:
+        """Returns whether the map became full. Kafka: `Cleaner.buildOffsetMapForSegment`."""
+        position = segment.offset_index.lookup(start_offset).position
+        max_desired_map_size = int(offset_map.slots * self._dup_buffer_load_factor)
+        while position < segment.log.size_in_bytes:
+            self._check_done(topic_partition)
+            try:
+                records = self._read(segment.log, position)
+            except OSError as error:
+                raise KafkaException(
+                    f"Failed to read from segment {segment} of partition {topic_partition} while loading offset map"
+                ) from error
+            self._throttler.maybe_throttle(records.size_in_bytes)
+            for batch in records.batches():
+                if batch.is_control_batch:
+                    transaction_metadata.on_control_batch_read(batch)
+                    stats.index_messages_read(1)
+                elif transaction_metadata.on_batch_read(batch):
+                    stats.index_messages_read(batch.count_or_none)
+                else:
+                    columns = batch.streaming_columns()
+                    looked_at = offset_map.put_columns(columns, start_offset, max_desired_map_size)
+                    stats.index_messages_read(looked_at)
+                    if looked_at < columns.count:
+                        return True
+                    if columns.error is not None:
+                        raise columns.error
+                if batch.last_offset >= start_offset:
+                    offset_map.update_latest_offset(batch.last_offset)
+            bytes_read = records.valid_bytes()
+            position += bytes_read
+            stats.index_bytes_read(bytes_read)
+            if bytes_read == 0:
+                self._grow_buffers_or_fail(segment.log, position, max_log_message_size, records)
+        # Where offsets are missing before the next segment, there is nothing that could be dirty.
+        offset_map.update_latest_offset(next_segment_start_offset - 1)
+        self._restore_buffers()
+        return False
+
+    # The second pass
+
+    def clean_segments(
+        self,
+        log: Log,
+        segments: list[LogSegment],
+        offset_map: SkimpyOffsetMap,
+        current_time: int,
+        stats: CleanerStats,
+        transaction_metadata: CleanedTransactionMetadata,
+        legacy_delete_horizon_ms: int,
+        upper_bound_offset_of_cleaning_round: int,
+    ) -> None:
+        """Write what stays of `segments` into one new segment, and put it in their place.
+
+        `transaction_metadata` goes from group to group. Kafka: `Cleaner.cleanSegments`.
+        """
+        # 1. A new segment, whose files end in `.cleaned`.
+        cleaned = create_new_cleaned_segment(log.dir, log.config, segments[0].base_offset)
+        transaction_metadata.cleaned_index = cleaned.txn_index
+        try:
+            # 2. What must be known of producers that may append again.
+            last_records_of_active_producers = log.last_records_of_active_producers
+
+            for segment, next_segment in zip(segments, [*segments[1:], None], strict=True):
+                # 3. The aborted transactions of the whole segment: its index is written anew, too.
+                # (Kafka reads the segment's end also where it does not need it, and so meets damage there.)
+                next_offset = segment.read_next_offset()
+                upper_bound_offset = next_offset if next_segment is None else next_segment.base_offset
+                transaction_metadata.add_aborted_transactions(
+                    log.collect_aborted_transactions(segment.base_offset, upper_bound_offset)
+                )
+
+                # 4. Copy what stays.
+                log_cleaner_filter = LogCleanerFilter(
+                    offset_map,
+                    segment.last_modified > legacy_delete_horizon_ms,
+                    log.config.delete_retention_ms,
+                    transaction_metadata,
+                    last_records_of_active_producers,
+                    upper_bound_offset_of_cleaning_round,
+                    stats,
+                    current_time,
+                )
+                try:
+                    self._clean_into(
+                        log.topic_partition,
+                        segment.log,
+                        cleaned,
+                        log_cleaner_filter,
+                        log.config.max_message_size,
+                        stats,
+                    )
+                except LogSegmentOffsetOverflowException as overflow:
+                    # 5. A segment with too wide a range of offsets is split, and all begins anew another time.
+                    logger.info("Caught segment overflow error during cleaning: %s", overflow)
+                    log.split_overflowed_segment(segment)
+                    raise LogCleaningAbortedException(str(overflow)) from overflow
+
+            # 6. Finish it: last time index entry, files trimmed and on the device, as old as the last source.
+            cleaned.on_become_inactive_segment()
+            cleaned.flush()
+            cleaned.set_last_modified(segments[-1].last_modified)
+
+            # 7. Put it in the place of its sources.
+            logger.info("Swapping in cleaned segment %s for segment(s) %s in log %s", cleaned, segments, log)
+            log.replace_segments([cleaned], segments)
+        except LogCleaningAbortedException as aborted:
+            try:
+                cleaned.delete_if_exists()
+            except Exception as error:
+                aborted.add_note(f"and then the cleaned segment could not be deleted: {error}")
+            raise
+
+    def _clean_into(
+        self,
+        topic_partition: TopicPartition,
+        source_records: FileRecords,
+        dest: LogSegment,
+        log_cleaner_filter: LogCleanerFilter,
+        max_log_message_size: int,
+        stats: CleanerStats,
+    ) -> None:
+        """Append what stays of `source_records` to `dest`. Kafka: `Cleaner.cleanInto`."""
+        position = 0
+        while position < source_records.size_in_bytes:
+            self._check_done(topic_partition)
+            records = self._read(source_records, position)
+            self._throttler.maybe_throttle(records.size_in_bytes)
+            result = filter_to(records, log_cleaner_filter, len(self._read_buffer))
+            stats.read_messages(result.messages_read, result.bytes_read)
+            stats.recopy_messages(result.messages_retained, result.bytes_retained)
+            position += result.bytes_read
+            if result.output:
+                # Nobody else knows of this segment yet, so the log's lock is not needed.
+                dest.append(result.max_offset, MemoryRecords.readable_records(result.output))
+                self._throttler.maybe_throttle(len(result.output))
+            if records.size_in_bytes > 0 and result.bytes_read == 0:
+                self._grow_buffers_or_fail(source_records, position, max_log_message_size, records)
+        self._restore_buffers()
+
+    # Buffers
+
+    def _read(self, source: FileRecords, position: int) -> MemoryRecords:
+        """As many bytes from `position` on as the read buffer holds."""
+        size = source.read_into(self._read_buffer, position)
+        return MemoryRecords.readable_records(memoryview(self._read_buffer)[:size])
+
+    def _grow_buffers_or_fail(
+        self, source_records: FileRecords, position: int, max_log_message_size: int, memory_records: MemoryRecords
+    ) -> None:
+        """Make room for the batch at `position`, which the read buffer cannot hold.
+
+        It may be larger than `max.message.bytes` allows: the setting was larger once, or the batch grew when it was
+        compressed anew. Raises IllegalStateException for one that is too large for us or makes no sense,
+        CorruptRecordException for one that would end beyond the file. Kafka: `Cleaner.growBuffersOrFail`.
+        """
+        capacity = len(self._read_buffer)
+        max_size = max_log_message_size
+        if capacity >= max_log_message_size:
+            next_batch_size = memory_records.first_batch_size()
+            log_desc = f"log segment {source_records.file} at position {position}"
+            if next_batch_size is None:
+                raise IllegalStateException(f"Could not determine next batch size for {log_desc}")
+            if next_batch_size <= 0:
+                raise IllegalStateException(f"Invalid batch size {next_batch_size} for {log_desc}")
+            if next_batch_size <= capacity:
+                raise IllegalStateException(
+                    f"Batch size {next_batch_size} < buffer size {capacity}, but not processed for {log_desc}"
+                )
+            bytes_left = source_records.channel.size - position
+            if next_batch_size > bytes_left:
+                raise CorruptRecordException(
+                    f"Log segment may be corrupt, batch size {next_batch_size} > {bytes_left} bytes left in segment "
+                    f"for {log_desc}"
+                )
+            max_size = next_batch_size
+        self._grow_buffers(max_size)
+
+    def _grow_buffers(self, max_log_message_size: int) -> None:
+        """Double the buffers, up to the larger of the limits. Kafka: `Cleaner.growBuffers`."""
+        capacity = len(self._read_buffer)
+        max_buffer_size = max(max_log_message_size, self._max_io_buffer_size)
+        if capacity >= max_buffer_size:
+            raise IllegalStateException(
+                f"This log contains a message larger than maximum allowable size of {max_buffer_size}."
+            )
+        new_size = min(capacity * 2, max_buffer_size)
+        logger.info("Growing cleaner I/O buffers from %d bytes to %d bytes.", capacity, new_size)
+        self._read_buffer = bytearray(new_size)
+
+    def _restore_buffers(self) -> None:
+        """Back to the size that was given. Kafka: `Cleaner.restoreBuffers`."""
+        if len(self._read_buffer) > self._io_buffer_size:
+            self._read_buffer = bytearray(self._io_buffer_size)

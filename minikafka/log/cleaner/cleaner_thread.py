@@ -1,0 +1,176 @@
+"""One of the threads that clean logs, turn by turn."""
+
+import logging
+import threading
+from pathlib import Path
+
+from minikafka.common.errors import (
+    KafkaStorageException,
+    LogCleaningAbortedException,
+    LogCleaningException,
+    ThreadShutdownException,
+)
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
+from minikafka.common.throttler import Throttler
+from minikafka.common.time import Time
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.cleaner.cleaner import Cleaner
+from minikafka.log.cleaner.cleaner_config import CleanerConfig
+from minikafka.log.cleaner.cleaner_stats import CleanerStats
+from minikafka.log.cleaner.log_cleaner_manager import LogCleanerManager
+from minikafka.log.cleaner.log_to_clean import LogToClean
+from minikafka.log.cleaner.pre_clean_stats import PreCleanStats
+from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
+
+logger = logging.getLogger(__name__)
+
+_MAX_INT = 2**31 - 1
+_MB = 1024 * 1024
+
+
+class CleanerThread:
+    """Takes turns: chooses the dirtiest log, cleans it, and lets all compacted logs delete what they no longer need.
+
+    - `do_work` is one turn. Kafka's thread takes one after the other; here whoever owns it calls, so that a turn can
+      also be taken by hand. Turns of one thread never overlap.
+    - `last_stats` and `last_pre_clean_stats` are those of the last cleaning that came to its end, and of the choice
+      before the last one that was begun.
+
+    Kafka: `LogCleaner.CleanerThread`.
+    """
+
+    def __init__(
+        self,
+        thread_id: int,
+        config: CleanerConfig,
+        cleaner_manager: LogCleanerManager,
+        throttler: Throttler,
+        log_dir_failure_channel: LogDirFailureChannel,
+        time: Time,
+    ):
+        self.name = f"kafka-log-cleaner-thread-{thread_id}"
+        self.last_stats = CleanerStats()
+        self.last_pre_clean_stats = PreCleanStats()
+        self._cleaner_manager = cleaner_manager
+        self._log_dir_failure_channel = log_dir_failure_channel
+        self._time = time
+        self._backoff_ms = config.backoff_ms
+        self._is_running = True
+        self._turn = threading.RLock()
+        memory = config.dedupe_buffer_size // config.num_threads
+        if memory > _MAX_INT:
+            logger.warning("Cannot use more than 2G of cleaner buffer space per cleaner thread, ignoring excess")
+        self.cleaner = Cleaner(
+            thread_id,
+            SkimpyOffsetMap(min(memory, _MAX_INT)),
+            config.io_buffer_size // config.num_threads // 2,
+            config.max_message_size,
+            config.dedupe_buffer_load_factor,
+            throttler,
+            time,
+            self._check_done,
+        )
+
+    @property
+    def is_running(self) -> bool:
+        """False once `shutdown` was called. Kafka: `ShutdownableThread.isRunning`."""
+        return self._is_running
+
+    def shutdown(self) -> None:
+        """Take no turn any more; one that is under way ends early, and is waited for.
+
+        Kafka: `ShutdownableThread.shutdown`.
+        """
+        self._is_running = False
+        with self._turn:
+            pass
+
+    def do_work(self) -> int:
+        """Take one turn; returns how many ms to wait before the next one. Kafka: `CleanerThread.doWork`.
+
+        Raises ThreadShutdownException when `shutdown` comes in between.
+        """
+        with self._turn:
+            # Kafka does this at the end of a turn, but when it has waited; it comes to the same.
+            self._cleaner_manager.maintain_uncleanable_partitions()
+            return 0 if self._try_clean_filthiest_log() else self._backoff_ms
+
+    def _try_clean_filthiest_log(self) -> bool:
+        try:
+            return self.clean_filthiest_log()
+        except LogCleaningException as error:
+            log = error.log
+            logger.warning(
+                "Unexpected exception thrown when cleaning log %s. Marking its partition (%s) as uncleanable",
+                log, log.topic_partition, exc_info=error,
+            )  # fmt: skip
+            self._cleaner_manager.mark_partition_uncleanable(log.parent_dir, log.topic_partition)
+            return False
+
+    def clean_filthiest_log(self) -> bool:
+        """Clean the dirtiest log if it is dirty enough, then delete old segments; returns whether a log was cleaned.
+
+        Raises LogCleaningException for the log that made trouble. Kafka: `CleanerThread.cleanFilthiestLog`.
+        """
+        # 1. Choose.
+        pre_clean_stats = PreCleanStats()
+        cleanable = self._cleaner_manager.grab_filthiest_compacted_log(self._time, pre_clean_stats)
+        if cleanable is not None:
+            # 2. Clean.
+            self.last_pre_clean_stats = pre_clean_stats
+            try:
+                self._clean_log(cleanable)
+            except ThreadShutdownException:
+                raise
+            except Exception as error:
+                raise LogCleaningException(cleanable.log, str(error)) from error
+
+        # 3. Delete what retention allows, and what lies below the log start.
+        deletable = self._cleaner_manager.deletable_logs()
+        try:
+            for log in deletable.values():
+                try:
+                    log.delete_old_segments()
+                except ThreadShutdownException:
+                    raise
+                except Exception as error:
+                    raise LogCleaningException(log, str(error)) from error
+        finally:
+            self._cleaner_manager.done_deleting(deletable)
+        return cleanable is not None
+
+    def _clean_log(self, cleanable: LogToClean) -> None:
+        """Clean and note how far that went: not at all, if it did not come to its end. Kafka: `cleanLog`."""
+        log = cleanable.log
+        end_offset = cleanable.first_dirty_offset
+        try:
+            end_offset, stats = self.cleaner.clean(cleanable)
+            self._record_stats(log.name, cleanable.first_dirty_offset, end_offset, stats)
+        except (LogCleaningAbortedException, KafkaStorageException):
+            pass  # somebody asked for that, or the directory is offline already
+        except OSError as error:
+            message = (
+                f"Failed to clean up log for {cleanable.topic_partition} in dir {log.parent_dir} due to IOException"
+            )
+            self._log_dir_failure_channel.maybe_add_offline_log_dir(log.parent_dir, message, error)
+        finally:
+            self._cleaner_manager.done_cleaning(cleanable.topic_partition, Path(log.parent_dir), end_offset)
+
+    def _check_done(self, topic_partition: TopicPartition) -> None:
+        """Raises when the cleaning of the partition is to end. Kafka: `CleanerThread.checkDone`."""
+        if not self._is_running:
+            raise ThreadShutdownException(f"{self.name} is shutting down")
+        self._cleaner_manager.check_cleaning_aborted(topic_partition)
+
+    def _record_stats(self, name: str, start: int, end: int, stats: CleanerStats) -> None:
+        """Kafka: `CleanerThread.recordStats`."""
+        self.last_stats = stats
+        logger.info(
+            "%s cleaned log %s (dirty section = [%d, %d]) in %.1f seconds, %.1f of them for the offset map, which is"
+            " %.1f%% full: of %.1f MB (%d messages) there remain %.1f MB (%d messages)",
+            self.name, name, start, end, stats.elapsed_secs, stats.elapsed_index_secs,
+            100 * stats.buffer_utilization, stats.bytes_read / _MB, stats.messages_read,
+            stats.bytes_written / _MB, stats.messages_written,
+        )  # fmt: skip
+        if stats.invalid_messages_read > 0:
+            logger.warning("Found %d messages without a key in log %s", stats.invalid_messages_read, name)

@@ -1,0 +1,99 @@
+"""Which batches and records a cleaning keeps."""
+
+from minikafka.log.cleaner.cleaned_transaction_metadata import CleanedTransactionMetadata
+from minikafka.log.cleaner.cleaner_stats import CleanerStats
+from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
+from minikafka.log.log import LastRecord
+from minikafka.record.legacy_record_batch import LegacyRecordBatch
+from minikafka.record.record_batch import MAGIC_VALUE_V2, RecordBatch
+from minikafka.record.record_columns import RecordColumns
+from minikafka.record.record_filter import BatchRetention, BatchRetentionResult, RecordFilter
+
+
+class LogCleanerFilter(RecordFilter):
+    """The rules of compaction, batch by batch and record by record.
+
+    - A record goes if the offset map knows a later one of its key, or if it has no key; above what the map covers all
+      stay. Records of an aborted transaction go whatever the map says.
+    - A tombstone (a record without value) goes once the delete horizon of its batch is reached: `delete.retention.ms`
+      after the first cleaning that met it. Until then whoever reads the log from its beginning learns of the deletion.
+    - A marker goes, by the same horizon, once its transaction's batches are gone.
+    - A batch stays, without records if need be, if it holds the last sequence number of an active producer, or the last
+      marker of one without data: appends are checked against these. So does the last batch of what is cleaned, so that
+      no offset is forgotten.
+
+    Kafka: the anonymous `RecordFilter` in `Cleaner.cleanInto`, `Cleaner.shouldRetainRecord`.
+    """
+
+    def __init__(
+        self,
+        offset_map: SkimpyOffsetMap,
+        retain_legacy_deletes_and_txn_markers: bool,
+        delete_retention_ms: int,
+        transaction_metadata: CleanedTransactionMetadata,
+        last_records_of_active_producers: dict[int, LastRecord],
+        upper_bound_offset_of_cleaning_round: int,
+        stats: CleanerStats,
+        current_time: int,
+    ):
+        """`upper_bound_offset_of_cleaning_round`: the first uncleanable offset; times in ms."""
+        super().__init__(current_time, delete_retention_ms)
+        self._offset_map = offset_map
+        self._retain_legacy_deletes = retain_legacy_deletes_and_txn_markers
+        self._transaction_metadata = transaction_metadata
+        self._last_records_of_active_producers = last_records_of_active_producers
+        self._upper_bound_offset = upper_bound_offset_of_cleaning_round
+        self._stats = stats
+        self._discard_batch_records = False
+
+    def check_batch_retention(self, batch: RecordBatch | LegacyRecordBatch) -> BatchRetentionResult:
+        # A marker is never discarded before all data of its transaction are gone; then its horizon decides.
+        if batch.is_control_batch:
+            can_discard_batch = self._transaction_metadata.on_control_batch_read(batch)
+            horizon = batch.delete_horizon_ms
+            self._discard_batch_records = can_discard_batch and horizon is not None and horizon <= self.current_time
+        else:
+            can_discard_batch = self._transaction_metadata.on_batch_read(batch)
+            self._discard_batch_records = can_discard_batch
+
+        if self._is_last_of_producer(batch) or batch.next_offset == self._upper_bound_offset:
+            batch_retention = BatchRetention.RETAIN_EMPTY
+        elif self._discard_batch_records:
+            batch_retention = BatchRetention.DELETE
+        else:
+            batch_retention = BatchRetention.DELETE_EMPTY
+        return BatchRetentionResult(batch_retention, can_discard_batch and batch.is_control_batch)
+
+    def _is_last_of_producer(self, batch: RecordBatch | LegacyRecordBatch) -> bool:
+        """Whether the batch holds what must be known of its producer to check what it appends next."""
+        if not batch.has_producer_id:
+            return False
+        last_record = self._last_records_of_active_producers.get(batch.producer_id)
+        if last_record is None:
+            return False
+        if last_record.last_data_offset is not None:
+            return batch.last_offset == last_record.last_data_offset
+        return batch.is_control_batch and batch.producer_epoch == last_record.producer_epoch
+
+    def retained_records(self, batch: RecordBatch | LegacyRecordBatch, columns: RecordColumns):
+        import numpy
+
+        if self._discard_batch_records:
+            return numpy.empty(0, numpy.int64)
+        if batch.is_control_batch:
+            return numpy.arange(columns.count)
+        offsets = numpy.asarray(columns.offsets)
+        past_latest_offset = offsets > self._offset_map.latest_offset
+        has_key = numpy.asarray(columns.key_end) >= 0
+        is_latest_of_key = offsets >= self._offset_map.get_columns(columns)
+        retained = has_key & is_latest_of_key
+        if not self._retains_deletes(batch):
+            retained &= numpy.asarray(columns.value_end) >= 0
+        self._stats.invalid_messages(int((~past_latest_offset & ~has_key).sum()))
+        return numpy.flatnonzero(past_latest_offset | retained)
+
+    def _retains_deletes(self, batch: RecordBatch | LegacyRecordBatch) -> bool:
+        if batch.magic < MAGIC_VALUE_V2:
+            return self._retain_legacy_deletes
+        horizon = batch.delete_horizon_ms
+        return horizon is None or self.current_time < horizon

@@ -1,0 +1,210 @@
+"""Batches written once more without the records that a filter drops: how compaction rewrites a log."""
+
+import enum
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+from minikafka.common.errors import IllegalArgumentException, IllegalStateException
+from minikafka.record.batch_header import write_empty_header
+from minikafka.record.compression import Compression
+from minikafka.record.legacy_record_batch import LegacyRecordBatch
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.memory_records_builder import MemoryRecordsBuilder
+from minikafka.record.record_batch import (
+    CURRENT_MAGIC_VALUE,
+    MAGIC_VALUE_V2,
+    NO_TIMESTAMP,
+    RECORD_BATCH_OVERHEAD,
+    RecordBatch,
+)
+from minikafka.record.record_columns import RecordColumns
+from minikafka.record.timestamp_type import TimestampType
+
+
+class BatchRetention(enum.Enum):
+    """What becomes of a batch as a whole. Kafka: `RecordFilter.BatchRetention`."""
+
+    DELETE = "goes, its records are not looked at"
+    RETAIN_EMPTY = "stays, if need be as a header without records"
+    DELETE_EMPTY = "goes if none of its records stays"
+
+
+class BatchRetentionResult(NamedTuple):
+    """What becomes of a batch, and whether it is the marker of a transaction of which nothing else is left.
+
+    Kafka: `RecordFilter.BatchRetentionResult`.
+    """
+
+    batch_retention: BatchRetention
+    contains_marker_for_empty_txn: bool
+
+
+class RecordFilter(ABC):
+    """Says which batches stay and which of their records.
+
+    `current_time` (ms) is when the filtering began. Tombstones and markers that are met for the first time may go
+    `delete_retention_ms` after it. Kafka: `MemoryRecords.RecordFilter`.
+    """
+
+    def __init__(self, current_time: int, delete_retention_ms: int):
+        self.current_time = current_time
+        self.delete_retention_ms = delete_retention_ms
+
+    @abstractmethod
+    def check_batch_retention(self, batch: RecordBatch | LegacyRecordBatch) -> BatchRetentionResult:
+        """What becomes of `batch`; asked once for each, in their order. Kafka: `RecordFilter.checkBatchRetention`."""
+
+    @abstractmethod
+    def retained_records(self, batch: RecordBatch | LegacyRecordBatch, columns: RecordColumns):
+        """The places of those records in `columns` that stay, ascending, as an int64 array.
+
+        Asked after `check_batch_retention` of the same batch, unless that said DELETE.
+        Kafka: `RecordFilter.shouldRetainRecord`, for all records at once.
+        """
+
+
+class FilterResult:
+    """What filtering read and what it kept: numbers of records and bytes, the batches, and their largest offset.
+
+    Kafka: `MemoryRecords.FilterResult`.
+    """
+
+    __slots__ = ("output", "messages_read", "bytes_read", "messages_retained", "bytes_retained", "max_offset")
+
+    def __init__(self) -> None:
+        self.output = bytearray()
+        self.messages_read = 0
+        self.bytes_read = 0
+        self.messages_retained = 0
+        self.bytes_retained = 0
+        self.max_offset = -1
+
+    def update_retained_batch_metadata(
+        self, max_timestamp: int, last_offset: int, max_offset: int, messages_retained: int, bytes_retained: int
+    ) -> None:
+        """Count a batch that stays. Raises IllegalArgumentException for negative offsets.
+
+        Kafka: `FilterResult.updateRetainedBatchMetadata`.
+        """
+        if max_timestamp != NO_TIMESTAMP and last_offset < 0:
+            raise IllegalArgumentException(f"shallowOffset undefined for maximum timestamp {max_timestamp}")
+        if max_offset < 0:
+            raise IllegalArgumentException("maxOffset undefined")
+        self.max_offset = max(max_offset, self.max_offset)
+        self.messages_retained += messages_retained
+        self.bytes_retained += bytes_retained
+
+
+def filter_to(records: MemoryRecords, record_filter: RecordFilter, buffer_size: int) -> FilterResult:
+    """Copy the complete batches of `records` without what `record_filter` drops.
+
+    Ends early, after the batch with which the copies exceed `buffer_size` (bytes). A batch of which everything stays is
+    copied as it is, unless a delete horizon must be set. Records are looked at as columns, never as objects.
+
+    Raises what reading a damaged batch raises, and IllegalStateException for an empty batch of an old format that
+    should stay. Kafka: `MemoryRecords.filterTo`.
+    """
+    result = FilterResult()
+    for batch in records.batches():
+        # 1. What becomes of the batch as a whole?
+        batch_retention, contains_marker_for_empty_txn = record_filter.check_batch_retention(batch)
+        result.bytes_read += batch.size_in_bytes
+        if batch_retention is BatchRetention.DELETE:
+            continue
+        # 2. Which of its records stay?
+        columns = batch.streaming_columns()
+        places = record_filter.retained_records(batch, columns)
+        if columns.error is not None:
+            raise columns.error
+        result.messages_read += columns.count
+        # 3. Copy it, write it anew, or write its header only.
+        if len(places):
+            _retain(batch, columns, places, contains_marker_for_empty_txn, record_filter, result)
+        elif batch_retention is BatchRetention.RETAIN_EMPTY:
+            _retain_empty(batch, result)
+        # 4. Where Kafka's buffer would have to grow, it is written out first.
+        if len(result.output) > buffer_size:
+            break
+    return result
+
+
+def _retain(batch, columns, places, contains_marker_for_empty_txn, record_filter, result) -> None:
+    """Keep the records at `places`, which are some or all of the batch."""
+    import numpy
+
+    contains_tombstones = bool((numpy.asarray(columns.value_end)[places] < 0).any())
+    need_to_set_delete_horizon = (
+        contains_tombstones or contains_marker_for_empty_txn
+    ) and batch.delete_horizon_ms is None
+    write_original_batch = batch.magic >= CURRENT_MAGIC_VALUE and len(places) == columns.count
+    if write_original_batch and not need_to_set_delete_horizon:
+        batch.write_to(result.output)
+        result.update_retained_batch_metadata(
+            batch.max_timestamp, batch.last_offset, batch.last_offset, len(places), batch.size_in_bytes
+        )
+        return
+    delete_horizon_ms = batch.delete_horizon_ms
+    if need_to_set_delete_horizon:
+        delete_horizon_ms = record_filter.current_time + record_filter.delete_retention_ms
+    builder = _build_retained_records(batch, columns, places, delete_horizon_ms)
+    filtered = builder.build()
+    result.output += filtered.buffer
+    info = builder.info()
+    max_offset = int(numpy.asarray(columns.offsets)[places].max())
+    result.update_retained_batch_metadata(*info, max_offset, len(places), filtered.size_in_bytes)
+
+
+def _build_retained_records(batch, columns, places, delete_horizon_ms: int | None) -> MemoryRecordsBuilder:
+    """A batch like `batch` with the records at `places`, of magic 2 whatever it was.
+
+    Kafka: `MemoryRecords.buildRetainedRecordsInto`.
+    """
+    # Magic 0 knows no timestamps. There is no time of its append to be had either.
+    timestamp_type = batch.timestamp_type
+    if timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:
+        timestamp_type = TimestampType.CREATE_TIME
+    is_log_append_time = timestamp_type is TimestampType.LOG_APPEND_TIME
+    builder = MemoryRecordsBuilder(
+        Compression.of(batch.compression_type),
+        CURRENT_MAGIC_VALUE,
+        timestamp_type,
+        batch.base_offset if batch.magic >= MAGIC_VALUE_V2 else int(columns.offsets[places[0]]),
+        batch.max_timestamp if is_log_append_time else NO_TIMESTAMP,
+        batch.producer_id,
+        batch.producer_epoch,
+        batch.base_sequence,
+        batch.is_transactional,
+        batch.is_control_batch,
+        batch.partition_leader_epoch,
+        delete_horizon_ms=delete_horizon_ms,
+    )
+    builder.append_columns(columns, places)
+    if batch.magic >= MAGIC_VALUE_V2:
+        # The last sequence of the producer follows from the last offset: it must not be forgotten.
+        builder.override_last_offset(batch.last_offset)
+    return builder
+
+
+def _retain_empty(batch, result: FilterResult) -> None:
+    """Keep of `batch` its header only."""
+    if batch.magic < MAGIC_VALUE_V2:
+        raise IllegalStateException("Empty batches are only supported for magic v2 and above")
+    position = len(result.output)
+    result.output += bytes(RECORD_BATCH_OVERHEAD)
+    write_empty_header(
+        result.output,
+        position,
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        base_sequence=batch.base_sequence,
+        base_offset=batch.base_offset,
+        last_offset=batch.last_offset,
+        partition_leader_epoch=batch.partition_leader_epoch,
+        timestamp_type=batch.timestamp_type,
+        timestamp=batch.max_timestamp,
+        is_transactional=batch.is_transactional,
+        is_control_batch=batch.is_control_batch,
+    )
+    result.update_retained_batch_metadata(
+        batch.max_timestamp, batch.last_offset, batch.last_offset, 0, RECORD_BATCH_OVERHEAD
+    )
