@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.java_hash import java_hash
+from minikafka.common.topic_partition import TopicPartition
 
 _INITIAL_CAPACITY = 16
 
