@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 
 from minikafka.common.errors import OutOfMemoryError
+from minikafka.common.java_numbers import INT_MAX
 
-MAX_ARRAY_SIZE = 2**31 - 9
+MAX_ARRAY_SIZE = INT_MAX - 8
 """Bytes of the largest file that Java reads as a whole."""
 
 MAX_TEXT_SIZE = 64 * 1024 * 1024

@@ -18,7 +18,7 @@ from minikafka.common.errors import (
     RecordTooLargeException,
     UnexpectedAppendOffsetException,
 )
-from minikafka.common.java_numbers import to_long
+from minikafka.common.java_numbers import INT_MAX, to_long
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.offset_and_epoch import OffsetAndEpoch
 from minikafka.common.scheduler import KafkaScheduler, Scheduler
@@ -50,6 +50,7 @@ from minikafka.log.log_segment import LogSegment, RollParams
 from minikafka.log.log_segments import LogSegments
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 from minikafka.log.log_validator import LogValidator
+from minikafka.log.producer.producer_append_info import TV_UNKNOWN
 from minikafka.log.producer.producer_state_manager import ProducerStateManager
 from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
 from minikafka.log.producer.producer_updates import in_kafkas_order
@@ -71,8 +72,6 @@ from minikafka.record.timestamp_type import TimestampType
 logger = logging.getLogger(__name__)
 
 UNKNOWN_OFFSET = -1
-TV_UNKNOWN = -1
-_MAX_INT = 2**31 - 1
 
 # What `fetch_offset_by_timestamp` may be asked for besides a time. Kafka: `ListOffsetsRequest`.
 LATEST_TIMESTAMP = -1
@@ -858,7 +857,7 @@ class Log:
         # 2. The new one begins at the first offset to come. Where only the last one is known (a follower, magic 0 or
         #    1), as far below it as a segment can reach: two offsets may lie further apart than one segment spans.
         if append_info.first_offset == UNKNOWN_OFFSET:
-            return self.roll(append_info.last_offset - _MAX_INT)
+            return self.roll(append_info.last_offset - INT_MAX)
         return self.roll(append_info.first_offset)
 
     def roll(self, expected_next_offset: int | None = None) -> LogSegment:

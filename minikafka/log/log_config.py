@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from minikafka.common.abstract_config import AbstractConfig
 from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type, ValidList, ValidString, invalid_value
 from minikafka.common.errors import InvalidConfigurationException
+from minikafka.common.java_numbers import LONG_MAX
 from minikafka.log.broker_compression_type import BrokerCompressionType
 from minikafka.record.compression import Compression, CompressionType
 from minikafka.record.timestamp_type import TimestampType
 
-_MAX_LONG = 2**63 - 1
 _WEEK_MS = 7 * 24 * 60 * 60 * 1000
 _DAY_MS = 24 * 60 * 60 * 1000
 _HOUR_MS = 60 * 60 * 1000
@@ -48,15 +48,15 @@ CONFIG = ConfigDef(
         ConfigKey("segment.ms", Type.LONG, _WEEK_MS, Range(1)),
         ConfigKey("segment.jitter.ms", Type.LONG, 0, Range(0)),
         ConfigKey("segment.index.bytes", Type.INT, 10 * 1024 * 1024, Range(4)),
-        ConfigKey("flush.messages", Type.LONG, _MAX_LONG, Range(1)),
-        ConfigKey("flush.ms", Type.LONG, _MAX_LONG, Range(0)),
+        ConfigKey("flush.messages", Type.LONG, LONG_MAX, Range(1)),
+        ConfigKey("flush.ms", Type.LONG, LONG_MAX, Range(0)),
         ConfigKey("retention.bytes", Type.LONG, -1),
         ConfigKey("retention.ms", Type.LONG, _WEEK_MS, Range(-1)),
         ConfigKey("max.message.bytes", Type.INT, 1024 * 1024 + 12, Range(0)),
         ConfigKey("index.interval.bytes", Type.INT, 4096, Range(0)),
         ConfigKey("delete.retention.ms", Type.LONG, _DAY_MS, Range(0)),
         ConfigKey("min.compaction.lag.ms", Type.LONG, 0, Range(0)),
-        ConfigKey("max.compaction.lag.ms", Type.LONG, _MAX_LONG, Range(1)),
+        ConfigKey("max.compaction.lag.ms", Type.LONG, LONG_MAX, Range(1)),
         ConfigKey("file.delete.delay.ms", Type.LONG, 60000, Range(0)),
         ConfigKey("min.cleanable.dirty.ratio", Type.DOUBLE, 0.5, Range(0, 1)),
         ConfigKey("cleanup.policy", Type.LIST, ["delete"], ValidList("compact", "delete")),
@@ -68,7 +68,7 @@ CONFIG = ConfigDef(
         ConfigKey("compression.zstd.level", Type.INT, 3, Range(-131072, 22)),
         ConfigKey("preallocate", Type.BOOLEAN, False),
         ConfigKey("message.timestamp.type", Type.STRING, "CreateTime", ValidString("CreateTime", "LogAppendTime")),
-        ConfigKey("message.timestamp.before.max.ms", Type.LONG, _MAX_LONG, Range(0)),
+        ConfigKey("message.timestamp.before.max.ms", Type.LONG, LONG_MAX, Range(0)),
         ConfigKey("message.timestamp.after.max.ms", Type.LONG, _HOUR_MS, Range(0)),
         ConfigKey("leader.replication.throttled.replicas", Type.LIST, [], _throttled_replicas),
         ConfigKey("follower.replication.throttled.replicas", Type.LIST, [], _throttled_replicas),

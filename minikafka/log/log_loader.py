@@ -16,6 +16,7 @@ from minikafka.common.errors import (
     IOException,
     LogSegmentOffsetOverflowException,
 )
+from minikafka.common.java_numbers import LONG_MAX, LONG_MIN
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.sorted_map import SortedMap
@@ -45,7 +46,6 @@ from minikafka.log.segment_files import delete_producer_snapshots, delete_segmen
 
 logger = logging.getLogger(__name__)
 
-_MAX_LONG = 2**63 - 1
 R = TypeVar("R")
 _RAFT_SNAPSHOT_DELETED_SUFFIX = ".checkpoint.deleted"
 
@@ -192,7 +192,7 @@ class LogLoader:
                 swap_files.append(file)
 
         # 2. `.swap` files of a replacement that was not complete.
-        min_cleaned_offset = min(map(offset_from_file, cleaned_files), default=_MAX_LONG)
+        min_cleaned_offset = min(map(offset_from_file, cleaned_files), default=LONG_MAX)
         valid_swap_files = []
         for file in swap_files:
             if offset_from_file(file) >= min_cleaned_offset:
@@ -207,7 +207,7 @@ class LogLoader:
 
     def _delete_segments_replaced_by(self, swap_files: list[Path]) -> None:
         """Delete every file but `.swap` whose offset lies in [first base offset, last next offset) of `swap_files`."""
-        lowest, highest = _MAX_LONG, -_MAX_LONG - 1
+        lowest, highest = LONG_MAX, LONG_MIN
         for file in swap_files:
             if not is_log_file(replace_suffix(file, SWAP_FILE_SUFFIX, "")):
                 continue

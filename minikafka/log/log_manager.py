@@ -18,6 +18,7 @@ from minikafka.common.errors import (
     NoSuchElementException,
     RuntimeException,
 )
+from minikafka.common.java_numbers import LONG_MAX
 from minikafka.common.job_pool import JobPool
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
@@ -48,7 +49,6 @@ UNASSIGNED_DIR = ONE_UUID
 LOST_DIR = "A" * 21 + "g"
 _REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"
 _CLUSTER_METADATA = "__cluster_metadata"
-_MAX_LONG = 2**63 - 1
 
 
 class LogManager:
@@ -93,7 +93,7 @@ class LogManager:
         time: Time,
         log_dir_failure_channel: LogDirFailureChannel | None = None,
         recovery_threads_per_data_dir: int = 1,
-        flush_check_ms: int = _MAX_LONG,
+        flush_check_ms: int = LONG_MAX,
         flush_recovery_offset_checkpoint_ms: int = 60_000,
         flush_start_offset_checkpoint_ms: int = 60_000,
         retention_check_ms: int = 300_000,

@@ -14,7 +14,7 @@ from minikafka.common.errors import (
     IOException,
     LogSegmentOffsetOverflowException,
 )
-from minikafka.common.java_numbers import to_long
+from minikafka.common.java_numbers import INT_MAX, LONG_MAX, to_long
 from minikafka.common.time import Time
 from minikafka.log import log_file_utils
 from minikafka.log.append_origin import AppendOrigin
@@ -36,8 +36,6 @@ from minikafka.record.record_batch import MAGIC_VALUE_V2
 
 logger = logging.getLogger(__name__)
 
-_MAX_INT = 2**31 - 1
-_MAX_LONG = 2**63 - 1
 _COPY_BUFFER_SIZE = 1024 * 1024
 _FUTURE_DIR_PATTERN = re.compile(r"(\S+)-(\S+)\.(\S+)-future")
 
@@ -316,7 +314,7 @@ class LogSegment:
         self,
         start_offset: int,
         max_size: int,
-        max_position: int | None = _MAX_INT,
+        max_position: int | None = INT_MAX,
         *,
         min_one_message: bool = False,
     ) -> FetchDataInfo | None:
@@ -368,7 +366,7 @@ class LogSegment:
         last_index_entry = 0
         self._max_timestamp_and_offset_so_far = UNKNOWN
         max_timestamp = self.max_timestamp_so_far
-        smallest_offset, largest_offset = self.base_offset, self.base_offset + _MAX_INT
+        smallest_offset, largest_offset = self.base_offset, self.base_offset + INT_MAX
         index_interval_bytes = self.index_interval_bytes
         latest_epoch = leader_epoch_cache.latest_epoch
         map_end_offset = None
@@ -515,7 +513,7 @@ class LogSegment:
         """The largest timestamp of the first batch, 2⁶³-1 without one. Kafka: `LogSegment.getFirstBatchTimestamp`."""
         self._load_first_batch_timestamp()
         timestamp = self._rolling_based_timestamp
-        return timestamp if timestamp is not None and timestamp >= 0 else _MAX_LONG
+        return timestamp if timestamp is not None and timestamp >= 0 else LONG_MAX
 
     def find_offset_by_timestamp(self, timestamp_ms: int, starting_offset: int) -> TimestampAndOffset | None:
         """The first record with a timestamp ≥ `timestamp_ms` and an offset ≥ `starting_offset`, None without one.

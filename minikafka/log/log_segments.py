@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from minikafka.common.errors import IllegalArgumentException, NoSuchElementException
+from minikafka.common.java_numbers import LONG_MAX
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_segment import LogSegment
-
-_MAX_LONG = 2**63 - 1
 
 
 class LogSegments:
@@ -114,7 +113,7 @@ class LogSegments:
         index = bisect_left(base_offsets, offset)
         return segments[index] if index < len(base_offsets) and base_offsets[index] == offset else None
 
-    def values(self, from_offset: int | None = None, to_offset: int = _MAX_LONG) -> list[LogSegment]:
+    def values(self, from_offset: int | None = None, to_offset: int = LONG_MAX) -> list[LogSegment]:
         """All segments, or those from the one that holds `from_offset` up to the last that begins below `to_offset`.
 
         Raises IllegalArgumentException when `to_offset` is the smaller. Kafka: `LogSegments.values`.

@@ -5,6 +5,7 @@ Kafka: `UnifiedLog.rebuildProducerState`, which `LogLoader` and truncation share
 
 import logging
 
+from minikafka.common.java_numbers import INT_MAX
 from minikafka.common.time import Time
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.log_segments import LogSegments
@@ -15,8 +16,6 @@ from minikafka.record.file_records import FileRecords
 from minikafka.record.memory_records import MemoryRecords
 
 logger = logging.getLogger(__name__)
-
-_MAX_INT = 2**31 - 1
 
 
 def rebuild_producer_state(
@@ -72,7 +71,7 @@ def rebuild_producer_state(
                 found = segment.translate_offset(last_offset)
                 if found is not None:
                     max_position = found.position
-            fetch_data_info = segment.read(start_offset, _MAX_INT, max_position)
+            fetch_data_info = segment.read(start_offset, INT_MAX, max_position)
             if fetch_data_info is not None:
                 _load_producers_from_records(producer_state_manager, fetch_data_info.records)
 

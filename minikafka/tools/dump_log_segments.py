@@ -26,7 +26,7 @@ from minikafka.common.errors import (
     StringIndexOutOfBoundsException,
 )
 from minikafka.common.java_hash_map import JavaHashMap
-from minikafka.common.java_numbers import parse_int, parse_long, to_long
+from minikafka.common.java_numbers import INT_MAX, parse_int, parse_long, to_long
 from minikafka.log.index.offset_index import OffsetIndex
 from minikafka.log.index.time_index import TimeIndex
 from minikafka.log.index.transaction_index import TransactionIndex
@@ -48,7 +48,6 @@ from minikafka.tools.kraft_records import KRAFT_RECORD_TYPES, kraft_record_line
 from minikafka.tools.partition_files import require_regular
 from minikafka.tools.record_decoders import DecodedRecord, RecordDecoder, decode_text
 
-INT_MAX = 2**31 - 1
 RECORD_INDENT = "|"
 SNAPSHOT_SUFFIX = ".checkpoint"
 BOOTSTRAP_SNAPSHOT_NAME = "bootstrap.checkpoint"

@@ -28,6 +28,7 @@ import click
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import IllegalArgumentException, InvalidConfigurationException, KafkaException
+from minikafka.common.java_numbers import LONG_MAX, LONG_MIN
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
@@ -44,7 +45,7 @@ from minikafka.tools.tool_command import ToolCommand
 LOCK_FILE_NAME = ".lock"
 RECOVERY_POINT_CHECKPOINT_FILE = "recovery-point-offset-checkpoint"
 LOG_START_OFFSET_CHECKPOINT_FILE = "log-start-offset-checkpoint"
-_INT64 = click.IntRange(-(2**63), 2**63 - 1)
+_INT64 = click.IntRange(LONG_MIN, LONG_MAX)
 
 logger = logging.getLogger(__name__)
 

@@ -7,6 +7,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from minikafka.common.errors import CorruptRecordException, KafkaException
+from minikafka.common.java_numbers import INT_MAX
 from minikafka.log.index.transaction_index import CURRENT_VERSION, TOTAL_SIZE
 from minikafka.log.log_file_utils import (
     DELETE_DIR_SUFFIX,
@@ -23,7 +24,6 @@ from minikafka.tools.findings import BatchFacts, Damage, NextStart
 from minikafka.tools.index_walk import OffsetIndexWalk, TimeIndexWalk
 from minikafka.tools.read_bounded import of_the_machine, read_bounded
 
-_MAX_RELATIVE_OFFSET = 2**31 - 1
 _SMALLEST_SEGMENT_BYTES = 1 << 20
 _CHUNK = 1 << 20
 _TXN_ENTRY = Struct(">hqqqq")
@@ -186,7 +186,7 @@ class SegmentVerifier:
             self._find(what, facts.base_offset, may_raise=out_of_range)
         elif last < facts.base_offset:
             self._find(f"the batch ends at offset {last}, before it begins", facts.base_offset, may_raise=out_of_range)
-        elif last - base > _MAX_RELATIVE_OFFSET:
+        elif last - base > INT_MAX:
             what = f"offset {last} does not fit a segment that begins at {base}"
             self._find(what, facts.base_offset, ", until the segment is recovered", out_of_range)
         elif facts.base_offset < expected_offset:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.common.java_numbers import LONG_MAX
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.config_repository import ConfigRepository
 from minikafka.log.log_config import LogConfig
@@ -13,7 +14,6 @@ from minikafka.witness.kafka_jvm import KafkaJvm
 from minikafka.witness.kafka_log import KafkaLog
 from minikafka.witness.kafka_time import JavaScheduler, JavaTime
 
-_MAX_LONG = 2**63 - 1
 _CHECKPOINT = "org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile"
 
 
@@ -39,7 +39,7 @@ class KafkaLogManager:
         scheduler,
         time,
         recovery_threads_per_data_dir: int = 1,
-        flush_check_ms: int = _MAX_LONG,
+        flush_check_ms: int = LONG_MAX,
         flush_recovery_offset_checkpoint_ms: int = 60_000,
         flush_start_offset_checkpoint_ms: int = 60_000,
         retention_check_ms: int = 300_000,

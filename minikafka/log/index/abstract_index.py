@@ -18,11 +18,10 @@ from minikafka.common.errors import (
     InternalError,
     NullPointerException,
 )
-from minikafka.common.java_numbers import to_long
+from minikafka.common.java_numbers import INT_MAX, to_long
 
 logger = logging.getLogger(__name__)
 
-_MAX_INT = 2**31 - 1
 _WARM_BYTES = 8192
 _LARGEST_READ = 256 * 1024 * 1024
 # A mapping needs no descriptor of its own; until Python 3.13 it cannot be told so.
@@ -163,13 +162,13 @@ class AbstractIndex:
         Kafka: `AbstractIndex.relativeOffset`.
         """
         relative = to_long(offset - self.base_offset)
-        if not 0 <= relative <= _MAX_INT:
+        if not 0 <= relative <= INT_MAX:
             raise IndexOffsetOverflowException(f"Integer overflow for offset: {offset} ({self.file.absolute()})")
         return relative
 
     def can_append_offset(self, offset: int) -> bool:
         """True when `offset` fits an entry of this index. Kafka: `AbstractIndex.canAppendOffset`."""
-        return 0 <= to_long(offset - self.base_offset) <= _MAX_INT
+        return 0 <= to_long(offset - self.base_offset) <= INT_MAX
 
     def _truncate_to_entries(self, entries: int) -> None:
         raise NotImplementedError

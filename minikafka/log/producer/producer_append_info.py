@@ -9,6 +9,7 @@ from minikafka.common.errors import (
     OutOfOrderSequenceException,
     TransactionCoordinatorFencedException,
 )
+from minikafka.common.java_numbers import INT_MAX
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
@@ -24,7 +25,6 @@ logger = logging.getLogger(__name__)
 TV_UNKNOWN = -1
 """The transaction version of an append that does not state one. Kafka: `TransactionVersion.TV_UNKNOWN`."""
 
-_MAX_SEQUENCE = 2**31 - 1
 _MAX_EPOCH = 2**15 - 1
 
 
@@ -288,4 +288,4 @@ class ProducerAppendInfo:
 
 
 def _in_sequence(last_seq: int, next_seq: int) -> bool:
-    return next_seq == last_seq + 1 or (next_seq == 0 and last_seq == _MAX_SEQUENCE)
+    return next_seq == last_seq + 1 or (next_seq == 0 and last_seq == INT_MAX)
