@@ -2,8 +2,8 @@
 
 A load changes files from its first step on. Whatever the operating system may refuse on the way is therefore tried
 first: a file that cannot be opened or read, a directory that takes no new file, too little room on the disk, too few
-descriptors. What still fails then (a disk that breaks meanwhile) stops the load where it is; nothing is cut for it
-(`stop_at_os_errors` of `Log.create`).
+descriptors. What fails nevertheless (a disk that breaks in the meantime) stops the load where it is, and nothing is cut
+because of it (`stop_at_os_errors` of `Log.create`).
 """
 
 import os
@@ -40,8 +40,8 @@ _BEYOND_ANY_OFFSET = 2**63
 def require_files(directory: Path, follow_links: bool, in_place: bool) -> list[Path]:
     """The regular files of the directory, by name.
 
-    Raises IOException, with the name of the entry, for one that is something else, and for a file with a second name
-    (a hard link) if it is about to be changed `in_place`, unless `follow_links`.
+    Raises IOException naming the entry if one is something else than a regular file, or if a file with a second name (a
+    hard link) is about to be changed `in_place`; `follow_links` allows both links.
     """
     files, objections = look_into(directory, follow_links)
     for file, objection in objections:
@@ -58,7 +58,7 @@ def require_files(directory: Path, follow_links: bool, in_place: bool) -> list[P
 def require_recoverable(
     directory: Path, files: list[Path], config: LogConfig, recovery_point: int, last_shutdown_clean: bool
 ) -> None:
-    """Try what loading the `files` of the directory will need. Raises OSError, with a name, for what is refused."""
+    """Try what loading the `files` of the directory will need. Raises OSError, naming the file, for what is refused."""
     first_read, first_recovered = _where_reading_begins(files, recovery_point, last_shutdown_clean)
     logs = {file: _offset_of(file) for file in files if file.suffix == LOG_FILE_SUFFIX}
     for file in files:
@@ -73,7 +73,7 @@ def require_recoverable(
 
 @contextmanager
 def copied(directory: Path, files: list[Path]) -> Iterator[Path]:
-    """A copy of the `files` in a temporary directory of the same name, which is gone afterwards.
+    """Copy the `files` to a temporary directory of the same name, which is removed afterwards.
 
     Raises IOException when there is no room for it.
     """
@@ -93,7 +93,8 @@ def copied(directory: Path, files: list[Path]) -> Iterator[Path]:
 
 
 def _where_reading_begins(files: list[Path], recovery_point: int, last_shutdown_clean: bool) -> tuple[int, int]:
-    """The base offsets of the first segment whose batches a load reads, and of that from which it recovers all.
+    """The base offsets of the first segment whose batches a load reads, and of the first that it recovers, with all
+    later ones.
 
     Reading begins at the recovery point after an unclean stop, at the first segment whose index is missing, or at the
     snapshot from which the producers are followed.
@@ -110,7 +111,7 @@ def _where_reading_begins(files: list[Path], recovery_point: int, last_shutdown_
 
 
 def _floor(offsets, limit: int, default: int | None = None) -> int:
-    """The largest of `offsets` up to `limit`; `default`, or else the smallest one, where all are above it."""
+    """The largest of `offsets` up to `limit`; if all are above it, `default`, or the smallest one without a default."""
     below = [offset for offset in offsets if offset <= limit]
     if below:
         return max(below)
@@ -118,7 +119,7 @@ def _floor(offsets, limit: int, default: int | None = None) -> int:
 
 
 def _offset_of(file: Path) -> int:
-    """The offset in the file's name; 0 for a name without one, about which the loader has its own words."""
+    """The offset in the file's name; 0 for a name without one, which the loader will complain about itself."""
     try:
         return offset_from_file(file)
     except IllegalArgumentException:
@@ -137,7 +138,7 @@ def _open_and_read(file: Path, whole: bool) -> None:
 
 
 def _require_room(directory: Path, config: LogConfig, sizes: list[int]) -> None:
-    """Make a file without a name there, of the length of a growing index, with blocks for all that will be written."""
+    """Make a nameless file there, as long as a growing index, with disk blocks for everything that will be written."""
     entry_size = OffsetIndex.ENTRY_SIZE + TimeIndex.ENTRY_SIZE
     longest = 2 * config.max_index_size
     entries = (min(longest, (size // (config.index_interval + 1) + 2) * entry_size) for size in sizes)
@@ -152,14 +153,12 @@ def _file_without_a_name(directory: Path) -> IO[bytes]:
     try:
         return tempfile.TemporaryFile(dir=directory)
     except OSError as error:
-        error.filename = str(directory)  # where the system has no such files one with a name is tried
+        error.filename = str(directory)  # where the system has no nameless files, Python tries one with a name
         raise
 
 
 def _require_descriptors(directory: Path, needed: int) -> None:
-    """Raise the limit as far as it may be raised, as the JVM does, and see whether `needed` files can be open at
-    once.
-    """
+    """Raise the limit as far as possible, as the JVM does, and check that `needed` files can be open at once."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     opened = []

@@ -20,7 +20,7 @@ from minikafka.tools.record_decoders import (
 )
 from minikafka.tools.tool_command import ToolCommand
 
-# Options of Kafka's tool that load classes of the user's.
+# Options of Kafka's tool that load the user's own classes.
 NOT_BUILT = ("value-decoder-class", "key-decoder-class")
 
 # The decoders by their options; where there are several, Kafka's tool takes the first of this order.
@@ -34,10 +34,11 @@ DECODERS: dict[str, Callable[[], RecordDecoder]] = {
 
 
 class DumpLogCommand(ToolCommand):
-    """Refuses Kafka's other options by name, and ends with exit code 1 on wrong usage, as Kafka's tool does.
+    """A command that refuses Kafka's other options by name and ends with exit code 1 on wrong usage, as Kafka's tool
+    does.
 
-    As there, one dash will do, a value behind a flag (`--deep-iteration=true`) says nothing, and words that belong to
-    no option are passed over.
+    As in Kafka's tool, one dash will do, a value behind a flag (`--deep-iteration=true`) means nothing, and words that
+    belong to no option are ignored.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -63,7 +64,8 @@ class DumpLogCommand(ToolCommand):
 class CommandLine:
     """The options of one run, with the names of `DumpOptions`.
 
-    A number is read when it is asked for: Kafka's tool, too, has printed the file's name before it finds fault with it.
+    A number is parsed only when it is needed, because Kafka's tool, too, prints the file's name before it complains
+    about a number.
     """
 
     def __init__(
@@ -157,16 +159,16 @@ def dump_log(files: tuple[str, ...], **options) -> None:
     checkpoint files besides.
     """
     dump = DumpLogSegments(CommandLine(**options), sys.stdout, sys.stderr, _progress_bar)
-    with suppress(BrokenPipeError):  # whoever reads the lines (`head`, say) has enough: no failure of this tool's
+    with suppress(BrokenPipeError):  # whoever reads the lines (`head`, say) has enough: that is no failure
         dump.run(_split(_the_one("files", files)))
         sys.stdout.flush()
 
 
 def _split(files: str) -> list[str]:
-    """As Java's `split(",")`: empty names at the end do not count, unless there is no comma at all."""
+    """Split as Java's `split(",")` does: empty names at the end do not count, unless there is no comma at all."""
     return files.rstrip(",").split(",") if files.strip(",") or not files else []
 
 
 def _progress_bar(path: Path, total_bytes: int) -> AbstractContextManager[Callable[[int], None]]:
-    """A bar while the lines go elsewhere than to the terminal."""
+    """A progress bar, shown unless the lines themselves go to the terminal."""
     return progress_bar(path.name, total_bytes, shown=not sys.stdout.isatty())

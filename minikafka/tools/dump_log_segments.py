@@ -1,9 +1,9 @@
 """What `minikafka dump-log` prints: the lines of Kafka's own `kafka-dump-log.sh`, for the same files and options.
 
-Checkpoint files, which Kafka's tool does not know, are printed an entry a line.
+Checkpoint files, which Kafka's tool does not know, are printed one entry per line.
 
-Each line is written with the pieces and in the order of Kafka's tool, so that a run which fails in the middle of a
-line ends with the same half line. Errors leave as Kafka's exceptions; the command line turns them into one line.
+Each line is written with the pieces and in the order of Kafka's tool, so that a run which fails in the middle of a line
+ends with the same half line. Errors are raised as Kafka's exceptions; the command line turns each into one line.
 
 Kafka: `org.apache.kafka.tools.DumpLogSegments`.
 """
@@ -72,7 +72,7 @@ class DumpOptions:
 
     `max_message_size` (bytes) bounds what is read behind an offset index entry, `max_bytes` what is read of a .log
     file, `max_decompressed_bytes` what the records of one batch may decompress to, where they are looked at one by one.
-    `decoder` makes texts of a record's key and value.
+    `decoder` turns a record's key and value into text.
     """
 
     print_data_log: bool = False
@@ -87,10 +87,10 @@ class DumpOptions:
 
 
 class DumpLogSegments:
-    """One run of the tool over a list of files; findings are collected and told on `err` after the last file.
+    """One run of the tool over a list of files; findings are collected and printed on `err` after the last file.
 
-    `progress(path, total_bytes)` is entered for each .log file and gives a function that is told the bytes of each
-    batch.
+    `progress(path, total_bytes)` is entered as a context manager for each .log file and gives a function that is called
+    with the bytes of each batch.
     """
 
     def __init__(self, options: DumpOptions, out: TextIO, err: TextIO, progress: Progress | None = None):
@@ -103,7 +103,7 @@ class DumpLogSegments:
         self._time_index_errors = TimeIndexDumpErrors()
 
     def run(self, files: Iterable[str]) -> None:
-        """Dump each file, then print what the indexes and the offsets showed.
+        """Dump each file, then print the findings about indexes and offsets.
 
         Raises what Kafka's tool dies of: `KafkaException`s, `NumberFormatException` for a name without an offset,
         `OSError` for a file that is not there. Kafka: `DumpLogSegments.main`.
@@ -175,7 +175,7 @@ class DumpLogSegments:
         )
 
     def _dump_batch_records(self, batch, last_offset: int, file: str) -> int:
-        """Print a line for each record; returns the offset of the last one, to find gaps."""
+        """Print a line for each record; returns the offset of the last one, so that gaps can be found."""
         options = self._options
         timestamp_type = batch.timestamp_type
         is_control_batch = batch.is_control_batch
@@ -319,7 +319,7 @@ class DumpLogSegments:
 
 
 class TimeIndexDumpErrors:
-    """What was found wrong with time indexes: for each kind, file → list of pairs, in the order found.
+    """What is wrong with time indexes: for each kind of error, file → list of pairs, in the order found.
 
     Kafka: `DumpLogSegments.TimeIndexDumpErrors`.
     """
@@ -330,15 +330,17 @@ class TimeIndexDumpErrors:
         self._not_found = JavaHashMap()
 
     def mismatch(self, file: str, index_timestamp: int, log_timestamp: int) -> None:
-        """The batch's largest timestamp (ms) is another than the entry's."""
+        """Note that the batch's largest timestamp (ms) is not the entry's."""
         self._mismatches.compute_if_absent(file, _no_pairs).append((index_timestamp, log_timestamp))
 
     def out_of_order(self, file: str, index_timestamp: int, previous_timestamp: int) -> None:
-        """The entry's timestamp (ms) is not larger than the one before."""
+        """Note that the entry's timestamp (ms) is not larger than the one before."""
         self._out_of_order.compute_if_absent(file, _no_pairs).append((index_timestamp, previous_timestamp))
 
     def shallow_offset_not_found(self, file: str, index_offset: int, log_offset: int) -> None:
-        """No batch ends at the entry's offset; `log_offset` is where the batch found there ends (-1: no batch)."""
+        """Note that no batch ends at the entry's offset; `log_offset` is where the batch found there ends (-1: no
+        batch).
+        """
         self._not_found.compute_if_absent(file, _no_pairs).append((index_offset, log_offset))
 
     def print_errors(self, err: TextIO) -> None:
@@ -371,7 +373,7 @@ class _BatchChain:
 
     Kafka's tool reads all batches behind each time index entry anew; the entries of one file share one chain, so
     reading it once finds the same batch (and the same damage behind it) in a single pass. A header that cannot be read
-    matters only to a look-up that comes to it.
+    matters only to a look-up that reaches it.
     """
 
     def __init__(self, file_records: FileRecords):
@@ -452,7 +454,7 @@ def _headline(path: Path) -> str:
 
 
 def _substring(text: str, begin: int, end: int) -> str:
-    """Java: `String.substring`, which wants all of it to be there."""
+    """Java's `String.substring`, which demands that the whole range is there."""
     if len(text) < end:
         raise StringIndexOutOfBoundsException(f"begin {begin}, end {end}, length {len(text)}")
     return text[begin:end]
@@ -479,7 +481,9 @@ def _log(path: Path) -> Iterator[FileRecords]:
 
 @contextmanager
 def _index(index_class: type, path: Path, base_offset: int) -> Iterator[OffsetIndex | TimeIndex]:
-    """An index to be read. Kafka's tool makes a missing one and cuts an odd tail off; this one changes no file."""
+    """An index opened for reading. Kafka's tool creates a missing one and cuts off an odd tail; this one changes no
+    file.
+    """
     if not _exists(path):
         raise IllegalArgumentException(f"Invalid max index size: -1 (there is no index file {path})")
     index = index_class(path, base_offset, -1, writable=False)
@@ -490,7 +494,7 @@ def _index(index_class: type, path: Path, base_offset: int) -> Iterator[OffsetIn
 
 
 def _exists(path: Path) -> bool:
-    """True if there is such a file; raises IOException for what is none."""
+    """True if there is such a file; raises IOException for what is not a regular file."""
     try:
         require_regular(path, follow_links=True)
     except FileNotFoundError:

@@ -14,7 +14,7 @@ from minikafka.tools.read_bounded import raise_of_the_machine, read_bounded
 class EpochComparison:
     """The leader epochs of `file`, compared with those that the batches have.
 
-    - Epochs are cut off at a new log start at once; after a kill the start itself may be forgotten.
+    - Epochs are cut off at a new log start at once, whereas a kill may lose the start itself.
     - A batch of an old format has no epoch, and Kafka forgets all epochs when it appends one.
     """
 

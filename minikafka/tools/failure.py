@@ -1,4 +1,4 @@
-"""How the tools tell an error: one line, with the name that Kafka's exception has."""
+"""How the tools report an error: in one line, with the name of Kafka's exception."""
 
 import shutil
 from collections.abc import Iterator
@@ -8,13 +8,14 @@ from pathlib import Path
 from minikafka.common.errors import KafkaException
 
 TOLD = (RuntimeError, ValueError, IndexError, OSError, MemoryError)
-"""What a tool tells in one line: Kafka's exceptions and the machine's. Anything else is a bug, and keeps its traceback.
+"""What a tool reports in one line: Kafka's exceptions and the machine's. Anything else is a bug and keeps its
+traceback.
 """
 
 
 def describe(error: BaseException) -> str:
-    """`Name: message`, on one line; the machine's own errors get the names they have in Java, and name their file."""
-    if isinstance(error, shutil.Error):  # of copytree: a list of (from, to, why)
+    """`Name: message` on one line. The machine's own errors get their names in Java, and name their file."""
+    if isinstance(error, shutil.Error):  # copytree's: a list of (from, to, why)
         source, _, why = error.args[0][0]
         return one_line(f"IOException: {why}: {source}")
     if isinstance(error, MemoryError):
@@ -30,10 +31,11 @@ def describe(error: BaseException) -> str:
 
 @contextmanager
 def naming(file: Path | str) -> Iterator[None]:
-    """An error of the machine that names no file (of a read from a descriptor, say, or of memory) gets this one's name.
+    """Give this file's name to an error of the machine that names none (an error of a read from a descriptor, say, or
+    of memory).
 
-    The place for it is around the work on one file: `describe` then tells which one failed. So it does for the error
-    of the machine behind one of Kafka's.
+    It belongs around the work on one file, so that `describe` can say which one failed. It also names the file in a
+    machine's error that is the cause of one of Kafka's.
     """
     try:
         yield
@@ -51,5 +53,5 @@ def _files_of(error: BaseException) -> str:
 
 
 def one_line(text: str) -> str:
-    """`text` without its line breaks: a file's name may have some."""
+    """`text` without its line breaks, since even a file's name may contain some."""
     return " ".join(text.splitlines())

@@ -1,4 +1,6 @@
-"""What `minikafka verify` tells: where something is not as Kafka leaves it, what it is, and what becomes of it."""
+"""What `minikafka verify` reports: where something is not as Kafka leaves it, what is wrong, and what will become of
+it.
+"""
 
 import enum
 from pathlib import Path
@@ -9,7 +11,7 @@ from minikafka.record.control_record import ControlRecordType
 
 
 class Fate(enum.Enum):
-    """What Kafka's next start does; the words of a finding's `next_start` say it with its details."""
+    """What Kafka's next start does; the words in a finding's `next_start` give the details."""
 
     STAYS = "stays"
     """Not a byte of it changes."""
@@ -18,7 +20,7 @@ class Fate(enum.Enum):
     DELETED = "deleted"
     """The file goes."""
     REBUILT = "rebuilt"
-    """The file is written anew: it has another content afterwards."""
+    """The file is rewritten: its content differs afterwards."""
     MADE = "made"
     """The missing file is made."""
     RENAMED = "renamed"
@@ -28,7 +30,7 @@ class Fate(enum.Enum):
     LOAD_FAILS = "load fails"
     """The partition does not come online; the exception's name is in the words."""
     WARNED_OF = "warned of"
-    """A file of the log directory is taken as empty, with a warning."""
+    """A file of the log directory is treated as empty, with a warning."""
     OFFLINE = "offline"
     """The log directory, or the broker, does not come up."""
     UNTOLD = "untold"
@@ -48,11 +50,11 @@ class Finding(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """A finding before it is known what becomes of it.
+    """A finding whose fate is not known yet.
 
-    `if_it_stays`: what that means, to be added then. `may_raise`: names of the exceptions that a load throws because
-    of it; one whose message names the file is known to be its doing anyway. `fate`: what becomes of it if the log's
-    load has no hand in that.
+    `if_it_stays`: words to add if nothing happens to it. `may_raise`: names of the exceptions that a load throws
+    because of it; an exception whose message names the file is attributed to it anyway. `fate`: what becomes of it,
+    where that does not depend on the log's load.
     """
 
     file: Path
@@ -65,8 +67,9 @@ class Damage(NamedTuple):
 
 
 class NextStart(NamedTuple):
-    """How Kafka will load the partition: `clean` after a clean stop, else scanned from `recovery_point` on; the
-    settings of its topic; the clock then (ms since 1970)."""
+    """How Kafka will load the partition: after a clean stop (`clean`), or else scanning it from `recovery_point` on;
+    with the settings of its topic, and the clock at that time (ms since 1970).
+    """
 
     clean: bool
     recovery_point: int
@@ -76,7 +79,7 @@ class NextStart(NamedTuple):
 
 
 class BatchFacts(NamedTuple):
-    """What of a batch the rest of the directory must agree with."""
+    """The facts of a batch that the rest of the directory must agree with."""
 
     base_offset: int
     last_offset: int

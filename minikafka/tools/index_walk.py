@@ -14,7 +14,7 @@ _CHUNK = 1 << 20
 class IndexWalk:
     """The entries of an index, read piece by piece and compared with the batches that pass.
 
-    `untrimmed`: the index may be longer than its entries, as one is that was not closed.
+    `untrimmed`: the index may be longer than its entries, as it is when it was not closed.
     """
 
     ENTRY: Struct
@@ -45,7 +45,7 @@ class IndexWalk:
         self._next = next(self._entries, None)
 
     def _sound_entries(self) -> Iterator[tuple[int, int, int]]:
-        """Byte position, offset, and the other number of each entry that follows from the one before it."""
+        """Byte position, offset and the other number of each entry that is in order after the one before it."""
         at, previous = 0, -1
         size = self.ENTRY.size
         while chunk := self._opened.read(_CHUNK // size * size):
@@ -69,7 +69,7 @@ class IndexWalk:
 
 
 class OffsetIndexWalk(IndexWalk):
-    """Entries of an offset index: an offset, and the byte at which the batch begins that ends there."""
+    """Entries of an offset index: an offset, and the byte at which the batch that ends there begins."""
 
     ENTRY = Struct(">ii")
     KEYS = "positions"

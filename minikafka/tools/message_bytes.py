@@ -1,4 +1,4 @@
-"""Kafka's wire types, read one after the other."""
+"""Kafka's wire types, read one after another."""
 
 import struct
 

@@ -1,7 +1,7 @@
 """What the entries of a directory are, looked at before a tool opens any of them.
 
 Kafka goes by names, and so does the loader: it follows a symbolic link out of the directory, empties what the link
-leads to, waits for ever at a FIFO and reads a device without end. The tools look first, and open regular files only.
+leads to, waits for ever at a FIFO and reads a device endlessly. The tools look first, and open only regular files.
 """
 
 import os
@@ -49,7 +49,7 @@ _KINDS = {
 
 
 class PartitionFiles(NamedTuple):
-    """The regular files of a directory, by name, and what else is there: (entry, what is wrong with it)."""
+    """The regular files of a directory, sorted by name, and its other entries: (entry, what is wrong with it)."""
 
     files: list[Path]
     objections: list[tuple[Path, str]]
@@ -58,8 +58,8 @@ class PartitionFiles(NamedTuple):
 def objection_to(file: Path, follow_links: bool = False) -> str | None:
     """Why `file` must not be opened as a file, "is a FIFO" for instance; None for a regular file.
 
-    A symbolic link is refused unless `follow_links`, and then too if it leads nowhere or to something else than a
-    regular file. Raises OSError, FileNotFoundError for instance.
+    A symbolic link is refused unless `follow_links`, and even then if it leads nowhere or to anything but a regular
+    file. Raises OSError, FileNotFoundError for instance.
     """
     mode = os.lstat(file).st_mode
     link = stat.S_ISLNK(mode)
@@ -87,8 +87,8 @@ def require_regular(file: Path, follow_links: bool = False) -> None:
 def look_into(directory: Path, follow_links: bool = False) -> PartitionFiles:
     """What a partition's directory holds; nothing is opened.
 
-    Subdirectories are passed over, as Kafka does, unless one has the name of a file that Kafka would make. Raises
-    OSError when the directory cannot be listed.
+    Subdirectories are ignored, as in Kafka, unless one has the name of a file that Kafka would make. Raises OSError
+    when the directory cannot be listed.
     """
     looked_at = PartitionFiles([], [])
     for name in sorted(os.listdir(directory)):

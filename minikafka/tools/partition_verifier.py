@@ -1,6 +1,6 @@
-"""What `minikafka verify` looks at in a partition's directory, besides its segments: names, snapshots, epochs.
+"""What `minikafka verify` checks in a partition's directory besides its segments: names, snapshots, epochs.
 
-Then it has the partition loaded in a rehearsal, and tells of each finding what became of it there.
+After that, the partition is loaded in a rehearsal, and each finding is reported with what became of it there.
 """
 
 import re
@@ -46,18 +46,18 @@ _NOT_FORETOLD = "not foretold, as not all of the partition could be read"
 
 
 class PartitionVerifier:
-    """Reads a partition's directory once and reports each thing that Kafka would not have left there so.
+    """Reads a partition's directory once and reports everything that Kafka would not have left there like that.
 
-    - Not one byte is changed, not even a missing checkpoint file is made.
+    - Not one byte is changed; not even a missing checkpoint file is created.
     - Batches are the truth; indexes, snapshots and epochs are measured against them, in one walk over all segments.
     - What cannot be known is not reported: a producer that a snapshot lacks may have expired, what happened below the
       first segment or the first epoch is gone, a batch that a snapshot knows may have been compacted away.
-    - A directory that waits for its deletion is not closed and has no epochs any more.
-    - What Kafka's next start does is not foretold by rules: a rehearsal shows it. What that changes in a segment is
-      reported, also where nothing else is wrong with it.
+    - A directory that waits for its deletion is not closed properly and no longer has epochs.
+    - What Kafka's next start will do is not predicted by rules: a rehearsal shows it. Whatever the rehearsal changes in
+      a segment is reported, even if nothing else is wrong with the segment.
 
-    `report(finding)` is called for each finding, `unread(line)` for what cannot be read (the rest is looked at, but
-    nothing is foretold then), `advance(bytes)` for what was read of the `.log` files.
+    `report(finding)` is called for each finding, `unread(line)` for what cannot be read (the rest is still checked, but
+    no fate is predicted then), `advance(bytes)` for the bytes read of the `.log` files.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class PartitionVerifier:
         self._unread(line)
 
     def _reading(self, read: Callable, *arguments):
-        """What `read` returns; None when it meets an error of the machine, of which a line tells."""
+        """What `read` returns; None after an error of the machine, which is reported as unread."""
         try:
             return read(*arguments)
         except (OSError, MemoryError) as error:
@@ -179,7 +179,7 @@ class PartitionVerifier:
         return "no file of Kafka's"
 
     def _exceptions_of_name(self, name: str) -> tuple[str, ...]:
-        """What a load throws that asks such a name for its offset."""
+        """The exceptions of a load that looks for an offset in such a name."""
         if not name.endswith((LOG_FILE_SUFFIX, PRODUCER_SNAPSHOT_FILE_SUFFIX, *_INDEX_SUFFIXES, *_SUFFIXES_OF_A_STATE)):
             return ()
         try:
@@ -193,7 +193,7 @@ class PartitionVerifier:
 
     @staticmethod
     def _offset(name: str) -> int | None:
-        """The offset in a name that has it in the form in which Kafka writes it."""
+        """The offset in the name, if it stands there in the form that Kafka writes; None otherwise."""
         try:
             offset = offset_from_file(Path(name))
         except ValueError:
@@ -234,7 +234,7 @@ class PartitionVerifier:
             self._report(Finding(file, None, None, what, Fate.LOAD_FAILS, f"the load fails with {outcome.error}"))
 
     def _changes_of_segments(self, outcome: Outcome, told: set[tuple[str, Fate]]) -> Iterator[Damage]:
-        """What the load changes in segments although nothing in themselves explains it."""
+        """What the load changes in segments although nothing in them explains it."""
         for name, size in sorted(outcome.cut.items()):
             if (name, Fate.CUT) not in told and self._room_at.get(name) != size:
                 yield Damage(self._directory / name, size, None, "from here on the load takes nothing")

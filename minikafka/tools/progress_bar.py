@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 LONG_WORK = 64 * 1024 * 1024
-"""So many bytes take long enough for a progress bar."""
+"""This many bytes take long enough for a progress bar."""
 
 
 @contextmanager
 def progress_bar(work: str, total_bytes: int, *, shown: bool = True) -> Iterator[Callable[[int], None]]:
-    """Gives a function that is told by how many bytes the work has come on.
+    """Gives a function to call with the number of bytes by which the work has advanced.
 
-    `work` is the words before the bar. Nothing is drawn for less than LONG_WORK bytes, without a terminal, or when not
-    `shown`.
+    `work` is the text in front of the bar. Nothing is drawn for fewer than LONG_WORK bytes, without a terminal, or
+    unless `shown`.
     """
     if total_bytes < LONG_WORK or not sys.stderr.isatty() or not shown:
         yield lambda size: None

@@ -1,4 +1,4 @@
-"""Files beside the segments are read as wholes, and a damaged one may have any length."""
+"""Bounds for the files beside the segments: they are read whole, and a damaged one may have any length."""
 
 from pathlib import Path
 
@@ -7,13 +7,15 @@ from minikafka.log.log_file_utils import INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFF
 from minikafka.tools.failure import naming
 
 MAX_BYTES = 32 << 20
-"""Of a file that is held in memory: a snapshot of 700,000 producers, a million aborted transactions."""
+"""The limit for a file that is held in memory: room for a snapshot of 700,000 producers or a million aborted
+transactions.
+"""
 MAX_INDEX_BYTES = 1 << 30
-"""Of an index, which is read piece by piece; Kafka's default is 10 MiB."""
+"""The limit for an index, which is read piece by piece; Kafka's default size is 10 MiB."""
 
 
 def require_bounded(file: Path) -> Path:
-    """The file, if it is no larger than one of its kind can be in earnest; else raises IOException."""
+    """The file, if it is no larger than a genuine one of its kind can be; otherwise raises IOException."""
     is_index = file.name.endswith((INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX))
     limit = MAX_INDEX_BYTES if is_index else MAX_BYTES
     size = file.stat().st_size
@@ -29,15 +31,13 @@ def read_bounded(file: Path) -> bytes:
 
 
 def of_the_machine(error: BaseException) -> bool:
-    """True for an error that says nothing of the bytes: a file may not be read, the device fails, there is no
-    memory.
-    """
+    """True for an error that says nothing about the bytes: no permission to read, a failing device, no memory."""
     cause = error.__cause__ or error
     return isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno is not None)
 
 
 def raise_of_the_machine(error: BaseException, file: Path) -> None:
-    """Raise what is behind `error` if that tells nothing of the file's bytes."""
+    """Raise the cause of `error` if it says nothing about the file's bytes."""
     if of_the_machine(error):
         cause = error.__cause__ or error
         with naming(file):

@@ -1,4 +1,4 @@
-"""`minikafka recover`: loads a partition directory as Kafka would at its next start, closes it, says what it did.
+"""`minikafka recover`: loads a partition directory as Kafka would at its next start, closes it, and says what it did.
 
 What Kafka's `LogManager` knows when it loads a partition comes from files beside the partition directory: whether the
 last stop was clean (`.kafka_cleanshutdown`), the recovery point and the log start offset (two checkpoint files).
@@ -6,8 +6,8 @@ Options replace each of them. The clock stands still while the log is loaded and
 only those that are due at once are run: files renamed to `.deleted` are left for Kafka's next start.
 
 Damaged bytes are treated as Kafka treats them. Errors of the operating system are not: Kafka takes some of them for
-damage and cuts the log there, this tool ends with them, before it has changed anything if they can be foreseen
-(`before_recovery`).
+damage and cuts the log there, whereas this tool ends with them, and before it has changed anything if they can be
+foreseen (`before_recovery`).
 
 Kafka: `LogManager.loadLogs`, `UnifiedLog.create`.
 """
@@ -103,7 +103,7 @@ def recover(
 
 
 def config_of(settings: tuple[str, ...]) -> LogConfig:
-    """The settings given as name=value; a name that is not Kafka's changes nothing, so it is told."""
+    """The settings given as name=value. Warns of a name that Kafka does not have, because it changes nothing."""
     overrides = dict(map(_setting, settings))
     for name in overrides:
         try:
@@ -121,7 +121,7 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def _ask(directory: Path) -> None:
-    """Raises Abort for a no, and ClickException where nobody can be asked."""
+    """Ask for leave. Raises Abort for a no, and ClickException where nobody can be asked."""
     if not sys.stdin.isatty():
         raise click.ClickException(f"{directory} would be changed: pass --yes to agree, or --dry-run to work on a copy")
     click.confirm(f"Load {directory} and change what Kafka would change there?", abort=True, err=True)
@@ -131,10 +131,10 @@ def _ask(directory: Path) -> None:
 def _made_ready(
     directory: Path, config: LogConfig, arguments: dict, follow_links: bool, dry_run: bool
 ) -> Iterator[Path]:
-    """Where to load: the directory, or a copy of it; nothing is known there that would stop the load half way."""
+    """Where to load: the directory or a copy of it, checked for everything known that would stop the load half-way."""
     with ExitStack() as until_the_end:
         place = directory
-        with DirectoryLock(directory):  # the log itself locks what it loads
+        with DirectoryLock(directory):  # the log locks what it loads itself
             files = require_files(directory, follow_links, in_place=not dry_run)
             if dry_run:
                 until_the_end.enter_context(_ended_by_signals())
@@ -151,7 +151,7 @@ def _made_ready(
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the process as an exception does, so that temporary files go."""
+    """Let SIGTERM and SIGHUP end the process as an exception does, so that temporary files are removed."""
 
     def end(number: int, _frame) -> None:
         for signal_ in handlers:
@@ -173,7 +173,7 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 def load_and_close(directory: Path, config: LogConfig, clock: ManualTime, **arguments) -> dict:
-    """Load the log in `directory`, close it, and tell its state as loaded, before the close.
+    """Load the log in `directory`, close it, and return its state as loaded, before the close.
 
     Keys: log_start_offset, log_end_offset (exclusive), high_watermark, last_stable_offset, recovery_point; segments as
     [base offset, size in bytes]; producers and epochs as lists of objects. Raises what `Log.create` raises.
@@ -209,7 +209,7 @@ def _state_of(log: Log) -> dict:
 
 
 def _progress(directory: Path) -> AbstractContextManager[dict[str, int] | None]:
-    """A bar on a terminal for a log that takes a while."""
+    """A progress bar on a terminal, for a log that takes a while."""
     if not sys.stderr.isatty() or sum(file.stat().st_size for file in directory.glob("*.log")) < LONG_WORK:
         return nullcontext()
     from minikafka.tools.recovery_progress import RecoveryProgress
@@ -230,7 +230,7 @@ def _producer(entry) -> dict:
 
 
 def _known_of(log_dir: Path, partition: TopicPartition) -> dict:
-    """What the files of the log directory tell of the partition; a damaged checkpoint counts as empty, as in Kafka."""
+    """What the log directory's files say about the partition; a damaged checkpoint counts as empty, as in Kafka."""
     return {
         "log_start_offset": checkpointed_offset(log_dir / LOG_START_OFFSET_CHECKPOINT_FILE, partition),
         "recovery_point": checkpointed_offset(log_dir / RECOVERY_POINT_CHECKPOINT_FILE, partition),
@@ -239,7 +239,7 @@ def _known_of(log_dir: Path, partition: TopicPartition) -> dict:
 
 
 def checkpointed_offset(file: Path, partition: TopicPartition) -> int:
-    """The offset that a checkpoint file of the log directory has for the partition; 0 if there is none.
+    """The partition's offset in a checkpoint file of the log directory; 0 if there is none.
 
     Raises OSError, with the file's name, when the file cannot be read.
     """
@@ -258,7 +258,7 @@ def checkpointed_offset(file: Path, partition: TopicPartition) -> int:
 
 @contextmanager
 def _locked(log_dir: Path) -> Iterator[None]:
-    """Hold the log directory's `.lock` as a broker would; a directory that never had a broker has none."""
+    """Hold the log directory's `.lock` as a broker would; a directory that no broker has used has no such file."""
     lock_file = log_dir / LOCK_FILE_NAME
     if not os.path.lexists(lock_file):
         yield

@@ -5,7 +5,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 class RecoveryProgress(dict):
-    """What `Log.create` takes as `num_remaining_segments`, drawn as a bar: segments recovered, of all to recover.
+    """A mapping for `num_remaining_segments` of `Log.create` that is drawn as a bar: the segments recovered, out of all
+    to recover.
 
         with RecoveryProgress("orders-0") as remaining:
             log = Log.create(directory, config, ..., num_remaining_segments=remaining)

@@ -1,4 +1,4 @@
-"""Kafka's next start, played to its end with not a byte of the partition changed."""
+"""Kafka's next start, played to the end without changing a byte of the partition."""
 
 import logging
 import os
@@ -33,11 +33,11 @@ _CHUNK = 1 << 20
 
 
 class Outcome(NamedTuple):
-    """What a start makes of a partition's directory. All files are told by their names.
+    """What a start makes of a partition's directory. All files are given by their names.
 
-    `error`: the name of the exception with which the load fails, None if it does not; its `message`, and the files that
-    this `accuses`. `segments`: the files of segments that there were. `cut`: the new sizes of segments (bytes). `made`:
-    which missing files there are afterwards; True for one with something in it.
+    `error`: the name of the exception with which the load fails, None if it succeeds; `message`: that exception's
+    message; `accuses`: the files that the message names. `segments`: the segment files before the start. `cut`: the new
+    sizes of segments (bytes). `made`: the missing files that exist afterwards; True for one that is not empty.
     """
 
     error: str | None
@@ -52,7 +52,7 @@ class Outcome(NamedTuple):
     made: dict[str, bool]
 
     def finding(self, damage: Damage) -> Finding:
-        """The damage, with what becomes of it."""
+        """The damage as a finding, with what becomes of it."""
         return Finding(*damage[:4], *(damage.fate or self._fate_of(damage)))
 
     def blames(self, damage: Damage) -> bool:
@@ -95,22 +95,24 @@ class Outcome(NamedTuple):
 class Rehearsal:
     """A directory of links to a partition's files, in which the partition is loaded as Kafka will load it.
 
-    Segments are read where they are, and where one is cut only its length is noted. Any other file is copied at the
-    moment at which the load opens it to write. What the load makes, renames or deletes are names beside the partition.
+    Segments are read where they are, and if one is cut, only its new length is noted. Any other file is copied when the
+    load opens it for writing. What the load makes, renames or deletes are names in a scratch directory.
 
-    Nothing here knows what Kafka does: the loader knows.
+    Nothing here knows what Kafka does; only the loader does.
     """
 
     def __init__(self, directory: Path, files: Iterable[Path], next_start: NextStart):
         self._directory = Path(os.path.abspath(directory))  # "." has no name
         self._files = {file.name: file for file in files}
         self._next_start = next_start
-        self._names: dict[tuple[int, int], str] = {}  # of each file by its identity: names change
+        self._names: dict[
+            tuple[int, int], str
+        ] = {}  # the original name of each file by its identity, since names change
         self._read_only: set[tuple[int, int]] = set()
         self._lengths: dict[tuple[int, int], int] = {}
 
     def run(self) -> Outcome:
-        """Load. Raises OSError, MemoryError when that is not possible on this machine."""
+        """Load the partition. Raises OSError or MemoryError when that is not possible on this machine."""
         with tempfile.TemporaryDirectory(prefix="minikafka-verify-") as scratch:
             self._scratch = Path(scratch) / self._directory.name
             self._scratch.mkdir()
@@ -142,16 +144,16 @@ class Rehearsal:
                     raise
                 return error
             finally:
-                with suppress(KafkaException):  # in the background: the load has ended before
+                with suppress(KafkaException):  # a failure in the background: the load itself has ended
                     clock.sleep(self._next_start.config.file_delete_delay_ms)
                 scheduler.shutdown()
                 if log is not None:
                     log.close_handlers()
 
-    # As an overlay of `file_ops`
+    # The overlay over `file_ops`
 
     def open_file(self, path: Path, flags: int) -> int:
-        """A segment is opened for reading only, of any other file a copy is made first."""
+        """Open a segment for reading only; of any other file make a copy first."""
         if not path.is_symlink():
             return os.open(path, flags)
         if flags & os.O_TRUNC:
@@ -170,7 +172,7 @@ class Rehearsal:
         return os.open(path, flags)
 
     def truncate(self, fd: int, size: int) -> None:
-        """Cut a copy; of a segment, note the length."""
+        """Cut a copy; for a segment, only note the new length."""
         identity = _identity(os.fstat(fd))
         if identity in self._read_only:
             self._lengths[identity] = size
@@ -178,16 +180,16 @@ class Rehearsal:
             os.ftruncate(fd, size)
 
     def size(self, fd: int) -> int:
-        """Of a segment that was cut, the length that was noted."""
+        """The size of the file; for a segment that was cut, the length that was noted."""
         status = os.fstat(fd)
         return self._lengths.get(_identity(status), status.st_size)
 
     def _forget_identity(self, operation: str, path: Path) -> None:
-        """A new file may be given the identity of a deleted one."""
+        """Forget a deleted file whose identity the system has given to a new one."""
         if operation == "create":
             self._names.pop(_identity(os.lstat(path)), None)
 
-    # What it came to
+    # The outcome
 
     def _outcome(self, error: Exception | None) -> Outcome:
         now = {path.name: path for path in self._scratch.iterdir()}
@@ -224,7 +226,7 @@ class Rehearsal:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """What the loader warns of, findings tell."""
+    """Silence the loader's warnings, which are reported as findings."""
     logger = logging.getLogger("minikafka")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -239,7 +241,7 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 
 
 def _is_of_the_machine(error: BaseException) -> bool:
-    """True for what has nothing to do with the partition: no memory, no descriptors, no room for the rehearsal."""
+    """True for an error that is not the partition's: no memory, no descriptors, no room for the rehearsal."""
     return of_the_machine(error) and type(error.__cause__ or error).__name__ not in _JAVAS_NAMES
 
 
@@ -248,7 +250,7 @@ def _java_name(error: Exception) -> str:
 
 
 def _keeps(before: Path, after: Path) -> bool:
-    """True if the bytes are the same; an index may have become longer by empty slots, or lost some, or a torn one."""
+    """True if the bytes are the same; an index may have gained empty slots, or lost empty slots or a torn one."""
     entry_size = _ENTRY_SIZES.get(before.suffix, 1)
     with open(before, "rb") as old, open(after, "rb") as new:
         old_rest, new_rest = (os.fstat(file.fileno()).st_size // entry_size * entry_size for file in (old, new))

@@ -31,9 +31,9 @@ _UNREADABLE = (RuntimeError, ValueError, IndexError, OSError)
 
 
 class ScannedSegment(NamedTuple):
-    """Where a segment's sound part ends (bytes), and the offset after its last one, None without any batch.
+    """Where a segment's sound part ends (bytes), and the offset after its last record, None without any batch.
 
-    `is_preallocated`: what follows is the room that `preallocate=true` gives to later batches.
+    `is_preallocated`: what follows is the room that `preallocate=true` reserves for later batches.
     """
 
     end: int
@@ -42,18 +42,18 @@ class ScannedSegment(NamedTuple):
 
 
 def waits_for_deletion(directory: Path) -> bool:
-    """True for a partition's directory that Kafka has renamed to delete it later; such a log is not closed any more."""
+    """True for a partition's directory that Kafka has renamed to delete it later; such a log is never closed."""
     return directory.absolute().name.endswith(DELETE_DIR_SUFFIX)
 
 
 class SegmentVerifier:
     """Reads a segment once and compares its indexes with what it holds; changes nothing.
 
-    Indexes are walked beside the batches, entry by entry: what is kept in memory does not grow with the segment. No
-    file is mapped: one that is cut meanwhile would end the process.
+    Indexes are walked beside the batches, entry by entry, so memory does not grow with the segment. No file is mapped,
+    because one that is cut in the meantime would end the process.
 
-    `next_base_offset` is that of the following segment, None for the last. Each damage is reported, each batch told to
-    `meet`, the bytes that were read to `advance`.
+    `next_base_offset` is that of the following segment, None for the last. Each damage is passed to `report`, each
+    batch to `meet`, the number of bytes read to `advance`.
     """
 
     def __init__(
@@ -83,8 +83,8 @@ class SegmentVerifier:
         self._is_preallocated = False
 
     def verify(self, expected_offset: int, files: set[str]) -> ScannedSegment:
-        """Look at the segment, whose first offset should not be below `expected_offset`, and at those of its indexes
-        that are among the directory's `files`. Raises OSError, MemoryError for what cannot be read.
+        """Check the segment, whose first offset should not be below `expected_offset`, and those of its indexes that
+        are among the directory's `files`. Raises OSError, MemoryError for what cannot be read.
         """
         offset_file = offset_index_file(self._directory, self._base_offset)
         time_file = time_index_file(self._directory, self._base_offset)
@@ -156,7 +156,7 @@ class SegmentVerifier:
                 self._find(str(error), None, ", and readers fail here", ("CorruptRecordException",))
 
     def _ends_in_room(self, size: int) -> bool:
-        """True if the rest of the file is what `preallocate=true` leaves to later batches, until the log is closed.
+        """True if the rest of the file is what `preallocate=true` reserves for later batches until the log is closed.
 
         A file smaller than the smallest segment that a topic may be given does not come from this setting.
         """

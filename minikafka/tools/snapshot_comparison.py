@@ -14,8 +14,8 @@ from minikafka.tools.read_bounded import require_bounded
 class SnapshotComparison:
     """The producer snapshots of a partition, each compared with the batches that lie before it.
 
-    The last batch of each producer is kept up to date while batches pass; a snapshot is looked at when the first batch
-    at or above it comes. `files` are told by their offsets, `first_offset` is that of the log; `reading` calls a
+    The last batch of each producer is kept up to date while batches pass; a snapshot is checked when the first batch at
+    or above its offset comes. `files` maps offsets to snapshots, `first_offset` is the log's; `reading` calls a
     function that may meet an error of the machine.
     """
 
@@ -34,7 +34,7 @@ class SnapshotComparison:
         self._covered = OffsetRanges()
 
     def pass_batch(self, batch: BatchFacts) -> None:
-        """The next batch of the log."""
+        """Take in the next batch of the log."""
         while self._waiting and self._waiting[-1][0] <= batch.last_offset:
             self._reading(self._compare, *self._waiting.pop())
         if batch.base_offset <= batch.last_offset:
@@ -43,7 +43,7 @@ class SnapshotComparison:
             self._last_batches[batch.producer_id] = batch
 
     def finish(self, log_end_offset: int) -> None:
-        """All batches have passed."""
+        """Check what is left, now that all batches have passed."""
         while self._waiting:
             offset, file = self._waiting.pop()
             if offset > log_end_offset:
@@ -83,14 +83,14 @@ class SnapshotComparison:
 
 
 class OffsetRanges:
-    """Which offsets have batches: ranges without a gap between, of which a log that is not compacted has one."""
+    """Which offsets have batches, as ranges without gaps; a log that is not compacted has one range."""
 
     def __init__(self):
         self._starts: list[int] = []
         self._ends: list[int] = []  # exclusive
 
     def add(self, first: int, last: int) -> None:
-        """Add `first` … `last`. What lies before the last range is not made part of another, which does no harm."""
+        """Add `first` … `last`. What lies before the last range is left out, which does no harm."""
         if self._ends and self._starts[-1] <= first <= self._ends[-1]:
             self._ends[-1] = max(self._ends[-1], last + 1)
         elif not self._ends or first > self._ends[-1]:

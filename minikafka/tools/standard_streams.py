@@ -13,12 +13,12 @@ STANDARD_OUTPUT = "standard output"
 def set_up_standard_streams() -> None:
     """Make `sys.stdin`, `sys.stdout` and `sys.stderr` safe to use; those that a test or a notebook put in stay.
 
-    - A closed descriptor is filled first: else the next file that is opened (a log!) would get its number, and
-      whatever is printed. Input then is empty, and what is printed is an error as on any closed output.
+    - A closed descriptor is filled first; otherwise the next file that is opened (a log!) would get its number, and
+      with it whatever is printed. Input is then empty, and printing is an error as on any closed output.
     - Output is UTF-8; a name of a file that is not is printed with the bytes that it has.
     - A failure to print is raised once, as an OSError that names the standard output; what is printed after it is
-      dropped, so that Python has nothing left to complain of at its end.
-    - Nobody can be told that stderr fails: what is printed there is dropped then.
+      dropped, so that Python has nothing to complain about when it exits.
+    - Nobody can be told that stderr fails, so what cannot be printed there is dropped.
     """
     for descriptor, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         _fill(descriptor, mode)
@@ -31,7 +31,7 @@ def set_up_standard_streams() -> None:
 
 
 class _StandardOutput(io.FileIO):
-    """Raises its first failure, with a name, and takes the rest for written."""
+    """Raises its first failure, with a name, and pretends to write the rest."""
 
     _failed = False
 
@@ -47,7 +47,7 @@ class _StandardOutput(io.FileIO):
 
 
 class _StandardError(io.FileIO):
-    """Takes for written what cannot be written."""
+    """Pretends to write what cannot be written."""
 
     def write(self, data) -> int:
         try:

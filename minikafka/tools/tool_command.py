@@ -10,10 +10,10 @@ from minikafka.tools.failure import TOLD, describe
 
 
 class ToolCommand(click.Command):
-    """A click command whose failures are told in one line on stderr, with `failure_exit_code`.
+    """A click command that reports each failure in one line on stderr and ends with `failure_exit_code`.
 
-    So are the lack of room for what it prints, and an interruption; a reader of its output who leaves (`| head`) ends
-    it without a word. Options of its constructor: those of `click.Command`, and `failure_exit_code`.
+    Interruptions and a lack of room for its output are reported like that too; when the reader of its output leaves (`|
+    head`), it ends without a word. The constructor takes the options of `click.Command`, and `failure_exit_code`.
     """
 
     def __init__(self, *args, failure_exit_code: int = 1, **kwargs):
@@ -28,7 +28,7 @@ class ToolCommand(click.Command):
 
 @contextmanager
 def failures_in_one_line(exit_code: int) -> Iterator[None]:
-    """Ends the process with `exit_code` and one line on stderr when what is inside fails, or cannot all be printed."""
+    """End the process with `exit_code` and one line on stderr when the block fails or cannot print all."""
     try:
         try:
             yield

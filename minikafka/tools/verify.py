@@ -1,7 +1,7 @@
-"""`minikafka verify`: looks at partition directories, or whole log directories, and changes nothing.
+"""`minikafka verify`: checks partition directories, or whole log directories, and changes nothing.
 
-For each finding it tells the file, the byte position, the offset, and what Kafka would do about it at its next start:
-that depends on whether the last stop was clean and on the checkpoints beside the partition's directory.
+For each finding it reports the file, the byte position, the offset, and what Kafka would do about it at its next start,
+which depends on whether the last stop was clean and on the checkpoints beside the partition's directory.
 """
 
 import json
@@ -77,12 +77,12 @@ def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links
         _print(partitions, findings, unread, as_json)
         sys.stdout.flush()
     except BrokenPipeError:
-        pass  # whoever reads has enough; what was found stays true
+        pass  # whoever reads has enough; the exit code stays true
     sys.exit(exit_code)
 
 
 class LogDir:
-    """What the files of a log directory tell of its partitions: how Kafka will load them.
+    """What the files of a log directory say about its partitions: how Kafka will load them.
 
     Raises OSError when one of them cannot be read; a damaged checkpoint counts as empty, as in Kafka.
     """
@@ -93,7 +93,7 @@ class LogDir:
         self._log_start_offsets = _checkpointed_offsets(directory / LOG_START_OFFSET_CHECKPOINT_FILE)
 
     def next_start_of(self, partition: Path, config: LogConfig) -> NextStart:
-        """How Kafka will load the partition, of whose topic `config` are the settings."""
+        """How Kafka will load the partition; `config` has the settings of its topic."""
         topic_partition = parse_topic_partition_name(Path(os.path.abspath(partition)))
         return NextStart(
             self._clean,
@@ -153,7 +153,7 @@ def _has_name_of_partition(directory: Path) -> bool:
 
 
 def _is_partition(directory: Path) -> bool:
-    """True if it has a file of a partition, or shows nobody what it has."""
+    """True if it contains a file of a partition, or cannot be listed."""
     try:
         names = os.listdir(directory)
     except PermissionError:
@@ -190,7 +190,7 @@ def _read_meta_properties(file: Path) -> None:
 
 
 def _log_bytes(partition: Path) -> int:
-    """Bytes of segments, for the progress; what cannot be seen is told later."""
+    """The bytes of all segments, for the progress bar; what cannot be seen is reported later."""
     try:
         with os.scandir(partition) as entries:
             return sum(e.stat().st_size for e in entries if e.name.endswith(".log") and e.is_file())
@@ -199,7 +199,7 @@ def _log_bytes(partition: Path) -> int:
 
 
 def _allow_many_open_files() -> None:
-    """A load holds every segment open, and there may be more of them than the soft limit allows."""
+    """Raise the limit of open files: a load holds every segment open, maybe more than the soft limit allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

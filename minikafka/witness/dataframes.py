@@ -62,17 +62,17 @@ RECORDS = """
 
 
 def operations_frame(workload: Workload, spark=None):
-    """One row an operation, columns as in OPERATIONS."""
+    """One row per operation, with the columns of OPERATIONS."""
     return local_frame(_session(spark), operation_rows(workload), OPERATIONS)
 
 
 def batches_frame(workload: Workload, spark=None):
-    """One row a batch, columns as in BATCHES."""
+    """One row per batch, with the columns of BATCHES."""
     return local_frame(_session(spark), batch_rows(workload), BATCHES)
 
 
 def records_frame(workload: Workload, spark=None):
-    """One row a record, columns as in RECORDS."""
+    """One row per record, with the columns of RECORDS."""
     return local_frame(_session(spark), record_rows(workload), RECORDS)
 
 

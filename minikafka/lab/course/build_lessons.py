@@ -1,8 +1,8 @@
 """Builds the notebooks from their texts: `python -m minikafka.lab.course.build_lessons [name…]`.
 
 A lesson is written as plain Python with `# %%` cells in `notebooks/text/`; that is what is reviewed. Building runs it
-in a fresh kernel and stores the outputs, without the state of widgets. A test tells when text and notebook have drifted
-apart.
+in a fresh kernel and stores the outputs, without the state of widgets. A test notices when text and notebook have
+drifted apart.
 
 In a text of solutions a cell says only which function is checked; the function itself comes from
 `minikafka.lab.exercises.solutions`.
@@ -26,7 +26,7 @@ def texts() -> list[Path]:
 
 
 def notebook_of(text: Path) -> Path:
-    """Where the notebook of this text belongs."""
+    """The path where the notebook of this text belongs."""
     return COURSE / text.relative_to(TEXTS).with_suffix(".ipynb")
 
 

@@ -1,7 +1,7 @@
 """The course's diagrams: Graphviz sources in `diagrams/`, drawn to SVG by `make diagrams` (`python -m
 minikafka.lab.course.diagrams`).
 
-Only the pinned Graphviz of the wheel `graphviz-pure` draws them: another `dot` draws other SVG.
+Only the pinned Graphviz of the wheel `graphviz-pure` draws them, because another `dot` produces different SVG.
 """
 
 import re
@@ -16,7 +16,7 @@ from minikafka.lab.course.readme_picture import readme_picture
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.letters import width_of
 
-_COLOURS = {  # what a source may write, and the role that it stands for
+_COLOURS = {  # each colour that a source may use, and the role that it stands for
     "ink": "#010101", "faint": "#020202", "line": "#030303", "panel": "#040404", "paper": "#050505",
     "hw": "#060606", "leo": "#070707", "lso": "#080808", "start": "#090909",
     "committed": "#0a0a0a", "pending": "#0b0b0b", "gone": "#0c0c0c", "mark": "#0d0d0d",
@@ -30,7 +30,7 @@ _DEFAULTS = """
 
 
 class Picture:
-    """A diagram of the course, as it lies drawn in `diagrams/`; `words` says the same in text."""
+    """A diagram of the course, as drawn in `diagrams/`; `words` says the same in text."""
 
     def __init__(self, svg: str, words: str):
         self.svg, self.words = svg, words
@@ -52,7 +52,7 @@ def diagram(name: str) -> Picture:
 
 
 def diagrams() -> Path:
-    """The directory of the diagrams: beside the package in the repository, or above the notebook that runs."""
+    """The directory of the diagrams: beside the package in the repository, or above the running notebook."""
     places = [Path(__file__).parents[3] / "diagrams", *(up / "diagrams" for up in [Path.cwd(), *Path.cwd().parents])]
     return next((place for place in places if place.is_dir()), places[0])
 
@@ -73,9 +73,7 @@ def draw(source: str) -> str:
 
 
 def dot_binary() -> str:
-    """The program of the pinned wheel, in the directory of the Python that runs. Raises FileNotFoundError without
-    it.
-    """
+    """The program of the pinned wheel, in the directory of the running Python. Raises FileNotFoundError without it."""
     found = shutil.which("graphviz-pure", path=sysconfig.get_path("scripts")) or shutil.which("graphviz-pure")
     if found is None:
         raise FileNotFoundError("graphviz-pure is not installed: pip install 'minikafka[lab]'")
@@ -83,7 +81,9 @@ def dot_binary() -> str:
 
 
 def _themed(drawn: str, words: str) -> str:
-    """Colours back to roles, titles of nodes out, the widths of picture and texts fixed, the text equivalent in."""
+    """The SVG with colours turned back into roles, without the titles of nodes, with fixed widths and with its text
+    equivalent.
+    """
     drawn = drawn[drawn.index("<svg") :]
     drawn = re.sub(r"<!--.*?-->\n?", "", drawn, flags=re.DOTALL)
     drawn = re.sub(r"\s*<title>.*?</title>", "", drawn, flags=re.DOTALL)
@@ -103,7 +103,7 @@ def _themed(drawn: str, words: str) -> str:
 
 
 def _of_fixed_width(drawn_text: re.Match) -> str:
-    """The text with its width said, and with other fonts for a reader without the one that it was measured in."""
+    """The text with its width stated, and with other fonts for readers without the one that it was measured in."""
     attributes, words = drawn_text.groups()
     size = float(re.search(r'font-size="([\d.]+)"', attributes).group(1))
     width = width_of(unescape(words), size, bold='font-weight="bold"' in attributes)

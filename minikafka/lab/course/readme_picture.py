@@ -8,8 +8,8 @@ from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrem
 
 
 def readme_picture() -> str:
-    """The SVG: a log of three segments with an open transaction. It stands alone and follows the reader's light or
-    dark.
+    """The SVG: a log of three segments with an open transaction. It needs no other file, and follows the reader's light
+    or dark theme.
     """
     log = fresh_log({"internal.segment.bytes": "400"})
     ruler = OffsetRuler(log)

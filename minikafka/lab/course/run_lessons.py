@@ -1,8 +1,8 @@
-"""`make lessons`: run the lessons one after the other without a browser, and say in one line each how it went.
+"""`make lessons`: run the lessons one after another without a browser, and say in one line each how it went.
 
-A line tells the seconds, the quantities on which the witnesses agreed, the differences that a planted bug made them
-find, the exercises whose checks were run, and how long the first cell and the slowest other took. Agreements and
-exercises are counted by the values that cells show: `Agreement`s and `Verdict`s.
+A line has the seconds, the number of quantities on which the witnesses agreed, of differences that a planted bug made
+them find and of exercises whose checks were run, and how long the first cell and the slowest other one took. Agreements
+and exercises are counted by the values that cells show: `Agreement`s and `Verdict`s.
 """
 
 import re
@@ -38,7 +38,7 @@ class Tally:
     exercises: set[str] = field(default_factory=set)
 
     def count(self, value: object) -> None:
-        """Count the value that a cell ended with, or each of a tuple's or list's."""
+        """Count the value that a cell ended with; of a tuple or list, each element."""
         from minikafka.lab.exercises.exercise import Verdict
         from minikafka.witness.agreement import Agreement
 
@@ -95,7 +95,7 @@ def _plural(count: int, noun: str) -> str:
 
 
 def lessons(course: Path = COURSE) -> list[Path]:
-    """The notebooks of the course in reading order; what stands in its folders, such as the solutions, is none."""
+    """The lessons of the course in reading order; notebooks in its folders, such as the solutions, are no lessons."""
     return sorted(course.glob("*.ipynb"))
 
 

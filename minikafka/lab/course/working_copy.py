@@ -1,7 +1,7 @@
 """The learner's desk: a working copy of the notebooks, so that the committed ones stay as the tests know them.
 
-`make lab` lays it out and opens it, `make fresh NOTEBOOK=name` lays one notebook anew. Nothing that a learner changed
-is ever overwritten: an unchanged copy follows the course, a changed one stays, and `fresh` keeps it under another name.
+`make lab` creates and opens it, `make fresh NOTEBOOK=name` renews one notebook. Nothing that a learner has changed is
+ever overwritten: an unchanged copy follows the course, a changed one stays, and `fresh` keeps it under another name.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
 
 
 def fresh(name: str, course: Path = COURSE, desk: Path = DESK) -> Path | None:
-    """Lay the notebook `name` anew; return where the changed one is kept, if it was changed.
+    """Renew the notebook `name`; return where the changed one is kept, if it was changed.
 
     `name` is the notebook's path in the course, or a part of the name of a lesson, not of a solution. Raises ValueError
     when no notebook, or more than one, is meant.
@@ -75,9 +75,9 @@ def trust(notebooks: list[Path]) -> None:
 
 
 def open_lab(desk: Path = DESK) -> None:
-    """Replace this process by JupyterLab, its root at the desk."""
+    """Replace this process by JupyterLab, with the desk as its root."""
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={desk}"]
-    if os.geteuid() == 0:  # in a container, say: Jupyter wants to be told that this is meant
+    if os.geteuid() == 0:  # in a container, say: Jupyter demands to be told that this is intended
         command.append("--allow-root")
     os.execv(sys.executable, command)
 

@@ -1,4 +1,4 @@
-"""Wrong answers to the predictions of the lessons, and what one must believe to give them.
+"""Wrong answers to the predictions of the lessons, and what one must believe to give such an answer.
 
 They stand here and not in the lessons, so that nobody reads them before answering.
 """

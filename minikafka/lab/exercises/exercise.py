@@ -1,7 +1,7 @@
 """Exercises: a function to complete, its check, hints and a solution.
 
-The judge is Spark: its expected results come from the workload alone. minikafka and Kafka sit the same exam in the
-tests.
+The judge is Spark: its expected results come from the workload alone. In the tests, minikafka and Kafka take the same
+exam.
 """
 
 import inspect
@@ -21,7 +21,7 @@ NOT_ATTEMPTED, NOT_YET, CORRECT = "not attempted", "not yet", "correct"
 
 @dataclass(frozen=True)
 class Case:
-    """One question of an exercise: how it is called, and the arguments for the reader's function."""
+    """One question of an exercise: its name, and the arguments for the reader's function."""
 
     name: str
     arguments: tuple[Any, ...]
@@ -29,7 +29,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Belief:
-    """A wrong idea: a function that answers by it, and the words that name it."""
+    """A wrong idea: a function that answers according to it, and the words that name it."""
 
     function: Callable[..., Any]
     words: str
@@ -67,7 +67,7 @@ class Verdict:
 class Exercise:
     """A task with its cases, the judge's answers and the wrong beliefs that are recognised.
 
-    `judge(case)` gives the right answer to a case (and says in `judge_name` who that is); `hints` go from gentle to
+    `judge(case)` gives the right answer to a case, and `judge_name` says who the judge is; `hints` go from gentle to
     plain; `solution` is a function that passes. A stub returns `___`: that is *not attempted*, as is an answer of None
     to every case that has another answer.
     """
@@ -102,16 +102,16 @@ class Exercise:
         return self._cases
 
     def answer(self, number: int) -> Any:
-        """The judge's answer to case `number`, counted from 0; asked for once."""
+        """The judge's answer to case `number`, counted from 0; the judge is asked once."""
         with self._judging:
             if number not in self._answers:
                 self._answers[number] = self.normal(self.judge(self.cases[number]))
             return self._answers[number]
 
     def check(self, function: Callable[..., Any], judge: Callable[[Case], Any] | None = None) -> Verdict:
-        """Ask `function` every case and compare with the answers of `judge` (None: the exercise's own).
+        """Call `function` with every case and compare its answers with those of `judge` (None: the exercise's own).
 
-        The first difference is told.
+        The verdict names the first difference.
         """
         cases, answers, error = self.cases, [], None
         for case in cases:
@@ -135,7 +135,7 @@ class Exercise:
         return Verdict(self.name, CORRECT, f"Equal to {self.judge_name}'s answers in {_cases(len(cases))}.", len(cases))
 
     def hint(self) -> str:
-        """The next hint; after the last one it stays."""
+        """The next hint; after the last one, the last one again."""
         number = min(self._given, len(self._hints) - 1)
         self._given += 1
         return _Text(f"Hint {number + 1} of {len(self._hints)}: {self._hints[number]}")
@@ -145,11 +145,11 @@ class Exercise:
         return _Text(inspect.getsource(self._solution).rstrip())
 
     def solved_by(self) -> Callable[..., Any]:
-        """The solution itself, for the tests and for who wants to run it."""
+        """The solution itself, for the tests and for whoever wants to run it."""
         return self._solution
 
     def _belief(self, cases: list[Case], answers: list[Any]) -> str:
-        """The words for the wrong belief whose answers are exactly these; `answers` may end before the cases do."""
+        """The words for the wrong belief whose answers are exactly these; there may be fewer `answers` than cases."""
         for belief in self.beliefs:
             believed = [_ask(belief.function, case.arguments) for case in cases[: len(answers)]]
             if all(
@@ -161,7 +161,7 @@ class Exercise:
 
 
 def answered_early(*exercises: Exercise) -> tuple[Exercise, ...]:
-    """The exercises; in a notebook their judges begin to answer all cases while the reader still reads them."""
+    """The exercises; in a notebook their judges begin to answer all cases while the reader is still reading them."""
 
     def answer_all() -> None:
         for exercise in exercises:
@@ -201,12 +201,12 @@ def _reordered(got: Sequence[Any], expected: Sequence[Any]) -> bool:
 def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, Exception | None]:
     try:
         return function(*arguments), None
-    except Exception as error:  # the reader's code may do anything; the verdict tells what
+    except Exception as error:  # the reader's code may raise anything; the verdict says what
         return None, error
 
 
 def _said(error: Exception) -> str:
-    """The error in words; for a name in braces that `sql` was not given PySpark raises no more than a KeyError."""
+    """The error in words; for a name in braces that `sql` was not given, PySpark raises a bare KeyError."""
     if isinstance(error, KeyError) and any(frame.name == "sql" for frame in traceback.extract_tb(error.__traceback__)):
         return f"KeyError: your query names {{{error.args[0]}}}, and sql(…) was not given {error.args[0]}=…"
     return f"{type(error).__name__}: {error}"

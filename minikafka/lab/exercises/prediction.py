@@ -1,4 +1,4 @@
-"""Predictions: the reader's answer is kept first, then the run is shown, then a wrong belief is called by its name."""
+"""Predictions: first the reader's answer is kept, then the run is shown, then a wrong belief is called by its name."""
 
 import inspect
 import operator
@@ -32,7 +32,7 @@ NOT_YET = "Not answered yet: replace ___ by your prediction and run this cell ag
 ANSWERS: dict[str, Any] = {}
 """What the reader predicted so far, by question."""
 _OUTCOMES: dict[str, tuple[tuple[Any, ...], Any]] = {}
-"""By question: of what the run was made, and what it gave."""
+"""By question: what the run was made of, and what it gave."""
 
 
 class Prediction:
@@ -65,7 +65,7 @@ def predict(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping
     While `answer` is `___`, nothing is run and a fixed text is shown. `beliefs` maps wrong answers to what one would
     have to believe to give them (default: those that `minikafka.lab.exercises.beliefs` has for the question). Raises
     nothing for a wrong answer; an exception of `run` counts as its name. A second try is compared with the outcome of
-    the first, and nothing is run again: the first run may have changed the log that it asked.
+    the first run, and nothing is run again, because the first run may have changed the log that it asked.
     """
     if answer is ___:
         return Prediction(question, answer, None, "", "unanswered")
@@ -104,7 +104,7 @@ def _outcome(question: str, run: Callable[[], Any]) -> Any:
 
 
 def _made_of(run: Callable[[], Any]) -> tuple[Any, ...]:
-    """The code of `run` and the objects that it names; nothing for what is no plain function."""
+    """The code of `run` and the objects that it names; nothing unless it is a plain function."""
     if not inspect.isfunction(run):
         return ()
     enclosed = [cell.cell_contents for cell in run.__closure__ or ()]

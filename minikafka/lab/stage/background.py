@@ -8,10 +8,10 @@ from contextlib import suppress
 
 
 def while_the_reader_reads(*work: Callable[[], object], wait_s: float = 0) -> None:
-    """In a notebook's kernel do each of `work` in a thread of its own; elsewhere do nothing.
+    """In a notebook's kernel, do each of `work` in a thread of its own; elsewhere, do nothing.
 
-    A later cell then need not wait for what it needs. What goes wrong is told by that cell, not here. This call returns
-    when all is done, at the latest after `wait_s` seconds.
+    A later cell then need not wait for what it needs; that cell, not this call, reports what went wrong. This call
+    returns when everything is done, or after `wait_s` seconds.
     """
     application = sys.modules.get("ipykernel.kernelapp")
     if application is None or not application.IPKernelApp.initialized():

@@ -13,7 +13,7 @@ from typing import Any
 from minikafka.lab.stage.workbench import NOON, kafka_witness, scratch
 
 SMALL = {"internal.segment.bytes": 300, "index.interval.bytes": 60, "segment.index.bytes": 1200}
-"""Settings under which a dozen records fill several segments, and index files stay short."""
+"""Settings with which a dozen records fill several segments, and index files stay short."""
 
 
 def kill(log: Any) -> Path:
@@ -62,14 +62,14 @@ def load(
 
 
 def cut(directory: Path, name: str, size: int) -> Path:
-    """Cut the file whose name ends in `name` to `size` bytes: what a power cut leaves of it. Gives `directory` back."""
+    """Cut the file whose name ends in `name` to `size` bytes, as a power cut might. Returns `directory`."""
     with open(named(directory, name), "r+b") as file:
         file.truncate(size)
     return directory
 
 
 def flip(directory: Path, name: str, position: int) -> Path:
-    """Turn one bit at byte `position` of the file whose name ends in `name`. Gives `directory` back."""
+    """Flip one bit at byte `position` of the file whose name ends in `name`. Returns `directory`."""
     with open(named(directory, name), "r+b") as file:
         file.seek(position)
         byte = file.read(1)[0]
@@ -79,7 +79,7 @@ def flip(directory: Path, name: str, position: int) -> Path:
 
 
 def remove(directory: Path, *names: str) -> Path:
-    """Delete the files whose names end in one of `names`. Gives `directory` back."""
+    """Delete the files whose names end in one of `names`. Returns `directory`."""
     for name in names:
         named(directory, name).unlink()
     return directory
@@ -137,7 +137,7 @@ def loaded_by_both(
     damage: Callable[[Path], Any] = lambda copy: None,
     **checkpoints: Any,
 ) -> Any:
-    """Load and close two copies of `directory`, one by minikafka and one by Apache Kafka, and compare them byte by
+    """Load and close two copies of `directory`, one with minikafka and one with Apache Kafka, and compare them byte by
     byte.
 
     `damage(copy)` is done to both before; `checkpoints` as in `load`. `equal` is None where Kafka's jars are absent.
@@ -164,7 +164,7 @@ def loaded_by_both(
 
 
 class _Absent:
-    """What stands in the place of a comparison with Kafka where its jars are absent."""
+    """Stands in for a comparison with Kafka where its jars are absent."""
 
     equal = None
 

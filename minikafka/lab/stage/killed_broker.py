@@ -12,7 +12,7 @@ from minikafka.lab.stage.workbench import scratch
 
 LENGTHS = "lengths"
 _LONG = 100_000
-"""A file of more bytes is an index that still grows."""
+"""A file with more bytes than this is an index that is still growing."""
 
 
 def keep(directory: Path, target: Path) -> None:

@@ -12,23 +12,23 @@ def _rolls_when_exactly_full(segment: Any, params: Any) -> bool:
 
 
 def _may_fall(log: Any, new_high_watermark: Any) -> Any:
-    """Without the question whether the new one is higher."""
+    """The high watermark without the question whether the new one is higher."""
     old = log._fetch_high_watermark_metadata()
     log._update_high_watermark_metadata(new_high_watermark)
     return old
 
 
 def _one_segment_only(local_log: Any, start_offset: int, upper_bound_offset: int, segment: Any) -> Any:
-    """Without the segments behind the one that was read from, where the marker may lie."""
+    """The search for aborted transactions, without later segments, where the marker may lie."""
     return segment.collect_aborted_txns(start_offset, upper_bound_offset).aborted_transactions
 
 
 def _not_scanned(loader: Any) -> None:
-    """Every directory is believed as it is, whatever the last stop was."""
+    """Recovery that believes every directory as it is, whatever the last stop was."""
 
 
 def _first_undecided(producers: Any) -> Any:
-    """Without the transactions whose marker is written but not replicated."""
+    """The first unstable offset without the transactions whose marker is written but not replicated."""
     ongoing = producers.ongoing_txns
     return ongoing[0].first_offset if ongoing else None
 

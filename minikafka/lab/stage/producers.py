@@ -29,7 +29,7 @@ def sent(*batches: str, now: int = NOON) -> Any:
 class Producer:
     """A producer with id and epoch that counts its records: sequences go on from batch to batch.
 
-    Nothing of it reaches the log but the batches. `last`: the words of its last batch, to send it a second time.
+    Only its batches reach the log. `last`: the words of its last batch, to send it a second time.
     """
 
     def __init__(self, log: Any, producer_id: int, epoch: int = 0, *, transactional: bool = False):
@@ -39,7 +39,7 @@ class Producer:
         self._txn = " txn" if transactional else ""
 
     def send(self, count: int = 1) -> Any:
-        """Append `count` records in one batch; gives the log's answer."""
+        """Append `count` records in one batch; returns the log's answer."""
         self.last = f"{count}x1 pid={self.producer_id} epoch={self.epoch} seq={self.next_sequence}{self._txn}"
         self.next_sequence += count
         return self.send_again()

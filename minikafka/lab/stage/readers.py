@@ -1,4 +1,4 @@
-"""Who reads in a lesson: logs to be read, with transactions in them, and what a consumer hands to its application."""
+"""Readers for the lessons: logs to be read, with transactions in them, and what a consumer hands to its application."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a lesson needs on its table: a fresh log, a copy of a real broker's directory, records to append.
+"""What a lesson needs at hand: a fresh log, a copy of a real broker's directory, records to append.
 
 Every log here has a clock and a scheduler that stand still until they are told to move (`log.time`, `log.scheduler`),
 so a lesson gives the same numbers each time it runs.
@@ -66,7 +66,7 @@ def records(count: int = 1, size: int = 10, *, timestamp: int = NOON, first: int
 
 
 def scratch(name: str = "lesson-0") -> Path:
-    """A new directory's path for one run of a workload; nothing is there yet."""
+    """The path of a new directory for one run of a workload; nothing exists there yet."""
     return _new_directory() / name
 
 
@@ -88,10 +88,10 @@ def kafka_witness() -> Any:
 
 
 def wake_witnesses() -> None:
-    """Start Spark and Apache Kafka, and let both answer a first question, which takes them many times as long as
-    another.
+    """Start Spark and Apache Kafka, and let both answer a first question, which takes them many times as long as a
+    later one.
 
-    Waits some seconds, if they need as much; the rest is done while the reader reads. Outside of a notebook nothing
+    Waits some seconds if they need that long; the rest is done while the reader reads. Outside a notebook nothing
     happens: there the witnesses start when they are asked.
     """
     from minikafka.witness import Workload, run, spark_expected

@@ -1,9 +1,9 @@
-"""The crash theatre: what a crash leaves of a directory, what loading does about it step by step, and what comes of it.
+"""The crash theatre: what a crash leaves of a directory, what loading does about it step by step, and how it ends.
 
-An action is done to a real log. After each effect on disk the world stops once: the directory as it is then goes on
-stage. A write to a `.log` stops it in the middle too, since a power cut may leave any part of a write. Each of these
-directories is loaded as after an unclean stop, by the real loader, and its effects are noted with the phase of
-`LogLoader.load` that caused them.
+An action is done to a real log. After each effect on disk the world stops once, and the directory goes on stage as it
+is at that moment. The world also stops in the middle of a write to a `.log`, since a power cut may leave any part of a
+write. Each of these directories is loaded as after an unclean stop, by the real loader, and its effects are noted with
+the phase of `LogLoader.load` that caused them.
 """
 
 import re
@@ -31,7 +31,7 @@ _BAR_LEFT, _BAR_TOP = 130, 62
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One thing that loading did on disk, in words, and the phase of `LogLoader.load` it belongs to ("" before and
+    """One thing that loading did on disk, in words, and the phase of `LogLoader.load` that it belongs to ("" before and
     after).
     """
 
@@ -68,7 +68,7 @@ class CrashFrame:
 
     @property
     def outcome(self) -> str:
-        """The end of it in a line."""
+        """How it ended, in one line."""
         if self.error:
             return f"the load fails: {self.error}"
         cut = f"; {self.cut} bytes of {self.log} are cut off" if self.log and self.cut else ""
@@ -85,7 +85,8 @@ class CrashFrame:
 
 
 class CrashTheatre:
-    """Stops the world at every effect of an action on `log`, and shows what loading makes of each directory.
+    """Stops the world at every effect of an action on `log`, and shows what loading makes of each directory that this
+    leaves.
 
     The log is killed when the action is over, so a theatre plays once. Use small index files (`segment.index.bytes`):
     each frame copies the directory.
@@ -126,7 +127,7 @@ class CrashTheatre:
         written = {name: whole for _, _, name, whole in states if name}
         for caption, files, name, whole in states:
             self._left.append(files)
-            if len(written) == 1:  # one file under the axe: it stays in view
+            if len(written) == 1:  # the one file that is being cut stays in view
                 name, whole = next(iter(written.items()))
             self.frames.append(self._played(len(self._left) - 1, caption, files, name, whole))
         return self
@@ -140,7 +141,7 @@ class CrashTheatre:
         return directory
 
     def play(self) -> Player:
-        """The stage with its slider, at the first torn write if there is one; one size for all frames."""
+        """The stage with its slider, set to the first torn write if there is one; all frames have one size."""
         top = max(map(_top, self.frames), default=0)
         height = top + max(map(_rows_height, self.frames), default=0)
         start = next((number for number, frame in enumerate(self.frames) if frame.cut), 0)
@@ -197,8 +198,7 @@ def watched_load(
 
 
 def render_crash(frame: CrashFrame, top: float | None = None, height: float | None = None) -> str:
-    """The stage at one moment: the file under the axe, then what the crash leaves, what the load does, what comes of
-    it.
+    """The stage at one moment: the file being cut, then what the crash leaves, what the load does, and how it ends.
 
     `top`, `height`: where the three columns begin, and the height of the whole (default: as much as this frame needs).
     """
@@ -343,11 +343,13 @@ def _in_words(operation: str, name: str, before: dict[str, bytes], now: dict[str
 
 
 def _coalesced(noted: list[tuple[str, str, str, dict[str, bytes], dict[str, bytes]]]) -> list[Effect]:
-    """What each phase did to each file, in the order of first touch: from what it was to what it became."""
+    """What each phase did to each file, in the order in which files were first touched: what the file was and what it
+    became.
+    """
     told, groups = [], {}
     for phase, operation, name, before, now in noted:
         source = next((file for file in before if file not in now), "") if operation == "rename" else ""
-        if source and (phase, source) in groups:  # made and put in place in one go: a checkpoint replaced
+        if source and (phase, source) in groups:  # made and renamed within one phase: a checkpoint that is replaced
             del groups[phase, source]
             groups[phase, name] = (before.get(name), now[name], 2)
         elif source:
@@ -380,7 +382,7 @@ def _side_by_side(effects: list[Effect]) -> list[Effect]:
 
 
 def _told(key: tuple[str, str], group: tuple[bytes | None, bytes | None, int]) -> Effect:
-    """One file's way through one phase, in words."""
+    """What happened to one file in one phase, in words."""
     (phase, name), (was, now, count) = key, group
     if was is None:
         words = f"make {short(name)}, {len(now or b''):,} B" if now is not None else f"make and delete {short(name)}"
@@ -402,7 +404,7 @@ def _change(was: bytes, now: bytes) -> str:
 
 
 def _phase() -> str:
-    """The number of the step in which `LogLoader.load` is just now."""
+    """The number of the step that `LogLoader.load` is in at this moment."""
     from minikafka.log.log_loader import LogLoader
 
     frame = sys._getframe()

@@ -135,7 +135,7 @@ def refuse(wrong: str, text: str) -> Refusal:
 
 
 def _left_behind(before: Any, after: Any) -> tuple[str, ...]:
-    """What differs in the log although nothing was appended."""
+    """What has changed in the log although nothing was appended."""
     found = [
         f"leader epoch {epoch} from offset {start}"
         for epoch, start in after.epochs

@@ -1,7 +1,7 @@
 """The stepper: runs a real method on a real log, records a frame for each numbered step it enters, then replays them.
 
 There is no tracing code in the system. `sys.settrace` watches the run; the step comments in the source say where steps
-begin (`minikafka.lab.stepper.steps`). What is recorded is settled when the run ends: going back and forth runs nothing
+begin (`minikafka.lab.stepper.steps`). The recording is complete when the run ends: going back and forth runs nothing
 again.
 """
 
@@ -69,7 +69,7 @@ class StepFrame:
 
 
 class Walk:
-    """What a stepped run left: its `frames`, and either its `result` or the exception in `raised`."""
+    """The outcome of a stepped run: its `frames`, and either its `result` or the exception in `raised`."""
 
     def __init__(self, title: str):
         self.title = title
@@ -100,7 +100,8 @@ def step_through(
     locals_of_interest: Collection[str] | None = None,
     **kwargs: Any,
 ) -> Walk:
-    """Call `run(*args, **kwargs)` and record the steps that it goes through, of itself and of methods that it calls.
+    """Call `run(*args, **kwargs)` and record the steps that it goes through, its own and those of the methods that it
+    calls.
 
     `watch`: a log whose offsets are noted around each step. `into`: names ("LocalLog.append") of the methods to record;
     default: `run` itself and every method of minikafka that has step comments. A method without them is walked by
@@ -145,7 +146,7 @@ class _Recorder:
         self.failure: Exception | None = None
 
     def global_trace(self, frame: FrameType, event: str, arg: Any):
-        """Called when any Python function begins; answers whether its lines matter."""
+        """Called when any Python function begins; returns whether its lines matter."""
         if self._busy or event != "call":
             return None
         activation = self._unseen(lambda: self._begin(frame))
@@ -160,7 +161,7 @@ class _Recorder:
         return local_trace
 
     def _unseen(self, action: Callable[[], Any]) -> Any:
-        """Do `action` without tracing it. Its errors are the stepper's own: the method that runs must not get them."""
+        """Do `action` without tracing it. Its errors are the stepper's own and must not reach the method that runs."""
         self._busy = True
         try:
             return action()
@@ -205,7 +206,7 @@ class _Recorder:
         line, left = frame.f_lineno, activation.step
         step = activation.method.step_at(line)
         heads = [step for step in activation.method.steps if step.first_line == line]
-        # Back at the head of a loop, or leaving a `with`: that is no new entry.
+        # Coming back to the head of a loop, or leaving a `with`, is no new entry.
         entered = next((step for step in heads if left is None or not step.is_around(left)), None)
         if entered is not None:
             self._settle(activation, frame)
@@ -215,7 +216,7 @@ class _Recorder:
         activation.step = step
 
     def _settle(self, activation: _Activation, frame: FrameType) -> None:
-        """Note what the step that ends now has changed."""
+        """Note what the step that is ending has changed."""
         values = self._locals(frame)
         if activation.frame is not None:
             changed = {name: value for name, value in values.items() if activation.locals.get(name) != value}
@@ -234,7 +235,7 @@ class _Recorder:
 
 
 def _outcome(frame: FrameType, value: Any, pending: BaseException | None) -> str:
-    """How a method ended. A `return` event alone does not tell: after an exception it carries None as well."""
+    """How a method ended. A `return` event alone does not tell, because it carries None after an exception as well."""
     instruction = dis.opname[frame.f_code.co_code[frame.f_lasti]]
     if instruction in _NORMAL_ENDS:
         return "returned" if value is None else f"returned {in_words(value)}"
@@ -284,7 +285,7 @@ def _object_in_words(value: Any) -> str:
 
 
 def _no_paths(words: str) -> str:
-    """Directories out of a message: they differ from run to run."""
+    """A message without its directories, which differ from run to run."""
     return _DIRECTORY.sub("", words)
 
 
@@ -313,7 +314,7 @@ def render_step(frame: StepFrame, frames: Sequence[StepFrame], index: int, scale
 
 
 def _trail(frames: Sequence[StepFrame], index: int) -> str:
-    """The steps around the present one, one line each, indented by depth; what is too long for a line ends in dots."""
+    """The steps around the present one, one line each, indented by depth; a line that is too long ends in dots."""
     low = max(0, min(index - 3, len(frames) - 7))
     rows = []
     for i in range(low, min(low + 7, len(frames))):

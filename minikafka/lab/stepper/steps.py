@@ -21,8 +21,8 @@ _KAFKA = re.compile(r"Kafka:\s*`?([A-Z]\w*(?:\.\w+)*\.\w+)")
 class Step:
     """A numbered step: its lines in the file, first and last, and the last line of the statement that it names.
 
-    All are inclusive. A statement that holds a block may end behind the step: walked by statements, it is its head
-    only.
+    All are inclusive. A statement that holds a block may end behind the step, because when a function is walked by
+    statements, the step is only the statement's head.
     """
 
     number: str
@@ -32,7 +32,7 @@ class Step:
     end_of_statement: int
 
     def is_around(self, other: "Step") -> bool:
-        """True when `other` begins within the statement that this step names, or is this one."""
+        """True when `other` begins within the statement that this step names, or is this step."""
         return self.first_line <= other.first_line <= max(self.last_line, self.end_of_statement)
 
     def holds(self, line: int) -> bool:
@@ -104,7 +104,7 @@ def _mark_above(source: tuple[str, ...], line: int) -> tuple[str, str] | None:
 
 
 def _blocks(node: ast.AST):
-    """Every list of statements in a function, those of functions inside it excepted."""
+    """Every list of statements in a function, except those of functions inside it."""
     for name in ("body", "orelse", "finalbody"):
         block = getattr(node, name, None)
         if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
@@ -117,7 +117,9 @@ def _blocks(node: ast.AST):
 
 
 def _statements(source: tuple[str, ...], tree: ast.FunctionDef, first_line: int):
-    """A step for each statement of a function without step comments; one that holds a block stands for its head."""
+    """A step for each statement of a function without step comments; the step of a statement that holds a block is its
+    head.
+    """
     body = tree.body[1:] if ast.get_docstring(tree) is not None else tree.body
     for number, statement in enumerate(_flat(body), 1):
         inner = getattr(statement, "body", None)

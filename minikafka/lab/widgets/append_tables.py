@@ -8,7 +8,7 @@ from typing import Any
 from minikafka.lab.widgets import drawing
 
 LEFT = 'style="text-align:left;vertical-align:top"'
-"""JupyterLab would set the cells of a table to the right."""
+"""Needed because JupyterLab aligns the cells of a table to the right."""
 
 
 class Table:

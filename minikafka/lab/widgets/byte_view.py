@@ -133,7 +133,7 @@ def render_bytes(frame: ByteFrame) -> str:
 
 
 def _field_bytes(data: bytes, field: Field, index: int, rows: range, chosen: bool) -> list[str]:
-    """The field's bytes, row by row; a line closes the field, a thick one frames the chosen field."""
+    """The field's bytes, row by row, closed by a line; a thick line frames the chosen field."""
     parts, colour = [], _COLOURS[index % len(_COLOURS)]
     end = field.start + field.size
     for row in rows:

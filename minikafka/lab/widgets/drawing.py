@@ -1,4 +1,4 @@
-"""The one look of all lab pieces: colours for light and dark pages, and the few helpers that write SVG.
+"""The look that all lab pieces share: colours for light and dark pages, and the few helpers that write SVG.
 
 A picture names colours by role (`hw`, `committed`, …), never by value. On a live page the roles follow JupyterLab's
 theme; a picture that leaves the page (`as_image`) carries its own style and follows the reader's system instead.
@@ -63,7 +63,7 @@ PAGE_STYLE = (
     f"@media (prefers-color-scheme:dark){{body:not([data-jp-theme-light]){{{_variables(DARK)}}}}}"
     f"[data-jp-theme-light='false']{{{_variables(DARK)}}}{_RULES}{_HTML_RULES}</style>"
 )
-"""The style of a live page: JupyterLab says in `data-jp-theme-light` which theme it shows."""
+"""The style of a live page; JupyterLab says in `data-jp-theme-light` which theme it shows."""
 
 
 def page(html: str) -> str:
@@ -90,19 +90,19 @@ def as_image(svg: str) -> str:
 
 
 def standing_alone(svg: str) -> str:
-    """`svg` with the style and the paper that it needs in a file of its own; `drawing_of` takes them out again."""
+    """`svg` with the style and the background that it needs in a file of its own; `drawing_of` takes them out again."""
     paper = "svg{background:var(--mk-paper)}"
     style = _image_style(svg + paper).replace("</style>", f"{paper}</style>")
     return svg.replace(">", f">\n{style}", 1)
 
 
 def drawing_of(svg: str) -> str:
-    """The picture without the style of its own, for a page that has one."""
+    """The picture without its own style, for a page that has one."""
     return re.sub(r"\n<style>.*?</style>", "", svg, count=1, flags=re.DOTALL)
 
 
 def _image_style(svg: str) -> str:
-    """The style that this picture needs, and no more: an exported notebook holds many pictures."""
+    """The style that this picture needs and no more, because an exported notebook holds many pictures."""
     used = {"ink", "faint", *re.findall(r"var\(--mk-(\w+)\)", svg)}
     light, dark = ({role: colour for role, colour in palette.items() if role in used} for palette in (LIGHT, DARK))
     dark_rule = f"@media (prefers-color-scheme:dark){{:root{{{_variables(dark)}}}}}"
@@ -128,11 +128,12 @@ def text(
     fill: str = "",
     room: float | None = None,
 ) -> str:
-    """Words with their base line at (x, y), as wide in every font; `kind` is any of s(mall) b(old) m(ono) h(eading).
+    """Words with their baseline at (x, y), equally wide in every font; `kind` is any of s(mall) b(old) m(ono)
+    h(eading).
 
     What is longer than `room` px is cut, with an ellipsis.
     """
-    words = re.sub(" +", " ", str(words)).strip(" ")  # as a browser does
+    words = re.sub(" +", " ", str(words)).strip(" ")  # as a browser would
     while room is not None and len(words) > 1 and width(words, kind) > room:
         words = words[:-2] + "…"
     classes = " ".join(["mk-t", *(f"mk-{letter}" for letter in kind)])
@@ -142,7 +143,7 @@ def text(
 
 
 def of_width(px: float) -> str:
-    """What makes a `<text>` that wide, whatever the font."""
+    """The attributes that make a `<text>` that wide in any font."""
     return f'textLength="{px:.1f}" lengthAdjust="spacingAndGlyphs"'
 
 
@@ -199,7 +200,8 @@ def hatch(x: float, y: float, width: float, height: float, stroke: str, step: fl
 
 
 def tick_step(unit: float, room: float) -> int:
-    """Every how many numbers a scale names one: the least of 1, 2, 5, 10, 20, … that takes `room` px or more.
+    """The distance between the numbers that a scale names: the least of 1, 2, 5, 10, 20, … that takes `room` px or
+    more.
 
     `unit`: the px from one number to the next, above 0.
     """

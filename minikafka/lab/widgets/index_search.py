@@ -1,4 +1,4 @@
-"""The binary search of an index, step by step: watched in the real `lookup`, not played again beside it."""
+"""The binary search of an index, step by step: recorded from the real `lookup`, not imitated beside it."""
 
 import sys
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _MOST_SLOTS = 16
 
 @dataclass(frozen=True, slots=True)
 class SearchFrame:
-    """One look into the index: slots `low` to `high` (inclusive) are still possible, slot `middle` is looked at.
+    """One look into the index: slots `low` to `high` (inclusive) are still possible, and slot `middle` is examined.
 
     `keys` are the absolute offsets of all slots, `positions` what they point to; `middle` is None before the first look
     and at the end; `answer` has the result at the end.
@@ -50,7 +50,7 @@ def search_index(index: Any, target: int, title: str = "Binary search in the off
 
 
 def search_frames(index: Any, target: int) -> list[SearchFrame]:
-    """Run `index.lookup(target)` and note where its search looks."""
+    """Run `index.lookup(target)` and note which slots its search examines."""
     entries = [index.entry(number) for number in range(index.entries)]
     keys, positions = tuple(entry.offset for entry in entries), tuple(entry.position for entry in entries)
     looks: list[tuple[int, int, int]] = []

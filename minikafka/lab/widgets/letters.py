@@ -1,7 +1,7 @@
-"""How wide words are in Liberation Sans, and so in Arial and Helvetica: pictures set their boxes out by it.
+"""How wide words are in Liberation Sans, and so in Arial and Helvetica; pictures size their boxes by it.
 
-A reader may have none of the three. So each text of a picture says its width as well (`textLength`), and any other font
-is stretched or squeezed to it: no word leaves its box, on no machine.
+A reader may have none of the three. So each text of a picture also states its width (`textLength`), and any other font
+is stretched or squeezed to it: no word leaves its box on any machine.
 """
 
 _REGULAR = {

@@ -30,7 +30,7 @@ class SegmentSpan:
 
 @dataclass(frozen=True, slots=True)
 class Offsets:
-    """What the ruler shows of a log at one moment; all four offsets are exclusive upper bounds but the log start."""
+    """What the ruler shows of a log at one moment; all four offsets but the log start are exclusive upper bounds."""
 
     log_start: int
     lso: int
@@ -40,7 +40,7 @@ class Offsets:
 
     @classmethod
     def of(cls, log: Any) -> "Offsets":
-        """Read `log` (a `Log`, or whatever has its names)."""
+        """Read `log` (a `Log`, or anything with the same attributes)."""
         found = list(log.log_segments)
         bases = [segment.base_offset for segment in found]
         ends = [*bases[1:], max(log.log_end_offset, bases[-1])] if bases else []
@@ -98,13 +98,13 @@ class OffsetRuler:
         self.frames: list[RulerFrame] = []
 
     def snap(self, caption: str) -> "OffsetRuler":
-        """Record the log as it is now under `caption`, and give the ruler back."""
+        """Record the log as it is now under `caption`, and return the ruler."""
         before = self.frames[-1].offsets if self.frames else None
         self.frames.append(RulerFrame(caption, Offsets.of(self._log), before))
         return self
 
     def play(self) -> Player:
-        """The ruler with its slider, at the last frame; one scale for all frames."""
+        """The ruler with its slider, set to the last frame; all frames have one scale."""
         low, high = scale_of([frame.offsets for frame in self.frames])
         pictures = [(frame, low, high) for frame in self.frames]
         render = {id(frame): render_ruler(frame, low, high) for frame, low, high in pictures}
@@ -145,7 +145,7 @@ class _Scale:
         return _LEFT + (offset - self.low) * self.unit
 
     def label_step(self) -> int:
-        """Every how many offsets a number fits."""
+        """The distance between the offsets for which a number fits."""
         digits = len(str(self.high))
         return drawing.tick_step(self.unit, room=digits * 7 + 8)
 

@@ -11,7 +11,7 @@ from minikafka.lab.widgets import drawing
 _PICTURES = 4
 """How many frames a page without a kernel shows as pictures."""
 
-# Pressed, a button does in the browser what an arrow key does on the slider beside it.
+# When pressed, a button does in the browser what an arrow key does on the slider beside it.
 _BUTTON = """<button type="button" class="jupyter-button widget-button" title="{title}" style="width:90px" \
 onclick="this.closest('.widget-hbox').querySelector('.noUi-handle')\
 .dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}'}}))">{words}</button>"""
@@ -20,8 +20,8 @@ onclick="this.closest('.widget-hbox').querySelector('.noUi-handle')\
 class Player:
     """Shows one of `frames` at a time; `render(frame)` gives its HTML or SVG, `str(frame)` its text.
 
-    - All frames are drawn before the first is shown. Slider and buttons only choose one, and do so in the browser: at
-      once, and as well in an exported page that has no kernel. Arrow keys move the slider when it has the focus.
+    - All frames are drawn before the first is shown. Slider and buttons only choose one, and they do so in the browser:
+      at once, and also in an exported page that has no kernel. Arrow keys move the slider when it has the focus.
     - Where nothing can run, the notebook shows `static_html()`: a few frames as pictures, all but the last folded away,
       and all of them as text.
     """

@@ -24,7 +24,7 @@ _PRODUCERS = "bdfeg"
 
 @dataclass(frozen=True, slots=True)
 class LaidBatch:
-    """A batch of the log, first to last offset (inclusive); `words` says of whom it is, `producer` -1 for none."""
+    """A batch of the log, first to last offset (inclusive); `words` says whose it is, `producer` is -1 for none."""
 
     first: int
     last: int
@@ -50,7 +50,7 @@ class Lane:
 
     @property
     def words(self) -> str:
-        """The answer in a line."""
+        """The answer in one line."""
         if self.error:
             return self.error
         sent = [offset for offset, _ in self.fates]
@@ -93,7 +93,7 @@ class ReadLanes:
     def read(
         self, start: int, max_length: int = 1_048_576, min_one_message: bool = True, caption: str = ""
     ) -> "ReadLanes":
-        """Read from offset `start`, at most `max_length` bytes, with each isolation; give the lanes back."""
+        """Read from offset `start`, at most `max_length` bytes, with each isolation; return the lanes."""
         log = self._log
         lanes = tuple(_lane(log, row, start, max_length, min_one_message) for row in _LANES)
         batches = tuple(_laid(batch) for segment in log.log_segments for batch in segment.log.batches())

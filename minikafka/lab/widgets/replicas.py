@@ -41,8 +41,8 @@ class ReplicaFrame:
 class Replicas:
     """Followers that fetch from `log`, which is the leader's.
 
-    `followers`: their names, all in the ISR at first. As in Kafka a fetch from offset x says that the follower has all
-    below x, and the leader learns it from nothing else.
+    `followers`: their names, all in the ISR at first. As in Kafka, a fetch from offset x says that the follower has
+    everything below x, and the leader learns this in no other way.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Replicas:
         self.note("as it was found")
 
     def note(self, caption: str) -> "Replicas":
-        """Record the present state under `caption`."""
+        """Record the current state under `caption`."""
         before = self.frames[-1].hw if self.frames else None
         ends = tuple(
             (replica, None if fetched is None else fetched.message_offset, replica in self.isr)
@@ -102,7 +102,7 @@ class Replicas:
         return Player(self.frames, lambda frame: render_replicas(frame, low, high), title=self.title, start=last)
 
     def drag(self) -> "ReplicaSliders":
-        """A slider for each follower: drag one, and its fetch is done."""
+        """A slider for each follower: dragging it makes the follower fetch."""
         return ReplicaSliders(self)
 
     def _raise_high_watermark(self) -> None:
@@ -144,11 +144,11 @@ class ReplicaSliders:
 
     @property
     def frame(self) -> ReplicaFrame:
-        """The present state."""
+        """The current state."""
         return self.replicas.frames[-1]
 
     def static_html(self) -> str:
-        """The present state for a page without a kernel."""
+        """The current state for a page without a kernel."""
         return drawing.static_page(render_replicas(self.frame, *self._span))
 
     def __str__(self) -> str:

@@ -86,7 +86,7 @@ class SegmentShelf:
         return self
 
     def play(self) -> Player:
-        """The shelf with its slider, at the last frame; one scale for all frames."""
+        """The shelf with its slider, set to the last frame; all frames have one scale."""
         longest = max((segment.size for frame in self.frames for segment in frame.segments), default=1)
         last = len(self.frames) - 1
         return Player(self.frames, lambda frame: render_shelf(frame, longest), title=self._title, start=last)

@@ -1,7 +1,7 @@
 """The transaction lanes: a lane for each producer, its batches at their offsets, and what holds the last stable offset.
 
 A transaction is a bracket from its first record to its marker; an open one has no end yet. Everything is read from the
-log's files, its marks and its transaction index, nothing is worked out from what was sent.
+log's files, its marks and its transaction index; nothing is derived from what was sent.
 """
 
 from dataclasses import dataclass
@@ -66,7 +66,9 @@ class LaneFrame:
 
     @property
     def producers(self) -> tuple[int, ...]:
-        """The lanes, topmost first: producers in the order in which they came, then the records without a producer."""
+        """The lanes, topmost first: the producers in the order of their first batches, then the records without a
+        producer.
+        """
         ids = dict.fromkeys(batch.producer_id for batch in self.batches)
         return (*(each for each in ids if each >= 0), *(each for each in ids if each < 0))
 
@@ -84,7 +86,7 @@ class LaneFrame:
 
 
 class TransactionLanes:
-    """Collects a frame at each `snap`; shown, it is the lanes with a slider through time. For logs of some dozens of
+    """Collects a frame at each `snap`; shown, it is the lanes with a slider through time. Suits logs of a few dozen
     offsets.
     """
 
@@ -94,7 +96,7 @@ class TransactionLanes:
         self.frames: list[LaneFrame] = []
 
     def snap(self, caption: str) -> "TransactionLanes":
-        """Record the log as it is now under `caption`, and give the lanes back."""
+        """Record the log as it is now under `caption`, and return the lanes."""
         log = self._log
         batches = tuple(_read(batch) for segment in log.log_segments for batch in segment.log.batches())
         index = [tuple(txn)[:4] for segment in log.log_segments for txn in segment.txn_index.all_aborted_txns()]
@@ -108,7 +110,7 @@ class TransactionLanes:
         return self
 
     def play(self) -> Player:
-        """The lanes with their slider, at the last frame; one scale, and the same lanes, for all frames."""
+        """The lanes with their slider, set to the last frame; all frames have the same scale and the same lanes."""
         low, high = min(frame.log_start for frame in self.frames), max(frame.leo for frame in self.frames)
         lanes = tuple(dict.fromkeys(each for frame in reversed(self.frames) for each in frame.producers))
         last = len(self.frames) - 1
@@ -271,7 +273,7 @@ def _name(producer_id: int) -> str:
 
 
 def _read(batch: Any) -> LaneBatch:
-    """A batch of a log file, a marker with its kind."""
+    """A batch of a log file; a marker with its kind."""
     marker = ""
     if batch.is_control_batch:
         from minikafka.record.control_record import EndTransactionMarker

@@ -30,7 +30,7 @@ def _records_accepted(row, accepted: bool) -> int:
 
 
 def _offsets_given(appends, accepts, step=_records_accepted) -> list[tuple[int, int | None]]:
-    """First offsets when `accepts(row)` decides, and the end moves by `step(row, accepted)`."""
+    """First offsets if `accepts(row)` decides, and the log end moves by `step(row, accepted)`."""
     end, given = 0, []
     for row in appends.orderBy("t").collect():
         accepted = accepts(row)

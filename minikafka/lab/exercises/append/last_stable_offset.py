@@ -63,7 +63,8 @@ append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0]
 
 
 def _stable_by(events, marks, choose, reached: int = 0) -> list[tuple[int, int]]:
-    """LSO at each mark by `choose(undecided, unreplicated, hw)`: first offsets of open, and of decided transactions.
+    """LSO at each mark by `choose(undecided, unreplicated, hw)`, which gets the first offsets of the transactions that
+    are open, and of those whose marker is not replicated.
 
     A marker counts as replicated when it is below hw + `reached`.
     """

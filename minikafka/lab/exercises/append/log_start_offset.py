@@ -15,7 +15,7 @@ _EVENTS = {
 
 
 def _log_starts(before: list[str], *events: tuple[str, int, int, int]) -> list[WitnessedCase]:
-    """A case for each (event, offset, log start before it, HW before it), all of one log, after the lines `before`."""
+    """A case for each (event, offset, log start before it, HW before it), all on one log, after the lines `before`."""
     lines = [*before, *(_EVENTS[event].format(offset) for event, offset, _, _ in events)]
     workload, cases = Workload.parse("\n".join(lines)), []
     for number, (event, offset, start, hw) in enumerate(events, len(workload) - len(events)):

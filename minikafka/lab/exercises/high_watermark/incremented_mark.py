@@ -11,7 +11,7 @@ def _increment_to(new: int, *, old: int, records: int = 10) -> WitnessedCase:
 
     def answer(observations):
         before, after = (observations.value(operation, "high_watermark") for operation in (-2, -1))
-        if new > records:  # Spark says nothing of exceptions; that the mark stays is for it to say
+        if new > records:  # Spark says nothing about exceptions, but it does say that the mark stays
             return "refused" if before == after else "moved"
         return "moved" if after != before else "stays"
 

@@ -5,11 +5,10 @@ from minikafka.witness.workload import Workload
 
 
 def ends_of(workload: Workload) -> list[tuple[int, int, int | None]]:
-    """(t, replica, end) after each operation t: the leader is replica 0; only in-sync followers; None before a first
-    fetch.
+    """(t, replica, end) after each operation t, for the leader (replica 0) and the in-sync followers; None before the
+    first fetch.
 
-    Follows appends of one batch, fetches from plain offsets and changes of the ISR, which is all that the exercises
-    use.
+    Follows appends of one batch, fetches from plain offsets, and changes of the ISR; the exercises use nothing else.
     """
     leader, fetched, isr, rows = 0, {}, workload.isr, []
     for t, operation in enumerate(workload):

@@ -66,7 +66,9 @@ def _doubtful(rows, point):
 
 
 def _cut_at(end, whole=lambda rows: rows[-1][2] + 1):
-    """A wrong answer: `end(segment, first, last)` of the first bad batch that is scanned; without one `whole(rows)`."""
+    """A wrong answer: `end(segment, first, last)` of the first bad batch that is scanned, or `whole(rows)` if there is
+    none.
+    """
     return _ends(
         lambda rows, point: next((end(*row) for *row, sound in _doubtful(rows, point) if not sound), whole(rows))
     )

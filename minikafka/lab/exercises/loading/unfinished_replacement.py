@@ -66,7 +66,7 @@ def _stopped(renames: int, groups: tuple[tuple[int, ...], ...] = _TWO_BY_TWO) ->
 
 
 def _upper_one_cleaned() -> dict[str, bytes]:
-    """No replacement stops so, for it renames from the highest offset down; but the rule speaks of it."""
+    """No replacement stops like this, because it renames from the highest offset down; but the rule covers the case."""
     upper = f"{12:020}"
     return {
         file.replace(".swap", ".cleaned") if file.startswith(upper) else file: data
@@ -114,14 +114,14 @@ def _below_the_lowest_cleaned(base: int, lowest: int | None) -> bool:
 
 
 def _in_one_range(swaps: list[tuple[int, int | None]]) -> Callable[[int], bool]:
-    """Whether a base lies from the lowest one to the highest end; where no end is known, all behind does."""
+    """Whether a base lies between the lowest base and the highest end; if no end is known, everything behind does."""
     low = min((base for base, _ in swaps), default=0)
     high = max((end for _, end in swaps if end is not None), default=1 << 62 if swaps else 0)
     return lambda base: low <= base < high
 
 
 def _after(*, finish=_below_the_lowest_cleaned, replaced=_in_one_range, kinds=("log",)):
-    """A wrong loader, where not told otherwise as Kafka's.
+    """A wrong loader, which works as Kafka's does unless told otherwise.
 
     `finish(base, lowest .cleaned)` decides about a `.swap` of one of `kinds`; `replaced(swaps)` which bases go for
     them.

@@ -12,7 +12,7 @@ from minikafka.lab.stage.damage import SMALL
 
 @dataclass(frozen=True)
 class WreckedCase(Case):
-    """A case that can be asked of Spark and of whoever loads a log.
+    """A case that can be put to Spark and to whoever loads a log.
 
     `expected()`: Spark's answer. `wreck()`: makes the directory; then `answer(state)` reads the answer from what
     `minikafka.witness.runner.observed_state` says of the log loaded from it with `checkpoints` and `settings`.
