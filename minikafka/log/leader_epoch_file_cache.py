@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from minikafka.checkpoint.leader_epoch_checkpoint_file import EpochEntry, LeaderEpochCheckpointFile
 from minikafka.common.errors import IllegalArgumentException
@@ -51,14 +51,6 @@ class LeaderEpochFileCache:
         if self._assign(EpochEntry(epoch, start_offset)):
             self._write_to_file()
 
-    def assign_all(self, entries: Iterable[EpochEntry]) -> None:
-        """`assign` each entry, then write the file once. Kafka: `LeaderEpochFileCache.assign(List)`."""
-        entries = list(entries)
-        for entry in entries:
-            self._assign(entry)
-        if entries:
-            self._write_to_file()
-
     @property
     def non_empty(self) -> bool:
         """True when any epoch is known. Kafka: `LeaderEpochFileCache.nonEmpty`."""
@@ -86,40 +78,6 @@ class LeaderEpochFileCache:
         """All entries, oldest first. Kafka: `LeaderEpochFileCache.epochEntries`."""
         with self._lock:
             return self._epochs.values()
-
-    def previous_epoch(self, epoch: int | None = None) -> int | None:
-        """The largest epoch below `epoch`, or below the latest one. Kafka: `LeaderEpochFileCache.previousEpoch`."""
-        with self._lock:
-            if epoch is None:
-                epoch = self.latest_epoch
-            return None if epoch is None else _epoch_of(self._epochs.lower(epoch))
-
-    def previous_entry(self, epoch: int) -> EpochEntry | None:
-        """The entry of the largest epoch below `epoch`. Kafka: `LeaderEpochFileCache.previousEntry`."""
-        with self._lock:
-            return self._epochs.lower(epoch)
-
-    def next_epoch(self, epoch: int) -> int | None:
-        """The smallest epoch above `epoch`. Kafka: `LeaderEpochFileCache.nextEpoch`."""
-        with self._lock:
-            return _epoch_of(self._epochs.higher(epoch))
-
-    def epoch_entry(self, epoch: int) -> EpochEntry | None:
-        """The entry of exactly `epoch`. Kafka: `LeaderEpochFileCache.epochEntry`."""
-        return self._epochs.get(epoch)
-
-    def epoch_for_offset(self, offset: int) -> int | None:
-        """The epoch in which `offset` was, or will be, written; None below the first.
-
-        Kafka: `LeaderEpochFileCache.epochForOffset`.
-        """
-        with self._lock:
-            epoch = None
-            for entry in self._epochs.values():
-                if entry.start_offset > offset:
-                    break
-                epoch = entry.epoch
-            return epoch
 
     def end_offset_for(self, requested_epoch: int, log_end_offset: int) -> tuple[int, int]:
         """The largest known epoch ≤ `requested_epoch`, and its end offset (exclusive).
@@ -157,19 +115,6 @@ class LeaderEpochFileCache:
         with self._lock:
             if _truncate_from_start(self._epochs, start_offset):
                 self._schedule_flush()
-
-    def epoch_entries_in_range(self, start_offset: int, end_offset: int) -> list[EpochEntry]:
-        """The entries as they would be after both truncations, `start_offset` inclusive, `end_offset` exclusive.
-
-        Kafka: `LeaderEpochFileCache.epochEntriesInRange`.
-        """
-        epochs: SortedMap[EpochEntry] = SortedMap()
-        for entry in self.epoch_entries:
-            epochs[entry.epoch] = entry
-        if start_offset >= 0:
-            _truncate_from_start(epochs, start_offset)
-        _truncate_from_end(epochs, end_offset)
-        return epochs.values()
 
     def with_checkpoint(self, checkpoint: LeaderEpochCheckpointFile) -> "LeaderEpochFileCache":
         """A cache with these entries and another file, which is not read.

@@ -512,11 +512,6 @@ class Log:
             return first_unstable.message_offset
         return high_watermark
 
-    @property
-    def last_stable_offset_lag(self) -> int:
-        """Offsets that wait for a transaction's decision only. Kafka: `UnifiedLog.lastStableOffsetLag`."""
-        return self.high_watermark - self.last_stable_offset
-
     def _fetch_last_stable_offset_metadata(self) -> LogOffsetMetadata:
         """The last stable offset with its place, looked up and kept if need be.
 
@@ -1194,16 +1189,6 @@ class Log:
             self.update_high_watermark(self._local_log.log_end_offset_metadata)
 
     # Producers
-
-    def load_producer_state(self, last_offset: int) -> None:
-        """Bring producers to the state before `last_offset`; everything counts as replicated.
-
-        Kafka: `UnifiedLog.loadProducerState`.
-        """
-        with self._lock:
-            self._rebuild_producer_state(last_offset)
-            self._maybe_increment_first_unstable_offset()
-            self.update_high_watermark(self._local_log.log_end_offset_metadata)
 
     def _rebuild_producer_state(self, last_offset: int) -> None:
         with self._lock:

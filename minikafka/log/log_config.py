@@ -15,7 +15,7 @@ from minikafka.record.timestamp_type import TimestampType
 _WEEK_MS = 7 * 24 * 60 * 60 * 1000
 _DAY_MS = 24 * 60 * 60 * 1000
 _HOUR_MS = 60 * 60 * 1000
-_FOLLOW_RETENTION = -2
+_FOLLOW_RETENTION = -2  # the broker's own disk keeps as much as `retention.ms` and `retention.bytes` say
 _REPLICA = re.compile(r"([0-9]+:[0-9]+)?")
 
 INTERNAL_SEGMENT_BYTES_CONFIG = "internal.segment.bytes"
@@ -147,18 +147,6 @@ class LogConfig(AbstractConfig):
     def init_file_size(self) -> int:
         """The length of a new `.log` file: a whole segment if it is preallocated. Kafka: `LogConfig.initFileSize`."""
         return self.segment_size if self.preallocate else 0
-
-    @property
-    def local_retention_ms(self) -> int:
-        """`local.retention.ms`, where -2 follows `retention.ms`. Kafka: `LogConfig.localRetentionMs`."""
-        value = self.get_int("local.retention.ms")
-        return self.retention_ms if value == _FOLLOW_RETENTION else value
-
-    @property
-    def local_retention_bytes(self) -> int:
-        """`local.retention.bytes`, where -2 follows `retention.bytes`. Kafka: `LogConfig.localRetentionBytes`."""
-        value = self.get_int("local.retention.bytes")
-        return self.retention_size if value == _FOLLOW_RETENTION else value
 
     def random_segment_jitter(self) -> int:
         """Ms by which a new segment is rolled early, drawn below `segment.jitter.ms` so that topics made together do

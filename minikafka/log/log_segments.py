@@ -168,12 +168,6 @@ class LogSegments:
         return segments[0] if segments else None
 
     @property
-    def first_segment_base_offset(self) -> int | None:
-        """Where the oldest segment begins. Kafka: `LogSegments.firstSegmentBaseOffset`."""
-        base_offsets = self._base_offsets_and_segments[0]
-        return base_offsets[0] if base_offsets else None
-
-    @property
     def last_segment(self) -> LogSegment | None:
         """The newest segment. Kafka: `LogSegments.lastSegment`."""
         segments = self._base_offsets_and_segments[1]

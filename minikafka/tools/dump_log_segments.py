@@ -38,7 +38,7 @@ from minikafka.log.log_file_utils import (
     TXN_INDEX_FILE_SUFFIX,
     offset_from_file,
 )
-from minikafka.log.producer.producer_state_manager import ProducerStateManager
+from minikafka.log.producer.snapshot_file import read_snapshot
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.file_records import FileRecords
 from minikafka.record.record_batch import MAGIC_VALUE_V2, NO_TIMESTAMP
@@ -273,7 +273,7 @@ class DumpLogSegments:
     def _dump_producer_id_snapshot(self, path: Path) -> None:
         require_regular(path, follow_links=True)
         try:
-            entries = ProducerStateManager.read_snapshot(path)
+            entries = read_snapshot(path)
         except CorruptSnapshotException as error:
             self._err.write(f"{error}\n")
             return

@@ -47,8 +47,13 @@ def test_an_epoch_known_already_is_no_news(opened):
     assert opened.cache.epoch_entries == [EpochEntry(3, 10)]
 
 
+def assign(opened, *entries):
+    for epoch, start_offset in entries:
+        opened.cache.assign(epoch, start_offset)
+
+
 def test_entries_that_contradict_a_new_one_are_dropped(opened):
-    opened.cache.assign_all([EpochEntry(1, 0), EpochEntry(2, 5), EpochEntry(3, 9)])
+    assign(opened, (1, 0), (2, 5), (3, 9))
     opened.cache.assign(2, 7)
     assert opened.cache.epoch_entries == [EpochEntry(1, 0), EpochEntry(2, 7)]
     opened.cache.assign(4, 6)
@@ -62,7 +67,7 @@ def test_negative_values_are_refused(opened, epoch, offset):
 
 
 def test_truncations_reach_the_file_in_the_background(opened):
-    opened.cache.assign_all([EpochEntry(1, 0), EpochEntry(2, 5), EpochEntry(3, 9)])
+    assign(opened, (1, 0), (2, 5), (3, 9))
     opened.cache.truncate_from_end_async_flush(9)
     assert opened.cache.latest_epoch == 2
     assert opened.file == "0\n3\n1 0\n2 5\n3 9\n"
@@ -79,14 +84,8 @@ def test_truncations_reach_the_file_in_the_background(opened):
     [(-1, (-1, -1)), (0, (0, 3)), (2, (2, 8)), (3, (2, 8)), (4, (4, 20)), (5, (-1, -1))],
 )
 def test_where_an_epoch_ends(opened, epoch, answer):
-    opened.cache.assign_all([EpochEntry(2, 3), EpochEntry(4, 8)])
+    assign(opened, (2, 3), (4, 8))
     assert opened.cache.end_offset_for(epoch, 20) == answer
-
-
-@pytest.mark.parametrize(("offset", "epoch"), [(2, None), (3, 2), (7, 2), (8, 4), (100, 4)])
-def test_which_epoch_an_offset_belongs_to(opened, offset, epoch):
-    opened.cache.assign_all([EpochEntry(2, 3), EpochEntry(4, 8)])
-    assert opened.cache.epoch_for_offset(offset) == epoch
 
 
 def test_a_cache_on_another_file_keeps_its_entries(opened, tmp_path):
@@ -173,8 +172,3 @@ def test_random_operations_leave_the_same_entries_and_files_as_in_kafka(kafka, t
         asked = epoch - rng.randrange(-2, 6)
         end = theirs.cache.endOffsetFor(asked, offset)
         assert ours.cache.end_offset_for(asked, offset) == (end.getKey(), end.getValue())
-        start, stop = offset - rng.randrange(-2, 30), offset - rng.randrange(-2, 9)
-        in_range = entries_of(theirs.cache.epochEntriesInRange(start, stop))
-        assert ours.cache.epoch_entries_in_range(start, stop) == in_range
-        at = theirs.cache.epochForOffset(start)
-        assert ours.cache.epoch_for_offset(start) == (at.getAsInt() if at.isPresent() else None)

@@ -51,12 +51,6 @@ def test_compression_types_and_levels():
     assert LogConfig({"compression.type": "zstd", "compression.zstd.level": "-5"}).compression.level == -5
 
 
-def test_local_retention_follows_retention():
-    config = LogConfig({"retention.ms": 5, "retention.bytes": 6})
-    assert (config.local_retention_ms, config.local_retention_bytes) == (5, 6)
-    assert LogConfig({"local.retention.ms": -1}).local_retention_ms == -1
-
-
 @pytest.mark.parametrize(
     "settings",
     [
@@ -214,8 +208,6 @@ def test_what_follows_from_the_settings(kafka, settings):
     ours, theirs = LogConfig(settings), kafka.log_class("LogConfig")(kafka.properties(settings))
     assert ours.max_segment_ms == theirs.maxSegmentMs()
     assert (ours.segment_size, ours.init_file_size) == (theirs.segmentSize(), theirs.initFileSize())
-    assert ours.local_retention_ms == theirs.localRetentionMs()
-    assert ours.local_retention_bytes == theirs.localRetentionBytes()
     field = theirs.getClass().getField
     assert (ours.compact, ours.delete) == (field("compact").get(theirs), field("delete").get(theirs))
 

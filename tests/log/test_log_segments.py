@@ -56,7 +56,6 @@ def test_segments_are_ordered_whatever_the_order_of_adding(segments):
     assert (segments.first_segment.base_offset, segments.last_segment.base_offset) == (0, 20)
     assert segments.active_segment is segments.last_segment
     assert (segments.number_of_segments, segments.size_in_bytes) == (3, 30)
-    assert segments.first_segment_base_offset == 0
 
 
 def test_neighbours(segments):

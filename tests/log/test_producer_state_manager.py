@@ -14,6 +14,7 @@ from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.producer.completed_txn import CompletedTxn
 from minikafka.log.producer.producer_state_manager import ProducerStateManager
 from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
+from minikafka.log.producer.snapshot_file import read_snapshot
 from minikafka.log.producer.verification_guard import VerificationGuard
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 
@@ -97,8 +98,6 @@ class Producers:
             None if unstable is None else tuple(unstable),
             manager.first_undecided_offset,
             manager.latest_snapshot_offset,
-            manager.oldest_snapshot_offset,
-            manager.producer_id_count,
             manager.is_empty,
             manager.has_late_transaction(2_000_000),
         )
@@ -358,7 +357,7 @@ def test_a_damaged_snapshot_is_refused(tmp_path, damage, message):
     file = tmp_path / "00000000000000000004.snapshot"
     file.write_bytes(damage(bytes.fromhex(GOLDEN)))
     with pytest.raises(errors.CorruptSnapshotException, match=re.escape(message)):
-        ProducerStateManager.read_snapshot(file)
+        read_snapshot(file)
 
 
 def test_a_damaged_snapshot_gives_way_to_the_one_before(producers):
@@ -403,7 +402,7 @@ def test_a_snapshot_marked_for_deletion_is_renamed_and_may_be_gone(producers):
         producers.take_snapshot()
     assert producers.mark_for_deletion(3)
     assert sorted(producers.files) == ["00000000000000000003.snapshot.deleted", "00000000000000000005.snapshot"]
-    producers.manager.fetch_snapshot(5).unlink()
+    (producers.directory / "00000000000000000005.snapshot").unlink()
     assert not producers.mark_for_deletion(5)
     assert not producers.mark_for_deletion(5)
     assert producers.manager.latest_snapshot_offset is None
@@ -482,10 +481,8 @@ class KafkaProducers:
                 for value in (
                     manager.firstUndecidedOffset(),
                     manager.latestSnapshotOffset(),
-                    manager.oldestSnapshotOffset(),
                 )
             ),
-            manager.producerIdCount(),
             manager.isEmpty(),
             manager.hasLateTransaction(2_000_000),
         )
@@ -627,16 +624,14 @@ class RandomHistory:
     def files(self):
         names = [name for name in self.both.ours.files if name.endswith(".snapshot")]
         offsets = [int(name.split(".")[0]) for name in names] + [self.offset]
-        match self.rng.randrange(4):
+        match self.rng.randrange(3):
             case 0:
                 self.both("mark_for_deletion", self.rng.choice(offsets))
             case 1:
-                self.both("call", "delete_snapshots_before", self.rng.choice(offsets))
-            case 2:
                 chosen = self.rng.sample(offsets, self.rng.randrange(len(offsets)))
                 self.both.ours.manager.remove_stray_snapshots(chosen)
                 self.both.theirs.manager.removeStraySnapshots(self.java_longs(chosen))
-            case 3:
+            case 2:
                 if names:
                     name = self.rng.choice(sorted(names))
                     for side in (self.both.ours, self.both.theirs):
@@ -663,17 +658,13 @@ class RandomHistory:
             (side.directory / name).write_bytes(data)
 
     def reset(self):
-        match self.rng.randrange(2):
-            case 0:
-                self.both("call", "truncate_fully_and_start_at", self.offset)
-            case 1:
-                self.both("call", "truncate_fully_and_reload_snapshots")
+        self.both("call", "truncate_fully_and_start_at", self.offset)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_random_history_is_kafkas(kafka, tmp_path, seed):
     history = RandomHistory(random.Random(seed), Both(kafka, tmp_path))
-    for _ in range(300):
+    for _ in range(400):
         history.step()
     assert len(history.refusals) >= 3, "the history must meet refusals, or it tests little"
 

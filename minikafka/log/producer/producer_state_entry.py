@@ -94,11 +94,6 @@ class ProducerStateEntry:
         return self.batch_metadata[-1].last_seq if self.batch_metadata else NO_SEQUENCE
 
     @property
-    def first_data_offset(self) -> int:
-        """First offset of the oldest remembered batch, -1 without one. Kafka: `ProducerStateEntry.firstDataOffset`."""
-        return self.batch_metadata[0].first_offset if self.batch_metadata else -1
-
-    @property
     def last_data_offset(self) -> int:
         """Last offset of the newest remembered batch, -1 without one. Kafka: `ProducerStateEntry.lastDataOffset`."""
         return self.batch_metadata[-1].last_offset if self.batch_metadata else -1

@@ -19,7 +19,6 @@ from minikafka.log.producer.producer_state_entry import ProducerStateEntry
 from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
 from minikafka.log.producer.snapshot_file import (
     SnapshotFile,
-    list_snapshot_files,
     load_snapshots,
     read_snapshot,
     write_snapshot,
@@ -86,11 +85,6 @@ class ProducerStateManager:
         return not len(self._producers) and not len(self._unreplicated_txns)
 
     @property
-    def producer_id_count(self) -> int:
-        """How many producers are known. Kafka: `ProducerStateManager.producerIdCount`."""
-        return len(self._producers)
-
-    @property
     def active_producers(self) -> dict[int, ProducerStateEntry]:
         """A copy of the map from producer id to state, in Kafka's order.
 
@@ -138,12 +132,6 @@ class ProducerStateManager:
     def latest_snapshot_offset(self) -> int | None:
         """The offset of the newest snapshot file. Kafka: `ProducerStateManager.latestSnapshotOffset`."""
         snapshot = self._snapshots.last()
-        return None if snapshot is None else snapshot.offset
-
-    @property
-    def oldest_snapshot_offset(self) -> int | None:
-        """The offset of the oldest snapshot file. Kafka: `ProducerStateManager.oldestSnapshotOffset`."""
-        snapshot = self._snapshots.first()
         return None if snapshot is None else snapshot.offset
 
     def has_late_transaction(self, current_time_ms: int) -> bool:
@@ -311,15 +299,6 @@ class ProducerStateManager:
         self._last_map_offset = offset
         self._update_oldest_txn_timestamp()
 
-    def truncate_fully_and_reload_snapshots(self) -> None:
-        """Forget everything, then look for snapshot files again.
-
-        Kafka: `ProducerStateManager.truncateFullyAndReloadSnapshots`.
-        """
-        logger.info("[%s] Reloading the producer state snapshots", self.topic_partition)
-        self.truncate_fully_and_start_at(0)
-        self._snapshots = load_snapshots(self._log_dir)
-
     def load_producer_entry(self, entry: ProducerStateEntry) -> None:
         """Take in one entry of a snapshot, and reopen its transaction.
 
@@ -353,15 +332,6 @@ class ProducerStateManager:
         self._last_snap_offset = self._last_map_offset
         return snapshot.file
 
-    def fetch_snapshot(self, offset: int) -> Path | None:
-        """The file of the snapshot at `offset`. Kafka: `ProducerStateManager.fetchSnapshot`."""
-        snapshot = self._snapshots.get(offset)
-        return None if snapshot is None else snapshot.file
-
-    def snapshot_file_for_offset(self, offset: int) -> SnapshotFile | None:
-        """The snapshot at `offset`. Kafka: `ProducerStateManager.snapshotFileForOffset`."""
-        return self._snapshots.get(offset)
-
     def update_parent_dir(self, parent_dir: Path) -> None:
         """Follow a renamed log directory. Kafka: `ProducerStateManager.updateParentDir`."""
         self._log_dir = parent_dir
@@ -385,12 +355,6 @@ class ProducerStateManager:
                 snapshot.delete_if_exists()
         self._snapshots = snapshots
 
-    def delete_snapshots_before(self, offset: int) -> None:
-        """Delete the snapshots below `offset` (exclusive). Kafka: `ProducerStateManager.deleteSnapshotsBefore`."""
-        for snapshot in self._snapshots.values():
-            if 0 <= snapshot.offset < offset:
-                self._remove_and_delete_snapshot(snapshot.offset)
-
     def remove_and_mark_snapshot_for_deletion(self, snapshot_offset: int) -> SnapshotFile | None:
         """Rename the snapshot at `snapshot_offset` to `.deleted` and forget it; None if there is none.
 
@@ -410,10 +374,6 @@ class ProducerStateManager:
             )
             return None
         return snapshot
-
-    read_snapshot = staticmethod(read_snapshot)
-    write_snapshot = staticmethod(write_snapshot)
-    list_snapshot_files = staticmethod(list_snapshot_files)
 
     # Helpers
 
