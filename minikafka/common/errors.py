@@ -269,7 +269,7 @@ class LogCleaningException(KafkaException):
     `log` is the log in question. Kafka: `storage.internals.log.LogCleaningException`.
     """
 
-    def __init__(self, log, message):
+    def __init__(self, log: object, message: str):
         super().__init__(message)
         self.log = log
 

@@ -28,6 +28,9 @@ from minikafka.record.record_writer import record_size_in_bytes, write_record
 from minikafka.record.timestamp_type import TimestampType
 
 if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
     from minikafka.record.memory_records import MemoryRecords
 
 _OFFSET_AND_SIZE = struct.Struct(">qi")
@@ -121,7 +124,7 @@ class MemoryRecordsBuilder:
         """
         self._append(record.offset, self.is_control_batch, record.timestamp, record.key, record.value, record.headers)
 
-    def append_columns(self, columns: RecordColumns, places) -> None:
+    def append_columns(self, columns: RecordColumns, places: "NDArray[numpy.int64]") -> None:
         """Add the records at `places` (ascending int64 array) of `columns`, each at its own offset.
 
         As `append_record` for one after the other, but without an object for each, unless one is out of the ordinary.

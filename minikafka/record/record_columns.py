@@ -7,12 +7,13 @@ import threading
 from array import array
 from collections.abc import Iterator
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol, overload
+from typing import TYPE_CHECKING
 
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import IllegalArgumentException, InvalidRecordException
 from minikafka.common.java_utf8 import decode_utf8
 from minikafka.record import kernel, writing_kernel
+from minikafka.record.column import Column
 from minikafka.record.record import Header, Record
 from minikafka.record.sequence import increment_sequence
 
@@ -57,25 +58,6 @@ def compiled_functions(compiled_module: str) -> ModuleType | None:
 def kernel_in_use() -> str:
     """The name of the kernel that the next batch meets: "plain" or "compiled"."""
     return "plain" if _compiled is None else "compiled"
-
-
-class Column(Protocol):
-    """A row of 64-bit integers: a `memoryview` or `array` made by the plain kernel, or a numpy array."""
-
-    @overload
-    def __getitem__(self, index: int, /) -> int: ...
-
-    @overload
-    def __getitem__(self, index: slice, /) -> "Column": ...
-
-    def __setitem__(self, index: int, number: int, /) -> None: ...
-
-    def __iter__(self) -> Iterator[int]: ...
-
-    def __len__(self) -> int: ...
-
-    def tolist(self) -> list[int]:
-        """The integers as Python's own."""
 
 
 class _ColumnOf:
@@ -251,7 +233,7 @@ def encode(
         _compiled.octets(columns.data), np.asarray(columns._out), columns._capacity, places,
         base_offset, base_timestamp, last_offset, out,
     )  # fmt: skip
-    return None if end == writing_kernel.NOT_WRITTEN else memoryview(out)[:end]
+    return None if end == writing_kernel.NOT_WRITTEN else out.data[:end]
 
 
 def skip_headers(data: BytesLike, position: int, end: int, count: int) -> tuple[int, int, int, int]:

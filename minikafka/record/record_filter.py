@@ -2,7 +2,7 @@
 
 import enum
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException
 from minikafka.record.batch_header import write_empty_header
@@ -19,6 +19,10 @@ from minikafka.record.record_batch import (
 )
 from minikafka.record.record_columns import RecordColumns
 from minikafka.record.timestamp_type import TimestampType
+
+if TYPE_CHECKING:  # numpy is imported when it is first needed
+    import numpy
+    from numpy.typing import NDArray
 
 
 class BatchRetention(enum.Enum):
@@ -55,7 +59,9 @@ class RecordFilter(ABC):
         """What becomes of `batch`; asked once for each, in their order. Kafka: `RecordFilter.checkBatchRetention`."""
 
     @abstractmethod
-    def retained_records(self, batch: RecordBatch | LegacyRecordBatch, columns: RecordColumns):
+    def retained_records(
+        self, batch: RecordBatch | LegacyRecordBatch, columns: RecordColumns
+    ) -> "NDArray[numpy.int64]":
         """The places of those records in `columns` that stay, ascending, as an int64 array.
 
         Asked after `check_batch_retention` of the same batch, unless that said DELETE.
@@ -128,7 +134,14 @@ def filter_to(records: MemoryRecords, record_filter: RecordFilter, buffer_size: 
     return result
 
 
-def _retain(batch, columns, places, contains_marker_for_empty_txn, record_filter, result) -> None:
+def _retain(
+    batch: RecordBatch | LegacyRecordBatch,
+    columns: RecordColumns,
+    places: "NDArray[numpy.int64]",
+    contains_marker_for_empty_txn: bool,
+    record_filter: RecordFilter,
+    result: FilterResult,
+) -> None:
     """Keep the records at `places`, which are some or all of the batch."""
     import numpy
 
@@ -154,7 +167,12 @@ def _retain(batch, columns, places, contains_marker_for_empty_txn, record_filter
     result.update_retained_batch_metadata(*info, max_offset, len(places), filtered.size_in_bytes)
 
 
-def _build_retained_records(batch, columns, places, delete_horizon_ms: int | None) -> MemoryRecordsBuilder:
+def _build_retained_records(
+    batch: RecordBatch | LegacyRecordBatch,
+    columns: RecordColumns,
+    places: "NDArray[numpy.int64]",
+    delete_horizon_ms: int | None,
+) -> MemoryRecordsBuilder:
     """A batch like `batch` with the records at `places`, of magic 2 whatever it was.
 
     Kafka: `MemoryRecords.buildRetainedRecordsInto`.
@@ -185,7 +203,7 @@ def _build_retained_records(batch, columns, places, delete_horizon_ms: int | Non
     return builder
 
 
-def _retain_empty(batch, result: FilterResult) -> None:
+def _retain_empty(batch: RecordBatch | LegacyRecordBatch, result: FilterResult) -> None:
     """Keep of `batch` its header only."""
     if batch.magic < MAGIC_VALUE_V2:
         raise IllegalStateException("Empty batches are only supported for magic v2 and above")

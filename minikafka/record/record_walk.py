@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from minikafka.record import kernel, record_columns
+from minikafka.record.column import Column
 from minikafka.record.long_record import LongRecord
 from minikafka.record.record import Record
-from minikafka.record.record_columns import Column, RecordColumns, exception_of
+from minikafka.record.record_columns import RecordColumns, exception_of
 from minikafka.record.stream_window import WINDOW_SIZE, StreamWindow
 
 RECORDS_A_PAGE = 1 << 14

@@ -9,6 +9,8 @@ Kafka: `DefaultRecord.writeTo`; `ByteUtils.writeVarint`, `writeVarlong`, `sizeOf
 from collections.abc import Sequence
 
 from minikafka.common.bytes_like import BytesLike
+from minikafka.common.java_numbers import INT_MAX
+from minikafka.record.column import Column
 from minikafka.record.kernel import SUMMARY_SIZE, read_varint
 
 NOT_WRITTEN = -1  # instead of a position: a record that needs a closer look
@@ -17,7 +19,6 @@ NOT_WRITTEN = -1  # instead of a position: a record that needs a closer look
 MOST_GROWTH = 32
 
 _NO_TIMESTAMP = -1
-_MAX_INT = 2147483647
 
 
 def size_of_varint(value: int) -> int:
@@ -80,7 +81,7 @@ def headers_can_be_copied(data: BytesLike, position: int, end: int, count: int) 
 
 def encode(
     data: BytesLike,
-    columns: Sequence[int],
+    columns: Column,
     capacity: int,
     places: Sequence[int],
     base_offset: int,
@@ -102,7 +103,7 @@ def encode(
         value_start, value_end = columns[at + 4 * capacity], columns[at + 5 * capacity]
         headers_start, header_count = columns[at + 6 * capacity], columns[at + 7 * capacity]
         record_end = columns[at + 9 * capacity]
-        if offset <= last_offset or offset - base_offset > _MAX_INT or timestamp < _NO_TIMESTAMP:
+        if offset <= last_offset or offset - base_offset > INT_MAX or timestamp < _NO_TIMESTAMP:
             return NOT_WRITTEN
         if header_count > 0 and not headers_can_be_copied(data, headers_start, record_end, header_count):
             return NOT_WRITTEN

@@ -3,11 +3,10 @@
 import logging
 from typing import NamedTuple
 
+from minikafka.common.java_numbers import LONG_MAX
 from minikafka.log.log import Log
 
 logger = logging.getLogger(__name__)
-
-_MAX_LONG = 2**63 - 1
 
 
 class OffsetsToClean(NamedTuple):
@@ -74,6 +73,6 @@ def max_compaction_delay(log: Log, first_dirty_offset: int, now: int) -> int:
     """
     dirty_non_active_segments = log.non_active_log_segments_from(first_dirty_offset)
     first_batch_timestamps = (segment.get_first_batch_timestamp() for segment in dirty_non_active_segments)
-    earliest = min((timestamp for timestamp in first_batch_timestamps if timestamp > 0), default=_MAX_LONG)
+    earliest = min((timestamp for timestamp in first_batch_timestamps if timestamp > 0), default=LONG_MAX)
     clean_until_time = now - max(log.config.max_compaction_lag_ms, 0)
     return clean_until_time - earliest if earliest < clean_until_time else 0

@@ -10,6 +10,7 @@ from minikafka.common.errors import (
     LogCleaningException,
     ThreadShutdownException,
 )
+from minikafka.common.java_numbers import INT_MAX
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.throttler import Throttler
 from minikafka.common.time import Time
@@ -24,7 +25,6 @@ from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
 
 logger = logging.getLogger(__name__)
 
-_MAX_INT = 2**31 - 1
 _MB = 1024 * 1024
 
 
@@ -58,11 +58,11 @@ class CleanerThread:
         self._is_running = True
         self._turn = threading.RLock()
         memory = config.dedupe_buffer_size // config.num_threads
-        if memory > _MAX_INT:
+        if memory > INT_MAX:
             logger.warning("Cannot use more than 2G of cleaner buffer space per cleaner thread, ignoring excess")
         self.cleaner = Cleaner(
             thread_id,
-            SkimpyOffsetMap(min(memory, _MAX_INT)),
+            SkimpyOffsetMap(min(memory, INT_MAX)),
             config.io_buffer_size // config.num_threads // 2,
             config.max_message_size,
             config.dedupe_buffer_load_factor,

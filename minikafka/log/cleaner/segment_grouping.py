@@ -1,8 +1,7 @@
 """Which segments are compacted into one."""
 
+from minikafka.common.java_numbers import INT_MAX
 from minikafka.log.log_segment import LogSegment
-
-_MAX_INT = 2**31 - 1
 
 
 def group_segments_by_size(
@@ -25,7 +24,7 @@ def group_segments_by_size(
             and time_index_size + sizes[2] <= max_index_size
             and (
                 segment.size == 0
-                or _last_offset(segments, number, first_uncleanable_offset) - grouped[-1][0].base_offset <= _MAX_INT
+                or _last_offset(segments, number, first_uncleanable_offset) - grouped[-1][0].base_offset <= INT_MAX
             )
         )
         if joins:

@@ -1,0 +1,23 @@
+"""One column of a batch's records."""
+
+from collections.abc import Iterator
+from typing import Protocol, overload
+
+
+class Column(Protocol):
+    """A row of 64-bit integers: a `memoryview` or `array` made by the plain kernel, or a numpy array."""
+
+    @overload
+    def __getitem__(self, index: int, /) -> int: ...
+
+    @overload
+    def __getitem__(self, index: slice, /) -> "Column": ...
+
+    def __setitem__(self, index: int, number: int, /) -> None: ...
+
+    def __iter__(self) -> Iterator[int]: ...
+
+    def __len__(self) -> int: ...
+
+    def tolist(self) -> list[int]:
+        """The integers as Python's own."""
