@@ -5,9 +5,8 @@ import itertools
 from collections.abc import Iterable
 
 from minikafka.log.index.transaction_index import AbortedTxn, TransactionIndex
+from minikafka.record.batch import Batch
 from minikafka.record.control_record import ControlRecordType
-from minikafka.record.legacy_record_batch import LegacyRecordBatch
-from minikafka.record.record_batch import RecordBatch
 
 
 class _AbortedTransactionMetadata:
@@ -43,7 +42,7 @@ class CleanedTransactionMetadata:
         for aborted_txn in aborted_transactions:
             heapq.heappush(self._aborted_transactions, (aborted_txn.first_offset, next(self._order), aborted_txn))
 
-    def on_control_batch_read(self, control_batch: RecordBatch) -> bool:
+    def on_control_batch_read(self, control_batch: Batch) -> bool:
         """Pass a control batch; returns whether it may go. Kafka: `CleanedTransactionMetadata.onControlBatchRead`."""
         self._consume_aborted_txns_up_to(control_batch.last_offset)
         control_record = next(iter(control_batch), None)
@@ -66,7 +65,7 @@ class CleanedTransactionMetadata:
             case _:
                 return False
 
-    def on_batch_read(self, batch: RecordBatch | LegacyRecordBatch) -> bool:
+    def on_batch_read(self, batch: Batch) -> bool:
         """Pass a batch of data; returns whether its transaction was aborted, so that it may go.
 
         Kafka: `CleanedTransactionMetadata.onBatchRead`.

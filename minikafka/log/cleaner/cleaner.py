@@ -192,7 +192,7 @@ class Cleaner:
                     transaction_metadata.on_control_batch_read(batch)
                     stats.index_messages_read(1)
                 elif transaction_metadata.on_batch_read(batch):
-                    stats.index_messages_read(batch.count_or_none)
+                    stats.index_messages_read(batch.count_or_none or 0)
                 else:
                     columns = batch.streaming_columns()
                     looked_at = offset_map.put_columns(columns, start_offset, max_desired_map_size)

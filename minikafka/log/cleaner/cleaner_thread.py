@@ -3,6 +3,7 @@
 import logging
 import threading
 from pathlib import Path
+from typing import cast
 
 from minikafka.common.errors import (
     KafkaStorageException,
@@ -22,6 +23,7 @@ from minikafka.log.cleaner.log_cleaner_manager import LogCleanerManager
 from minikafka.log.cleaner.log_to_clean import LogToClean
 from minikafka.log.cleaner.pre_clean_stats import PreCleanStats
 from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
+from minikafka.log.log import Log
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +101,7 @@ class CleanerThread:
         try:
             return self.clean_filthiest_log()
         except LogCleaningException as error:
-            log = error.log
+            log = cast(Log, error.log)
             logger.warning(
                 "Unexpected exception thrown when cleaning log %s. Marking its partition (%s) as uncleanable",
                 log, log.topic_partition, exc_info=error,

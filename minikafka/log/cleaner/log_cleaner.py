@@ -124,7 +124,7 @@ class LogCleaner:
 
         Kafka: `LogCleaner.pauseCleaningForNonCompactedPartitions`.
         """
-        paused = JavaHashMap()
+        paused: JavaHashMap[TopicPartition, Log] = JavaHashMap()
         for topic_partition, log in self.cleaner_manager.pause_cleaning_for_non_compacted_partitions():
             paused[topic_partition] = log
         return dict(paused.items())

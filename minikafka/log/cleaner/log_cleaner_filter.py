@@ -1,13 +1,19 @@
 """Which batches and records a cleaning keeps."""
 
+from typing import TYPE_CHECKING
+
 from minikafka.log.cleaner.cleaned_transaction_metadata import CleanedTransactionMetadata
 from minikafka.log.cleaner.cleaner_stats import CleanerStats
 from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
 from minikafka.log.log import LastRecord
-from minikafka.record.legacy_record_batch import LegacyRecordBatch
-from minikafka.record.record_batch import MAGIC_VALUE_V2, RecordBatch
+from minikafka.record.batch import Batch
+from minikafka.record.record_batch import MAGIC_VALUE_V2
 from minikafka.record.record_columns import RecordColumns
 from minikafka.record.record_filter import BatchRetention, BatchRetentionResult, RecordFilter
+
+if TYPE_CHECKING:  # numpy is imported when a log is cleaned
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class LogCleanerFilter(RecordFilter):
@@ -46,7 +52,7 @@ class LogCleanerFilter(RecordFilter):
         self._stats = stats
         self._discard_batch_records = False
 
-    def check_batch_retention(self, batch: RecordBatch | LegacyRecordBatch) -> BatchRetentionResult:
+    def check_batch_retention(self, batch: Batch) -> BatchRetentionResult:
         # A marker is never discarded before all data of its transaction are gone; then its horizon decides.
         if batch.is_control_batch:
             can_discard_batch = self._transaction_metadata.on_control_batch_read(batch)
@@ -64,7 +70,7 @@ class LogCleanerFilter(RecordFilter):
             batch_retention = BatchRetention.DELETE_EMPTY
         return BatchRetentionResult(batch_retention, can_discard_batch and batch.is_control_batch)
 
-    def _is_last_of_producer(self, batch: RecordBatch | LegacyRecordBatch) -> bool:
+    def _is_last_of_producer(self, batch: Batch) -> bool:
         """Whether the batch holds what must be known of its producer to check what it appends next."""
         if not batch.has_producer_id:
             return False
@@ -75,24 +81,24 @@ class LogCleanerFilter(RecordFilter):
             return batch.last_offset == last_record.last_data_offset
         return batch.is_control_batch and batch.producer_epoch == last_record.producer_epoch
 
-    def retained_records(self, batch: RecordBatch | LegacyRecordBatch, columns: RecordColumns):
-        import numpy
+    def retained_records(self, batch: Batch, columns: RecordColumns) -> "NDArray[np.int64]":
+        import numpy as np
 
         if self._discard_batch_records:
-            return numpy.empty(0, numpy.int64)
+            return np.empty(0, np.int64)
         if batch.is_control_batch:
-            return numpy.arange(columns.count)
-        offsets = numpy.asarray(columns.offsets)
+            return np.arange(columns.count)
+        offsets = np.asarray(columns.offsets)
         past_latest_offset = offsets > self._offset_map.latest_offset
-        has_key = numpy.asarray(columns.key_end) >= 0
+        has_key = np.asarray(columns.key_end) >= 0
         is_latest_of_key = offsets >= self._offset_map.get_columns(columns)
         retained = has_key & is_latest_of_key
         if not self._retains_deletes(batch):
-            retained &= numpy.asarray(columns.value_end) >= 0
+            retained &= np.asarray(columns.value_end) >= 0
         self._stats.invalid_messages(int((~past_latest_offset & ~has_key).sum()))
-        return numpy.flatnonzero(past_latest_offset | retained)
+        return np.flatnonzero(past_latest_offset | retained)
 
-    def _retains_deletes(self, batch: RecordBatch | LegacyRecordBatch) -> bool:
+    def _retains_deletes(self, batch: Batch) -> bool:
         if batch.magic < MAGIC_VALUE_V2:
             return self._retain_legacy_deletes
         horizon = batch.delete_horizon_ms

@@ -137,7 +137,7 @@ class LogCleanerManager:
         Kafka: `LogCleanerManager.deletableLogs`.
         """
         with self._lock:
-            deletable = JavaHashMap()
+            deletable: JavaHashMap[TopicPartition, Log] = JavaHashMap()
             for topic_partition in in_order_of_concurrent_hash_map(self._logs):
                 if self._is_cleanable(topic_partition, self._logs[topic_partition]):
                     deletable[topic_partition] = self._logs[topic_partition]
@@ -305,7 +305,7 @@ class LogCleanerManager:
             if checkpoint is None:
                 return
             try:
-                current = JavaHashMap()
+                current: JavaHashMap[TopicPartition, int] = JavaHashMap()
                 for topic_partition, offset in _read_map(checkpoint).items():
                     if topic_partition in self._logs:
                         current[topic_partition] = offset
@@ -377,10 +377,10 @@ class LogCleanerManager:
             self._uncleanable_partitions = {log_dir: partitions for log_dir, partitions in kept.items() if partitions}
 
 
-def _read_map(checkpoint: OffsetCheckpointFile) -> JavaHashMap:
+def _read_map(checkpoint: OffsetCheckpointFile) -> JavaHashMap[TopicPartition, int]:
     """The lines of the file as a map that Java would walk in the same order. Kafka: `OffsetCheckpointFile.read`."""
     lines = checkpoint.read()
-    offsets = JavaHashMap(len(lines))
+    offsets: JavaHashMap[TopicPartition, int] = JavaHashMap(len(lines))
     for topic_partition, offset in lines.items():
         offsets[topic_partition] = offset
     return offsets

@@ -8,6 +8,11 @@ An MD5 hash is two numbers here, its first and its last eight bytes, big-endian 
 Kafka: `SkimpyOffsetMap`; `java.security.MessageDigest`.
 """
 
+from collections.abc import MutableSequence, Sequence
+
+from minikafka.common.bytes_like import BytesLike
+from minikafka.record.column import Column
+
 INTS_PER_SLOT = 3
 HASH_SIZE = 16
 NO_SLOT = -1
@@ -30,7 +35,7 @@ ROTATIONS = (7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21)
 _A, _B, _C, _D = 0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476
 
 
-def md5_of_block(block, a, b, c, d):
+def md5_of_block(block: Sequence[int], a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
     """The state of MD5 after a block of 16 words."""
     old_a, old_b, old_c, old_d = a, b, c, d
     for step in range(64):
@@ -53,17 +58,17 @@ def md5_of_block(block, a, b, c, d):
     return (a + old_a) & _MASK, (b + old_b) & _MASK, (c + old_c) & _MASK, (d + old_d) & _MASK
 
 
-def swap_bytes(word):
+def swap_bytes(word: int) -> int:
     """The 32-bit `word` with its bytes in the other order."""
     return (word & 0xFF) << 24 | (word & 0xFF00) << 8 | (word >> 8) & 0xFF00 | word >> 24
 
 
-def signed_long(high, low):
+def signed_long(high: int, low: int) -> int:
     """The 64-bit signed number of two unsigned 32-bit ones."""
     return (high - 0x100000000 if high >= 0x80000000 else high) * 0x100000000 + low
 
 
-def md5(data, start, end, block):
+def md5(data: BytesLike, start: int, end: int, block: MutableSequence[int]) -> tuple[int, int]:
     """The MD5 of the bytes `start` … `end` (exclusive) of `data` as two numbers; `block` has room for 16 integers."""
     a, b, c, d = _A, _B, _C, _D
     size = end - start
@@ -88,14 +93,21 @@ def md5(data, start, end, block):
     return signed_long(swap_bytes(a), swap_bytes(b)), signed_long(swap_bytes(c), swap_bytes(d))
 
 
-def hash_keys(data, key_start, key_end, highs, lows, block):
+def hash_keys(
+    data: BytesLike,
+    key_start: Sequence[int],
+    key_end: Sequence[int],
+    highs: MutableSequence[int],
+    lows: MutableSequence[int],
+    block: MutableSequence[int],
+) -> None:
     """Write the hash of each key to `highs` and `lows`; of a record without key (its end is -1) nothing."""
     for i in range(len(key_start)):
         if key_end[i] >= 0:
             highs[i], lows[i] = md5(data, key_start[i], key_end[i], block)
 
 
-def slot_of(high, low, attempt, slots):
+def slot_of(high: int, low: int, attempt: int, slots: int) -> int:
     """The slot at which the hash is looked for in attempt 0, 1, 2 …: by its bytes 0-3, 1-4 … 12-15, then the next ones.
 
     Kafka: `SkimpyOffsetMap.positionOf`.
@@ -117,7 +129,7 @@ def slot_of(high, low, attempt, slots):
     return probe % slots
 
 
-def find(table, slots, high, low, max_attempts):
+def find(table: memoryview, slots: int, high: int, low: int, max_attempts: int) -> int:
     """Where in `table` the hash stands, or the empty slot at which the search for it ends; NO_SLOT after too many
     attempts.
     """
@@ -132,12 +144,23 @@ def find(table, slots, high, low, max_attempts):
     return NO_SLOT
 
 
-def is_empty(table, at):
+def is_empty(table: memoryview, at: int) -> bool:
     """Whether the slot at `at` is empty. Kafka: `SkimpyOffsetMap.isEmpty`."""
     return table[at] == 0 and table[at + 1] == 0 and table[at + 2] == 0
 
 
-def put_all(table, slots, entries, last_offset, highs, lows, key_end, offsets, start_offset, limit):
+def put_all(
+    table: memoryview,
+    slots: int,
+    entries: int,
+    last_offset: int,
+    highs: Sequence[int],
+    lows: Sequence[int],
+    key_end: Column,
+    offsets: Column,
+    start_offset: int,
+    limit: int,
+) -> tuple[int, int, int]:
     """Put in the offsets, from `start_offset` on, of records with keys, in their order, as long as there are fewer than
     `limit` entries. Returns how many records were looked at, and the new `entries` and `last_offset`.
     """
@@ -155,7 +178,9 @@ def put_all(table, slots, entries, last_offset, highs, lows, key_end, offsets, s
     return len(offsets), entries, last_offset
 
 
-def get_all(table, slots, highs, lows, key_end, found):
+def get_all(
+    table: memoryview, slots: int, highs: Sequence[int], lows: Sequence[int], key_end: Column, found: Column
+) -> None:
     """Write to `found` the offset of each key, -1 for one that is not in the map and for a record without key."""
     for i in range(len(found)):
         found[i] = -1

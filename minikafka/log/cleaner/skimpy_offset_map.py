@@ -2,11 +2,16 @@
 
 import hashlib
 import struct
+from array import array
+from typing import TYPE_CHECKING
 
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.log.cleaner import offset_map_kernel
-from minikafka.record import record_columns
-from minikafka.record.record_columns import RecordColumns
+from minikafka.record.record_columns import RecordColumns, compiled_functions
+
+if TYPE_CHECKING:  # numpy is imported when a log is cleaned
+    import numpy as np
+    from numpy.typing import NDArray
 
 _HASH = struct.Struct(">qq")
 _COMPILED = "minikafka.log.cleaner.compiled_kernel"
@@ -34,8 +39,7 @@ class SkimpyOffsetMap:
         self.slots = memory // self.BYTES_PER_ENTRY
         self.size = 0
         self.latest_offset = -1
-        self._table = None  # made when it is first needed
-        self._view: memoryview | None = None  # of the table: faster than numpy where a single number is wanted
+        self._slots: NDArray[np.int64] | None = None
 
     @property
     def utilization(self) -> float:
@@ -44,10 +48,9 @@ class SkimpyOffsetMap:
 
     def get(self, key: bytes) -> int:
         """The offset of `key`, -1 if it is not in the map. Kafka: `SkimpyOffsetMap.get`."""
-        found = [-1]
-        self._make_table()
         high, low = _HASH.unpack(hashlib.md5(key).digest())
-        offset_map_kernel.get_all(self._view, self.slots, [high], [low], [0], found)
+        found = array("q", [-1])
+        offset_map_kernel.get_all(self._view(), self.slots, [high], [low], array("q", [0]), found)
         return found[0]
 
     def put(self, key: bytes, offset: int) -> None:
@@ -55,9 +58,15 @@ class SkimpyOffsetMap:
 
         Kafka: `SkimpyOffsetMap.put`.
         """
-        self._make_table()
         high, low = _HASH.unpack(hashlib.md5(key).digest())
-        self._put_all(offset_map_kernel, self._view, [high], [low], [0], [offset], offset, self.slots + 1)
+        columns = array("q", [0]), array("q", [offset])
+        self._have_put(
+            offset_map_kernel.put_all(
+                self._view(), self.slots, self.size, self.latest_offset, [high], [low], *columns, offset, self.slots
+            ),
+            1,
+            self.slots + 1,
+        )
 
     def update_latest_offset(self, offset: int) -> None:
         """The map covers the log up to `offset`, inclusive. Kafka: `SkimpyOffsetMap.updateLatestOffset`."""
@@ -67,60 +76,66 @@ class SkimpyOffsetMap:
         """Forget everything. Kafka: `SkimpyOffsetMap.clear`."""
         self.size = 0
         self.latest_offset = -1
-        self._table = self._view = None
+        self._slots = None
 
     def put_columns(self, columns: RecordColumns, start_offset: int, limit: int) -> int:
         """`put` the keys of records from `start_offset` on, in their order, as long as `size` is below `limit`.
 
         Returns how many records were looked at: all, or those before the first for which there is no room.
         """
-        kernel, table, highs, lows, key_end = self._hashed(columns)
-        offsets = columns.offsets if kernel is offset_map_kernel else self._numpy.asarray(columns.offsets)
-        return self._put_all(kernel, table, highs, lows, key_end, offsets, start_offset, limit)
+        compiled = compiled_functions(_COMPILED)
+        how_far = self.slots, self.size, self.latest_offset
+        bounds = start_offset, min(limit, self.slots)
+        if compiled is None:
+            hashes = _hashes_of_keys(columns)
+            outcome = offset_map_kernel.put_all(
+                self._view(), *how_far, *hashes, columns.key_end, columns.offsets, *bounds
+            )
+        else:
+            outcome = compiled.put_columns(self._table(), *how_far, columns, *bounds)
+        return self._have_put(outcome, columns.count, limit)
 
-    def get_columns(self, columns: RecordColumns):
-        """`get` of each record's key, -1 for a record without key, as an int64 array."""
-        kernel, table, highs, lows, key_end = self._hashed(columns)
-        found = self._numpy.empty(columns.count, self._numpy.int64)
-        places = memoryview(found) if kernel is offset_map_kernel else found
-        kernel.get_all(table, self.slots, highs, lows, key_end, places)
+    def get_columns(self, columns: RecordColumns) -> "NDArray[np.int64]":
+        """`get` of each record's key, -1 for a record without key."""
+        import numpy as np
+
+        found = np.empty(columns.count, np.int64)
+        compiled = compiled_functions(_COMPILED)
+        if compiled is None:
+            hashes = _hashes_of_keys(columns)
+            offset_map_kernel.get_all(self._view(), self.slots, *hashes, columns.key_end, found.data)
+        else:
+            compiled.get_columns(self._table(), self.slots, columns, found)
         return found
 
-    def _put_all(self, kernel, table, highs, lows, key_end, offsets, start_offset: int, limit: int) -> int:
-        looked_at, entries, latest_offset = kernel.put_all(
-            table, self.slots, self.size, self.latest_offset, highs, lows, key_end, offsets, start_offset,
-            min(limit, self.slots),
-        )  # fmt: skip
-        self.size, self.latest_offset = int(entries), int(latest_offset)
-        if looked_at < len(offsets) and self.size < limit:
+    def _have_put(self, outcome: tuple[int, int, int], records: int, limit: int) -> int:
+        """Take note of what `put_all` did; returns how many of the `records` it looked at."""
+        looked_at, self.size, self.latest_offset = map(int, outcome)
+        if looked_at < records and self.size < limit:
             raise IllegalArgumentException(
                 f"Attempted to add a new entry to a full offset map, entries: {self.size}, slots: {self.slots}"
             )
         return looked_at
 
-    def _hashed(self, columns: RecordColumns):
-        """The kernel that is in use, the table as it needs it, the halves of each key's hash, and where keys end."""
-        self._make_table()
-        numpy = self._numpy
-        compiled = record_columns.compiled_functions(_COMPILED)
-        if compiled is None:
-            data, key_end = columns.data, columns.key_end
-            digests = [
-                _HASH.unpack(hashlib.md5(data[start:end]).digest()) if end >= 0 else (0, 0)
-                for start, end in zip(columns.key_start, key_end)
-            ]
-            highs, lows = zip(*digests) if digests else ((), ())
-            return offset_map_kernel, self._view, highs, lows, key_end
-        key_end = numpy.asarray(columns.key_end)
-        highs, lows = numpy.empty(columns.count, numpy.int64), numpy.empty(columns.count, numpy.int64)
-        data = numpy.frombuffer(columns.data, numpy.uint8)
-        compiled.hash_keys(data, numpy.asarray(columns.key_start), key_end, highs, lows, numpy.empty(16, numpy.int64))
-        return compiled, self._table, highs, lows, key_end
+    def _table(self) -> "NDArray[np.int64]":
+        """The slots, empty where nothing was put in yet: memory is taken as they fill."""
+        if self._slots is None:
+            import numpy as np
 
-    def _make_table(self) -> None:
-        if self._table is None:
-            import numpy  # not before a log is cleaned
+            self._slots = np.zeros(self.slots * offset_map_kernel.INTS_PER_SLOT, np.int64)
+        return self._slots
 
-            self._numpy = numpy
-            self._table = numpy.zeros(self.slots * offset_map_kernel.INTS_PER_SLOT, numpy.int64)
-            self._view = memoryview(self._table)
+    def _view(self) -> memoryview:
+        """The slots as the plain kernel wants them: single numbers are slow to get from numpy."""
+        return self._table().data
+
+
+def _hashes_of_keys(columns: RecordColumns) -> tuple[list[int], list[int]]:
+    """Both halves of each key's hash; zeros for a record without key."""
+    data = columns.data
+    highs, lows = [], []
+    for start, end in zip(columns.key_start, columns.key_end, strict=True):
+        high, low = _HASH.unpack(hashlib.md5(data[start:end]).digest()) if end >= 0 else (0, 0)
+        highs.append(high)
+        lows.append(low)
+    return highs, lows

@@ -96,4 +96,4 @@ def test_slots_are_those_of_kafka(kafka):
         field = theirs.getClass().getDeclaredField("bytes")
         field.setAccessible(True)
         table = bytes(field.get(theirs).array())[: slots * 24]
-        assert table == ours._table.byteswap().tobytes()
+        assert table == ours._table().byteswap().tobytes()
