@@ -1,39 +1,17 @@
-"""One turn of a log cleaner's thread, minikafka's or Kafka's, as an observation tells of it."""
+"""One turn of a log cleaner's thread, as an observation tells of it, and minikafka's log cleaner that takes it."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
-CHECKPOINT = "cleaner-offset-checkpoint"
-"""The file beside a partition that says how far its log has been cleaned."""
+from minikafka.common.errors import LogCleaningException
+from minikafka.common.throttler import Throttler
+from minikafka.log.cleaner.cleaner_config import CleanerConfig
+from minikafka.log.cleaner.cleaner_thread import CleanerThread
+from minikafka.log.cleaner.log_cleaner_manager import LogCleanerManager
 
-
-class CleanerSettings(NamedTuple):
-    """The settings of a cleaner with one thread.
-
-    `dedupe_buffer_size`: the offset map's memory in bytes, 24 for each key; `load_factor`: the share of it that is
-    used; `io_buffer_size`: bytes, half of them for reading; `max_message_size`: how many bytes both buffers may grow
-    to.
-    """
-
-    dedupe_buffer_size: int = 4 * 1024 * 1024
-    load_factor: float = 0.9
-    io_buffer_size: int = 1024 * 1024
-    max_message_size: int = 32 * 1024 * 1024
-
-    @classmethod
-    def of(cls, settings: Mapping[str, object]) -> "CleanerSettings":
-        """The cleaner's settings among those of a workload, by Kafka's names for a broker; for the others, the defaults
-        of Kafka's tests.
-
-        Kafka: `CleanerConfig(boolean)`.
-        """
-        given = {
-            "dedupe_buffer_size": ("log.cleaner.dedupe.buffer.size", int),
-            "load_factor": ("log.cleaner.io.buffer.load.factor", float),
-            "io_buffer_size": ("log.cleaner.io.buffer.size", int),
-            "max_message_size": ("message.max.bytes", int),
-        }
-        return cls(**{field: read(settings[name]) for field, (name, read) in given.items() if name in settings})
+_SMALL = {"log.cleaner.dedupe.buffer.size": 4 * 1024 * 1024}
+_CHECK_INTERVAL_MS = 300  # of the throttle
 
 
 class CleaningStats(NamedTuple):
@@ -71,15 +49,54 @@ class CleaningTurn(NamedTuple):
             words.append("directory offline")
         if self.stats is None:
             return ", ".join(["given up", *words])
-        s = self.stats
+        stats = self.stats
         return ", ".join(
             [
-                f"kept {s.messages_written} of {s.messages_read} messages",
-                f"{s.bytes_written} of {s.bytes_read} bytes",
-                f"map of {s.map_messages_read} messages",
-                f"{s.map_bytes_read} bytes",
-                f"{s.buffer_utilization:.6f} full",
-                f"{s.invalid_messages_read} without key",
+                f"kept {stats.messages_written} of {stats.messages_read} messages",
+                f"{stats.bytes_written} of {stats.bytes_read} bytes",
+                f"map of {stats.map_messages_read} messages",
+                f"{stats.map_bytes_read} bytes",
+                f"{stats.buffer_utilization:.6f} full",
+                f"{stats.invalid_messages_read} without key",
                 *words,
             ]
         )
+
+
+class LogCleanerTurns:
+    """minikafka's log cleaner for one log, with one thread, which takes its turns when the caller says so."""
+
+    def __init__(self, log, config: CleanerConfig, time):
+        channel = log.log_dir_failure_channel
+        throttler = Throttler(config.max_io_bytes_per_second, _CHECK_INTERVAL_MS, time)
+        self._log = log
+        self._manager = LogCleanerManager([Path(log.parent_dir)], {log.topic_partition: log}, channel)
+        self._thread = CleanerThread(0, config, self._manager, throttler, channel, time)
+
+    def take_turn(self) -> CleaningTurn:
+        """Let the thread look for work once. Raises what kept the log from being cleaned, which is then left alone.
+
+        Kafka: `LogCleaner.CleanerThread.tryCleanFilthiestLog`.
+        """
+        thread, log = self._thread, self._log
+        before = thread.last_stats
+        try:
+            cleaned = thread.clean_filthiest_log()
+        except LogCleaningException as failure:
+            self._manager.mark_partition_uncleanable(log.parent_dir, log.topic_partition)
+            raise failure.__cause__ from None
+        return CleaningTurn(
+            cleaned,
+            None if thread.last_stats is before else _numbers(thread.last_stats),
+            thread.last_pre_clean_stats.max_compaction_delay_ms,
+            log.log_dir_failure_channel.has_offline_log_dir(log.parent_dir),
+        )
+
+
+def cleaner_config(settings: Mapping[str, object]) -> CleanerConfig:
+    """The cleaner's settings among those of a workload, by a broker's names; its map is small if they do not say."""
+    return CleanerConfig.of({**_SMALL, **settings})
+
+
+def _numbers(stats) -> CleaningStats:
+    return CleaningStats(*(getattr(stats, name) for name in CleaningStats._fields))

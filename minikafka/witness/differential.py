@@ -44,6 +44,22 @@ PROFILES = {
     "transactions of a follower": {"producers": 3, "transactions": True, "follower": True, "epochs": True},
     "killed": {"producers": 3, "transactions": True, "epochs": True, "unclean": True, "weights": {"reopen": 8}},
     "killed follower": {"producers": 3, "transactions": True, "follower": True, "epochs": True, "unclean": True},
+    "compaction": {"compaction": True, "codecs": ("none", "none", "gzip")},
+    "compaction of transactions": {
+        "compaction": True,
+        "producers": 3,
+        "transactions": True,
+        "codecs": ("none", "none", "gzip"),
+        "epochs": True,
+    },
+    "compaction of a follower": {
+        "compaction": True,
+        "producers": 3,
+        "transactions": True,
+        "follower": True,
+        "epochs": True,
+        "unclean": True,
+    },
 }
 """Kinds of workloads, each with the knobs of `minikafka.witness.workload_drawer.Drawer` that draw it."""
 

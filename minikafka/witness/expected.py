@@ -16,10 +16,11 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from minikafka.witness.fold import log_fold
 from minikafka.witness.observation import Observations
 from minikafka.witness.queries import SQL_QUERIES, Query
+from minikafka.witness.survivors import survivors
 from minikafka.witness.views import create_views
 from minikafka.witness.workload import Workload
 
-QUERIES: tuple[Query, ...] = (log_fold, *SQL_QUERIES)
+QUERIES: tuple[Query, ...] = (log_fold, *SQL_QUERIES, survivors)
 
 _one_workload_at_a_time = threading.Lock()  # the session has one set of views
 

@@ -1,21 +1,19 @@
 """Apache Kafka's own log cleaner for one log. Its thread is never started; the caller takes its turns."""
 
-from minikafka.witness.cleaning import CleanerSettings, CleaningStats, CleaningTurn
+from minikafka.log.cleaner.cleaner_config import CleanerConfig
+from minikafka.witness.cleaning import CleaningStats, CleaningTurn
 from minikafka.witness.kafka_errors import kafka_errors, to_python
 from minikafka.witness.kafka_time import JavaTime
-
-_UNLIMITED = 1e18  # bytes per second
-_BACKOFF_MS = 15_000  # how long a thread that found nothing to do waits: irrelevant here
 
 
 class KafkaLogCleaner:
     """Kafka's `LogCleaner` with one thread and one log, a `KafkaLog`; `time` is minikafka's clock."""
 
-    def __init__(self, log, settings: CleanerSettings, time):
+    def __init__(self, log, config: CleanerConfig, time):
         self._kafka = log.kafka
         self._log = log.unified_log
         with kafka_errors():
-            self._cleaner = self._new_cleaner(settings, time)
+            self._cleaner = self._new_cleaner(config, time)
             self._cleaner.removeMetrics()  # they would keep the log for as long as the JVM lives
             self._thread = self._new_thread()
 
@@ -51,23 +49,24 @@ class KafkaLogCleaner:
             self._cleaner.cleanerManager().markPartitionUncleanable(self._log.parentDir(), self._log.topicPartition())
             raise to_python(thrown.getCause()) from None
 
-    def _new_cleaner(self, settings: CleanerSettings, time):
+    def _new_cleaner(self, config: CleanerConfig, time):
         kafka = self._kafka
-        config = kafka.log_class("CleanerConfig")(
+        java_config = kafka.log_class("CleanerConfig")(
             1,
-            settings.dedupe_buffer_size,
-            settings.load_factor,
-            settings.io_buffer_size,
-            settings.max_message_size,
-            _UNLIMITED,
-            _BACKOFF_MS,
+            config.dedupe_buffer_size,
+            config.dedupe_buffer_load_factor,
+            config.io_buffer_size,
+            config.max_message_size,
+            config.max_io_bytes_per_second,
+            config.backoff_ms,
             True,
         )
         log_dirs = kafka.find_class("java.util.ArrayList")()
         log_dirs.add(self._log.parentDirFile())
         logs = kafka.find_class("java.util.concurrent.ConcurrentHashMap")()
         logs.put(self._log.topicPartition(), self._log)
-        return kafka.log_class("LogCleaner")(config, log_dirs, logs, self._log.logDirFailureChannel(), JavaTime(time))
+        channel = self._log.logDirFailureChannel()
+        return kafka.log_class("LogCleaner")(java_config, log_dirs, logs, channel, JavaTime(time))
 
     def _new_thread(self):
         thread = next(c for c in self._cleaner.getClass().getClasses() if c.getSimpleName() == "CleanerThread")

@@ -194,11 +194,12 @@ SELECT op, lso AS last_stable_offset, IF(consumed, coalesce(nullif(concat_ws(' '
            filter(seen, offset -> NOT array_contains(seen, offset + 1)),  -- and where it ends
            (first, last) -> concat_ws('..', first, nullif(last, first)))), ''), 'none'), NULL) AS result
 FROM visible""",
-    lambda workload: _raised_to_the_end(workload) or orderly_transactions(workload),
+    lambda workload: raised_to_the_end(workload) or orderly_transactions(workload),
 )
 
 
-def _raised_to_the_end(workload: Workload) -> str | None:
+def raised_to_the_end(workload: Workload) -> str | None:
+    """Why not every roll and every high watermark is at the log end."""
     for number, operation in enumerate(workload):
         if operation.kind in ("maybe_increment_high_watermark", "roll") and str(operation.offset) != "leo":
             return f"operation {number} does not name the log end"

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
-from minikafka.witness.cleaning import CHECKPOINT, CleanerSettings
 from minikafka.witness.observation import Observation, Observations
 from minikafka.witness.operations import Operation
 from minikafka.witness.workload import Workload
@@ -297,14 +296,18 @@ class Runner:
         return ""
 
     def _clean(self, _op) -> str:
+        from minikafka.witness.cleaning import cleaner_config
+
         if self.cleaner is None:
-            self.cleaner = self.log_factory.cleaner(self.log, CleanerSettings.of(self.config), self.time)
+            self.cleaner = self.log_factory.cleaner(self.log, cleaner_config(self.config), self.time)
         turn = self.cleaner.take_turn()
         return f"{turn}; {self._cleaned_up_to()}"
 
     def _cleaned_up_to(self) -> str:
         """What the cleaner's checkpoint says about the partition, if it has a line for it."""
-        lines = (self.directory.parent / CHECKPOINT).read_text().splitlines()[2:]
+        from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
+
+        lines = (self.directory.parent / OFFSET_CHECKPOINT_FILE).read_text().splitlines()[2:]
         return f"clean up to {lines[0].split()[-1]}" if lines else "never cleaned"
 
     def _reopen(self, op) -> str:
@@ -389,7 +392,15 @@ def minikafka_log(directory, config, log_start_offset, recovery_point, scheduler
     )
 
 
+def minikafka_log_cleaner(log, config, time):
+    """minikafka's cleaner of a log that `minikafka_log` opened."""
+    from minikafka.witness.cleaning import LogCleanerTurns
+
+    return LogCleanerTurns(log, config, time)
+
+
 minikafka_log.name = "minikafka"
+minikafka_log.cleaner = minikafka_log_cleaner
 
 
 def _segments(log) -> list[tuple[int, int]]:

@@ -23,12 +23,16 @@ DEFAULTS = {
     "max.message.bytes": 1_048_588,
     "message.timestamp.before.max.ms": FOREVER,
     "message.timestamp.after.max.ms": 3_600_000,
+    "min.compaction.lag.ms": 0,
+    "delete.retention.ms": 86_400_000,
+    "log.cleaner.dedupe.buffer.size": 4 * 1024 * 1024,
 }
 
 SETTINGS = """
     segment_bytes BIGINT, index_interval_bytes BIGINT, max_index_entries BIGINT, max_time_index_entries BIGINT,
     segment_ms BIGINT, retention_ms BIGINT, retention_bytes BIGINT, max_message_bytes BIGINT, before_max_ms BIGINT,
-    after_max_ms BIGINT, log_append_time BOOLEAN, compacted BOOLEAN, deletes BOOLEAN, start_ms BIGINT, isr ARRAY<BIGINT>
+    after_max_ms BIGINT, min_compaction_lag_ms BIGINT, delete_retention_ms BIGINT, map_entries BIGINT,
+    log_append_time BOOLEAN, compacted BOOLEAN, deletes BOOLEAN, start_ms BIGINT, isr ARRAY<BIGINT>
 """
 
 OFFERED = f"""
@@ -73,6 +77,7 @@ def settings_row(workload: Workload) -> dict:
     """The settings that the queries use, as one row: bytes, ms, and what kind of topic it is."""
     config = workload.config
     number = {name: int(config.get(name, default)) for name, default in DEFAULTS.items()}
+    load_factor = float(config.get("log.cleaner.io.buffer.load.factor", 0.9))
     policy = config.get("cleanup.policy", "delete").split(",")
     return {
         "segment_bytes": int(config.get("internal.segment.bytes", config.get("segment.bytes", 1_073_741_824))),
@@ -85,6 +90,9 @@ def settings_row(workload: Workload) -> dict:
         "max_message_bytes": number["max.message.bytes"],
         "before_max_ms": number["message.timestamp.before.max.ms"],
         "after_max_ms": number["message.timestamp.after.max.ms"],
+        "min_compaction_lag_ms": number["min.compaction.lag.ms"],
+        "delete_retention_ms": number["delete.retention.ms"],
+        "map_entries": int(number["log.cleaner.dedupe.buffer.size"] // 24 * load_factor),
         "log_append_time": config.get("message.timestamp.type", "CreateTime") == "LogAppendTime",
         "compacted": "compact" in policy,
         "deletes": "delete" in policy,

@@ -91,6 +91,7 @@ def planted(**settings):
         return minikafka_log(directory, {**config, **settings}, *rest)
 
     open_log.name = minikafka_log.name
+    open_log.cleaner = minikafka_log.cleaner
     return open_log
 
 
@@ -121,3 +122,30 @@ def test_a_planted_bug_is_found(kafka, setting, value, seen_in):
     comparison = compare(kafka, workload, planted(**{setting: value}))
     assert not comparison.same
     assert not (comparison.files.equal if seen_in == "files" else comparison.tables.agreed)
+
+
+def compacted(*operations, **config):
+    """A workload of a compacted topic; settings with `__` for dots."""
+    settings = {"cleanup.policy": "compact", "internal.segment.bytes": 300, "min.cleanable.dirty.ratio": 0}
+    settings |= {name.replace("__", "."): value for name, value in config.items()}
+    appends = (f"append_as_leader [2x30,null keys=3 data={data}]" for data in range(9))
+    return Workload((*appends, "update_high_watermark leo", *operations), settings)
+
+
+@pytest.mark.parametrize(
+    "setting, value, seen_in",
+    [("delete.retention.ms", "99", "files"), ("min.cleanable.dirty.ratio", "1", "tables")],
+)
+def test_a_planted_bug_of_the_cleaner_is_found(kafka, setting, value, seen_in):
+    workload = compacted("clean", "tick 99", "roll", "append_as_leader [1x1 keys=9]", "update_high_watermark leo")
+    assert compare(kafka, workload).same
+    comparison = compare(kafka, workload, planted(**{setting: value}))
+    assert not comparison.same
+    assert not (comparison.files.equal if seen_in == "files" else comparison.tables.agreed)
+
+
+def test_directories_are_compared_after_each_cleaning(kafka):
+    """Later truncation would hide the difference."""
+    workload = compacted("clean", "truncate_fully_and_start_at 100", "tick 60000")
+    assert compare(kafka, workload).same
+    assert not compare(kafka, workload, planted(**{"delete.retention.ms": "99"})).files.equal

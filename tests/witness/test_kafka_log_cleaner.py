@@ -2,7 +2,7 @@
 
 import pytest
 
-from minikafka.witness.cleaning import CleanerSettings, CleaningStats, CleaningTurn
+from minikafka.witness.cleaning import CleaningStats, CleaningTurn
 from minikafka.witness.kafka_log import kafka_log
 from minikafka.witness.operations import parse_operation
 from minikafka.witness.runner import Runner
@@ -48,19 +48,6 @@ def test_a_log_that_cannot_be_cleaned_is_left_alone_until_it_is_reopened(do):
     assert do("clean").error
     assert do("clean").result == "nothing to clean; clean up to 0"
     assert do("reopen", "update_high_watermark leo", "clean").error
-
-
-def test_settings_have_kafkas_names():
-    assert CleanerSettings.of({}) == CleanerSettings()
-    assert CleanerSettings.of(
-        {
-            "log.cleaner.dedupe.buffer.size": "240",
-            "log.cleaner.io.buffer.size": 100,
-            "log.cleaner.io.buffer.load.factor": "0.5",
-            "message.max.bytes": "1000",
-            "retention.ms": "5",
-        }
-    ) == CleanerSettings(240, 0.5, 100, 1000)
 
 
 def test_a_turn_as_text():
