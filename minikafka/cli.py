@@ -14,6 +14,7 @@ COMMANDS = {
     "dump-log": ("minikafka.tools.dump_log:dump_log", "Print segments and indexes as Kafka's own tool prints them."),
     "verify": ("minikafka.tools.verify:verify", "Check partition or log directories without changing a byte."),
     "fetch": ("minikafka.fetch:fetch", "Download Kafka's jars into the cache, for work without a network."),
+    "ls": ("minikafka.tools.ls:ls", "List the partitions of a log directory: offsets, sizes, times, what is odd."),
     "recover": ("minikafka.tools.recover:recover", "Load a partition directory as Kafka would at its next start."),
 }
 

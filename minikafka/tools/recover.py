@@ -37,14 +37,13 @@ from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.tools.before_recovery import copied, require_files, require_recoverable
+from minikafka.tools.checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.tools.failure import naming
 from minikafka.tools.partition_files import FOLLOW_LINKS, require_regular
 from minikafka.tools.progress_bar import LONG_WORK
 from minikafka.tools.tool_command import ToolCommand
 
 LOCK_FILE_NAME = ".lock"
-RECOVERY_POINT_CHECKPOINT_FILE = "recovery-point-offset-checkpoint"
-LOG_START_OFFSET_CHECKPOINT_FILE = "log-start-offset-checkpoint"
 _INT64 = click.IntRange(LONG_MIN, LONG_MAX)
 
 logger = logging.getLogger(__name__)

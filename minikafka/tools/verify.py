@@ -16,18 +16,24 @@ import click
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
-from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import IllegalArgumentException, KafkaException
-from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.tools.checkpoints import (
+    CLEANER_OFFSET_CHECKPOINT_FILE,
+    HIGH_WATERMARK_CHECKPOINT_FILE,
+    LOG_START_OFFSET_CHECKPOINT_FILE,
+    RECOVERY_POINT_CHECKPOINT_FILE,
+    checkpointed_offsets,
+    read_checkpoint,
+)
 from minikafka.tools.failure import TOLD, describe, one_line
 from minikafka.tools.findings import Fate, Finding, NextStart
 from minikafka.tools.partition_files import FOLLOW_LINKS, require_regular
 from minikafka.tools.partition_verifier import PartitionVerifier
 from minikafka.tools.progress_bar import progress_bar
-from minikafka.tools.read_bounded import of_the_machine, require_bounded
-from minikafka.tools.recover import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE, config_of
+from minikafka.tools.read_bounded import require_bounded
+from minikafka.tools.recover import config_of
 from minikafka.tools.tool_command import ToolCommand
 
 _CHECKPOINTS = {
@@ -36,8 +42,8 @@ _CHECKPOINTS = {
         Fate.WARNED_OF,
         "a warning is logged and every log starts at its first segment",
     ),
-    "replication-offset-checkpoint": (Fate.OFFLINE, "the directory goes offline"),
-    "cleaner-offset-checkpoint": (Fate.OFFLINE, "the directory goes offline"),
+    HIGH_WATERMARK_CHECKPOINT_FILE: (Fate.OFFLINE, "the directory goes offline"),
+    CLEANER_OFFSET_CHECKPOINT_FILE: (Fate.OFFLINE, "the directory goes offline"),
 }
 
 
@@ -89,8 +95,8 @@ class LogDir:
 
     def __init__(self, directory: Path):
         self._clean = CleanShutdownFileHandler(directory).exists()
-        self._recovery_points = _checkpointed_offsets(directory / RECOVERY_POINT_CHECKPOINT_FILE)
-        self._log_start_offsets = _checkpointed_offsets(directory / LOG_START_OFFSET_CHECKPOINT_FILE)
+        self._recovery_points = checkpointed_offsets(directory / RECOVERY_POINT_CHECKPOINT_FILE)
+        self._log_start_offsets = checkpointed_offsets(directory / LOG_START_OFFSET_CHECKPOINT_FILE)
 
     def next_start_of(self, partition: Path, config: LogConfig) -> NextStart:
         """How Kafka will load the partition; `config` has the settings of its topic."""
@@ -102,26 +108,6 @@ class LogDir:
             config,
             time.time_ns() // 1_000_000,
         )
-
-
-def _checkpointed_offsets(file: Path) -> dict[TopicPartition, int]:
-    if not os.path.lexists(file):
-        return {}
-    try:
-        return _read_checkpoint(file)
-    except (RuntimeError, ValueError):
-        return {}
-
-
-def _read_checkpoint(file: Path) -> dict[TopicPartition, int]:
-    """Raises OSError when the file cannot be read, KafkaStorageException and others when it is damaged."""
-    require_regular(file, follow_links=True)
-    try:
-        return OffsetCheckpointFile(require_bounded(file)).read()
-    except TOLD as error:
-        if of_the_machine(error):
-            raise (error.__cause__ or error) from None
-        raise
 
 
 def _partitions_of(directory: Path, report: Callable[[Finding], None], unread: Callable[[str], None]) -> list[Path]:
@@ -163,7 +149,7 @@ def _is_partition(directory: Path) -> bool:
 
 def _verify_log_dir(log_dir: Path, report: Callable[[Finding], None], unread: Callable[[str], None]) -> None:
     for name, fate in _CHECKPOINTS.items():
-        _verify_file(log_dir / name, _read_checkpoint, fate, report, unread)
+        _verify_file(log_dir / name, read_checkpoint, fate, report, unread)
     fate = Fate.OFFLINE, "the broker does not start"
     _verify_file(log_dir / META_PROPERTIES_NAME, _read_meta_properties, fate, report, unread)
 

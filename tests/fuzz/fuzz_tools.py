@@ -1,4 +1,4 @@
-"""`make fuzz-tools`: damaged directories through `verify`, `dump-log` and `recover`, as their users call them.
+"""`make fuzz-tools`: damaged directories through `verify`, `ls`, `dump-log` and `recover`, as users call them.
 
 Of each directory is demanded that
 
@@ -70,6 +70,8 @@ DUMP_OPTIONS = (
     ["--verify-index-only"],
     ["--max-bytes", "300"],
     ["--max-message-size", "100"],
+    ["--offsets-decoder"],
+    ["--cluster-metadata-decoder", "--skip-record-metadata"],
 )
 _STATE_OF_A_LOG = ("log_start_offset", "log_end_offset", "last_stable_offset", "segments")
 
@@ -89,6 +91,7 @@ class Directory:
     def check(self) -> None:
         """Raises Fault."""
         self._without_change(self._verify)
+        self._without_change(self._list)
         self._without_change(self._dump)
         foretold = self._without_change(self._dry_run)
         self._recover(foretold)
@@ -123,6 +126,14 @@ class Directory:
             for finding in told["findings"]:
                 if FOREIGN.search(finding["what"] + "\n" + finding["next_start"]) or "\n" in finding["what"]:
                     raise Fault(f"verify finds {finding}")
+
+    def _list(self) -> None:
+        for directory in (self._partition, self._log_dir):
+            run = call("ls", "--json", str(directory))
+            if run.stdout and run.exit_code != (1 if parsed(run)["unread"] else 0):
+                raise Fault(f"ls ends with {run.exit_code}: {run.stdout}")
+            well_said(run, (0, 1))
+            well_said(call("ls", str(directory)), (run.exit_code,))
 
     def _dump(self) -> None:
         # The comma parts the names of files.
@@ -175,11 +186,20 @@ class Directory:
         for name in _STATE_OF_A_LOG:
             if states[0][name] != states[1][name]:
                 raise Fault(f"{name} after a recovery {states[0][name]}, after another {states[1][name]}")
+        self._list_recovered(recovered, states[1])
         after_second = _left(recovered, states[1])
         third = well_said(call("recover", str(recovered), "--yes", *self._options), (0, 1))
         changes = difference(after_second, _left(recovered, states[1]))
         if third.exit_code or changes or any(parsed(third)[name] != states[1][name] for name in _STATE_OF_A_LOG):
             raise Fault("a third recovery changes what the second left:\n" + "\n".join([third.stderr, *changes]))
+
+    def _list_recovered(self, recovered: Path, state: dict) -> None:
+        """A directory in which `verify` finds nothing is listed as it was loaded."""
+        if call("verify", str(recovered)).exit_code:
+            return
+        (listed,) = parsed(call("ls", "--json", str(recovered)))["partitions"]
+        if listed["log_end_offset"] != state["log_end_offset"] or listed["segments"] != len(state["segments"]):
+            raise Fault(f"ls lists a recovered directory as\n{listed}\nand recover as\n{state}")
 
     def _copy(self, name: str) -> Path:
         target = self._home / name / self._log_dir.name

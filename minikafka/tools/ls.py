@@ -1,0 +1,104 @@
+"""`minikafka ls`: a log directory at a glance, or one partition of it.
+
+Nothing is changed, created or locked, so that it may look at the directory of a running broker. Of each partition it
+reads names and sizes, the last entries of the last segment's indexes, and a few batch headers; `verify` reads all.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
+from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME
+from minikafka.common.errors import IllegalArgumentException, KafkaException
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
+from minikafka.tools.checkpoints import (
+    CLEANER_OFFSET_CHECKPOINT_FILE,
+    HIGH_WATERMARK_CHECKPOINT_FILE,
+    LOG_START_OFFSET_CHECKPOINT_FILE,
+    RECOVERY_POINT_CHECKPOINT_FILE,
+    read_checkpoint,
+)
+from minikafka.tools.failure import TOLD, describe, one_line
+from minikafka.tools.listing_table import print_listings
+from minikafka.tools.partition_listing import Checkpoints, list_partition
+from minikafka.tools.tool_command import ToolCommand
+
+_CHECKPOINTS = (
+    RECOVERY_POINT_CHECKPOINT_FILE,
+    LOG_START_OFFSET_CHECKPOINT_FILE,
+    HIGH_WATERMARK_CHECKPOINT_FILE,
+    CLEANER_OFFSET_CHECKPOINT_FILE,
+)
+
+
+@click.command(cls=ToolCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def ls(directory: Path, as_json: bool) -> None:
+    """List the partitions of the log directory DIR, or show the one in DIR.
+
+    The columns: the offsets from the log's start to its end (exclusive), and the high watermark of the last checkpoint;
+    segments and their bytes; the times of the first batch and of the latest record; where the cleaner goes on, and the
+    dirty ratio; and what is odd (`verify` finds more). What does not fit the terminal is left out; --json and a pipe
+    have all of it. Exit code 1 when something could not be read.
+    """
+    directory = Path(os.path.abspath(directory))
+    partitions, others = _entries_of(directory)
+    log_dir = directory.parent if partitions == [directory] else directory
+    unread: list[str] = []
+    checkpoints = Checkpoints(*(_offsets(log_dir / name, unread.append) for name in _CHECKPOINTS))
+    listings = [list_partition(path, checkpoints, unread.append) for path in partitions]
+    listings = sorted(filter(None, listings), key=lambda each: (each.topic, each.partition, each.directory))
+    clean = CleanShutdownFileHandler(log_dir).exists()
+    if as_json:
+        told = {"log_dir": str(log_dir), "clean_shutdown": clean, "partitions": list(map(asdict, listings))}
+        click.echo(json.dumps({**told, "other_directories": others, "unread": unread}))
+    else:
+        print_listings(listings, others, clean)
+    for line in unread:
+        click.echo(one_line(line), err=True)
+    if unread:
+        sys.exit(1)
+
+
+def _entries_of(directory: Path) -> tuple[list[Path], list[str]]:
+    """The partitions' directories that `directory` stands for, and the names of directories that are none."""
+    names = sorted(os.listdir(directory))
+    if any(name.endswith(LOG_FILE_SUFFIX) or name == PARTITION_METADATA_FILE_NAME for name in names):
+        parse_topic_partition_name(directory)
+        return [directory], []
+    partitions, others = [], []
+    for name in names:
+        path = directory / name
+        if path.is_dir():
+            (partitions if _has_name_of_partition(path) else others).append(path)
+    if not partitions and META_PROPERTIES_NAME not in names:
+        raise IllegalArgumentException(f"{directory} is neither a partition's directory nor a log directory")
+    return partitions, [path.name for path in others]
+
+
+def _has_name_of_partition(directory: Path) -> bool:
+    try:
+        parse_topic_partition_name(directory)
+    except KafkaException:
+        return False
+    return True
+
+
+def _offsets(file: Path, unread: Callable[[str], None]) -> dict[TopicPartition, int]:
+    if not os.path.lexists(file):
+        return {}
+    try:
+        return read_checkpoint(file)
+    except TOLD as error:
+        unread(describe(error))
+        return {}

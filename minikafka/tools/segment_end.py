@@ -1,0 +1,118 @@
+"""Where a segment ends, found with a few reads: its indexes lead close to the end of the log."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from struct import Struct
+from typing import BinaryIO, NamedTuple
+
+from minikafka.log.log_file_utils import INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX
+from minikafka.record.file_channel_record_batch import FileChannelRecordBatch
+from minikafka.record.file_records import FileRecords
+from minikafka.record.record_batch import NO_TIMESTAMP
+from minikafka.tools.partition_files import objection_to
+
+_OFFSET_ENTRY = Struct(">ii")  # offset behind the segment's, position
+_TIME_ENTRY = Struct(">qi")  # timestamp, offset behind the segment's
+_UNREADABLE = (RuntimeError, ValueError, IndexError)
+
+
+class SegmentEnd(NamedTuple):
+    """The end of a segment.
+
+    `next_offset`: behind the last whole batch (None: there is no batch); `last_timestamp`: the largest, ms (-1: none);
+    `bytes_behind`: what follows the last whole batch.
+    """
+
+    next_offset: int | None
+    last_timestamp: int
+    bytes_behind: int
+
+
+def find_end(log: Path) -> SegmentEnd:
+    """The end of the segment whose log file this is; no CRC is checked, and no file is changed.
+
+    An index is believed where the log has a batch at the place that it names. Raises OSError, and KafkaException for a
+    file of 2 GiB or more.
+    """
+    records = FileRecords.open(log, mutable=False)
+    try:
+        base_offset = int(log.name.partition(".")[0])
+        entry = _last_entry(log.with_suffix(INDEX_FILE_SUFFIX), _OFFSET_ENTRY)
+        position = 0
+        if entry is not None and _has_batch(records, entry[1], base_offset + entry[0]):
+            position = entry[1]
+        end, next_offset, last_timestamp = position, None, NO_TIMESTAMP
+        for batch in _whole_batches(records, position):
+            end = batch.position + batch.size_in_bytes
+            next_offset = batch.next_offset
+            last_timestamp = max(last_timestamp, batch.max_timestamp)
+        time_entry = _last_entry(log.with_suffix(TIME_INDEX_FILE_SUFFIX), _TIME_ENTRY)
+        if time_entry is not None and next_offset is not None:
+            last_timestamp = max(last_timestamp, time_entry[0])
+        return SegmentEnd(next_offset, last_timestamp, records.size_in_bytes - end)
+    finally:
+        records.close_handlers()
+
+
+def first_timestamp(log: Path) -> int:
+    """The first batch's timestamp in ms: its first record's, or its largest where the header has no other; -1: none."""
+    records = FileRecords.open(log, mutable=False)
+    try:
+        for batch in _whole_batches(records, 0):
+            if batch.magic < 2 or batch.has_delete_horizon:
+                return batch.max_timestamp
+            return batch.base_timestamp
+        return NO_TIMESTAMP
+    finally:
+        records.close_handlers()
+
+
+def _whole_batches(records: FileRecords, position: int) -> Iterator[FileChannelRecordBatch]:
+    """The batches from `position` on, up to one that is cut off or damaged."""
+    try:
+        yield from records.slice(position, records.size_in_bytes - position).batches()
+    except _UNREADABLE:
+        return
+
+
+def _has_batch(records: FileRecords, position: int, last_offset: int) -> bool:
+    """Whether a batch begins at byte `position` that ends with `last_offset`."""
+    if not 0 <= position < records.size_in_bytes:
+        return False
+    try:
+        return any(batch.last_offset == last_offset for batch in _first(_whole_batches(records, position)))
+    except _UNREADABLE:
+        return False
+
+
+def _first(batches: Iterator[FileChannelRecordBatch]) -> list[FileChannelRecordBatch]:
+    for batch in batches:
+        return [batch]
+    return []
+
+
+def _last_entry(file: Path, entry: Struct) -> tuple[int, int] | None:
+    """The last entry of an index before the zeros that fill it up while it is in use; None if there is none."""
+    try:
+        if objection_to(file) is not None:
+            return None
+        with open(file, "rb") as opened:
+            return _search(opened, entry)
+    except FileNotFoundError:
+        return None
+
+
+def _search(opened: BinaryIO, entry: Struct) -> tuple[int, int] | None:
+    """Entries grow, so that halving finds where the zeros begin."""
+    low, high = 0, os.fstat(opened.fileno()).st_size // entry.size
+    last = None
+    while low < high:
+        middle = (low + high) // 2
+        opened.seek(middle * entry.size)
+        data = opened.read(entry.size)
+        if len(data) == entry.size and any(data):
+            last, low = entry.unpack(data), middle + 1
+        else:
+            high = middle
+    return last
