@@ -9,10 +9,7 @@ from minikafka.tools.failure import TOLD
 from minikafka.tools.partition_files import require_regular
 from minikafka.tools.read_bounded import of_the_machine, require_bounded
 
-RECOVERY_POINT_CHECKPOINT_FILE = "recovery-point-offset-checkpoint"
-LOG_START_OFFSET_CHECKPOINT_FILE = "log-start-offset-checkpoint"
 HIGH_WATERMARK_CHECKPOINT_FILE = "replication-offset-checkpoint"
-CLEANER_OFFSET_CHECKPOINT_FILE = "cleaner-offset-checkpoint"
 
 
 def read_checkpoint(file: Path) -> dict[TopicPartition, int]:

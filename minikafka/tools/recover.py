@@ -35,9 +35,9 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
+from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.tools.before_recovery import copied, require_files, require_recoverable
-from minikafka.tools.checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.tools.failure import naming
 from minikafka.tools.partition_files import FOLLOW_LINKS, require_regular
 from minikafka.tools.progress_bar import LONG_WORK

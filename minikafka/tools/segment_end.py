@@ -62,7 +62,7 @@ def first_timestamp(log: Path) -> int:
         for batch in _whole_batches(records, 0):
             if batch.magic < 2 or batch.has_delete_horizon:
                 return batch.max_timestamp
-            return batch.base_timestamp
+            return batch.load_batch_header().base_timestamp
         return NO_TIMESTAMP
     finally:
         records.close_handlers()

@@ -17,16 +17,11 @@ import click
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common.errors import IllegalArgumentException, KafkaException
+from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.log_config import LogConfig
+from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
-from minikafka.tools.checkpoints import (
-    CLEANER_OFFSET_CHECKPOINT_FILE,
-    HIGH_WATERMARK_CHECKPOINT_FILE,
-    LOG_START_OFFSET_CHECKPOINT_FILE,
-    RECOVERY_POINT_CHECKPOINT_FILE,
-    checkpointed_offsets,
-    read_checkpoint,
-)
+from minikafka.tools.checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE, checkpointed_offsets, read_checkpoint
 from minikafka.tools.failure import TOLD, describe, one_line
 from minikafka.tools.findings import Fate, Finding, NextStart
 from minikafka.tools.partition_files import FOLLOW_LINKS, require_regular

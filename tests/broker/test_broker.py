@@ -19,8 +19,8 @@ from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
+from minikafka.log.log_dir_checkpoints import RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.record.memory_records import MemoryRecords
-from minikafka.tools.checkpoints import RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.tools.recover import checkpointed_offset
 from minikafka.witness.batch import Batch
 from minikafka.witness.directory_diff import directory_diff
