@@ -37,13 +37,13 @@ _ROOM_PER_SEGMENT = 4 * 4096
 _BEYOND_ANY_OFFSET = 2**63
 
 
-def require_files(directory: Path, follow_links: bool, in_place: bool) -> list[Path]:
+def require_files(directory: Path, *, follow_links: bool, in_place: bool) -> list[Path]:
     """The regular files of the directory, by name.
 
     Raises IOException naming the entry if one is something else than a regular file, or if a file with a second name (a
     hard link) is about to be changed `in_place`; `follow_links` allows both links.
     """
-    files, objections = look_into(directory, follow_links)
+    files, objections = look_into(directory, follow_links=follow_links)
     for file, objection in objections:
         raise IOException(f"{file} {objection}")
     for file in files:
@@ -56,7 +56,7 @@ def require_files(directory: Path, follow_links: bool, in_place: bool) -> list[P
 
 
 def require_recoverable(
-    directory: Path, files: list[Path], config: LogConfig, recovery_point: int, last_shutdown_clean: bool
+    directory: Path, files: list[Path], config: LogConfig, *, recovery_point: int, last_shutdown_clean: bool
 ) -> None:
     """Try what loading the `files` of the directory will need. Raises OSError, naming the file, for what is refused."""
     first_read, first_recovered = _where_reading_begins(files, recovery_point, last_shutdown_clean)
@@ -126,7 +126,7 @@ def _offset_of(file: Path) -> int:
         return 0
 
 
-def _open_and_read(file: Path, whole: bool) -> None:
+def _open_and_read(file: Path, *, whole: bool) -> None:
     with naming(file):
         descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
         try:

@@ -77,14 +77,14 @@ def objection_to(file: Path, follow_links: bool = False) -> str | None:
     return f"{leads_to}, {kind}, not a regular file" if link else f"is {kind}, not a regular file"
 
 
-def require_regular(file: Path, follow_links: bool = False) -> None:
+def require_regular(file: Path, *, follow_links: bool = False) -> None:
     """Raises IOException, with the file's name, where `objection_to` has an objection."""
     objection = objection_to(file, follow_links)
     if objection is not None:
         raise IOException(f"{file} {objection}")
 
 
-def look_into(directory: Path, follow_links: bool = False) -> PartitionFiles:
+def look_into(directory: Path, *, follow_links: bool = False) -> PartitionFiles:
     """What a partition's directory holds; nothing is opened.
 
     Subdirectories are ignored, as in Kafka, unless one has the name of a file that Kafka would make. Raises OSError

@@ -64,6 +64,7 @@ class PartitionVerifier:
         self,
         directory: Path,
         next_start: NextStart,
+        *,
         report: Callable[[Finding], None],
         unread: Callable[[str], None],
         advance: Callable[[int], None] = lambda size: None,
@@ -82,7 +83,7 @@ class PartitionVerifier:
 
     def verify(self) -> None:
         """Look at everything. Raises OSError when the directory cannot be listed."""
-        files, objections = look_into(self._directory, self._follow_links)
+        files, objections = look_into(self._directory, follow_links=self._follow_links)
         self._refused = {file.name for file, _ in objections}
         for file, objection in objections:
             self._could_not_read(describe(IOException(f"{file} {objection}")))
@@ -113,7 +114,13 @@ class PartitionVerifier:
         expected_offset = 0
         for base, next_base in pairwise([*base_offsets, None]):
             verifier = SegmentVerifier(
-                self._directory, base, next_base, self._next_start, self._found, self._meet, self._advance
+                self._directory,
+                base,
+                next_base,
+                self._next_start,
+                report=self._found,
+                meet=self._meet,
+                advance=self._advance,
             )
             scanned = self._reading(verifier.verify, max(expected_offset, base), names)
             if scanned is not None and scanned.is_preallocated:

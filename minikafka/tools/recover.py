@@ -91,14 +91,17 @@ def recover(
     if not (dry_run or as_json or yes):
         _ask(directory)
     clock = ManualTime(time.time_ns() // 1_000_000 if now_ms is None else now_ms)
-    with _locked(directory.parent), _made_ready(directory, config, arguments, follow_links, dry_run) as place:
+    with (
+        _locked(directory.parent),
+        _made_ready(directory, config, arguments, follow_links=follow_links, dry_run=dry_run) as place,
+    ):
         before = _files(place)
         with _progress(place) as remaining, naming(place):
             state = load_and_close(
                 place, config, clock, num_remaining_segments=remaining, stop_at_os_errors=True, **arguments
             )
         changes = _changes(before, _files(place))
-    click.echo(json.dumps(state) if as_json else _report(directory, arguments, state, changes, dry_run))
+    click.echo(json.dumps(state) if as_json else _report(directory, arguments, state, changes, dry_run=dry_run))
 
 
 def config_of(settings: tuple[str, ...]) -> LogConfig:
@@ -128,13 +131,13 @@ def _ask(directory: Path) -> None:
 
 @contextmanager
 def _made_ready(
-    directory: Path, config: LogConfig, arguments: dict, follow_links: bool, dry_run: bool
+    directory: Path, config: LogConfig, arguments: dict, *, follow_links: bool, dry_run: bool
 ) -> Iterator[Path]:
     """Where to load: the directory or a copy of it, checked for everything known that would stop the load half-way."""
     with ExitStack() as until_the_end:
         place = directory
         with DirectoryLock(directory):  # the log locks what it loads itself
-            files = require_files(directory, follow_links, in_place=not dry_run)
+            files = require_files(directory, follow_links=follow_links, in_place=not dry_run)
             if dry_run:
                 until_the_end.enter_context(_ended_by_signals())
                 place = until_the_end.enter_context(copied(directory, files))
@@ -142,8 +145,8 @@ def _made_ready(
                 place,
                 [place / file.name for file in files],
                 config,
-                arguments["recovery_point"],
-                arguments["last_shutdown_clean"],
+                recovery_point=arguments["recovery_point"],
+                last_shutdown_clean=arguments["last_shutdown_clean"],
             )
         yield place
 
@@ -292,7 +295,7 @@ def _changes(before: dict[str, int], after: dict[str, int]) -> list[str]:
     return lines
 
 
-def _report(directory: Path, arguments: dict, state: dict, changes: list[str], dry_run: bool) -> str:
+def _report(directory: Path, arguments: dict, state: dict, changes: list[str], *, dry_run: bool) -> str:
     stop = "a clean" if arguments["last_shutdown_clean"] else "an unclean"
     lines = [
         f"{directory}: loaded as after {stop} stop" + (", on a copy" if dry_run else ""),

@@ -62,6 +62,7 @@ class SegmentVerifier:
         base_offset: int,
         next_base_offset: int | None,
         next_start: NextStart,
+        *,
         report: Callable[[Damage], None],
         meet: Callable[[BatchFacts], None],
         advance: Callable[[int], None],
@@ -95,7 +96,7 @@ class SegmentVerifier:
                 file_records = FileRecords.open(self._file, mutable=False)
         except KafkaException as error:
             self._find(str(error), None, may_raise=("KafkaException",))
-            return ScannedSegment(0, None, False)
+            return ScannedSegment(end=0, next_offset=None, is_preallocated=False)
         offsets = times = None
         try:
             if offset_file.name in files:

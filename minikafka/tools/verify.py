@@ -70,7 +70,14 @@ def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links
                 if log_dir not in log_dirs:
                     log_dirs[log_dir] = LogDir(log_dir)
                 next_start = log_dirs[log_dir].next_start_of(partition, config)
-                PartitionVerifier(partition, next_start, findings.append, unread.append, advance, follow_links).verify()
+                PartitionVerifier(
+                    partition,
+                    next_start,
+                    report=findings.append,
+                    unread=unread.append,
+                    advance=advance,
+                    follow_links=follow_links,
+                ).verify()
             except TOLD as error:
                 unread.append(f"{partition}: {describe(error)}")
     exit_code = 2 if unread else 1 if findings else 0

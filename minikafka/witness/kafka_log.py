@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from minikafka.checkpoint.leader_epoch_checkpoint_file import EpochEntry
 from minikafka.common.offset_and_epoch import OffsetAndEpoch
+from minikafka.common.scheduler import Scheduler
+from minikafka.common.time import Time
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_data_info import AbortedTransaction, FetchDataInfo
 from minikafka.log.fetch_isolation import FetchIsolation
@@ -65,18 +67,8 @@ def _speaks_python(method):
 def kafka_log(kafka: KafkaJvm):
     """A factory for `minikafka.witness.run` that opens Apache Kafka's own logs in the JVM `kafka`."""
 
-    def open_log(directory, config, log_start_offset, recovery_point, scheduler, time, last_shutdown_clean, topic_id):
-        return KafkaLog.create(
-            kafka,
-            directory,
-            config,
-            log_start_offset,
-            recovery_point,
-            scheduler,
-            time,
-            last_shutdown_clean=last_shutdown_clean,
-            topic_id=topic_id,
-        )
+    def open_log(directory: Path, config: Mapping[str, str], **state) -> KafkaLog:
+        return KafkaLog.create(kafka, directory, config, **state)
 
     open_log.name = "Apache Kafka"
     open_log.kafka = kafka
@@ -108,24 +100,24 @@ class KafkaLog:
     def create(
         cls,
         kafka: KafkaJvm,
-        dir: Path,
+        directory: Path,
         config: Mapping[str, object],
+        *,
         log_start_offset: int = 0,
         recovery_point: int = 0,
-        scheduler=None,
-        time=None,
-        *,
+        scheduler: Scheduler,
+        time: Time,
         last_shutdown_clean: bool = True,
         topic_id: str | None = None,
     ) -> "KafkaLog":
-        """Open the log in `dir` (made when missing; its name is topic-partition), loading what is there.
+        """Open the log in `directory` (made when missing; its name is topic-partition), loading what is there.
 
         `config` are topic settings; `scheduler` and `time` are minikafka's. Kafka: `UnifiedLog.create`.
         """
         tasks = JavaScheduler(kafka, scheduler)
         uuid = kafka.find_class("org.apache.kafka.common.Uuid")
         unified_log = kafka.log_class("UnifiedLog").create(
-            kafka.file(dir),
+            kafka.file(directory),
             kafka.log_class("LogConfig")(kafka.properties(config)),
             log_start_offset,
             recovery_point,

@@ -100,12 +100,12 @@ class Runner:
         self.log = self.log_factory(
             self.directory,
             self.config,
-            self.checkpoints["log_start_offset"],
-            self.checkpoints["recovery_point"],
-            self.scheduler,
-            self.time,
-            last_shutdown_clean,
-            TOPIC_ID,
+            log_start_offset=self.checkpoints["log_start_offset"],
+            recovery_point=self.checkpoints["recovery_point"],
+            scheduler=self.scheduler,
+            time=self.time,
+            last_shutdown_clean=last_shutdown_clean,
+            topic_id=TOPIC_ID,
         )
 
     # One method for each operation, named after its kind; it returns the result as text.
@@ -375,21 +375,12 @@ def index_entries(directory: Path, base_offsets, active_entries: int) -> tuple[t
     return tuple(entries)
 
 
-def minikafka_log(directory, config, log_start_offset, recovery_point, scheduler, time, last_shutdown_clean, topic_id):
-    """Open minikafka's own log: the factory for `run`."""
+def minikafka_log(directory: Path, config: Mapping[str, str], **state):
+    """Open minikafka's own log: the factory for `run`. `state` are the keyword arguments of `Log.create`."""
     from minikafka.log.log import Log
     from minikafka.log.log_config import LogConfig
 
-    return Log.create(
-        directory,
-        LogConfig(config),
-        log_start_offset,
-        recovery_point,
-        scheduler=scheduler,
-        time=time,
-        last_shutdown_clean=last_shutdown_clean,
-        topic_id=topic_id,
-    )
+    return Log.create(directory, LogConfig(config), **state)
 
 
 def minikafka_log_cleaner(log, config, time):

@@ -195,7 +195,15 @@ def recover(kafka, opener, directory, recovery_point, clock):
         )
         state = observed_state(log)
     else:
-        log = KafkaLog.create(kafka, directory, CONFIG, 0, recovery_point, scheduler, clock, last_shutdown_clean=False)
+        log = KafkaLog.create(
+            kafka,
+            directory,
+            CONFIG,
+            recovery_point=recovery_point,
+            scheduler=scheduler,
+            time=clock,
+            last_shutdown_clean=False,
+        )
         state = log.observed_state()
     scheduler.run_due_tasks()
     log.flush(force_flush_active_segment=True)

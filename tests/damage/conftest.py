@@ -148,7 +148,7 @@ class Foretold:
         self._is_settled = clean and log_start_offset == 0
         self._directory_name = directory.name
         self._before = _contents(directory)
-        PartitionVerifier(directory, next_start, self.findings.append, self.unread.append).verify()
+        PartitionVerifier(directory, next_start, report=self.findings.append, unread=self.unread.append).verify()
         self._changed = _contents(directory) != self._before
 
     def failures(self, directory: Path, error: str) -> list[str]:

@@ -67,7 +67,14 @@ class Trial:
         scheduler = ManualScheduler(clock)
         try:
             log = KafkaLog.create(
-                self._kafka, self._place, config, log_start, recovery_point, scheduler, clock, last_shutdown_clean=clean
+                self._kafka,
+                self._place,
+                config,
+                log_start_offset=log_start,
+                recovery_point=recovery_point,
+                scheduler=scheduler,
+                time=clock,
+                last_shutdown_clean=clean,
             )
         except Exception as failure:
             return type(failure).__name__

@@ -87,8 +87,8 @@ def test_a_flush_that_is_due_when_the_close_before_it_failed(kafka, tmp_path):
 def planted(**settings):
     """minikafka's log with other settings than Kafka is given: a bug that the comparison must find."""
 
-    def open_log(directory, config, *rest):
-        return minikafka_log(directory, {**config, **settings}, *rest)
+    def open_log(directory, config, **state):
+        return minikafka_log(directory, {**config, **settings}, **state)
 
     open_log.name = minikafka_log.name
     open_log.cleaner = minikafka_log.cleaner

@@ -35,7 +35,7 @@ def open_log(kafka, directory, opener):
     scheduler = ManualScheduler(time)
     if opener == "minikafka":
         return Log.create(directory, LogConfig(CONFIG), scheduler=scheduler, time=time, last_shutdown_clean=True)
-    return KafkaLog.create(kafka, directory, CONFIG, 0, 0, scheduler, time, last_shutdown_clean=True)
+    return KafkaLog.create(kafka, directory, CONFIG, scheduler=scheduler, time=time, last_shutdown_clean=True)
 
 
 def state(log):

@@ -118,9 +118,9 @@ def test_an_unclean_reopen_begins_with_the_last_checkpoint(observe):
 
 
 def test_a_log_that_did_not_load_is_not_there(tmp_path):
-    def broken(*arguments):
-        if arguments[6]:
-            return minikafka_log(*arguments)
+    def broken(directory, config, *, last_shutdown_clean, **state):
+        if last_shutdown_clean:
+            return minikafka_log(directory, config, last_shutdown_clean=True, **state)
         raise OSError("disk")
 
     runner = Runner(broken, tmp_path / "topic-0", Workload())

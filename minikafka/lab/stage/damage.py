@@ -155,9 +155,15 @@ def loaded_by_both(
     load(ours, settings, **checkpoints).close()
     time = ManualTime(NOON)
     scheduler = ManualScheduler(time)
-    start, point = (checkpoints.get(name, 0) for name in ("log_start", "recovery_point"))
-    config = {name: str(value) for name, value in (settings or {}).items()}
-    log = kafka(theirs, config, start, point, scheduler, time, checkpoints.get("clean", False), None)
+    log = kafka(
+        theirs,
+        {name: str(value) for name, value in (settings or {}).items()},
+        log_start_offset=checkpoints.get("log_start", 0),
+        recovery_point=checkpoints.get("recovery_point", 0),
+        scheduler=scheduler,
+        time=time,
+        last_shutdown_clean=checkpoints.get("clean", False),
+    )
     scheduler.run_due_tasks()
     log.close()
     return directory_diff(ours, theirs)

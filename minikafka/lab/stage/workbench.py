@@ -143,5 +143,5 @@ def files_of(log: Any) -> list[str]:
 
 def _new_directory() -> Path:
     directory = Path(tempfile.mkdtemp(prefix="minikafka-lesson-"))
-    atexit.register(shutil.rmtree, directory, True)
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return directory

@@ -158,15 +158,15 @@ class CrashTheatre:
         kept = len(after.get(log, b""))
         return CrashFrame(
             caption,
-            before,
-            tuple(effects),
-            behind,
-            end,
-            error,
-            short(log) if log else "",
-            _batches(whole),
-            len(files.get(log, b"")),
-            kept,
+            before=before,
+            effects=tuple(effects),
+            after=behind,
+            end=end,
+            error=error,
+            log=short(log) if log else "",
+            batches=_batches(whole),
+            left=len(files.get(log, b"")),
+            kept=kept,
         )
 
 

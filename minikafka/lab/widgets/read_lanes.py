@@ -124,7 +124,14 @@ def _lane(log: Any, row: tuple, start: int, max_length: int, min_one_message: bo
     listed = found.aborted_transactions
     aborted = None if listed is None else tuple((txn.producer_id, txn.first_offset) for txn in listed)
     begins = found.fetch_offset_metadata.message_offset
-    return Lane(*head, fates, found.records.size_in_bytes, begins, found.first_entry_incomplete, aborted)
+    return Lane(
+        *head,
+        fates=fates,
+        size=found.records.size_in_bytes,
+        begins=begins,
+        incomplete=found.first_entry_incomplete,
+        aborted=aborted,
+    )
 
 
 def _laid(batch: Any) -> LaidBatch:

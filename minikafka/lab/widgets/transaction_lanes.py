@@ -239,7 +239,8 @@ def _index(frame: LaneFrame, y: float) -> list[str]:
 def _legend(y: float) -> str:
     parts, x = [], float(_LEFT)
     for kind, words in (("open", "open"), ("commit", "committed"), ("abort", "aborted"), ("plain", "no transaction")):
-        parts += _batch(LaneBatch(0, 0, 0, True), kind, y - 10, lambda offset, x=x: x + 18 * offset, 18)[:-2]
+        sample = LaneBatch(0, 0, 0, transactional=True)
+        parts += _batch(sample, kind, y - 10, lambda offset, x=x: x + 18 * offset, 18)[:-2]
         parts.append(drawing.text(x + 26, y + 8, words, kind="s"))
         x += 26 + drawing.width(words, "s") + 24
     for letter, words in (("C", "commit marker"), ("A", "abort marker")):

@@ -10,7 +10,7 @@ from minikafka.lab.stage.damage import SMALL, kill
 from minikafka.lab.stage.workbench import fresh_log, records
 
 
-def _checkpointed(clean: bool, recovery_point: int, log_start: int) -> WreckedCase:
+def _checkpointed(recovery_point: int, log_start: int, *, clean: bool) -> WreckedCase:
     """A log of offsets 4 to 13 is loaded with these checkpoints."""
     first_base, log_end = 4, 14
 
@@ -46,13 +46,13 @@ def _checkpointed(clean: bool, recovery_point: int, log_start: int) -> WreckedCa
 bent = Exercise(
     "Exercise 4, what the checkpoints are bent to",
     lambda: [
-        _checkpointed(False, 8, 0),
-        _checkpointed(False, 99, 6),
-        _checkpointed(True, 8, 0),
-        _checkpointed(False, 0, 6),
-        _checkpointed(False, 0, 0),
-        _checkpointed(False, 8, 40),
-        _checkpointed(True, 8, 40),
+        _checkpointed(8, 0, clean=False),
+        _checkpointed(99, 6, clean=False),
+        _checkpointed(8, 0, clean=True),
+        _checkpointed(0, 6, clean=False),
+        _checkpointed(0, 0, clean=False),
+        _checkpointed(8, 40, clean=False),
+        _checkpointed(8, 40, clean=True),
     ],
     judged_by_spark,
     solutions.loaded,

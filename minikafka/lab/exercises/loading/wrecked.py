@@ -39,9 +39,15 @@ def judged_by_loading(factory: Callable[..., Any]) -> Callable[[WreckedCase], An
 
     def judge(case: WreckedCase) -> Any:
         time = ManualTime(NOON)
-        start, point, clean = (case.checkpoints.get(name, 0) for name in ("log_start", "recovery_point", "clean"))
-        config = {name: str(value) for name, value in case.settings.items()}
-        log = factory(case.wreck(), config, start, point, ManualScheduler(time), time, bool(clean), None)
+        log = factory(
+            case.wreck(),
+            {name: str(value) for name, value in case.settings.items()},
+            log_start_offset=case.checkpoints.get("log_start", 0),
+            recovery_point=case.checkpoints.get("recovery_point", 0),
+            scheduler=ManualScheduler(time),
+            time=time,
+            last_shutdown_clean=case.checkpoints.get("clean", False),
+        )
         state = log.observed_state() if hasattr(log, "observed_state") else observed_state(log)
         log.close()
         return case.answer(state)

@@ -126,7 +126,9 @@ answered = Exercise(
             " batch before: ask for its last offset.",
         ),
         Belief(
-            lambda batches, start, limit, min_one, bound: solutions.answer(batches, start, limit, False, bound),
+            lambda batches, start, limit, _, bound: solutions.answer(
+                batches, start, limit, min_one_message=False, bound=bound
+            ),
             "You keep to the limit always. With min_one_message the first batch comes whole, or a reader with a small"
             " limit would be stuck.",
         ),
