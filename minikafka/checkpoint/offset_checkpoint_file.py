@@ -1,12 +1,16 @@
 """One offset for each partition of a log directory."""
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 
 from minikafka.checkpoint.checkpoint_file import CheckpointFile, split_fields
+from minikafka.common.errors import KafkaStorageException
 from minikafka.common.java_numbers import parse_int, parse_long
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.topic_partition import TopicPartition
+
+logger = logging.getLogger(__name__)
 
 CURRENT_VERSION = 0
 
@@ -36,6 +40,20 @@ class OffsetCheckpointFile:
         Kafka: `OffsetCheckpointFile.read`.
         """
         return dict(self._checkpoint.read())
+
+    def read_or_empty(self) -> dict[TopicPartition, int]:
+        """All offsets, or none when the contents are damaged: what a starting broker goes on with.
+
+        Raises OSError and MemoryError where the machine is at fault and the contents may be sound. (A broker goes on
+        without offsets then, too.) Kafka: `LogManager.loadLogs`.
+        """
+        try:
+            return self.read()
+        except (KafkaStorageException, ValueError) as error:
+            if isinstance(error.__cause__, OSError) and error.__cause__.errno is not None:
+                raise error.__cause__ from None
+            logger.warning("Error occurred while reading %s, which counts as empty: %s", self.file, error)
+            return {}
 
 
 class _Formatter:

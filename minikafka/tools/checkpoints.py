@@ -33,7 +33,5 @@ def checkpointed_offsets(file: Path) -> dict[TopicPartition, int]:
     """
     if not os.path.lexists(file):
         return {}
-    try:
-        return read_checkpoint(file)
-    except (RuntimeError, ValueError):
-        return {}
+    require_regular(file, follow_links=True)
+    return OffsetCheckpointFile(require_bounded(file)).read_or_empty()

@@ -249,13 +249,7 @@ def checkpointed_offset(file: Path, partition: TopicPartition) -> int:
         return 0
     require_regular(file, follow_links=True)
     with naming(file):
-        try:
-            return OffsetCheckpointFile(file).read().get(partition, 0)
-        except (KafkaException, ValueError) as error:
-            if isinstance(error.__cause__, OSError) and error.__cause__.errno is not None:
-                raise error.__cause__ from None
-            logger.warning("Error occurred while reading %s, taking 0 for %s: %s", file, partition, error)
-            return 0
+        return OffsetCheckpointFile(file).read_or_empty().get(partition, 0)
 
 
 @contextmanager

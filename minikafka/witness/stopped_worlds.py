@@ -71,7 +71,7 @@ def known_of(kafka: KafkaJvm, log_dir: Path) -> tuple[dict[str, int], bool]:
     """The checkpointed offsets and whether the marker of a clean end is there, read by both engines."""
     known = {}
     for name, file in (("recovery_point", log_dir / RECOVERY_POINTS), ("log_start_offset", log_dir / LOG_STARTS)):
-        known[name] = _checkpointed_offset(file)
+        known[name] = OffsetCheckpointFile(file).read_or_empty().get(PARTITION, 0) if file.exists() else 0
         if file.exists():
             assert _kafkas_checkpointed_offset(kafka, file) == known[name], file
     marker = CleanShutdownFileHandler(log_dir)
@@ -79,16 +79,6 @@ def known_of(kafka: KafkaJvm, log_dir: Path) -> tuple[dict[str, int], bool]:
         epoch = kafka.find_class(_CHECKPOINTS + "CleanShutdownFileHandler")(str(log_dir)).read()
         assert (epoch.getAsLong() if epoch.isPresent() else None) == marker.read()
     return known, marker.exists()
-
-
-def _checkpointed_offset(file: Path) -> int:
-    """A checkpointed offset as the log manager takes it: 0 when the file or the line is missing or makes no sense.
-    Kafka: `LogManager.loadLogs`.
-    """
-    try:
-        return OffsetCheckpointFile(file).read().get(PARTITION, 0) if file.exists() else 0
-    except (RuntimeError, ValueError):
-        return 0
 
 
 def _kafkas_checkpointed_offset(kafka: KafkaJvm, file: Path) -> int:
