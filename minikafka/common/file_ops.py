@@ -208,7 +208,7 @@ def rename(source: Path, target: Path) -> None:
         _tell("rename", Path(target))
 
 
-def atomic_move_with_fallback(source: Path, target: Path, need_flush_parent_dir: bool = True) -> None:
+def atomic_move_with_fallback(source: Path, target: Path, *, need_flush_parent_dir: bool = True) -> None:
     """Rename `source` to `target`, or copy it there where a rename cannot, then flush the directory if asked to.
 
     An empty directory is replaced, too. Raises OSError when neither works (FileNotFoundError for a missing `source`).

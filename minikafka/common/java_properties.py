@@ -34,7 +34,11 @@ def write_properties_file(properties: Mapping[str, str], file: Path, now_ms: int
     Raises OSError. Kafka: `PropertiesUtils.writePropertiesFile`.
     """
     date = time.strftime("%a %b %d %H:%M:%S %Z %Y", time.localtime(now_ms / 1000))
-    lines = ["#", f"#{date}", *(f"{_escape(key, True)}={_escape(value, False)}" for key, value in properties.items())]
+    lines = [
+        "#",
+        f"#{date}",
+        *(f"{_escape(key, is_key=True)}={_escape(value, is_key=False)}" for key, value in properties.items()),
+    ]
     file_ops.replace_file(file, "".join(line + "\n" for line in lines).encode("utf-8"))
 
 
@@ -71,7 +75,7 @@ def _unescape(text: str) -> str:
     return _ESCAPE.sub(character, text)
 
 
-def _escape(text: str, is_key: bool) -> str:
+def _escape(text: str, *, is_key: bool) -> str:
     escaped = []
     for index, character in enumerate(text):
         if character == " ":

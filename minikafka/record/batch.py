@@ -142,22 +142,3 @@ class Batch(Protocol):
 
     def write_to(self, buffer: bytearray) -> None:
         """Append the bytes of the batch to `buffer`. Kafka: `RecordBatch.writeTo`."""
-
-
-class MutableBatch(Batch, Protocol):
-    """A batch in memory, in which a broker sets what it decides itself. Kafka: `MutableRecordBatch`."""
-
-    def set_last_offset(self, offset: int) -> None:
-        """Move the batch so that it ends at `offset`, inclusive. Kafka: `MutableRecordBatch.setLastOffset`."""
-
-    def set_max_timestamp(self, timestamp_type: TimestampType, max_timestamp: int) -> None:
-        """Set the type and the max timestamp (ms), and the CRC with them; UnsupportedOperationException for magic 0.
-
-        Kafka: `MutableRecordBatch.setMaxTimestamp`.
-        """
-
-    def set_partition_leader_epoch(self, epoch: int) -> None:
-        """Set the leader epoch; UnsupportedOperationException below magic 2.
-
-        Kafka: `MutableRecordBatch.setPartitionLeaderEpoch`.
-        """

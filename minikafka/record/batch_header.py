@@ -83,7 +83,11 @@ def write_header(
     if base_timestamp < 0 and base_timestamp != NO_TIMESTAMP:
         raise IllegalArgumentException(f"Invalid message timestamp {base_timestamp}")
     attributes = compute_attributes(
-        compression_type, timestamp_type, is_transactional, is_control_batch, is_delete_horizon_set
+        compression_type,
+        timestamp_type,
+        is_transactional=is_transactional,
+        is_control=is_control_batch,
+        is_delete_horizon_set=is_delete_horizon_set,
     )
     HEADER.pack_into(
         buffer, position, base_offset, size_in_bytes - LOG_OVERHEAD, partition_leader_epoch, magic, 0, attributes,
@@ -97,12 +101,14 @@ def write_header(
 def compute_attributes(
     compression_type: CompressionType,
     timestamp_type: TimestampType,
+    *,
     is_transactional: bool,
     is_control: bool,
     is_delete_horizon_set: bool,
 ) -> int:
-    """The attribute bits; IllegalArgumentException for NO_TIMESTAMP_TYPE. Kafka:
-    `DefaultRecordBatch.computeAttributes`.
+    """The attribute bits; IllegalArgumentException for NO_TIMESTAMP_TYPE.
+
+    Kafka: `DefaultRecordBatch.computeAttributes`.
     """
     if timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:
         raise IllegalArgumentException(

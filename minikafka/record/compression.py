@@ -89,21 +89,6 @@ class Compression:
 Compression.NONE = Compression(CompressionType.NONE)
 
 
-def default_level(compression_type: CompressionType) -> int:
-    """The level used when none is given; gzip, lz4 and zstd only. Kafka: `CompressionType.defaultLevel`."""
-    return _LEVELS[compression_type][2]
-
-
-def min_level(compression_type: CompressionType) -> int:
-    """The smallest level; gzip, lz4 and zstd only. Kafka: `CompressionType.minLevel`."""
-    return _LEVELS[compression_type][0]
-
-
-def max_level(compression_type: CompressionType) -> int:
-    """The largest level; gzip, lz4 and zstd only. Kafka: `CompressionType.maxLevel`."""
-    return _LEVELS[compression_type][1]
-
-
 def pieces(compression_type: CompressionType, data: BytesLike, magic: int) -> Iterator[BytesLike]:
     """The bytes of the stream `data`, a few hundred KB at a time: a small stream can become a huge one.
 

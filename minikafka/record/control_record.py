@@ -93,10 +93,6 @@ class EndTransactionMarker:
     def __post_init__(self) -> None:
         _ensure_transaction_marker_control_type(self.control_type)
 
-    def serialize_key(self) -> bytes:
-        """The control record's key. Kafka: `ControlRecordType.recordKey`."""
-        return self.control_type.record_key()
-
     def serialize_value(self) -> bytes:
         """The control record's value: 6 bytes. Kafka: `EndTransactionMarker.serializeValue`."""
         return _END_TXN_VALUE.pack(0, self.coordinator_epoch)

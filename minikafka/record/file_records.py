@@ -52,7 +52,7 @@ class FileRecords:
 
     __slots__ = ("file", "channel", "start", "end", "is_slice", "_size")
 
-    def __init__(self, file: Path, channel: FileChannel, start: int, end: int, is_slice: bool):
+    def __init__(self, file: Path, channel: FileChannel, start: int, end: int, *, is_slice: bool):
         """Bytes `start` … `end` (exclusive) of the open file. `FileRecords.open` and `slice` make these."""
         self.file = file
         self.channel = channel
@@ -73,6 +73,7 @@ class FileRecords:
     @staticmethod
     def open(
         file: Path,
+        *,
         mutable: bool = True,
         file_already_exists: bool = False,
         init_file_size: int = 0,
@@ -92,7 +93,7 @@ class FileRecords:
                 file_ops.preallocate(channel.fileno(), init_file_size)
         end = 0 if preallocate and not file_already_exists else INT_MAX
         try:
-            return FileRecords(file, channel, 0, end, False)
+            return FileRecords(file, channel, 0, end, is_slice=False)
         except KafkaException:
             channel.close()
             raise
@@ -129,7 +130,7 @@ class FileRecords:
         """
         available = self._available_bytes(position, size)
         start = self.start + position
-        return FileRecords(self.file, self.channel, start, start + available, True)
+        return FileRecords(self.file, self.channel, start, start + available, is_slice=True)
 
     def _available_bytes(self, position: int, size: int) -> int:
         current_size = self._size
@@ -302,7 +303,7 @@ class FileRecords:
     def rename_to(self, file: Path) -> None:
         """Give the file that path; it counts as moved even when that fails. Kafka: `FileRecords.renameTo`."""
         try:
-            file_ops.atomic_move_with_fallback(self.file, Path(file), False)
+            file_ops.atomic_move_with_fallback(self.file, Path(file), need_flush_parent_dir=False)
         finally:
             self.file = Path(file)
 

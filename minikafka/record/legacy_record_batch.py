@@ -267,7 +267,7 @@ class BasicLegacyRecordBatch:
             raise InvalidRecordException(f"Found invalid compressed record set with null value (magic = {magic})")
         return StreamWindow(pieces(record.compression_type, record.buffer[start:end], magic), max_bytes)
 
-    def _entries(self, window: StreamWindow, kept: bool = True) -> Iterator["_Entry"]:
+    def _entries(self, window: StreamWindow, *, kept: bool = True) -> Iterator["_Entry"]:
         """The messages in the stream, each with its position in the window's data and its relative offset.
 
         An incomplete one ends the iteration, or raises what the stream ends with. Of one that is longer than the window

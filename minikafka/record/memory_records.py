@@ -137,16 +137,15 @@ class MemoryRecords:
         """
         builder = MemoryRecordsBuilder(
             compression,
-            magic,
-            timestamp_type,
-            initial_offset,
-            log_append_time,
-            producer_id,
-            producer_epoch,
-            base_sequence,
-            is_transactional,
-            False,
-            partition_leader_epoch,
+            magic=magic,
+            timestamp_type=timestamp_type,
+            base_offset=initial_offset,
+            log_append_time=log_append_time,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
+            is_transactional=is_transactional,
+            partition_leader_epoch=partition_leader_epoch,
         )
         for record in records:
             builder.append(*record)

@@ -59,6 +59,7 @@ class MemoryRecordsBuilder:
     def __init__(
         self,
         compression: Compression | CompressionType = Compression.NONE,
+        *,
         magic: int = CURRENT_MAGIC_VALUE,
         timestamp_type: TimestampType = TimestampType.CREATE_TIME,
         base_offset: int = 0,
@@ -75,7 +76,14 @@ class MemoryRecordsBuilder:
         """An empty batch; times in ms. Raises IllegalArgumentException for what the magic cannot express."""
         compression = Compression.of(compression)
         delete_horizon_ms = NO_TIMESTAMP if delete_horizon_ms is None else delete_horizon_ms
-        _check_magic(magic, compression, timestamp_type, is_transactional, is_control_batch, delete_horizon_ms)
+        _check_magic(
+            magic,
+            compression,
+            timestamp_type,
+            delete_horizon_ms,
+            is_transactional=is_transactional,
+            is_control_batch=is_control_batch,
+        )
         self.compression = compression
         self.magic = magic
         self.timestamp_type = timestamp_type
@@ -109,20 +117,27 @@ class MemoryRecordsBuilder:
 
     def append(self, timestamp: int, key: bytes | None, value: bytes | None, headers: tuple[Header, ...] = ()) -> None:
         """Add a record at the next offset. Kafka: `MemoryRecordsBuilder.append`."""
-        self._append(self._next_sequential_offset(), False, timestamp, key, value, headers)
+        self._append(self._next_sequential_offset(), timestamp, key, value, headers, is_control_record=False)
 
     def append_with_offset(
         self, offset: int, timestamp: int, key: bytes | None, value: bytes | None, headers: tuple[Header, ...] = ()
     ) -> None:
         """Add a record at `offset`, which must be above the last. Kafka: `MemoryRecordsBuilder.appendWithOffset`."""
-        self._append(offset, False, timestamp, key, value, headers)
+        self._append(offset, timestamp, key, value, headers, is_control_record=False)
 
     def append_record(self, record: AnyRecord) -> None:
         """Add a `Record` at its own offset, as a control record in a control batch.
 
         Kafka: `MemoryRecordsBuilder.append(Record)`.
         """
-        self._append(record.offset, self.is_control_batch, record.timestamp, record.key, record.value, record.headers)
+        self._append(
+            record.offset,
+            record.timestamp,
+            record.key,
+            record.value,
+            record.headers,
+            is_control_record=self.is_control_batch,
+        )
 
     def append_columns(self, columns: RecordColumns, places: "NDArray[numpy.int64]") -> None:
         """Add the records at `places` (ascending int64 array) of `columns`, each at its own offset.
@@ -156,14 +171,8 @@ class MemoryRecordsBuilder:
 
     def append_control_record(self, timestamp: int, control_type: ControlRecordType, value: bytes) -> None:
         """Add a control record at the next offset. Kafka: `MemoryRecordsBuilder.appendControlRecord`."""
-        self._append(self._next_sequential_offset(), True, timestamp, control_type.record_key(), value, ())
-
-    def append_control_record_with_offset(self, offset: int, record: SimpleRecord) -> None:
-        """Add a control record of a known type. Kafka: `MemoryRecordsBuilder.appendControlRecordWithOffset`."""
-        type_id = ControlRecordType.parse_type_id(record.key)
-        if ControlRecordType.from_type_id(type_id) is ControlRecordType.UNKNOWN:
-            raise IllegalArgumentException(f"Cannot append record with unknown control record type {type_id}")
-        self._append(offset, True, record.timestamp, record.key, record.value, record.headers)
+        offset = self._next_sequential_offset()
+        self._append(offset, timestamp, control_type.record_key(), value, (), is_control_record=True)
 
     def append_end_txn_marker(self, timestamp: int, marker: EndTransactionMarker) -> None:
         """Add the end of a transaction; the batch must be transactional. Kafka:
@@ -182,11 +191,12 @@ class MemoryRecordsBuilder:
     def _append(
         self,
         offset: int,
-        is_control_record: bool,
         timestamp: int,
         key: bytes | None,
         value: bytes | None,
         headers: tuple[Header, ...],
+        *,
+        is_control_record: bool,
     ) -> None:
         if is_control_record != self.is_control_batch:
             raise IllegalArgumentException("Control records can only be appended to control batches")
@@ -248,19 +258,6 @@ class MemoryRecordsBuilder:
         if self._built is not None:
             raise IllegalStateException("Cannot override the last offset after the records have been built")
         self._last_offset = last_offset
-
-    def set_producer_state(
-        self, producer_id: int, producer_epoch: int, base_sequence: int, is_transactional: bool
-    ) -> None:
-        """Set what a producer knows only when it sends. Kafka: `MemoryRecordsBuilder.setProducerState`."""
-        if self.is_closed:
-            raise IllegalStateException(
-                "Trying to set producer state of an already closed batch. This indicates a bug on the client."
-            )
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.base_sequence = base_sequence
-        self.is_transactional = is_transactional
 
     def close_for_record_appends(self) -> None:
         """Refuse further records. Kafka: `MemoryRecordsBuilder.closeForRecordAppends`."""
@@ -363,11 +360,6 @@ class MemoryRecordsBuilder:
         return RecordsInfo(self._max_timestamp, last_offset if shallow else self._offset_of_max_timestamp)
 
     @property
-    def uncompressed_bytes_written(self) -> int:
-        """Bytes of header and records before compression. Kafka: `MemoryRecordsBuilder.uncompressedBytesWritten`."""
-        return self._header_size + len(self._records)
-
-    @property
     def estimated_size_in_bytes(self) -> int:
         """Bytes of the batch, if it is not built: estimated. Kafka: `MemoryRecordsBuilder.estimatedSizeInBytes`."""
         return self._estimated_bytes_written() if self._built is None else self._built.size_in_bytes
@@ -417,9 +409,10 @@ def _check_magic(
     magic: int,
     compression: Compression,
     timestamp_type: TimestampType,
+    delete_horizon_ms: int,
+    *,
     is_transactional: bool,
     is_control_batch: bool,
-    delete_horizon_ms: int,
 ) -> None:
     if magic > MAGIC_VALUE_V0 and timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:
         raise IllegalArgumentException("TimestampType must be set for magic >= 0")

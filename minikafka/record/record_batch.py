@@ -289,9 +289,9 @@ class RecordBatch:
         attributes = compute_attributes(
             self.compression_type,
             timestamp_type,
-            self.is_transactional,
-            self.is_control_batch,
-            self.has_delete_horizon,
+            is_transactional=self.is_transactional,
+            is_control=self.is_control_batch,
+            is_delete_horizon_set=self.has_delete_horizon,
         )
         _SHORT.pack_into(self._buffer, ATTRIBUTES_OFFSET, attributes)
         _LONG.pack_into(self._buffer, _MAX_TIMESTAMP_OFFSET, max_timestamp)
@@ -363,16 +363,16 @@ class RecordBatch:
         if self.count:
             self.summary()
 
-    def summary(self, skip_key_value: bool = False) -> RecordsSummary:
+    def summary(self, *, skip_key_value: bool = False) -> RecordsSummary:
         """Check all records and return what a validator asks of them, without an object for each.
 
         With `skip_key_value` a compressed batch is read as `skipKeyValueIterator` reads it, which does not look at the
         declared sizes of records. Raises what iteration raises, in bounded memory.
         Kafka: `DefaultRecordBatch.skipKeyValueIterator`, `streamingIterator`.
         """
-        return self._walk(skip_key_value).summary()
+        return self._walk(skip_key_value=skip_key_value).summary()
 
-    def _walk(self, skip_key_value: bool = False) -> RecordWalk:
+    def _walk(self, *, skip_key_value: bool = False) -> RecordWalk:
         header = self._header or self._load()
         if header[5] & COMPRESSION_CODEC_MASK == 0:
             mode = kernel.BUFFER
@@ -381,7 +381,15 @@ class RecordBatch:
             _ = self.compression_type  # an unknown one is told before a wrong count
         count = _checked_count(header)
         append_time = header[8] if header[5] & TIMESTAMP_TYPE_MASK else None
-        return RecordWalk(self._open_window, count, header[0], header[7], append_time, header[11], mode)
+        return RecordWalk(
+            self._open_window,
+            count=count,
+            base_offset=header[0],
+            base_timestamp=header[7],
+            append_time=append_time,
+            base_sequence=header[11],
+            mode=mode,
+        )
 
     def _open_window(self, max_bytes: int | None) -> StreamWindow:
         """The bytes of the records; those of an uncompressed batch are all there."""

@@ -177,6 +177,7 @@ def decode_run(data: BytesLike, start: int, enough: int) -> tuple[RecordColumns,
 def decode(
     data: BytesLike,
     start: int,
+    *,
     index: int,
     stop: int,
     count: int,

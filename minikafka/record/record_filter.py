@@ -86,7 +86,7 @@ class FilterResult:
         self.max_offset = -1
 
     def update_retained_batch_metadata(
-        self, max_timestamp: int, last_offset: int, max_offset: int, messages_retained: int, bytes_retained: int
+        self, *, max_timestamp: int, last_offset: int, max_offset: int, messages_retained: int, bytes_retained: int
     ) -> None:
         """Count a batch that stays. Raises IllegalArgumentException for negative offsets.
 
@@ -153,7 +153,11 @@ def _retain(
     if write_original_batch and not need_to_set_delete_horizon:
         batch.write_to(result.output)
         result.update_retained_batch_metadata(
-            batch.max_timestamp, batch.last_offset, batch.last_offset, len(places), batch.size_in_bytes
+            max_timestamp=batch.max_timestamp,
+            last_offset=batch.last_offset,
+            max_offset=batch.last_offset,
+            messages_retained=len(places),
+            bytes_retained=batch.size_in_bytes,
         )
         return
     delete_horizon_ms = batch.delete_horizon_ms
@@ -164,7 +168,13 @@ def _retain(
     result.output += filtered.buffer
     info = builder.info()
     max_offset = int(numpy.asarray(columns.offsets)[places].max())
-    result.update_retained_batch_metadata(*info, max_offset, len(places), filtered.size_in_bytes)
+    result.update_retained_batch_metadata(
+        max_timestamp=info.max_timestamp,
+        last_offset=info.shallow_offset_of_max_timestamp,
+        max_offset=max_offset,
+        messages_retained=len(places),
+        bytes_retained=filtered.size_in_bytes,
+    )
 
 
 def _build_retained_records(
@@ -184,16 +194,16 @@ def _build_retained_records(
     is_log_append_time = timestamp_type is TimestampType.LOG_APPEND_TIME
     builder = MemoryRecordsBuilder(
         Compression.of(batch.compression_type),
-        CURRENT_MAGIC_VALUE,
-        timestamp_type,
-        batch.base_offset if batch.magic >= MAGIC_VALUE_V2 else int(columns.offsets[places[0]]),
-        batch.max_timestamp if is_log_append_time else NO_TIMESTAMP,
-        batch.producer_id,
-        batch.producer_epoch,
-        batch.base_sequence,
-        batch.is_transactional,
-        batch.is_control_batch,
-        batch.partition_leader_epoch,
+        magic=CURRENT_MAGIC_VALUE,
+        timestamp_type=timestamp_type,
+        base_offset=batch.base_offset if batch.magic >= MAGIC_VALUE_V2 else int(columns.offsets[places[0]]),
+        log_append_time=batch.max_timestamp if is_log_append_time else NO_TIMESTAMP,
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        base_sequence=batch.base_sequence,
+        is_transactional=batch.is_transactional,
+        is_control_batch=batch.is_control_batch,
+        partition_leader_epoch=batch.partition_leader_epoch,
         delete_horizon_ms=delete_horizon_ms,
     )
     builder.append_columns(columns, places)
@@ -224,5 +234,9 @@ def _retain_empty(batch: RecordBatch | LegacyRecordBatch, result: FilterResult) 
         is_control_batch=batch.is_control_batch,
     )
     result.update_retained_batch_metadata(
-        batch.max_timestamp, batch.last_offset, batch.last_offset, 0, RECORD_BATCH_OVERHEAD
+        max_timestamp=batch.max_timestamp,
+        last_offset=batch.last_offset,
+        max_offset=batch.last_offset,
+        messages_retained=0,
+        bytes_retained=RECORD_BATCH_OVERHEAD,
     )

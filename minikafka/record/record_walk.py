@@ -70,6 +70,7 @@ class RecordWalk:
     def __init__(
         self,
         open_window: Callable[[int | None], StreamWindow],
+        *,
         count: int,
         base_offset: int,
         base_timestamp: int,
@@ -149,8 +150,9 @@ class RecordWalk:
         Returns the index behind the last sound record, and the kernel's `out`.
         """
         index, out = record_columns.decode(
-            window.data, window.position, index, stop, self._count,
-            self._base_offset, self._base_timestamp, self._append_time, self._mode, capacity,
+            window.data, window.position, index=index, stop=stop, count=self._count,
+            base_offset=self._base_offset, base_timestamp=self._base_timestamp, append_time=self._append_time,
+            mode=self._mode, capacity=capacity,
         )  # fmt: skip
         window.position = int(out[kernel.END])
         if self._mode != kernel.BUFFER and out[kernel.STATUS] == kernel.OK and index == self._count:
