@@ -18,7 +18,7 @@ class HasFileno(Protocol):
 class FileChannel:
     """A file descriptor that knows when it is closed, shared by a `FileRecords` and its slices.
 
-    Every method but `close` raises ClosedChannelException when it is closed. Kafka: `java.nio.channels.FileChannel`.
+    When it is closed, every method but `close` raises ClosedChannelException. Kafka: `java.nio.channels.FileChannel`.
     """
 
     __slots__ = ("_fd",)
@@ -34,7 +34,7 @@ class FileChannel:
 
     @property
     def is_open(self) -> bool:
-        """Kafka: `FileChannel.isOpen`."""
+        """False once the file is closed. Kafka: `FileChannel.isOpen`."""
         return self._fd >= 0
 
     @property
@@ -62,9 +62,7 @@ class FileChannel:
         return data
 
     def read_into(self, buffer: bytearray | memoryview, position: int) -> int:
-        """Fill `buffer` (writable) from `position` on; returns how many bytes the file had. Kafka:
-        `Utils.readFully`.
-        """
+        """Fill `buffer` from `position` on; returns how many bytes the file had. Kafka: `Utils.readFully`."""
         fd, view = self.fileno(), memoryview(buffer)
         done = 0
         try:

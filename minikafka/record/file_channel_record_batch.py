@@ -1,4 +1,4 @@
-"""Batches of a log file, of which no more is read than is asked for."""
+"""Batches of a log file, read only as far as a caller asks."""
 
 import struct
 from abc import ABC, abstractmethod
@@ -58,9 +58,10 @@ def file_batches(file_records: BatchFile, start: int, end: int) -> Iterator["Fil
 
 
 def whole_batches(file_records: BatchFile, start: int, end: int) -> Iterator[RecordBatch | LegacyRecordBatch]:
-    """The batches of `file_batches` in memory: for who looks at every byte. The file is read by 64 KiB.
+    """The batches between bytes `start` and `end` (exclusive) in memory, for callers that look at every byte.
 
-    Raises as `file_batches` and as `FileChannelRecordBatch.load_full_batch` do.
+    The file is read 64 KiB at a time. An incomplete batch ends the iteration. Raises what `file_batches` and
+    `FileChannelRecordBatch.load_full_batch` raise.
     """
     window, window_start = memoryview(b""), start
     position = start
@@ -115,9 +116,10 @@ def _cut_off(size: int, description: str, position: int, file_records: BatchFile
 
 
 class FileChannelRecordBatch(ABC):
-    """A batch in a file: offset, magic, position and size are known, the header and the whole are read when needed.
+    """A batch in a file. Offset, magic, position and size are known; the rest is read when it is first needed.
 
-    What is read is kept. Reading raises KafkaException when the file ends before the batch does or cannot be read.
+    What has been read is kept. Reading raises KafkaException when the file ends before the batch does, or cannot be
+    read.
 
     Kafka: `FileLogInputStream.FileChannelRecordBatch`.
     """
@@ -165,7 +167,7 @@ class FileChannelRecordBatch(ABC):
         return self._full
 
     def load_batch_header(self) -> RecordBatch | LegacyRecordBatch:
-        """The batch, of which perhaps only the header is in memory. Kafka: `FileChannelRecordBatch.loadBatchHeader`."""
+        """The batch with at least its header in memory. Kafka: `FileChannelRecordBatch.loadBatchHeader`."""
         if self._full is not None:
             return self._full
         if self._header is None:
@@ -188,92 +190,98 @@ class FileChannelRecordBatch(ABC):
 
     @property
     def next_offset(self) -> int:
-        """Kafka: `RecordBatch.nextOffset`."""
+        """The last offset + 1. Kafka: `RecordBatch.nextOffset`."""
         return to_long(self.last_offset + 1)
 
     @property
     def compression_type(self) -> CompressionType:
-        """Kafka: `RecordBatch.compressionType`."""
+        """The codec; IllegalArgumentException for an unknown one. Kafka: `RecordBatch.compressionType`."""
         return self.load_batch_header().compression_type
 
     @property
     def is_compressed(self) -> bool:
-        """Kafka: `RecordBatch.isCompressed`."""
+        """True for every codec but NONE; IllegalArgumentException for an unknown one.
+
+        Kafka: `RecordBatch.isCompressed`.
+        """
         return self.load_batch_header().is_compressed
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Kafka: `RecordBatch.timestampType`."""
+        """Who set the timestamps; NO_TIMESTAMP_TYPE for magic 0. Kafka: `RecordBatch.timestampType`."""
         return self.load_batch_header().timestamp_type
 
     @property
     def checksum(self) -> int:
-        """Kafka: `RecordBatch.checksum`."""
+        """The CRC as stored, unsigned. Kafka: `RecordBatch.checksum`."""
         return self.load_batch_header().checksum
 
     @property
     def max_timestamp(self) -> int:
-        """Kafka: `RecordBatch.maxTimestamp`."""
+        """The largest timestamp, or the log append time, in ms; -1 for none. Kafka: `RecordBatch.maxTimestamp`."""
         return self.load_batch_header().max_timestamp
 
     @property
     def partition_leader_epoch(self) -> int:
-        """Kafka: `RecordBatch.partitionLeaderEpoch`."""
+        """Epoch of the leader that appended the batch, -1 when unknown. Kafka: `RecordBatch.partitionLeaderEpoch`."""
         return self.load_batch_header().partition_leader_epoch
 
     @property
     def attributes(self) -> int:
-        """Kafka: `DefaultRecordBatch.attributes`."""
+        """The attribute bits 0 … 7. Kafka: `DefaultRecordBatch.attributes`."""
         return self.load_batch_header().attributes
 
     @property
     def producer_id(self) -> int:
-        """Kafka: `RecordBatch.producerId`."""
+        """The producer id, -1 for none. Kafka: `RecordBatch.producerId`."""
         return self.load_batch_header().producer_id
 
     @property
     def has_producer_id(self) -> bool:
-        """Kafka: `RecordBatch.hasProducerId`."""
+        """True when the producer is idempotent or transactional. Kafka: `RecordBatch.hasProducerId`."""
         return self.load_batch_header().has_producer_id
 
     @property
     def producer_epoch(self) -> int:
-        """Kafka: `RecordBatch.producerEpoch`."""
+        """The epoch of the producer id, -1 without one. Kafka: `RecordBatch.producerEpoch`."""
         return self.load_batch_header().producer_epoch
 
     @property
     def base_sequence(self) -> int:
-        """Kafka: `RecordBatch.baseSequence`."""
+        """Sequence number of the first record, -1 for none. Kafka: `RecordBatch.baseSequence`."""
         return self.load_batch_header().base_sequence
 
     @property
     def last_sequence(self) -> int:
-        """Kafka: `RecordBatch.lastSequence`."""
+        """Sequence number of the last record, -1 for none. Kafka: `RecordBatch.lastSequence`."""
         return self.load_batch_header().last_sequence
 
     @property
     def count_or_none(self) -> int | None:
-        """Kafka: `RecordBatch.countOrNull`."""
+        """The number of records; None where the format has no such field. Kafka: `RecordBatch.countOrNull`."""
         return self.load_batch_header().count_or_none
 
     @property
     def is_transactional(self) -> bool:
-        """Kafka: `RecordBatch.isTransactional`."""
+        """True for a batch of a transaction. Kafka: `RecordBatch.isTransactional`."""
         return self.load_batch_header().is_transactional
 
     @property
     def is_control_batch(self) -> bool:
-        """Kafka: `RecordBatch.isControlBatch`."""
+        """True when the batch holds a control record instead of data. Kafka: `RecordBatch.isControlBatch`."""
         return self.load_batch_header().is_control_batch
 
     @property
     def has_delete_horizon(self) -> bool:
-        """Kafka: `DefaultRecordBatch.hasDeleteHorizonMs`."""
+        """True when the base timestamp is a delete horizon. Kafka: `DefaultRecordBatch.hasDeleteHorizonMs`."""
         return self.load_batch_header().has_delete_horizon
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """Kafka: `RecordBatch.deleteHorizonMs`."""
+        """When the batch's tombstones and markers may go, in ms; None when it was not decided.
+
+        Kafka: `RecordBatch.deleteHorizonMs`.
+        """
         return self.load_batch_header().delete_horizon_ms
 
     @property
@@ -282,29 +290,36 @@ class FileChannelRecordBatch(ABC):
         return self.load_full_batch().buffer
 
     def is_valid(self) -> bool:
-        """Kafka: `RecordBatch.isValid`."""
+        """True when the size and the CRC are right. Kafka: `RecordBatch.isValid`."""
         return self.load_full_batch().is_valid()
 
     def ensure_valid(self) -> None:
-        """Kafka: `RecordBatch.ensureValid`."""
+        """Raise CorruptRecordException unless the size and the CRC are right. Kafka: `RecordBatch.ensureValid`."""
         self.load_full_batch().ensure_valid()
 
     def __iter__(self) -> Iterator[AnyRecord]:
-        """Kafka: `RecordBatch.iterator`."""
+        """The records, limited to `MAX_DECOMPRESSED_BYTES`. Kafka: `RecordBatch.iterator`."""
         return self.records()
 
     def records(self, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> Iterator[AnyRecord]:
-        """As the batch in memory gives them. Kafka: `RecordBatch.iterator`."""
+        """The records; RecordTooLargeException, which names the place, for more decompressed bytes than the limit.
+
+        Kafka: `RecordBatch.iterator`.
+        """
         with self._place_told():
             return self.load_full_batch().records(max_decompressed_bytes)
 
     def streaming_iterator(self) -> Iterator[AnyRecord]:
-        """Kafka: `RecordBatch.streamingIterator`."""
+        """The records; a damaged compressed batch also gives those before the damage.
+
+        Kafka: `RecordBatch.streamingIterator`.
+        """
         return self.load_full_batch().streaming_iterator()
 
     def offset_of_max_timestamp(self) -> int | None:
-        """The first offset with the batch's max timestamp; None for magic 0. Kafka:
-        `RecordBatch.offsetOfMaxTimestamp`.
+        """The first offset with the batch's max timestamp; None for magic 0.
+
+        Kafka: `RecordBatch.offsetOfMaxTimestamp`.
         """
         if self.magic == MAGIC_VALUE_V0:
             return None
@@ -312,17 +327,17 @@ class FileChannelRecordBatch(ABC):
         return next((record.offset for record in self.streaming_iterator() if record.timestamp == newest), None)
 
     def check_records(self) -> None:
-        """Look at all records and keep none; raises what iteration raises, at whatever record."""
+        """Look at all records and keep none; raises what iteration raises for the first bad one."""
         self.load_full_batch().check_records()
 
     def columns(self, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> RecordColumns:
-        """All records as columns. Kafka: `RecordBatch.iterator`."""
+        """All records as columns; raises what `records` raises. Kafka: `RecordBatch.iterator`."""
         with self._place_told():
             return self.load_full_batch().columns(max_decompressed_bytes)
 
     @contextmanager
     def _place_told(self) -> Iterator[None]:
-        """A batch that is too large to be handed out says where it lies."""
+        """Add the file and position to the error for a batch that is too large to be handed out."""
         try:
             yield
         except RecordTooLargeException as error:
@@ -354,12 +369,12 @@ class DefaultFileChannelRecordBatch(FileChannelRecordBatch):
 
     @property
     def base_offset(self) -> int:
-        """Kafka: `RecordBatch.baseOffset`."""
+        """The first offset. Kafka: `RecordBatch.baseOffset`."""
         return self._offset
 
     @property
     def last_offset(self) -> int:
-        """Kafka: `RecordBatch.lastOffset`."""
+        """The last offset, inclusive. Kafka: `RecordBatch.lastOffset`."""
         return self.load_batch_header().last_offset
 
 
@@ -393,5 +408,5 @@ class LegacyFileChannelRecordBatch(FileChannelRecordBatch):
 
     @property
     def last_offset(self) -> int:
-        """Kafka: `RecordBatch.lastOffset`."""
+        """The last offset, inclusive. Kafka: `RecordBatch.lastOffset`."""
         return self._offset

@@ -17,8 +17,9 @@ from minikafka.record.record_batch import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAM
 
 
 class LogOffsetPosition(NamedTuple):
-    """Where a batch lies: its base offset, byte position in the file, and size. Kafka:
-    `FileRecords.LogOffsetPosition`.
+    """Where a batch lies: its base offset, byte position in the file, and size.
+
+    Kafka: `FileRecords.LogOffsetPosition`.
     """
 
     offset: int
@@ -27,7 +28,7 @@ class LogOffsetPosition(NamedTuple):
 
     @staticmethod
     def from_batch(batch: FileChannelRecordBatch) -> "LogOffsetPosition":
-        """Kafka: `LogOffsetPosition.fromBatch`."""
+        """Where `batch` lies. Kafka: `LogOffsetPosition.fromBatch`."""
         return LogOffsetPosition(batch.base_offset, batch.position, batch.size_in_bytes)
 
 

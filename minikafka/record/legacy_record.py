@@ -31,9 +31,9 @@ _NULL = struct.pack(">i", -1)
 class LegacyRecord:
     """A view on one message: CRC-32, magic, attributes, timestamp (magic 1), key, value; 14 or 22 bytes at least.
 
-    Inside a compressed wrapper the wrapper decides about timestamps: `wrapper_timestamp_type` is its type (None: there
-    is no wrapper), and with LogAppendTime `wrapper_timestamp` is everybody's timestamp.
-    A field beyond the end raises IndexOutOfBoundsException, a key or value beyond it IllegalArgumentException.
+    Inside a compressed wrapper, the wrapper decides about timestamps: `wrapper_timestamp_type` is its type (None
+    without a wrapper), and with LogAppendTime `wrapper_timestamp` is the timestamp of every message in it.
+    A field beyond the end raises IndexOutOfBoundsException; a key or value beyond it, IllegalArgumentException.
 
     Kafka: `LegacyRecord`.
     """
@@ -82,7 +82,7 @@ class LegacyRecord:
 
     @property
     def magic(self) -> int:
-        """0 or 1. Kafka: `LegacyRecord.magic`."""
+        """The version of the format: 0 or 1. Kafka: `LegacyRecord.magic`."""
         return self._read(_SIGNED_BYTE, MAGIC_OFFSET)
 
     @property
@@ -92,7 +92,7 @@ class LegacyRecord:
 
     @property
     def timestamp(self) -> int:
-        """In ms; -1 for magic 0. Kafka: `LegacyRecord.timestamp`."""
+        """The timestamp in ms; -1 for magic 0. Kafka: `LegacyRecord.timestamp`."""
         if self.magic == 0:
             return -1
         if self.wrapper_timestamp_type is TimestampType.LOG_APPEND_TIME and self.wrapper_timestamp is not None:
@@ -136,13 +136,13 @@ class LegacyRecord:
 
     @property
     def key(self) -> bytes | None:
-        """Kafka: `LegacyRecord.key`."""
+        """The key, None when it is null. Kafka: `LegacyRecord.key`."""
         start, end = self.key_range
         return None if end < 0 else bytes(self.buffer[start:end])
 
     @property
     def value(self) -> bytes | None:
-        """Kafka: `LegacyRecord.value`."""
+        """The value, None when it is null. Kafka: `LegacyRecord.value`."""
         start, end = self.value_range
         return None if end < 0 else bytes(self.buffer[start:end])
 
@@ -184,7 +184,7 @@ def record_overhead(magic: int) -> int:
 
 
 def header_size(magic: int) -> int:
-    """Bytes of a message up to the size of its key; IllegalArgumentException for another magic than 0 and 1.
+    """Bytes of a message up to the size of its key; IllegalArgumentException for a magic other than 0 and 1.
 
     Kafka: `LegacyRecord.headerSize`.
     """
@@ -194,8 +194,9 @@ def header_size(magic: int) -> int:
 
 
 def compute_attributes(magic: int, compression_type: CompressionType, timestamp_type: TimestampType) -> int:
-    """The attribute byte; IllegalArgumentException for magic 1 without a type. Kafka:
-    `LegacyRecord.computeAttributes`.
+    """The attribute byte; IllegalArgumentException for magic 1 without a timestamp type.
+
+    Kafka: `LegacyRecord.computeAttributes`.
     """
     attributes = compression_type.id
     if magic > 0:
@@ -218,7 +219,7 @@ def message_bytes(
 ) -> bytes:
     """The bytes of a message, CRC included; `timestamp` in ms is left out of magic 0. Kafka: `LegacyRecord.write`.
 
-    Raises IllegalArgumentException for another magic or a negative timestamp other than -1.
+    Raises IllegalArgumentException for a magic other than 0 and 1, or a negative timestamp other than -1.
     """
     if magic not in (0, 1):
         raise IllegalArgumentException(f"Invalid magic value {magic}")

@@ -35,7 +35,7 @@ _UNSIGNED_INT = struct.Struct(">I")
 
 
 class BasicLegacyRecordBatch:
-    """A message with its offset, which is a batch and a record at once, as in Kafka.
+    """A message with its offset, which is both a batch and a record, as in Kafka.
 
     - Every message that is not compressed counts as a batch of one.
     - A compressed message has no key; its value holds messages, which must not be compressed again. Its offset is that
@@ -69,53 +69,53 @@ class BasicLegacyRecordBatch:
 
     @property
     def offset(self) -> int:
-        """Of a wrapper, the offset of its last message. Kafka: `Record.offset`."""
+        """The message's offset; a wrapper has that of its last message. Kafka: `Record.offset`."""
         return self._offset
 
     @property
     def timestamp(self) -> int:
-        """In ms; -1 for magic 0. Kafka: `Record.timestamp`."""
+        """The timestamp in ms; -1 for magic 0. Kafka: `Record.timestamp`."""
         return self.outer_record.timestamp
 
     @property
     def key(self) -> bytes | None:
-        """Kafka: `Record.key`."""
+        """The key, None when it is null. Kafka: `Record.key`."""
         return self.outer_record.key
 
     @property
     def value(self) -> bytes | None:
-        """Kafka: `Record.value`."""
+        """The value, None when it is null. Kafka: `Record.value`."""
         return self.outer_record.value
 
     @property
     def key_size(self) -> int:
-        """Kafka: `Record.keySize`."""
+        """Bytes of the key, negative when it is null. Kafka: `Record.keySize`."""
         return self.outer_record.key_size
 
     @property
     def value_size(self) -> int:
-        """Kafka: `Record.valueSize`."""
+        """Bytes of the value, negative when it is null. Kafka: `Record.valueSize`."""
         return self.outer_record.value_size
 
     @property
     def has_key(self) -> bool:
-        """Kafka: `Record.hasKey`."""
+        """True when the key is not null. Kafka: `Record.hasKey`."""
         return self.outer_record.key_size >= 0
 
     @property
     def has_value(self) -> bool:
-        """Kafka: `Record.hasValue`."""
+        """False for a tombstone, whose value is null. Kafka: `Record.hasValue`."""
         return self.outer_record.value_size >= 0
 
     def has_magic(self, magic: int) -> bool:
-        """Kafka: `Record.hasMagic`."""
+        """True when `magic` is that of the message. Kafka: `Record.hasMagic`."""
         return magic == self.outer_record.magic
 
     # As a batch
 
     @property
     def magic(self) -> int:
-        """0 or 1. Kafka: `RecordBatch.magic`."""
+        """The version of the format: 0 or 1. Kafka: `RecordBatch.magic`."""
         return self.outer_record.magic
 
     @property
@@ -131,12 +131,12 @@ class BasicLegacyRecordBatch:
 
     @property
     def last_offset(self) -> int:
-        """Kafka: `RecordBatch.lastOffset`."""
+        """The last offset, inclusive. Kafka: `RecordBatch.lastOffset`."""
         return self.offset
 
     @property
     def next_offset(self) -> int:
-        """Kafka: `RecordBatch.nextOffset`."""
+        """The last offset + 1. Kafka: `RecordBatch.nextOffset`."""
         return to_long(self.offset + 1)
 
     @property
@@ -161,21 +161,24 @@ class BasicLegacyRecordBatch:
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Kafka: `RecordBatch.timestampType`."""
+        """Who set the timestamps; NO_TIMESTAMP_TYPE for magic 0. Kafka: `RecordBatch.timestampType`."""
         return self.outer_record.timestamp_type
 
     @property
     def compression_type(self) -> CompressionType:
-        """Kafka: `RecordBatch.compressionType`."""
+        """The codec; IllegalArgumentException for an unknown one. Kafka: `RecordBatch.compressionType`."""
         return self.outer_record.compression_type
 
     @property
     def is_compressed(self) -> bool:
-        """Kafka: `RecordBatch.isCompressed`."""
+        """True for every codec but NONE; IllegalArgumentException for an unknown one.
+
+        Kafka: `RecordBatch.isCompressed`.
+        """
         return self.outer_record.compression_type is not CompressionType.NONE
 
     def is_valid(self) -> bool:
-        """Kafka: `RecordBatch.isValid`."""
+        """True when the size and the CRC are right. Kafka: `RecordBatch.isValid`."""
         return self.outer_record.is_valid()
 
     def ensure_valid(self) -> None:
@@ -183,11 +186,11 @@ class BasicLegacyRecordBatch:
         self.outer_record.ensure_valid()
 
     def __iter__(self) -> Iterator["BasicLegacyRecordBatch"]:
-        """`records` with the usual limit. Kafka: `AbstractLegacyRecordBatch.iterator`."""
+        """The messages, limited to `MAX_DECOMPRESSED_BYTES`. Kafka: `AbstractLegacyRecordBatch.iterator`."""
         return self.records()
 
     def records(self, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> Iterator["BasicLegacyRecordBatch"]:
-        """The messages with their absolute offsets: itself, or those it wraps.
+        """The messages with their absolute offsets: this one, or those it wraps.
 
         Raises InvalidRecordException for a wrapper without messages or value, with zstd, or whose offset does not fit;
         CorruptRecordException for an inner size below 14; KafkaException for a damaged stream;
@@ -209,17 +212,20 @@ class BasicLegacyRecordBatch:
         return _with_absolute_offsets(entries, self._absolute_base_offset(last))
 
     def streaming_iterator(self) -> Iterator["BasicLegacyRecordBatch"]:
-        """As iteration. Kafka: `RecordBatch.streamingIterator`."""
+        """The messages; these formats are read no other way than by iteration.
+
+        Kafka: `RecordBatch.streamingIterator`.
+        """
         return iter(self)
 
     def check_records(self) -> None:
-        """Look at all messages and keep none; raises what iteration raises, at whatever message.
+        """Look at all messages and keep none; raises what iteration raises for the first bad one.
 
         Memory stays bounded, however much the batch decompresses to.
         """
         if not self.is_compressed:
             return
-        # What iteration raises late, for an inner message, comes after what it raises at once.
+        # Iteration checks the wrapper first and raises for an inner message only when it comes to it.
         first_refused: list[_Entry] = []
 
         def looked_at(entries: Iterable[_Entry]) -> Iterator[_Entry]:
@@ -249,7 +255,7 @@ class BasicLegacyRecordBatch:
         return RecordColumns(data, len(rows), -1, None, memoryview(out), len(rows))
 
     def streaming_columns(self) -> RecordColumns:
-        """As `columns`. Kafka: `RecordBatch.streamingIterator`."""
+        """All messages as columns; raises what `columns` raises. Kafka: `RecordBatch.streamingIterator`."""
         return self.columns()
 
     def _open_window(self, max_bytes: int | None) -> StreamWindow:
@@ -270,8 +276,8 @@ class BasicLegacyRecordBatch:
     def _entries(self, window: StreamWindow, *, kept: bool = True) -> Iterator["_Entry"]:
         """The messages in the stream, each with its position in the window's data and its relative offset.
 
-        An incomplete one ends the iteration, or raises what the stream ends with. Of one that is longer than the window
-        there is only the beginning, unless it is `kept`. Kafka: `DataLogInputStream`.
+        An incomplete one ends the iteration, or raises what the stream ends with. A message longer than the window is
+        cut off after its beginning, unless it is to be `kept`. Kafka: `DataLogInputStream`.
         """
         wrapper = self.outer_record
         timestamp = wrapper.timestamp
@@ -305,7 +311,7 @@ class BasicLegacyRecordBatch:
         return last
 
     def _absolute_base_offset(self, last: "BasicLegacyRecordBatch") -> int | None:
-        """What inner offsets count from, by the last inner message; None where they are absolute."""
+        """The offset from which inner offsets count, found by the last inner message; None where they are absolute."""
         if self.magic != 1:
             return None
         # Some versions of librdkafka left the wrapper's offset at 0.
@@ -346,12 +352,13 @@ class LegacyRecordBatch(BasicLegacyRecordBatch):
         return offset
 
     def set_last_offset(self, offset: int) -> None:
-        """Kafka: `MutableRecordBatch.setLastOffset`."""
+        """Set the offset, which is that of the last message. Kafka: `MutableRecordBatch.setLastOffset`."""
         _LONG.pack_into(self.buffer, 0, offset)
 
     def set_max_timestamp(self, timestamp_type: TimestampType, timestamp: int) -> None:
-        """Set both (ms), and the CRC if one of them changed; not in magic 0. Kafka:
-        `MutableRecordBatch.setMaxTimestamp`.
+        """Set the timestamp type and the timestamp (ms), and the CRC if one of them changed.
+
+        Raises UnsupportedOperationException for magic 0. Kafka: `MutableRecordBatch.setMaxTimestamp`.
         """
         record = self.outer_record
         if record.magic == 0:
@@ -364,7 +371,10 @@ class LegacyRecordBatch(BasicLegacyRecordBatch):
         _UNSIGNED_INT.pack_into(self.buffer, _LOG_OVERHEAD, record.compute_checksum())
 
     def set_partition_leader_epoch(self, epoch: int) -> None:
-        """Raises UnsupportedOperationException. Kafka: `MutableRecordBatch.setPartitionLeaderEpoch`."""
+        """Raise UnsupportedOperationException: these formats have no epoch.
+
+        Kafka: `MutableRecordBatch.setPartitionLeaderEpoch`.
+        """
         raise UnsupportedOperationException("Magic versions prior to 2 do not support partition leader epoch")
 
     def write_to(self, buffer: bytearray) -> None:

@@ -1,4 +1,4 @@
-"""Batches in memory, one after another, of whatever magic."""
+"""Batches of any magic in memory, one after another."""
 
 import struct
 from collections.abc import Iterator
@@ -36,14 +36,14 @@ def batches(buffer: BytesLike, start: int = 0, end: int | None = None) -> Iterat
 
 
 def batch_at(buffer: BytesLike, position: int = 0) -> RecordBatch | LegacyRecordBatch | None:
-    """The batch that begins at byte `position`, None when `buffer` ends before it does; raises as `batches` does."""
+    """The batch that begins at byte `position`, None when `buffer` ends within it; raises what `batches` raises."""
     return next(batches(buffer, position), None)
 
 
 def next_batch_size(view: memoryview, position: int = 0) -> int | None:
-    """The declared size of the batch at `position`, None when fewer than 17 bytes are left to tell.
+    """The declared size of the batch at `position`, None when fewer than 17 bytes are left.
 
-    Raises as `batches` does. Kafka: `ByteBufferLogInputStream.nextBatchSize`.
+    Raises what `batches` raises. Kafka: `ByteBufferLogInputStream.nextBatchSize`.
     """
     remaining = len(view) - position
     if remaining < HEADER_SIZE_UP_TO_MAGIC:

@@ -110,7 +110,7 @@ class MemoryRecordsBuilder:
 
     @property
     def has_delete_horizon(self) -> bool:
-        """Kafka: `MemoryRecordsBuilder.hasDeleteHorizonMs`."""
+        """True when the base timestamp is a delete horizon. Kafka: `MemoryRecordsBuilder.hasDeleteHorizonMs`."""
         return self.magic >= MAGIC_VALUE_V2 and self.delete_horizon_ms >= 0
 
     # Adding records
@@ -175,8 +175,9 @@ class MemoryRecordsBuilder:
         self._append(offset, timestamp, control_type.record_key(), value, (), is_control_record=True)
 
     def append_end_txn_marker(self, timestamp: int, marker: EndTransactionMarker) -> None:
-        """Add the end of a transaction; the batch must be transactional. Kafka:
-        `MemoryRecordsBuilder.appendEndTxnMarker`.
+        """Add the end of a transaction; the batch must be transactional.
+
+        Kafka: `MemoryRecordsBuilder.appendEndTxnMarker`.
         """
         if self.producer_id == NO_PRODUCER_ID:
             raise IllegalArgumentException("End transaction marker requires a valid producerId")

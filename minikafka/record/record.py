@@ -87,7 +87,7 @@ class Record:
 
     @property
     def has_key(self) -> bool:
-        """Kafka: `Record.hasKey`."""
+        """True when the key is not null. Kafka: `Record.hasKey`."""
         return self.key is not None
 
     @property

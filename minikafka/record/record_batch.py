@@ -80,18 +80,41 @@ _MAX_TIMESTAMP_OFFSET = 35
 
 
 class RecordBatch:
-    """A view on the bytes of one batch: a header of 61 bytes, then the records, compressed as one stream or not.
+    """A view on the bytes of one batch: a header of 61 bytes, then the records, which may be compressed as one stream.
 
-    - `buffer` holds exactly the batch; what the setters change is seen by everybody who shares the bytes.
-    - Base offset, length and leader epoch lie before the CRC's range: a broker sets them without a new CRC.
-    - Last offset (and last sequence) are those the batch was made with, also when compaction removed records.
-    - With LogAppendTime each record reports the batch's max timestamp; with a delete horizon (attribute bit 6) the base
-      timestamp is that horizon.
+    All fields of the header are big-endian:
 
-    The header is unpacked at once, at the first look, and kept until a setter of *this* object changes it. Simpler than
-    Kafka: no buffer suppliers and no closing of iterators, since a decompressor holds nothing but memory.
+    ========  =====  ======  ======================  ==============================================================
+    Position  Bytes  Type    Field                   Meaning
+    ========  =====  ======  ======================  ==============================================================
+     0        8      int64   base offset             of the first record; stays when that record is compacted away
+     8        4      int32   length                  bytes that follow this field: the size of the batch less 12
+    12        4      int32   partition leader epoch  of the leader that appended the batch, -1 unknown
+    16        1      int8    magic                   2
+    17        4      uint32  CRC                     CRC-32C of everything from the attributes on
+    21        2      int16   attributes              bits 0–2 codec, 3 log append time, 4 transactional,
+                                                     5 control batch, 6 delete horizon; the rest is 0
+    23        4      int32   last offset delta       last offset - base offset
+    27        8      int64   base timestamp          what timestamp deltas count from (ms), or the delete horizon
+    35        8      int64   max timestamp           the largest timestamp, or the log append time (ms); -1 none
+    43        8      int64   producer id             -1 none
+    51        2      int16   producer epoch          -1 none
+    53        4      int32   base sequence           sequence number of the first record, -1 none
+    57        4      int32   records                 how many there are
+    61                       records                 one after another, or the compressed stream of them
+    ========  =====  ======  ======================  ==============================================================
 
-    Fields beyond the end of a batch that is too short raise IndexOutOfBoundsException; `ensure_valid` tells first.
+    - `buffer` holds exactly the batch. A setter changes the bytes, and so whatever else shares them.
+    - The CRC does not cover base offset, length and leader epoch, so a broker sets them without computing a new one.
+    - Last offset and last sequence are those the batch was written with, even after compaction removed records.
+    - With LogAppendTime, each record has the batch's max timestamp as its own.
+    - A field beyond the end of a batch that is too short raises IndexOutOfBoundsException. `ensure_valid` finds such a
+      batch first.
+
+    The whole header is unpacked at the first look and kept until a setter of *this* object changes it.
+
+    Simpler than Kafka: there are no buffer suppliers, and iterators are not closed, because a decompressor here holds
+    nothing but memory, which Python frees by itself.
 
     Kafka: `DefaultRecordBatch`.
     """
@@ -117,7 +140,7 @@ class RecordBatch:
 
     @property
     def base_offset(self) -> int:
-        """The first offset, also when that record was compacted away. Kafka: `RecordBatch.baseOffset`."""
+        """The first offset, even when that record was compacted away. Kafka: `RecordBatch.baseOffset`."""
         return (self._header or self._load())[0]
 
     @property
@@ -159,12 +182,12 @@ class RecordBatch:
 
     @property
     def attributes(self) -> int:
-        """The attribute bits 0 … 7; the high byte is not used. Kafka: `DefaultRecordBatch.attributes`."""
+        """The attribute bits 0 … 7; the high byte is unused. Kafka: `DefaultRecordBatch.attributes`."""
         return (self._header or self._load())[5] & 0xFF
 
     @property
     def base_timestamp(self) -> int:
-        """What timestamp deltas count from, in ms. Kafka: `DefaultRecordBatch.baseTimestamp`."""
+        """The time from which timestamp deltas count, in ms. Kafka: `DefaultRecordBatch.baseTimestamp`."""
         return (self._header or self._load())[7]
 
     @property
@@ -180,17 +203,20 @@ class RecordBatch:
 
     @property
     def producer_id(self) -> int:
-        """-1 when the producer is neither idempotent nor transactional. Kafka: `RecordBatch.producerId`."""
+        """The producer id, -1 when the producer is neither idempotent nor transactional.
+
+        Kafka: `RecordBatch.producerId`.
+        """
         return (self._header or self._load())[9]
 
     @property
     def has_producer_id(self) -> bool:
-        """Kafka: `RecordBatch.hasProducerId`."""
+        """True when the producer is idempotent or transactional. Kafka: `RecordBatch.hasProducerId`."""
         return (self._header or self._load())[9] > NO_PRODUCER_ID
 
     @property
     def producer_epoch(self) -> int:
-        """-1 without a producer id. Kafka: `RecordBatch.producerEpoch`."""
+        """The epoch of the producer id, -1 without one. Kafka: `RecordBatch.producerEpoch`."""
         return (self._header or self._load())[10]
 
     @property
@@ -218,12 +244,12 @@ class RecordBatch:
 
     @property
     def is_transactional(self) -> bool:
-        """Kafka: `RecordBatch.isTransactional`."""
+        """True for a batch of a transaction. Kafka: `RecordBatch.isTransactional`."""
         return (self._header or self._load())[5] & TRANSACTIONAL_FLAG_MASK > 0
 
     @property
     def is_control_batch(self) -> bool:
-        """Kafka: `RecordBatch.isControlBatch`."""
+        """True when the batch holds a control record instead of data. Kafka: `RecordBatch.isControlBatch`."""
         return (self._header or self._load())[5] & CONTROL_FLAG_MASK > 0
 
     @property
@@ -243,7 +269,10 @@ class RecordBatch:
 
     @property
     def is_compressed(self) -> bool:
-        """IllegalArgumentException for an unknown codec. Kafka: `RecordBatch.isCompressed`."""
+        """True for every codec but NONE; IllegalArgumentException for an unknown one.
+
+        Kafka: `RecordBatch.isCompressed`.
+        """
         codec = (self._header or self._load())[5] & COMPRESSION_CODEC_MASK
         return codec != 0 and CompressionType.for_id(codec) is not CompressionType.NONE
 
@@ -278,12 +307,15 @@ class RecordBatch:
         self._header = None
 
     def set_partition_leader_epoch(self, epoch: int) -> None:
-        """Kafka: `MutableRecordBatch.setPartitionLeaderEpoch`."""
+        """Set the leader epoch, which the CRC does not cover. Kafka: `MutableRecordBatch.setPartitionLeaderEpoch`."""
         _INT.pack_into(self._buffer, LOG_OVERHEAD, epoch)
         self._header = None
 
     def set_max_timestamp(self, timestamp_type: TimestampType, max_timestamp: int) -> None:
-        """Set both (ms), and the CRC if one of them changed. Kafka: `MutableRecordBatch.setMaxTimestamp`."""
+        """Set the timestamp type and the max timestamp (ms), and the CRC if one of them changed.
+
+        Kafka: `MutableRecordBatch.setMaxTimestamp`.
+        """
         if self.timestamp_type is timestamp_type and self.max_timestamp == max_timestamp:
             return
         attributes = compute_attributes(
@@ -301,11 +333,11 @@ class RecordBatch:
     # Records
 
     def __iter__(self) -> Iterator[Record]:
-        """`records` with the usual limit. Kafka: `DefaultRecordBatch.iterator`."""
+        """The records, limited to `MAX_DECOMPRESSED_BYTES`. Kafka: `DefaultRecordBatch.iterator`."""
         return self.records()
 
     def records(self, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES) -> Iterator[Record]:
-        """The records. Of a damaged batch, those before the damage if it is not compressed, then the exception.
+        """The records. A damaged batch that is not compressed gives those before the damage, then raises.
 
         Raises InvalidRecordException for malformed records, a wrong count or bytes left over, KafkaException for a
         damaged compressed stream, IllegalArgumentException for an unknown codec or a record size of more than 5 bytes,
@@ -328,16 +360,17 @@ class RecordBatch:
         return chain.from_iterable(page.records(self.base_offset) for page in chain((first,), pages))
 
     def streaming_iterator(self) -> Iterator[Record]:
-        """As iteration, but a damaged compressed batch too gives the records before the damage.
+        """The records, one at a time: a damaged batch, compressed or not, gives those before the damage, then raises.
 
         Kafka: `RecordBatch.streamingIterator`.
         """
         return self._walk().records(MAX_DECOMPRESSED_BYTES)
 
     def skip_key_value_iterator(self) -> Iterator[Record]:
-        """As `streaming_iterator`, but the declared sizes of a compressed batch's records are not looked at.
+        """The records, one at a time, without a look at the declared size of each record in a compressed batch.
 
-        Unlike Kafka's, these records have keys and values. Kafka: `DefaultRecordBatch.skipKeyValueIterator`.
+        Unlike Kafka's, these records have keys and values, because the columns hold them anyway.
+        Kafka: `DefaultRecordBatch.skipKeyValueIterator`.
         """
         return self._walk(skip_key_value=True).records(MAX_DECOMPRESSED_BYTES)
 
@@ -349,14 +382,14 @@ class RecordBatch:
         return columns
 
     def streaming_columns(self) -> RecordColumns:
-        """As `columns`, but of a damaged batch the records before the damage; `error` is what a reader meets then.
+        """The records as columns. A damaged batch gives those before the damage; `error` is what a reader meets next.
 
         Kafka: `RecordBatch.streamingIterator`.
         """
         return self._walk().columns(MAX_DECOMPRESSED_BYTES)
 
     def check_records(self) -> None:
-        """Look at all records and keep none; raises what iteration raises, at whatever record.
+        """Look at all records and keep none; raises what iteration raises for the first bad one.
 
         Memory stays bounded, however much the batch decompresses to.
         """
@@ -364,10 +397,10 @@ class RecordBatch:
             self.summary()
 
     def summary(self, *, skip_key_value: bool = False) -> RecordsSummary:
-        """Check all records and return what a validator asks of them, without an object for each.
+        """Check all records and return what a validator needs to know of them, without an object for each.
 
-        With `skip_key_value` a compressed batch is read as `skipKeyValueIterator` reads it, which does not look at the
-        declared sizes of records. Raises what iteration raises, in bounded memory.
+        With `skip_key_value`, the declared size of each record in a compressed batch is not checked, as in Kafka's
+        `skipKeyValueIterator`. Raises what iteration raises, in bounded memory.
         Kafka: `DefaultRecordBatch.skipKeyValueIterator`, `streamingIterator`.
         """
         return self._walk(skip_key_value=skip_key_value).summary()
@@ -378,7 +411,7 @@ class RecordBatch:
             mode = kernel.BUFFER
         else:
             mode = kernel.PARTIAL if skip_key_value else kernel.STREAM
-            _ = self.compression_type  # an unknown one is told before a wrong count
+            _ = self.compression_type  # raises for an unknown codec, which Kafka reports before a wrong count
         count = _checked_count(header)
         append_time = header[8] if header[5] & TIMESTAMP_TYPE_MASK else None
         return RecordWalk(
@@ -392,7 +425,7 @@ class RecordBatch:
         )
 
     def _open_window(self, max_bytes: int | None) -> StreamWindow:
-        """The bytes of the records; those of an uncompressed batch are all there."""
+        """The bytes of the records. Those of an uncompressed batch are all at hand; a stream is opened."""
         compression_type = self.compression_type
         if compression_type is CompressionType.NONE:
             return StreamWindow(None, data=self._buffer, position=RECORD_BATCH_OVERHEAD)
@@ -400,7 +433,7 @@ class RecordBatch:
             return StreamWindow(None)
         return StreamWindow(pieces(compression_type, self._buffer[RECORD_BATCH_OVERHEAD:], MAGIC_VALUE_V2), max_bytes)
 
-    # The rest
+    # Bytes and text
 
     def write_to(self, buffer: bytearray) -> None:
         """Append the batch to `buffer`. Kafka: `RecordBatch.writeTo`."""

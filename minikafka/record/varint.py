@@ -9,8 +9,9 @@ NULL_VARINT_SIZE_BYTES = 1
 
 
 def write_varint(value: int, out: bytearray) -> None:
-    """Append the varint of a signed 32-bit or 64-bit `value` to `out` (1 … 10 bytes). Kafka:
-    `ByteUtils.writeVarint`.
+    """Append the varint of a signed 32-bit or 64-bit `value` to `out` (1 … 10 bytes).
+
+    Kafka: `ByteUtils.writeVarint`.
     """
     raw = value << 1 if value >= 0 else (~value << 1) | 1
     while raw > 0x7F:

@@ -1,5 +1,8 @@
 """A batch's header, its setters, and Kafka's golden bytes."""
 
+import re
+import struct
+
 import pytest
 
 from minikafka.common.errors import (
@@ -8,6 +11,7 @@ from minikafka.common.errors import (
     IndexOutOfBoundsException,
     UnsupportedOperationException,
 )
+from minikafka.record.batch_header import HEADER
 from minikafka.record.compression import Compression, CompressionType
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.log_input_stream import batch_at, batches
@@ -197,3 +201,14 @@ def test_sequences_wrap_to_zero():
     assert decrement_sequence(0, 1) == largest
     assert decrement_sequence(6, 10) == largest - 3
     assert decrement_sequence(17, -largest) == 17 + largest - 2**32  # a damaged delta: Java's int goes around
+
+
+def test_the_table_of_the_header_is_that_of_the_struct():
+    rows = re.findall(r"^ +(\d+) +(\d+) +(u?int\d+) ", RecordBatch.__doc__, re.MULTILINE)
+    codes = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint32": "I"}
+    assert ">" + "".join(codes[kind] for _, _, kind in rows) == HEADER.format
+    position = 0
+    for start, size, kind in rows:
+        assert (int(start), int(size)) == (position, struct.calcsize(">" + codes[kind]))
+        position += int(size)
+    assert position == HEADER.size
