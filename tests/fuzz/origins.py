@@ -185,6 +185,9 @@ def _drawer(n: int) -> Callable[[Path], Origin]:
         runner = Runner(minikafka_log, log_dir / "topic-0", workload)
         for operation in workload:
             runner.apply(operation)
+        # A workload's settings are also those of the broker; the tools are given the topic's, as they are at the end.
+        names = LogConfig.config_names()
+        config = {name: value for name, value in runner.log.config.props.items() if name in names}
         end = runner.log.log_end_offset
         checkpoints = dict(runner.checkpoints)
         if n % 3 == 0:
@@ -194,7 +197,7 @@ def _drawer(n: int) -> Callable[[Path], Origin]:
             checkpoints["recovery_point"] = end
         _write_log_dir_files(log_dir, "topic 0", **checkpoints, clean=n % 3 != 0)
         now_ms = runner.time.milliseconds() + 1_000
-        return Origin(f"drawn-{n}", log_dir, "topic-0", dict(workload.config), now_ms)
+        return Origin(f"drawn-{n}", log_dir, "topic-0", config, now_ms)
 
     return make
 
