@@ -1,23 +1,25 @@
 """A file whose lock says that somebody uses the directory in which it lies."""
 
+import errno
 import fcntl
 import os
+import struct
 from contextlib import suppress
 from pathlib import Path
 
 from minikafka.common import file_ops
 from minikafka.common.errors import ClosedChannelException
 
-_held_by_this_process: set[tuple[int, int]] = set()
-"""Device and inode of each file that a `FileLock` of this process holds."""
+_WHOLE_FILE = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+"""`struct flock`: exclusive, from the beginning to the end, whatever that will be; no process."""
 
 
 class FileLock:
-    """The lock on a file, made if it is missing: against other processes by the system, within this one by a list.
+    """The lock on a file, against other processes and against other locks of this one.
 
-    The system's lock (`fcntl`) is the one that Java takes, so a broker and minikafka keep each other out. It belongs to
-    the process, whose own second attempt would succeed and whose closing of any descriptor of the file would give it
-    up. Therefore this process notes what it holds, and never opens the file a second time.
+    Java's lock on a file belongs to the process: the system grants it a second time, and takes it away when the process
+    closes the file, which somebody may have opened only to read it. This lock (Linux: *open file description lock*)
+    belongs to the one open file. The two keep each other out. Where the system knows no such lock, Java's is taken.
 
     Kafka: `FileLock`.
     """
@@ -27,63 +29,38 @@ class FileLock:
         self.file = file
         self._fd = -1
         self._locked = False
-        if not _is_held_by_this_process(file):
-            self._fd = file_ops.open_file(file)
+        self._fd = file_ops.open_file(file)
 
     def try_lock(self) -> bool:
-        """Take the lock; False when another process, or another `FileLock` of this one, has it. Raises OSError.
-
-        Kafka: `FileLock.tryLock`.
-        """
-        if self._fd < 0 or _identity(os.fstat(self._fd)) in _held_by_this_process:
-            return False
+        """Take the lock; False when somebody else has it. Raises OSError. Kafka: `FileLock.tryLock`."""
         try:
-            fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except (BlockingIOError, PermissionError):
+            if hasattr(fcntl, "F_OFD_SETLK"):
+                fcntl.fcntl(self._fd, fcntl.F_OFD_SETLK, _WHOLE_FILE)
+            else:
+                fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise
             return False
-        _held_by_this_process.add(_identity(os.fstat(self._fd)))
         self._locked = True
         return True
 
-    def unlock(self) -> None:
-        """Give the lock up, if it was taken; the file stays open.
-
-        Raises ClosedChannelException after `destroy`. Kafka: `FileLock.unlock`.
-        """
-        if not self._locked:
-            return
-        if self._fd < 0:
-            raise ClosedChannelException()
-        fcntl.lockf(self._fd, fcntl.LOCK_UN)
-        _held_by_this_process.discard(_identity(os.fstat(self._fd)))
-
     def destroy(self) -> None:
-        """Give the lock up and delete the file, if that is possible.
+        """Delete the file, if that is possible, and give the lock up.
 
-        Raises ClosedChannelException when the lock was destroyed before. Kafka: `FileLock.destroy`.
+        Raises ClosedChannelException when it was destroyed before. Kafka: `FileLock.destroy`.
         """
-        self.unlock()
+        if self._locked and self._fd < 0:
+            raise ClosedChannelException()
         with suppress(OSError):
             file_ops.delete_if_exists(self.file)
-        self._close()
+        self.unlock_and_close()
 
     def unlock_and_close(self) -> None:
-        """Give the lock up and leave the file. Kafka: `FileLock.unlockAndClose`."""
-        self.unlock()
-        self._close()
-
-    def _close(self) -> None:
+        """Give the lock up and leave the file; a second time does nothing. Kafka: `FileLock.unlockAndClose`."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
 
-
-def _is_held_by_this_process(file: Path) -> bool:
-    try:
-        return _identity(os.stat(file)) in _held_by_this_process
-    except FileNotFoundError:
-        return False
-
-
-def _identity(status: os.stat_result) -> tuple[int, int]:
-    return status.st_dev, status.st_ino
+    def __del__(self) -> None:
+        self.unlock_and_close()

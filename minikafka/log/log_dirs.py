@@ -7,7 +7,7 @@ from pathlib import Path
 
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common import file_ops
-from minikafka.common.errors import ClosedChannelException, IOException, KafkaException, LogDirNotFoundException
+from minikafka.common.errors import IOException, KafkaException, LogDirNotFoundException
 from minikafka.common.file_lock import FileLock
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 
@@ -55,7 +55,7 @@ class LogDirs:
             self.let_go()
             raise
         self.cordoned_log_dirs: frozenset[str] = frozenset()
-        """Paths of directories that get no new partition as long as there is another one."""
+        """Paths of directories that get no new log as long as there is another one."""
 
     # Which are live
 
@@ -85,6 +85,13 @@ class LogDirs:
     def directory_path(self, directory_id: str) -> str | None:
         """The path of the live directory that has this id. Kafka: `LogManager.directoryPath`."""
         return next((path for path, known_id in self.directory_ids.items() if known_id == directory_id), None)
+
+    def update_cordoned_log_dirs(self, log_dirs: Iterable[str]) -> None:
+        """Give no new log to these directories (absolute paths) as long as there is another one.
+
+        Kafka: `LogManager.updateCordonedLogDirs`.
+        """
+        self.cordoned_log_dirs = frozenset(log_dirs)
 
     def next_log_dirs(self, log_counts: dict[str, int]) -> list[Path]:
         """Where to put the next partition: the live directories, those with the fewest logs first.
@@ -134,10 +141,7 @@ class LogDirs:
     def let_go(self) -> None:
         """Give up all locks and leave their files, as the end of a process does."""
         for lock in self._locks:
-            try:
-                lock.unlock_and_close()
-            except ClosedChannelException:
-                pass  # destroyed before
+            lock.unlock_and_close()
 
     # Construction
 

@@ -4,7 +4,8 @@ import logging
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ONE_UUID
+from minikafka.log.cleaner.cleaner_config import CleanerConfig
+from minikafka.log.cleaner.log_cleaner import LogCleaner
 from minikafka.log.config_repository import ConfigRepository
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
@@ -92,6 +95,7 @@ class LogManager:
         scheduler: Scheduler,
         time: Time,
         log_dir_failure_channel: LogDirFailureChannel | None = None,
+        cleaner_config: CleanerConfig | None = None,
         recovery_threads_per_data_dir: int = 1,
         flush_check_ms: int = LONG_MAX,
         flush_recovery_offset_checkpoint_ms: int = 60_000,
@@ -105,6 +109,7 @@ class LogManager:
         """Make, check and lock the log directories; no log is loaded before `startup`.
 
         - `initial_offline_dirs`: log directories that are not to be used, as their disk is known to have failed.
+        - `cleaner_config`: the settings of the cleaner; None for those of a broker to which nobody said anything.
         - `recovery_threads_per_data_dir`: how many logs of one log directory are loaded or closed at a time.
         - the times (ms) between two runs of a task, and before the first one (`initial_task_delay_ms`). A broker's
           settings call them, in this order: log.flush.scheduler.interval.ms, log.flush.offset.checkpoint.interval.ms,
@@ -120,6 +125,9 @@ class LogManager:
             self.log_dirs.let_go()
             raise
         self.configs = LogConfigs(config_repository, initial_default_config)
+        self.cleaner: LogCleaner | None = None
+        """Compacts logs, from `startup` on; None if it is disabled."""
+        self._cleaner_config = cleaner_config or CleanerConfig.of({})
         self.scheduler = scheduler
         self.time = time
         self.recovery_threads_per_data_dir = recovery_threads_per_data_dir
@@ -174,6 +182,17 @@ class LogManager:
             self.scheduler.schedule(name, task, self._initial_task_delay_ms, period_ms)
         # 4. The deletion of logs, which says itself when it is to run again.
         self.logs_to_be_deleted.start(self._initial_task_delay_ms)
+        # 5. The cleaner, for the current logs.
+        if self._cleaner_config.enable_cleaner:
+            self.cleaner = LogCleaner(
+                self._cleaner_config,
+                self.live_log_dirs,
+                self.current_logs,
+                self.log_dir_failure_channel,
+                self.time,
+                self.scheduler,
+            )
+            self.cleaner.startup()
 
     def load_logs(
         self,
@@ -298,33 +317,36 @@ class LogManager:
         The scheduler is to be shut down before. `broker_epoch` goes into the markers. Raises ClosedChannelException
         when a log directory has been taken out of use before. Kafka: `LogManager.shutdown`.
         """
+        # 1. Nobody compacts any more.
+        if self.cleaner is not None:
+            self.cleaner.shutdown()
         logs_by_dir = self._logs_by_dir()
         pools: list[JobPool] = []
         jobs: dict[Path, list[Callable[[], None]]] = {}
         try:
-            # 1. Flush and close the current and future logs, some at a time.
+            # 2. Flush and close the current and future logs, some at a time.
             for log_dir in self.live_log_dirs:
                 pools.append(pool := JobPool(self.recovery_threads_per_data_dir, f"log-closing-{log_dir}"))
                 logs = logs_by_dir.get(log_dir, {})
                 jobs[log_dir] = [pool.submit(partial(_flush_and_close, log)) for log in logs.values()]
             for log_dir, closing in jobs.items():
-                # 2. A directory of which one log could not be closed gets nothing more: its next start is unclean.
+                # 3. A directory of which one log could not be closed gets nothing more: its next start is unclean.
                 if not _all_completed(closing):
                     continue
-                # 3. Recovery points, which are the logs' ends now, and log starts.
+                # 4. Recovery points, which are the logs' ends now, and log starts.
                 logs = logs_by_dir.get(log_dir, {})
                 self.checkpoints.checkpoint_recovery_offsets_in_dir(log_dir, logs)
                 self.checkpoints.checkpoint_log_start_offsets_in_dir(log_dir, logs)
-                # 4. The marker, unless a load that followed an unclean stop has not come to its end.
+                # 5. The marker, unless a load that followed an unclean stop has not come to its end.
                 if self._had_clean_shutdown.get(log_dir) or self._load_logs_completed.get(log_dir):
                     _write_marker(log_dir, broker_epoch)
         finally:
             for pool in pools:
                 pool.shutdown()
-            # 5. Logs put aside or waiting for deletion are left as they are.
+            # 6. Logs put aside or waiting for deletion are left as they are.
             for log in (*self.stray_logs.values(), *self.logs_to_be_deleted):
                 log.close_handlers()
-            # 6. Whatever happened, the locks are given up.
+            # 7. Whatever happened, the locks are given up.
             self.log_dirs.destroy_locks()
 
     def let_go(self) -> None:
@@ -484,7 +506,12 @@ class LogManager:
                     f"one of the offline directories {','.join(map(str, offline))}"
                 )
             return None
-        # 2. The name of its directory tells the next start.
+        # 2. Nobody compacts it any more, and then the cleaner forgets it.
+        if self.cleaner is not None and not is_future:
+            self.cleaner.abort_cleaning(topic_partition)
+            if checkpoint:
+                self.cleaner.update_checkpoints(log.dir.parent, topic_partition)
+        # 3. The name of its directory tells the next start.
         if is_stray:
             log.rename_dir(log_stray_dir_name(topic_partition), should_reinitialize=False)
             logger.warning("Log for partition %s is marked as stray and renamed to %s", topic_partition, log.dir)
@@ -492,7 +519,7 @@ class LogManager:
             log.rename_dir(log_delete_dir_name(topic_partition), should_reinitialize=False)
             self.logs_to_be_deleted.add(log)
             logger.info("Log for partition %s is renamed to %s and is scheduled for deletion", topic_partition, log.dir)
-        # 3. The checkpoints know it no more.
+        # 4. The checkpoints know it no more.
         if checkpoint:
             self._checkpoint_dir(log.dir.parent)
         return log
@@ -517,6 +544,8 @@ class LogManager:
             except Exception as error:
                 error_handler(topic_partition, error)
         for log_dir in log_dirs:
+            if self.cleaner is not None:
+                self.cleaner.update_checkpoints(log_dir, None)
             self._checkpoint_dir(log_dir)
 
     # Moving logs between log directories
@@ -524,8 +553,9 @@ class LogManager:
     def replace_current_with_future_log(self, topic_partition: TopicPartition) -> None:
         """Put the future log, which has caught up, in the place of the current one, which is deleted later.
 
-        Raises KafkaStorageException when one of them is missing, or the disk fails.
-        Kafka: `LogManager.replaceCurrentWithFutureLog`.
+        The cleaner must have been paused for the partition when the future log was made (`abort_and_pause_cleaning`):
+        it goes on here. Raises KafkaStorageException when one of the two is missing or the disk fails,
+        IllegalStateException when the cleaner was not paused. Kafka: `LogManager.replaceCurrentWithFutureLog`.
         """
         with self._log_creation_or_deletion_lock:
             source_log, dest_log = self.get_log(topic_partition), self.get_log(topic_partition, True)
@@ -554,6 +584,7 @@ class LogManager:
             current_log = self.get_log(future_log.topic_partition)
             if current_log is not None and current_log.topic_id != future_log.topic_id:
                 current_log = None
+            self.abort_and_pause_cleaning(future_log.topic_partition)
             self._replace_with_future_log(current_log, future_log)
 
     def _replace_with_future_log(
@@ -567,6 +598,10 @@ class LogManager:
         # 2. It is the current one now.
         self.future_logs.pop(topic_partition, None)
         self.current_logs[topic_partition] = dest_log
+        if self.cleaner is not None:
+            if source_log is not None:
+                self.cleaner.alter_checkpoint_dir(topic_partition, source_log.dir.parent, dest_log.dir.parent)
+            self.resume_cleaning(topic_partition)
         if source_log is None:
             return
         try:
@@ -588,8 +623,13 @@ class LogManager:
         affected_dirs: dict[Path, None] = {}
         for topic_partition, offset in partition_offsets.items():
             log = self.get_log(topic_partition, is_future)
-            if log is not None and log.truncate_to(offset):
-                affected_dirs[log.dir.parent] = None
+            if log is None:
+                continue
+            # The cleaner never touches the active segment, so only what reaches below it concerns the cleaner.
+            concerns_cleaner = offset < log.active_segment.base_offset and not is_future
+            with self._cleaning_paused(log) if concerns_cleaner else nullcontext():
+                if log.truncate_to(offset):
+                    affected_dirs[log.dir.parent] = None
         for log_dir in affected_dirs:
             self.checkpoints.checkpoint_recovery_offsets_in_dir(log_dir, self._logs_in_dir(log_dir))
 
@@ -608,9 +648,41 @@ class LogManager:
         log = self.get_log(topic_partition, is_future)
         if log is None:
             return
-        log.truncate_fully_and_start_at(new_offset, log_start_offset)
+        with self._cleaning_paused(log) if not is_future else nullcontext():
+            log.truncate_fully_and_start_at(new_offset, log_start_offset)
         log_dir = log.dir.parent
         self.checkpoints.checkpoint_recovery_offsets_in_dir(log_dir, self._logs_in_dir(log_dir))
+
+    # Keeping the cleaner away
+
+    def abort_and_pause_cleaning(self, topic_partition: TopicPartition) -> None:
+        """Let a cleaning of the partition end early, wait for that, and allow no other until `resume_cleaning`.
+
+        Kafka: `LogManager.abortAndPauseCleaning`.
+        """
+        if self.cleaner is not None:
+            self.cleaner.abort_and_pause_cleaning(topic_partition)
+
+    def resume_cleaning(self, topic_partition: TopicPartition) -> None:
+        """Take one `abort_and_pause_cleaning` back. Raises IllegalStateException if there was none.
+
+        Kafka: `LogManager.resumeCleaning`.
+        """
+        if self.cleaner is not None:
+            self.cleaner.resume_cleaning([topic_partition])
+
+    @contextmanager
+    def _cleaning_paused(self, log: Log) -> Iterator[None]:
+        """The log is truncated inside: no cleaning meanwhile, and then none begins above the last segment."""
+        self.abort_and_pause_cleaning(log.topic_partition)
+        try:
+            yield
+            if self.cleaner is not None:
+                self.cleaner.maybe_truncate_checkpoint(
+                    log.dir.parent, log.topic_partition, log.active_segment.base_offset
+                )
+        finally:
+            self.resume_cleaning(log.topic_partition)
 
     # Settings and failures
 
@@ -627,7 +699,9 @@ class LogManager:
                 "storage cluster-wide"
             )
         for log in self.logs_by_topic(topic):
-            log.update_config(new_config)
+            old_config = log.update_config(new_config)
+            if self.cleaner is not None and old_config.compact and not new_config.compact:
+                self.cleaner.abort_cleaning(log.topic_partition)
 
     def update_default_config(self, new_default_config: LogConfig) -> None:
         """Give all logs these defaults; each keeps the settings that its topic has of its own.
@@ -651,6 +725,8 @@ class LogManager:
             # 1. Nothing is written there any more.
             self.log_dirs.handle_failure(log_dir)
             self.checkpoints.handle_failure(log_dir)
+            if self.cleaner is not None:
+                self.cleaner.handle_log_dir_failure(log_dir)
             # 2. Its logs are gone.
             for logs in (self.current_logs, self.future_logs):
                 for topic_partition, log in list(logs.items()):
@@ -710,13 +786,23 @@ class LogManager:
     # Tasks
 
     def _cleanup_logs(self) -> None:
-        """Let every log that is not compacted delete what is too old or too much. Kafka: `LogManager.cleanupLogs`."""
-        for topic_partition, log in list(self.current_logs.items()):
-            if log.config.compact:
-                continue
-            log.delete_old_segments()
-            if future_log := self.future_logs.get(topic_partition):
-                future_log.delete_old_segments()
+        """Let every log that is not compacted, and its future log, delete what is too old or too much.
+
+        Compacted ones are left to the cleaner. An error ends the round. Kafka: `LogManager.cleanupLogs`.
+        """
+        if self.cleaner is None:
+            deletable_logs = {partition: log for partition, log in self.current_logs.items() if not log.config.compact}
+        else:
+            deletable_logs = self.cleaner.pause_cleaning_for_non_compacted_partitions()
+        try:
+            for topic_partition, log in deletable_logs.items():
+                log.delete_old_segments()
+                future_log = self.get_log(topic_partition, is_future=True)
+                if future_log is not None:
+                    future_log.delete_old_segments()
+        finally:
+            if self.cleaner is not None:
+                self.cleaner.resume_cleaning(deletable_logs)
 
     def _flush_dirty_logs(self) -> None:
         """Flush each log that has not been flushed for `flush.ms`. Kafka: `LogManager.flushDirtyLogs`."""

@@ -10,6 +10,7 @@ from minikafka.checkpoint.leader_epoch_checkpoint_file import EpochEntry
 from minikafka.common.offset_and_epoch import OffsetAndEpoch
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
+from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_data_info import AbortedTransaction, FetchDataInfo
 from minikafka.log.fetch_isolation import FetchIsolation
@@ -198,6 +199,17 @@ class KafkaLog:
     def _records(self, records):
         data = records if isinstance(records, (bytes, bytearray)) else bytes(records.buffer)
         return self.kafka.records(data)
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """Kafka: `UnifiedLog.topicPartition`."""
+        partition = self.unified_log.topicPartition()
+        return TopicPartition(partition.topic(), partition.partition())
+
+    @property
+    def dir(self) -> Path:
+        """The partition's directory. Kafka: `UnifiedLog.dir`."""
+        return Path(self.unified_log.dir().getPath())
 
     # Offsets
 

@@ -2,11 +2,13 @@
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import astuple
 from pathlib import Path
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.java_numbers import LONG_MAX
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.config_repository import ConfigRepository
 from minikafka.log.log_config import LogConfig
 from minikafka.witness.kafka_errors import kafka_errors, to_python
@@ -38,6 +40,7 @@ class KafkaLogManager:
         initial_default_config: LogConfig,
         scheduler,
         time,
+        cleaner_config: CleanerConfig | None = None,
         recovery_threads_per_data_dir: int = 1,
         flush_check_ms: int = LONG_MAX,
         flush_recovery_offset_checkpoint_ms: int = 60_000,
@@ -48,13 +51,13 @@ class KafkaLogManager:
         self.kafka = kafka
         self._tasks = JavaScheduler(kafka, scheduler)
         self.log_dir_failure_channel = kafka.log_class("LogDirFailureChannel")(len(log_dirs))
-        cleaner_config = kafka.log_class("CleanerConfig")(False)
+        cleaner = cleaner_config or CleanerConfig.of({})
         builder = kafka.find_class("kafka.server.builders.LogManagerBuilder")()
         builder.setLogDirs([kafka.file(log_dir) for log_dir in log_dirs])
         builder.setInitialOfflineDirs([kafka.file(log_dir) for log_dir in initial_offline_dirs])
         builder.setConfigRepository(_JavaConfigRepository(kafka, config_repository))
         builder.setInitialDefaultConfig(kafka.log_class("LogConfig")(kafka.properties(initial_default_config.props)))
-        builder.setCleanerConfig(cleaner_config)
+        builder.setCleanerConfig(kafka.log_class("CleanerConfig")(*astuple(cleaner)))
         builder.setRecoveryThreadsPerDataDir(recovery_threads_per_data_dir)
         builder.setFlushCheckMs(flush_check_ms)
         builder.setFlushRecoveryOffsetCheckpointMs(flush_recovery_offset_checkpoint_ms)
@@ -95,6 +98,10 @@ class KafkaLogManager:
         for number in range(locks.size()):
             locks.apply(number).unlockAndClose()
 
+    def take_back_cancelled(self) -> None:
+        """Take the tasks that Kafka cancelled out of minikafka's scheduler, so that `pending` leaves them out."""
+        self._tasks.take_back_cancelled()
+
     # Which logs there are
 
     @property
@@ -108,6 +115,11 @@ class KafkaLogManager:
         """Kafka: `LogManager.liveLogDirs`."""
         log_dirs = self.log_manager.liveLogDirs()
         return [Path(log_dirs.apply(number).getPath()) for number in range(log_dirs.size())]
+
+    @property
+    def log_dirs(self) -> "KafkaLogDirs":
+        """What `LogManager.log_dirs` tells."""
+        return KafkaLogDirs(self.log_manager)
 
     def get_log(self, topic_partition: TopicPartition, is_future: bool = False) -> KafkaLog | None:
         """Kafka: `LogManager.getLog`."""
@@ -190,6 +202,16 @@ class KafkaLogManager:
         with kafka_errors():
             self.log_manager.truncateFullyAndStartAt(self._partition(topic_partition), new_offset, is_future, log_start)
 
+    def abort_and_pause_cleaning(self, topic_partition: TopicPartition) -> None:
+        """Kafka: `LogManager.abortAndPauseCleaning`."""
+        with kafka_errors():
+            self.log_manager.abortAndPauseCleaning(self._partition(topic_partition))
+
+    def resume_cleaning(self, topic_partition: TopicPartition) -> None:
+        """Kafka: `LogManager.resumeCleaning`."""
+        with kafka_errors():
+            self.log_manager.resumeCleaning(self._partition(topic_partition))
+
     # Settings and failures
 
     def update_topic_config(self, topic: str, new_topic_config: Mapping[str, object]) -> None:
@@ -227,6 +249,30 @@ class KafkaLogManager:
 
     def _uuid(self, text: str | None):
         return text and self.kafka.find_class("org.apache.kafka.common.Uuid").fromString(text)
+
+
+class KafkaLogDirs:
+    """The log directories of Kafka's log manager, with the names of minikafka's `LogDirs`."""
+
+    def __init__(self, log_manager):
+        self._log_manager = log_manager
+
+    def is_log_dir_online(self, log_dir: str) -> bool:
+        """Kafka: `LogManager.isLogDirOnline`."""
+        with kafka_errors():
+            return self._log_manager.isLogDirOnline(log_dir)
+
+    def directory_id(self, log_dir: str) -> str | None:
+        """Kafka: `LogManager.directoryId`."""
+        directory_id = _option(self._log_manager.directoryId(log_dir))
+        return directory_id and directory_id.toString()
+
+    def update_cordoned_log_dirs(self, log_dirs: Iterable[str]) -> None:
+        """Kafka: `LogManager.updateCordonedLogDirs`."""
+        cordoned = self._log_manager.cordonedLogDirs().empty()
+        for log_dir in log_dirs:
+            cordoned = getattr(cordoned, "$plus")(log_dir)
+        self._log_manager.updateCordonedLogDirs(cordoned)
 
 
 class _JavaConfigRepository:

@@ -78,10 +78,13 @@ class JavaScheduler:
 
     def take_back_cancelled(self) -> None:
         """Remove what Kafka has cancelled from minikafka's scheduler too, so that `pending` leaves it out."""
+        waiting = []
         for future, scheduled in self._tasks:
             if future.isCancelled():
                 scheduled.cancel()
-        self._tasks.clear()
+            else:
+                waiting.append((future, scheduled))
+        self._tasks = waiting
 
     class Java:
         implements = ["org.apache.kafka.server.util.Scheduler"]

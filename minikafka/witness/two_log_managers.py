@@ -1,21 +1,29 @@
 """A log manager of minikafka's and one of Apache Kafka's, to which the same is done."""
 
 import re
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.config_repository import MapConfigRepository
+from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_manager import LogManager
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.witness.batch import Batch
-from minikafka.witness.differential import comparable
+from minikafka.witness.kafka_log import KafkaLog
 from minikafka.witness.kafka_log_manager import KafkaLogManager
+from minikafka.witness.runner import observed_state
 from minikafka.witness.workload import START_MS
+
+NO_CLEANER_THREADS = CleanerConfig(num_threads=0)
+"""A cleaner that keeps its books but cleans nothing by itself: when Kafka's threads do so is not determined."""
+
+_MAY_BE_EMPTY = "delete-producer-snapshot"
+"""A task that Kafka also schedules when there is nothing to delete; minikafka does not."""
 
 _UNIQUE_ID = re.compile(r"\b[0-9a-f]{32}\b")
 
@@ -39,18 +47,22 @@ class OneLogManager:
         self.manager = None
 
     def start(self, is_stray: Callable = lambda log: False, **settings) -> None:
-        """Make a manager and load its logs. Raises what either raises."""
+        """Make a manager, load its logs, and run the tasks that are due at once. Raises what either raises."""
         self.scheduler = ManualScheduler(self.time)
-        repository = MapConfigRepository(self.topic_configs)
-        self.manager = self._make(
-            self.log_dirs,
-            config_repository=repository,
+        self.manager = self.make(self.log_dirs, **settings)
+        self.manager.startup(self.topic_configs, is_stray)
+        self.scheduler.run_due_tasks()
+
+    def make(self, log_dirs: Sequence[Path], **settings) -> LogManager | KafkaLogManager:
+        """A manager, not started, on the clock, scheduler and settings of this one."""
+        return self._make(
+            log_dirs,
+            config_repository=MapConfigRepository(self.topic_configs),
             initial_default_config=LogConfig(self.default_config),
             scheduler=self.scheduler,
             time=self.time,
-            **{**self.settings, **settings},
+            **{"cleaner_config": NO_CLEANER_THREADS, **self.settings, **settings},
         )
-        self.manager.startup(self.topic_configs, is_stray)
 
     def stop(self, broker_epoch: int = 7) -> None:
         """Stop as a broker does: first the scheduler, then the manager."""
@@ -75,50 +87,105 @@ class OneLogManager:
 
     def world(self) -> dict[str, bytes | None]:
         """All files of the log directories and their contents, all directories; unique ids in names left out."""
-        world = {}
+        world: dict[str, bytes | None] = {}
         for path in sorted(self.directory.rglob("*")):
             name = _UNIQUE_ID.sub("ID", path.relative_to(self.directory).as_posix())
             world[name] = path.read_bytes() if path.is_file() else None
         return world
 
+    def state(self) -> list[tuple]:
+        """Each current and future log: its directory and what a runner observes of it; then the tasks that wait."""
+        if self.manager is None:
+            return []
+        logs = []
+        for log in self.manager.all_logs:
+            state = log.observed_state() if isinstance(log, KafkaLog) else observed_state(log)
+            logs.append((self.neutral(log), state))
+        if isinstance(self.manager, KafkaLogManager):
+            self.manager.take_back_cancelled()
+        tasks = [name for name in self.scheduler.pending if name != _MAY_BE_EMPTY]
+        return [*sorted(logs, key=lambda each: each[0]), *tasks]
+
+    def neutral(self, result):
+        """A result in words, without what two managers cannot have in common: their directories, and unique ids."""
+        if isinstance(result, (Log, KafkaLog)):
+            result = result.dir
+        if isinstance(result, (list, tuple)):
+            return [self.neutral(each) for each in result]
+        if isinstance(result, (str, Path)):
+            return _UNIQUE_ID.sub("ID", str(result).replace(str(self.directory), "DIR"))
+        return result
+
 
 class TwoLogManagers:
-    """Does each act to both managers, and demands equal results, equal exceptions and equal log directories."""
+    """Does each act to both managers, and demands equal results, exceptions, logs, tasks and log directories."""
 
-    def __init__(self, kafka, directory: Path, names: Sequence[str] = ("a",), default_config: Mapping = (), **settings):
+    def __init__(
+        self, kafka, directory: Path, names: Sequence[str] = ("a",), default_config: Mapping | None = None, **settings
+    ):
         def kafkas(*args, **kwargs) -> KafkaLogManager:
             return KafkaLogManager(kafka, *args, **kwargs)
 
-        self.minikafka = OneLogManager(LogManager, directory / "minikafka", names, default_config, **settings)
-        self.kafka = OneLogManager(kafkas, directory / "kafka", names, default_config, **settings)
+        self.minikafka = OneLogManager(LogManager, directory / "minikafka", names, default_config or {}, **settings)
+        self.kafka = OneLogManager(kafkas, directory / "kafka", names, default_config or {}, **settings)
 
     @property
     def both(self) -> tuple[OneLogManager, OneLogManager]:
+        """minikafka's, then Kafka's."""
         return self.minikafka, self.kafka
 
-    def do(self, act: Callable[[OneLogManager], object], excluded: Sequence[str] = ()) -> object:
-        """Do `act(one)` to both; returns what it gave, or the exception.
+    # Acts on both
 
-        Raises AssertionError where results, exceptions (class and message), directories or pending tasks differ.
+    def start(self, **options):
+        """Make the managers and load their logs; then tasks that are due at once."""
+        return self.do(lambda one: one.start(**options))
+
+    def stop(self, broker_epoch: int = 7):
+        """Stop both as a broker does."""
+        return self.do(lambda one: one.stop(broker_epoch))
+
+    def tick(self, ms: int):
+        """Let time pass, and what is due happen."""
+        return self.do(lambda one: one.time.sleep(ms))
+
+    def append(self, partition: TopicPartition, *batches: str, is_future: bool = False):
+        """Append batches, in the text form of workloads, to a log, and let them count as replicated."""
+        return self.do(lambda one: one.append(partition, *batches, is_future=is_future))
+
+    def call(self, method: str, *args, **kwargs):
+        """Call a method of the managers. Paths of log directories begin with `DIR/`."""
+
+        def act(one: OneLogManager):
+            there = [arg.replace("DIR", str(one.directory)) if isinstance(arg, str) else arg for arg in args]
+            return getattr(one.manager, method)(*there, **kwargs)
+
+        return self.do(act)
+
+    def do(self, act: Callable[[OneLogManager], object]):
+        """Do `act(one)` to both; returns what it gave in words, or (name of the exception, its message).
+
+        Raises AssertionError where the two differ in anything.
         """
         ours, theirs = (self._result(act, one) for one in self.both)
         assert ours == theirs, f"\n minikafka: {ours!r}\n Kafka:     {theirs!r}"
-        self.compare(excluded)
+        self.compare()
         return ours
 
-    def compare(self, excluded: Sequence[str] = ()) -> None:
-        """Demand equal log directories, but for files whose names end as `excluded` says."""
-        ours, theirs = (one.world() for one in self.both)
-        names = {name for name in ours.keys() | theirs.keys() if not name.endswith(tuple(excluded))}
-        for name in sorted(names):
-            assert (name in ours) == (name in theirs), f"only {'minikafka' if name in ours else 'Kafka'} has {name}"
-            assert ours[name] == theirs[name], f"{name}\n minikafka: {ours[name]!r}\n Kafka:     {theirs[name]!r}"
+    def fails(self, result: tuple[str, str]) -> str:
+        """The name of the exception that an act gave."""
+        assert isinstance(result, tuple), f"nothing was refused: {result!r}"
+        return result[0]
 
-    def stand_on(self, directory: Path) -> None:
-        """Lay copies of `directory` in the place of both managers' log directories."""
-        for one in self.both:
-            shutil.rmtree(one.directory, ignore_errors=True)
-            shutil.copytree(directory, one.directory, symlinks=True)
+    def compare(self) -> None:
+        """Demand equal logs, tasks and log directories."""
+        ours, theirs = (one.state() for one in self.both)
+        assert ours == theirs, f"\n minikafka: {ours}\n Kafka:     {theirs}"
+        mine, yours = (one.world() for one in self.both)
+        for name in sorted(mine.keys() | yours.keys()):
+            assert (name in mine) == (name in yours), f"only {'minikafka' if name in mine else 'Kafka'} has {name}"
+            assert mine[name] == yours[name], f"{name}\n minikafka: {mine[name]!r}\n Kafka:     {yours[name]!r}"
+
+    # What befalls both
 
     def change(self, change: Callable[[Path], object]) -> None:
         """Do `change(directory)` to what holds each manager's log directories."""
@@ -132,17 +199,8 @@ class TwoLogManagers:
             one.kill()
 
     @staticmethod
-    def _result(act, one: OneLogManager):
+    def _result(act: Callable[[OneLogManager], object], one: OneLogManager):
         try:
-            return _neutral(act(one), one)
+            return one.neutral(act(one))
         except Exception as error:
-            return type(error).__name__, comparable(_neutral(str(error), one))
-
-
-def _neutral(result, one: OneLogManager):
-    """Texts without what two sides cannot have in common: directories and unique ids."""
-    if isinstance(result, (str, Path)):
-        return _UNIQUE_ID.sub("ID", str(result).replace(str(one.directory), "DIR"))
-    if isinstance(result, (list, tuple)):
-        return [_neutral(each, one) for each in result]
-    return result
+            return type(error).__name__, one.neutral(str(error))

@@ -1,5 +1,6 @@
 """A pair of log managers, one minikafka's and one Kafka's."""
 
+import logging
 import shutil
 import tempfile
 from pathlib import Path
@@ -13,17 +14,31 @@ SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.in
 
 @pytest.fixture
 def two_managers(kafka):
-    """`two_managers("a", "b", **settings)` makes a pair on log directories of these names; nothing is started."""
+    """`two_managers("a", "b", **settings)` makes a pair on log directories of these names; nothing is started.
+
+    The settings of logs are those of `SMALL` and what `config` has.
+    """
     # In memory where the system offers that: flushing to a disk takes most of the time otherwise.
     directory = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
     made = []
 
-    def make(*names: str, **settings) -> TwoLogManagers:
-        managers = TwoLogManagers(kafka, directory / str(len(made)), names or ("a",), SMALL, **settings)
-        made.append(managers)
-        return managers
+    def make(*names: str, config=None, **settings) -> TwoLogManagers:
+        pair = TwoLogManagers(
+            kafka, directory / str(len(made)), names or ("a",), {**SMALL, **(config or {})}, **settings
+        )
+        made.append(pair)
+        return pair
 
     yield make
-    for managers in made:
-        managers.kill()
+    for pair in made:
+        pair.kill()
     shutil.rmtree(directory)
+
+
+@pytest.fixture(autouse=True, scope="package")
+def silent():
+    """Warnings of managers that are meant to meet trouble would hide what a failure says."""
+    logger = logging.getLogger("minikafka")
+    logger.setLevel(logging.CRITICAL)
+    yield
+    logger.setLevel(logging.NOTSET)
