@@ -13,6 +13,8 @@ from minikafka.log.cleaner.cleaner import Cleaner
 from minikafka.log.cleaner.log_cleaner_manager import LogCleanerManager
 from minikafka.log.cleaner.pre_clean_stats import PreCleanStats
 from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
+from minikafka.log.log_config import LogConfig
+from minikafka.record.memory_records import MemoryRecords
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka_errors import kafka_errors
 from minikafka.witness.kafka_time import JavaTime
@@ -178,9 +180,14 @@ class TwoCleaners:
     """Does the same to the logs of minikafka and of Kafka, and demands that all be equal after each turn."""
 
     def __init__(self, kafka, logs, settings: Settings):
+        self.kafka = kafka
         self.logs = logs
         self.ours = OurCleaner([pair.runners[0] for pair in logs], settings)
         self.theirs = KafkasCleaner(kafka, [pair.runners[1] for pair in logs], settings)
+
+    def turns(self, number: int) -> list[Turn]:
+        """So many turns, one after the other."""
+        return [self.turn() for _ in range(number)]
 
     def turn(self) -> Turn:
         """One turn of each; returns what both showed."""
@@ -189,10 +196,56 @@ class TwoCleaners:
             _date(parent)
         ours, theirs = self.ours.turn(), self.theirs.turn()
         assert ours == theirs, f"\n minikafka: {ours}\n Kafka:     {theirs}"
-        directory_diff(*parents).require()
+        self.compare(*parents)
         assert _dates(parents[0]) == _dates(parents[1])
         assert self.ours.time.milliseconds() == self.theirs.time.milliseconds()
         return ours
+
+    def compare(self, ours: Path, theirs: Path) -> None:
+        """Demand equal directories."""
+        directory_diff(ours, theirs).require()
+
+    def configure(self, **changes) -> None:
+        """Change settings of all logs on both sides."""
+        for pair in self.logs:
+            for runner in pair.runners:
+                runner.config = {**runner.config, **{name.replace("__", "."): v for name, v in changes.items()}}
+            ours, theirs = pair.runners
+            ours.log.update_config(LogConfig(ours.config))
+            properties = self.kafka.properties(theirs.config)
+            theirs.log.unified_log.updateConfig(self.kafka.log_class("LogConfig")(properties))
+
+
+class TwoCleanersOfOtherCodecs(TwoCleaners):
+    """Compares what batches hold, for codecs whose bytes depend on the version of a library."""
+
+    def turn(self) -> Turn:
+        for parent in (directory.parent for directory in self.logs[0].directories):
+            _date(parent)
+        ours, theirs = self.ours.turn(), self.theirs.turn()
+        assert _without_sizes(ours) == _without_sizes(theirs)
+        self.compare(*(directory.parent for directory in self.logs[0].directories))
+        return ours
+
+    def compare(self, ours: Path, theirs: Path) -> None:
+        for one in sorted(ours.rglob("*.log")):
+            other = theirs / one.relative_to(ours)
+            assert contents(one) == contents(other)
+
+
+def _without_sizes(turn: Turn) -> Turn:
+    """`turn` without numbers of bytes."""
+    stats = tuple(number for name, number in zip(STATS, turn.stats, strict=False) if "bytes" not in name)
+    return turn._replace(dirty=turn.dirty[:2], stats=stats)
+
+
+def contents(file: Path) -> list[tuple]:
+    """All that batches of a file hold, but for their sizes and checksums."""
+    fields = "base_offset last_offset attributes max_timestamp producer_id producer_epoch base_sequence"
+    return [
+        (*(getattr(batch, name) for name in fields.split()), list(batch))
+        for batch in MemoryRecords.readable_records(bytearray(file.read_bytes())).batches()
+    ]
 
 
 def _date(parent: Path) -> None:
@@ -205,16 +258,20 @@ def _date(parent: Path) -> None:
 
 
 def _dates(parent: Path) -> dict[str, int]:
-    """The ms at which each file of a segment was last changed, by its path."""
-    files = [file for file in parent.rglob("*") if file.name.split(".")[0].isdigit()]
+    """The ms at which each file of a segment was last changed, by its path: those files that a cleaning dates."""
+    files = [file for suffix in ("log", "index", "timeindex") for file in parent.rglob(f"*.{suffix}")]
     return {str(file.relative_to(parent)): file.stat().st_mtime_ns // 1_000_000 for file in files}
 
 
 @pytest.fixture
 def two_cleaners(kafka):
-    """`two_cleaners(logs, **settings)`: both cleaners on a pair of logs, or on a list of them."""
+    """`two_cleaners(logs, **settings)`: both cleaners on a pair of logs, or on a list of them.
 
-    def make(logs, **settings) -> TwoCleaners:
-        return TwoCleaners(kafka, logs if isinstance(logs, list) else [logs], Settings(**settings))
+    `exactly=False` compares what batches hold instead of bytes.
+    """
+
+    def make(logs, exactly: bool = True, **settings) -> TwoCleaners:
+        kind = TwoCleaners if exactly else TwoCleanersOfOtherCodecs
+        return kind(kafka, logs if isinstance(logs, list) else [logs], Settings(**settings))
 
     return make
