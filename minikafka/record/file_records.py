@@ -43,9 +43,9 @@ class TimestampAndOffset(NamedTuple):
 class FileRecords:
     """The batches of a log file, or of a part of it (a slice), which may end with an incomplete batch.
 
-    - Bytes below `size_in_bytes` never change; appending adds behind them, truncating takes from the end.
-    - A preallocated file is longer than `size_in_bytes`, until it is trimmed.
-    - A slice is a fixed range: it does not see what is appended later. It shares the open file.
+    - Bytes below `size_in_bytes` never change: appending adds after them, truncating takes from the end.
+    - A preallocated file is longer than `size_in_bytes` until it is trimmed.
+    - A slice is a fixed range that shares the open file; it does not see what is appended later.
     - No file is larger than 2147483647 bytes.
 
     Kafka: `FileRecords`.
@@ -55,13 +55,13 @@ class FileRecords:
 
     def __init__(self, file: Path, channel: FileChannel, start: int, end: int, *, is_slice: bool):
         """Bytes `start` … `end` (exclusive) of the open file. `FileRecords.open` and `slice` make these."""
-        self.file = file
-        self.channel = channel
-        self.start = start
-        self.end = end
+        self.file = file  # its present path
+        self.channel = channel  # shared with all slices
+        self.start = start  # bytes from the beginning of the file; 0 unless this is a slice
+        self.end = end  # exclusive; an open end is INT_MAX
         self.is_slice = is_slice
         if is_slice:
-            # The file's size is not looked at: this is but a view.
+            # The size of the file does not matter to a view.
             self._size = end - start
             return
         size = channel.size
@@ -80,7 +80,7 @@ class FileRecords:
         init_file_size: int = 0,
         preallocate: bool = False,
     ) -> "FileRecords":
-        """Open or (if `mutable`) create `file`; a new one gets `init_file_size` bytes at once if `preallocate`.
+        """Open `file`, or create it if `mutable`; with `preallocate`, a new one gets `init_file_size` bytes at once.
 
         Raises FileNotFoundError, and KafkaException for a file larger than 2147483647 bytes.
         Kafka: `FileRecords.open`.
@@ -121,7 +121,7 @@ class FileRecords:
         return self.channel.read_into(buffer, position + self.start)
 
     def to_memory_records(self) -> MemoryRecords:
-        """All of it read into memory."""
+        """All batches, read into memory."""
         return MemoryRecords.readable_records(self.read(0, self._size))
 
     def slice(self, position: int, size: int) -> "FileRecords":
@@ -176,9 +176,9 @@ class FileRecords:
         return all(batch.magic == magic for batch in self.batches())
 
     def search_for_offset_from_position(self, target_offset: int, starting_position: int) -> LogOffsetPosition | None:
-        """The first batch from a byte position on whose last offset is at least `target_offset`, None when none is.
+        """The first batch from a byte position on whose last offset is at least `target_offset`; None if there is none.
 
-        Last offsets, which cost a read of the header, are only looked at where base offsets do not decide.
+        A last offset costs a read of the header, so it is only looked at where base offsets do not decide.
         Kafka: `FileRecords.searchForOffsetFromPosition`.
         """
         previous = None
@@ -211,8 +211,7 @@ class FileRecords:
         return None
 
     def largest_timestamp_after(self, starting_position: int) -> TimestampAndOffset:
-        """The largest batch timestamp from a byte position on and that batch's last offset; (-1, -1) when there is
-        none.
+        """The largest timestamp of a batch from a byte position on, and that batch's last offset; (-1, -1) for none.
 
         Kafka: `FileRecords.largestTimestampAfter`.
         """
@@ -232,8 +231,8 @@ class FileRecords:
     def write_to(self, destination: HasFileno, offset: int, length: int) -> int:
         """Send at most `length` bytes from `offset` on, relative to this slice's start, to a socket or file.
 
-        The system copies them (sendfile). Returns how many it took. Raises KafkaException when the file was cut below
-        this slice's end. Kafka: `FileRecords.writeTo`.
+        The system copies them (sendfile). Returns how many bytes it took. Raises KafkaException when the file was cut
+        below this slice's end. Kafka: `FileRecords.writeTo`.
         """
         new_size = min(self.channel.size, self.end) - self.start
         old_size = self._size
@@ -247,7 +246,7 @@ class FileRecords:
     # Changing the file
 
     def append(self, records: MemoryRecords) -> int:
-        """Write `records` behind the last batch; returns their bytes. Kafka: `FileRecords.append`.
+        """Write `records` after the last batch; returns how many bytes they have. Kafka: `FileRecords.append`.
 
         Raises IllegalArgumentException when the file would grow beyond 2147483647 bytes.
         """
@@ -261,7 +260,7 @@ class FileRecords:
         return written
 
     def truncate_to(self, target_size: int) -> int:
-        """Cut the file to `target_size` bytes and return how many went. Kafka: `FileRecords.truncateTo`.
+        """Cut the file to `target_size` bytes and return how many were cut off. Kafka: `FileRecords.truncateTo`.
 
         Raises KafkaException when `target_size` is negative or above the present size.
         """
@@ -293,23 +292,23 @@ class FileRecords:
         self.channel.close()
 
     def close_handlers(self) -> None:
-        """Close the file as it is, without a write: used when the disk failed. Kafka: `FileRecords.closeHandlers`."""
+        """Close the file without a write, as when the disk has failed. Kafka: `FileRecords.closeHandlers`."""
         self.channel.close()
 
     def delete_if_exists(self) -> bool:
-        """Close and delete the file; False when it was gone. Kafka: `FileRecords.deleteIfExists`."""
+        """Close and delete the file; False when it was gone already. Kafka: `FileRecords.deleteIfExists`."""
         self.channel.close()
         return file_ops.delete_if_exists(self.file)
 
     def rename_to(self, file: Path) -> None:
-        """Give the file that path; it counts as moved even when that fails. Kafka: `FileRecords.renameTo`."""
+        """Move the file to that path; it counts as moved even when that fails. Kafka: `FileRecords.renameTo`."""
         try:
             file_ops.atomic_move_with_fallback(self.file, Path(file), need_flush_parent_dir=False)
         finally:
             self.file = Path(file)
 
     def update_parent_dir(self, parent_dir: Path) -> None:
-        """Take note that the directory was renamed. Kafka: `FileRecords.updateParentDir`."""
+        """Note that the directory was renamed. Kafka: `FileRecords.updateParentDir`."""
         self.file = Path(parent_dir) / self.file.name
 
     @property

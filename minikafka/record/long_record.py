@@ -1,4 +1,4 @@
-"""One record that is longer than the window on its stream, read over without being kept."""
+"""A record that is longer than the window on its stream, checked without being kept."""
 
 from collections.abc import Callable
 
@@ -10,16 +10,17 @@ from minikafka.record.stream_window import WINDOW_SIZE, StreamWindow
 
 
 class LongRecord:
-    """What `kernel.decode` finds of one record, found while the record passes by.
+    """Finds what `kernel.decode` finds of a record, while the record passes by in pieces.
 
-    The checks and their order are the kernel's. In mode STREAM a body that the stream does not hold is told before any
-    other fault, since Kafka first cuts the body out. `timestamp_delta`, `offset_delta` and `has_key` are the record's.
+    The checks and their order are the kernel's. In mode STREAM, a body that the stream does not hold is reported before
+    any other fault, because Kafka cuts the body out first. `timestamp_delta`, `offset_delta` and `has_key` are the
+    record's.
     """
 
     __slots__ = ("timestamp_delta", "offset_delta", "has_key", "_window", "_mode", "_left")
 
     def __init__(self, window: StreamWindow, mode: int):
-        """The record begins where `window` stands, and its size, at least, is sound."""
+        """The record begins where `window` stands; its size is known to be sound."""
         self.timestamp_delta = self.offset_delta = 0
         self.has_key = False
         self._window = window
@@ -27,7 +28,7 @@ class LongRecord:
         self._left = LONG_MAX
 
     def skip(self) -> tuple[int, int, int]:
-        """Go to the record's end; returns the status and the two details as the kernel tells them."""
+        """Go to the record's end; returns the status and its two details, which mean what they mean in the kernel."""
         size = self._varint()
         if self._mode == kernel.STREAM:
             self._left = size

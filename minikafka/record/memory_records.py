@@ -27,10 +27,10 @@ from minikafka.record.timestamp_type import TimestampType
 class MemoryRecords:
     """A sequence of batches in one piece of memory, which may end with an incomplete batch.
 
-    - `buffer` is writable: a broker sets offsets and epochs in place. Read-only bytes (`bytes`, a read-only map) are
-      therefore copied; to read such without a copy there is `log_input_stream.batches`.
-    - Nothing is looked at before it is asked for. The first walk over all batches remembers them: later walks yield the
-      same objects, whose setters they see. Bytes are therefore not to be changed behind the batches' backs.
+    - `buffer` is writable, because a broker sets offsets and epochs in place. Read-only bytes (`bytes`, a read-only
+      map) are therefore copied. `log_input_stream.batches` reads such bytes without a copy.
+    - Nothing is read before a caller asks for it. The first complete walk remembers the batches, and later walks yield
+      the same objects, with what their setters have changed. So no caller may change the bytes except by those setters.
 
     Kafka: `MemoryRecords`.
     """
@@ -41,8 +41,9 @@ class MemoryRecords:
 
     def __init__(self, buffer: BytesLike):
         view = memoryview(buffer)
+        # The bytes of all batches, and of an incomplete one at the end.
         self.buffer = memoryview(bytearray(view)) if view.readonly else view
-        self._batches: list[RecordBatch | LegacyRecordBatch] | None = None  # once the first walk is over
+        self._batches: list[RecordBatch | LegacyRecordBatch] | None = None  # known once the first walk is over
 
     @staticmethod
     def readable_records(buffer: BytesLike) -> "MemoryRecords":
@@ -51,11 +52,11 @@ class MemoryRecords:
 
     @property
     def size_in_bytes(self) -> int:
-        """Bytes, those of an incomplete last batch included. Kafka: `MemoryRecords.sizeInBytes`."""
+        """All bytes, those of an incomplete last batch included. Kafka: `MemoryRecords.sizeInBytes`."""
         return len(self.buffer)
 
     def valid_bytes(self) -> int:
-        """Bytes of the complete batches; raises as `batches` does. Kafka: `MemoryRecords.validBytes`."""
+        """Bytes of the complete batches; raises what `batches` raises. Kafka: `MemoryRecords.validBytes`."""
         return sum(batch.size_in_bytes for batch in self.batches())
 
     def batches(self) -> Iterator[RecordBatch | LegacyRecordBatch]:
@@ -133,7 +134,8 @@ class MemoryRecords:
     ) -> "MemoryRecords":
         """One batch of `records` with consecutive offsets from `initial_offset` on; EMPTY without records.
 
-        Unlike Kafka's, the log append time (ms) is given and not the clock's. Kafka: `MemoryRecords.withRecords`.
+        The log append time (ms) is given. Kafka takes it from the clock, with which no run could be repeated.
+        Kafka: `MemoryRecords.withRecords`.
         """
         builder = MemoryRecordsBuilder(
             compression,

@@ -37,7 +37,10 @@ _OFFSET_AND_SIZE = struct.Struct(">qi")
 
 
 class RecordsInfo(NamedTuple):
-    """The largest timestamp (ms) and the offset an index gives it. Kafka: `MemoryRecordsBuilder.RecordsInfo`."""
+    """The largest timestamp (ms), and the offset under which a time index files it.
+
+    Kafka: `MemoryRecordsBuilder.RecordsInfo`.
+    """
 
     max_timestamp: int
     shallow_offset_of_max_timestamp: int
@@ -46,12 +49,13 @@ class RecordsInfo(NamedTuple):
 class MemoryRecordsBuilder:
     """Collects records and writes them as one batch (magic 0 and 1 without codec: as one message each).
 
-    - Offsets grow; timestamps are not negative, but for -1, which means none.
-    - The first timestamp is the batch's base timestamp, unless there is a delete horizon, which then is.
-    - `append` methods add; `build` writes the header (and compresses), after which nothing can be appended.
+    - Offsets grow. Timestamps are not negative, except -1, which means none.
+    - The base timestamp is the delete horizon, if there is one, else the timestamp of the first record.
+    - The `append` methods add records. `build` compresses them and writes the header; nothing can be appended after it.
 
-    Simpler than Kafka: the buffer grows by itself and records are compressed when the batch is built, so `write_limit`
-    counts bytes before compression times `estimated_compression_ratio`, exactly as Kafka estimates them.
+    Simpler than Kafka: the buffer grows by itself, and records are compressed only when the batch is built, because
+    nothing here is short of memory. Whether a record still fits is decided as in Kafka, by an estimate: `write_limit`
+    is compared with the bytes before compression times `estimated_compression_ratio`.
 
     Kafka: `MemoryRecordsBuilder`.
     """
@@ -73,7 +77,10 @@ class MemoryRecordsBuilder:
         write_limit: int = INT_MAX,
         delete_horizon_ms: int | None = None,
     ):
-        """An empty batch; times in ms. Raises IllegalArgumentException for what the magic cannot express."""
+        """An empty batch; times in ms, `write_limit` in bytes.
+
+        Raises IllegalArgumentException for what the magic cannot express.
+        """
         compression = Compression.of(compression)
         delete_horizon_ms = NO_TIMESTAMP if delete_horizon_ms is None else delete_horizon_ms
         _check_magic(
@@ -84,6 +91,7 @@ class MemoryRecordsBuilder:
             is_transactional=is_transactional,
             is_control_batch=is_control_batch,
         )
+        # What the header will say; producers are none (-1) unless they are idempotent or transactional.
         self.compression = compression
         self.magic = magic
         self.timestamp_type = timestamp_type
@@ -95,14 +103,14 @@ class MemoryRecordsBuilder:
         self.is_transactional = is_transactional
         self.is_control_batch = is_control_batch
         self.partition_leader_epoch = partition_leader_epoch
-        self.write_limit = write_limit
         self.delete_horizon_ms = delete_horizon_ms
-        self.estimated_compression_ratio = 1.0
+        self.write_limit = write_limit  # bytes of the batch from which on no further record is taken
+        self.estimated_compression_ratio = 1.0  # compressed bytes for each byte of records
         self.num_records = 0
-        self._records = bytearray()
+        self._records = bytearray()  # before compression
         self._header_size = _header_size(magic, compression)
         self._base_timestamp: int | None = delete_horizon_ms if self.has_delete_horizon else None
-        self._last_offset: int | None = None
+        self._last_offset: int | None = None  # inclusive
         self._max_timestamp = NO_TIMESTAMP
         self._offset_of_max_timestamp = -1
         self._closed_for_appends = False
@@ -142,7 +150,7 @@ class MemoryRecordsBuilder:
     def append_columns(self, columns: RecordColumns, places: "NDArray[numpy.int64]") -> None:
         """Add the records at `places` (ascending int64 array) of `columns`, each at its own offset.
 
-        As `append_record` for one after the other, but without an object for each, unless one is out of the ordinary.
+        Does what `append_record` does with each, but makes no object for a record unless one is out of the ordinary.
         """
         import numpy
 
@@ -186,7 +194,7 @@ class MemoryRecordsBuilder:
         self.append_control_record(timestamp, marker.control_type, marker.serialize_value())
 
     def append_unchecked_with_offset(self, offset: int, record: SimpleRecord) -> None:
-        """Add a record at whatever offset: for tests. Kafka: `MemoryRecordsBuilder.appendUncheckedWithOffset`."""
+        """Add a record at any offset, for tests. Kafka: `MemoryRecordsBuilder.appendUncheckedWithOffset`."""
         self._write(offset, record.timestamp, record.key, record.value, record.headers)
 
     def _append(
@@ -245,7 +253,7 @@ class MemoryRecordsBuilder:
             self._offset_of_max_timestamp = offset
 
     def _to_inner_offset(self, offset: int) -> int:
-        """Inside a wrapper of magic 1 offsets count from the first."""
+        """`offset` as the message stores it: inside a wrapper of magic 1, offsets count from the first."""
         relative = self.magic > MAGIC_VALUE_V0 and self.compression.type is not CompressionType.NONE
         return offset - self.base_offset if relative else offset
 
@@ -362,12 +370,12 @@ class MemoryRecordsBuilder:
 
     @property
     def estimated_size_in_bytes(self) -> int:
-        """Bytes of the batch, if it is not built: estimated. Kafka: `MemoryRecordsBuilder.estimatedSizeInBytes`."""
+        """Bytes of the batch, an estimate until it is built. Kafka: `MemoryRecordsBuilder.estimatedSizeInBytes`."""
         return self._estimated_bytes_written() if self._built is None else self._built.size_in_bytes
 
     @property
     def is_full(self) -> bool:
-        """True when no record fits any more; the first always does. Kafka: `MemoryRecordsBuilder.isFull`."""
+        """True when no further record fits; the first always fits. Kafka: `MemoryRecordsBuilder.isFull`."""
         full = self.num_records > 0 and self.write_limit <= self._estimated_bytes_written()
         return self._closed_for_appends or full
 

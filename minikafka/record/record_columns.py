@@ -1,4 +1,4 @@
-"""A batch's records as columns of integers: offsets, timestamps, and ranges of the bytes they lie in."""
+"""A batch's records as columns of integers: offsets, timestamps, and where in the bytes each part lies."""
 
 import importlib
 import logging
@@ -33,17 +33,17 @@ _compiling = threading.Lock()
 
 
 def use_compiled_kernel() -> bool:
-    """Switch to the compiled kernel now; False where numba does not work (which then is not tried again by itself)."""
+    """Switch to the compiled kernel now; False where numba does not work, after which only another call tries again."""
     global _plain_records, _compiled
     with _compiling:
         if _compiled is None:
             _plain_records = -(2**62)
             try:
-                # With less, some libraries of numpy and numba do not raise: they end the process.
+                # With less memory, some libraries of numpy and numba do not raise but end the process.
                 mmap.mmap(-1, _ROOM_FOR_COMPILER).close()
                 from minikafka.record import compiled_kernel
             except Exception as error:
-                # Whatever keeps numba from working, the plain kernel does the same, slower.
+                # Whatever keeps numba from working, the plain kernel does the same work more slowly.
                 logger.warning("Records are decoded by the plain kernel: %s", error)
                 return False
             _compiled = compiled_kernel
@@ -74,18 +74,18 @@ class _ColumnOf:
 
 
 class RecordColumns:
-    """The records of one batch, or of a run of batches (`column_scan`), one integer a record in each column, positions
-    within `data`.
+    """The records of one batch, or of a run of batches (`column_scan`), as columns with one integer for each record.
 
-    - `offsets`, `timestamps`: absolute offsets; ms, -1 for none.
-    - `key_start`, `key_end`, `value_start`, `value_end`: end exclusive, -1 as the end of a null key or value.
-    - `headers_start`, `headers_count`: where the first header begins, and how many there are.
-    - `record_start`, `record_end`: the whole record, its size prefix included.
+    - `offsets`, `timestamps`: absolute offsets; ms since 1970, -1 for none.
+    - `key_start`, `key_end`, `value_start`, `value_end`: positions in `data`, ends exclusive; a null key or value
+      has -1 as its end.
+    - `headers_start`, `headers_count`: the position of the first header, and how many there are.
+    - `record_start`, `record_end`: the positions of the whole record, its size prefix included.
 
-    Columns are `memoryview`s of int64 made by the plain kernel, numpy arrays made by the compiled one; both offer
-    indexing, iteration, `len` and `tolist()`. `data` is the batch itself, or its decompressed records.
+    The plain kernel makes `memoryview`s of int64, the compiled one numpy arrays; `Column` is what both offer.
+    `data` is the batch itself, or its decompressed records.
     `base_sequence` is the batch's, -1 without a producer id and for a run.
-    `error` is the exception that iteration meets after the last of these records, None for a sound batch.
+    `error` is the exception that a reader meets after the last of these records, None for a sound batch.
     """
 
     __slots__ = ("data", "count", "base_sequence", "error", "_out", "_capacity")
@@ -158,8 +158,10 @@ class RecordColumns:
 
 
 def decode_run(data: BytesLike, start: int, enough: int) -> tuple[RecordColumns, int]:
-    """Decode batches from byte `start` of `data` on, as long as they are sound, neither compressed nor control batches,
-    and there are not `enough` records yet. Returns the columns and where the run ended.
+    """Decode the run of batches that begins at byte `start` of `data`.
+
+    The run ends before a batch that is compressed, damaged or a control batch, or when it has `enough` records. Returns
+    the columns and where the run ended.
     """
     _maybe_compile((len(data) - start) // kernel.SMALLEST_RECORD)
     if _compiled is None:
@@ -187,9 +189,9 @@ def decode(
     mode: int,
     capacity: int,
 ) -> tuple[int, Column]:
-    """Call `kernel.decode` as it is in use, with `append_time` None for CreateTime and the columns' places from 0 on.
+    """`kernel.decode` by the kernel in use; `append_time` is None for CreateTime, and columns are filled from 0 on.
 
-    Returns the index behind the last sound record and the kernel's `out`.
+    Returns the index after the last sound record, and the kernel's `out`.
     """
     has_append_time = 0 if append_time is None else 1
     _maybe_compile(min(stop - index, (len(data) - start) // kernel.SMALLEST_RECORD))
@@ -206,7 +208,7 @@ def decode(
         _compiled.octets(data), start, len(data), index, stop, count,
         base_offset, base_timestamp, append_time or 0, has_append_time, mode, out, capacity, -index,
     )  # fmt: skip
-    # A summary alone is read number by number, and numpy's numbers are slow and no Python integers.
+    # A summary alone is read number by number, for which numpy is slow, and its numbers are not Python's integers.
     return reached, (out if capacity else memoryview(array("q", out.tolist())))
 
 
@@ -238,7 +240,7 @@ def encode(
 
 
 def skip_headers(data: BytesLike, position: int, end: int, count: int) -> tuple[int, int, int, int]:
-    """`kernel.skip_headers` as it is in use."""
+    """`kernel.skip_headers` by the kernel in use."""
     if _compiled is None:
         return kernel.skip_headers(data, position, end, count)
     skipped: tuple[int, int, int, int] = _compiled.skip_headers(_compiled.octets(data), position, end, count)
@@ -246,7 +248,7 @@ def skip_headers(data: BytesLike, position: int, end: int, count: int) -> tuple[
 
 
 def _maybe_compile(records: int) -> None:
-    """Count what the plain kernel has to do, and switch when it was enough."""
+    """Count what the plain kernel has to do, and switch when the compiled one would pay."""
     global _plain_records
     if _compiled is None:
         _plain_records += records

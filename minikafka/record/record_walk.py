@@ -1,4 +1,4 @@
-"""The records of one batch of magic 2, walked so that memory stays bounded, however much a batch decompresses to."""
+"""A walk over the records of one batch of magic 2, in bounded memory however much the batch decompresses to."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -10,18 +10,20 @@ from minikafka.record.record_columns import RecordColumns, exception_of
 from minikafka.record.stream_window import WINDOW_SIZE, StreamWindow
 
 RECORDS_A_PAGE = 1 << 14
-"""So many records stand in columns at a time."""
+"""How many records stand in columns at a time."""
 
-# What ends a walk where the window ends, and not the stream.
+# The statuses that may only mean that the window ends, not the stream.
 _ENDS_OF_WINDOW = {kernel.SIZE_MISSING, kernel.BODY_BEYOND_END, kernel.DATA_END}
 
 
 class RecordsSummary:
-    """What the validator asks of a batch's records, found without an object for each. See `RecordBatch.summary`.
+    """What the validator needs to know of a batch's records, found without an object for each (`RecordBatch.summary`).
 
-    `consecutive`: offset deltas are 0, 1, 2, …; `first_null_key`: index, -1 for none; `min_timestamp`,
-    `max_timestamp` (ms) and `index_of_max_timestamp`, the first record that has it. Without records the index is -1
-    and the timestamps have no meaning.
+    - `count`: how many records there are.
+    - `consecutive`: True when the offset deltas are 0, 1, 2, ….
+    - `first_null_key`: the index of the first record without a key, -1 when all have one.
+    - `min_timestamp`, `max_timestamp`: ms; without meaning when there are no records.
+    - `index_of_max_timestamp`: the first record that has the largest timestamp, -1 when there are no records.
     """
 
     __slots__ = (
@@ -29,7 +31,7 @@ class RecordsSummary:
     )  # fmt: skip
 
     def __init__(self, count: int, out: Iterable[int]):
-        """`count` records, of which `kernel.decode` has written the rest to `out`."""
+        """The summary of `count` records that `kernel.decode` has written to `out`."""
         self.count = count
         (
             _,
@@ -45,7 +47,7 @@ class RecordsSummary:
         self.consecutive = consecutive == 1
 
     def add(self, later: "RecordsSummary") -> None:
-        """Take in the summary of the records behind these; its `count` and its indexes are counted from the first."""
+        """Add the summary of the records after these; its `count` and indexes count from the first record of all."""
         self.count = later.count
         self.consecutive = self.consecutive and later.consecutive
         if self.first_null_key < 0:
@@ -59,10 +61,10 @@ class RecordsSummary:
 class RecordWalk:
     """A way through the records of one batch, from the first to the last or to the damage.
 
-    - `open_window(max_bytes)` opens the batch's bytes anew for each walk. Of a stream no more than `WINDOW_SIZE` is at
-      hand at a time, so an ordinary batch is there as a whole.
+    - `open_window(max_bytes)` opens the batch's bytes anew for each walk. No more than `WINDOW_SIZE` bytes of a stream
+      are at hand at a time, which is all of an ordinary batch.
     - `mode` is the kernel's; `append_time` (ms) is None for CreateTime.
-    - A walk never goes back. Whoever wants to know of damage behind the first records first walks to the end.
+    - A walk never goes back. To find damage before the first records are handed out, walk to the end first.
     """
 
     __slots__ = ("_open_window", "_count", "_base_offset", "_base_timestamp", "_append_time", "_base_sequence", "_mode")
@@ -87,7 +89,7 @@ class RecordWalk:
         self._mode = mode
 
     def summary(self, max_bytes: int | None = None) -> RecordsSummary:
-        """Check all records and keep none, in bounded memory; raises what is wrong with the first bad one.
+        """Check all records and keep none, in bounded memory; raises for the first bad one.
 
         Raises RecordTooLargeException where the stream turns out to be longer than `max_bytes` (None: no limit).
         """
@@ -109,7 +111,7 @@ class RecordWalk:
         return summary
 
     def pages(self, max_bytes: int) -> Iterator[RecordColumns]:
-        """The records as columns, so many at a time; the last of these has the `error` that a reader meets behind it.
+        """The records as columns, `RECORDS_A_PAGE` at a time; the last page has the `error` that a reader meets next.
 
         Raises RecordTooLargeException where the stream turns out to be longer than `max_bytes`.
         """
@@ -119,7 +121,7 @@ class RecordWalk:
         while not is_last:
             first, data = index, window.data
             stop = min(self._count, first + RECORDS_A_PAGE)
-            # A record takes 7 bytes at least, so a false count cannot make us reserve more than the data are worth.
+            # A record has 7 bytes at least, so a false count cannot make us reserve more room than the data can fill.
             capacity = max(1, min(stop - first, window.available // kernel.SMALLEST_RECORD + 1))
             index, out = self._decode(window, first, stop, capacity)
             goes_on = self._goes_on(window, out)
@@ -131,12 +133,12 @@ class RecordWalk:
                 window.fill(max(WINDOW_SIZE, 2 * window.available))
 
     def records(self, max_bytes: int) -> Iterator[Record]:
-        """The records one by one; raises after the last sound one what is wrong with the next."""
+        """The records one by one; after the last sound one, raises for what is wrong with the next."""
         for columns in self.pages(max_bytes):
             yield from columns.records(self._base_offset)
 
     def columns(self, max_bytes: int) -> RecordColumns:
-        """All records in one piece, decompressed as a whole; raises RecordTooLargeException as `pages` does."""
+        """All records at once, decompressed as a whole; raises RecordTooLargeException as `pages` does."""
         window = self._open_window(max_bytes)
         window.fill(max_bytes + 1)
         capacity = max(1, min(self._count, window.available // kernel.SMALLEST_RECORD + 1))
@@ -145,9 +147,9 @@ class RecordWalk:
         return RecordColumns(window.data, index, self._base_sequence, error, out, capacity)
 
     def _decode(self, window: StreamWindow, index: int, stop: int, capacity: int) -> tuple[int, Column]:
-        """Decode what is at hand of the records `index` … `stop`, and leave it behind.
+        """Decode the records `index` … `stop` (exclusive) as far as they are at hand, and move the window past them.
 
-        Returns the index behind the last sound record, and the kernel's `out`.
+        Returns the index after the last sound record, and the kernel's `out`.
         """
         index, out = record_columns.decode(
             window.data, window.position, index=index, stop=stop, count=self._count,
@@ -156,7 +158,7 @@ class RecordWalk:
         )  # fmt: skip
         window.position = int(out[kernel.END])
         if self._mode != kernel.BUFFER and out[kernel.STATUS] == kernel.OK and index == self._count:
-            # The kernel sees whether something is left at hand; here it shows whether the stream ends as well.
+            # The kernel saw that nothing is left at hand. Does the stream end as well?
             window.fill(1)
             if window.available:
                 out[kernel.STATUS] = kernel.BYTES_REMAIN
@@ -164,11 +166,11 @@ class RecordWalk:
         return index, out
 
     def _goes_on(self, window: StreamWindow, out: Column) -> bool:
-        """True where the walk came to the end of what is at hand, and not to that of the stream."""
+        """True when the walk came to the end of what is at hand, but not of the stream."""
         return not window.ended and out[kernel.STATUS] in _ENDS_OF_WINDOW
 
     def _over_long_record(self, window: StreamWindow, index: int) -> RecordsSummary:
-        """What there is to tell of record `index`, which is longer than the window, and the window behind it."""
+        """The summary of record `index`, which is longer than the window; moves the window past it."""
         record = LongRecord(window, self._mode)
         status, detail, detail_2 = record.skip()
         if status != kernel.OK:
@@ -184,7 +186,7 @@ class RecordWalk:
         return RecordsSummary(index + 1, out)
 
     def _error_at_end(self, window: StreamWindow, out: Column) -> Exception | None:
-        """What a reader meets behind the last sound record, None for a sound batch."""
+        """What a reader meets after the last sound record, None for a sound batch."""
         status = int(out[kernel.STATUS])
         if status == kernel.OK:
             return window.error

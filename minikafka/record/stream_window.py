@@ -6,17 +6,17 @@ from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import BufferUnderflowException, KafkaException, RecordTooLargeException
 
 WINDOW_SIZE = 4 * 1024 * 1024
-"""So many decompressed bytes are at hand at a time; more only where one record that is handed out is longer."""
+"""How many decompressed bytes are at hand at a time; more only when a single record to be handed out is longer."""
 
 MAX_DECOMPRESSED_BYTES = 512 * 1024 * 1024
-"""A batch that decompresses to more than this is checked, but its records are not handed out, unless told otherwise."""
+"""The records of a batch that decompresses to more bytes are checked, but handed out only if a caller allows it."""
 
 
 class StreamWindow:
-    """A stretch of a stream: `data` from `position` on; what lies before was used, what comes after is not read yet.
+    """A stretch of a stream: `data` from `position` on. What lies before is used up, what comes after is not read yet.
 
-    - `ended`: there is nothing after `data`; `error` then is what the stream ends with, None if it is sound.
-    - With `max_bytes` a longer stream raises RecordTooLargeException.
+    - `ended`: there is nothing after `data`. `error` is then what the stream ends with, None if it is sound.
+    - With `max_bytes`, a longer stream raises RecordTooLargeException.
     """
 
     __slots__ = ("data", "position", "ended", "error", "_pieces", "_read", "_max_bytes")
@@ -43,7 +43,7 @@ class StreamWindow:
         return len(self.data) - self.position
 
     def fill(self, size: int) -> None:
-        """Have at least `size` bytes available, or all that there are. Bytes before `position` go."""
+        """Make at least `size` bytes available, or all that there are. Bytes before `position` are dropped."""
         if self.ended:
             return
         available = self.available
@@ -58,7 +58,7 @@ class StreamWindow:
         self.position = 0
 
     def skip(self, size: int) -> int:
-        """Leave `size` bytes behind without keeping them; returns how many there were."""
+        """Move past `size` bytes without keeping them; returns how many there were."""
         skipped = min(size, self.available)
         self.position += skipped
         while skipped < size and not self.ended:
