@@ -1,8 +1,7 @@
 """What happens to a log, minikafka's or Kafka's, besides the operations of a workload.
 
-A broker writes checkpoints and the marker of a clean shutdown, compaction replaces segments by others, a partition is
-created and deleted, a crash leaves a torn file. Each act is one word of text, as an operation is one line, so that both
-can stand in one list.
+A broker writes checkpoints and the marker of a clean shutdown, a partition is created and deleted, a crash leaves a
+torn file. Each act is one word of text, as an operation is one line, so that both can stand in one list.
 """
 
 import shutil
@@ -12,7 +11,6 @@ from minikafka.checkpoint.meta_properties import MetaProperties
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.witness.batch import Batch
-from minikafka.witness.copied_segments import replace_by_copies
 from minikafka.witness.kafka_errors import kafka_errors
 from minikafka.witness.operations import parse_operation
 from minikafka.witness.runner import Runner
@@ -91,28 +89,6 @@ def vanish(runner: Runner) -> None:
         path.unlink()
 
 
-def replace_segments(runner: Runner) -> None:
-    """Replace the first two segments by one that holds all their batches, as the last step of compaction does.
-
-    Kafka: `Cleaner.cleanSegments`.
-    """
-    kafka = getattr(runner.log, "kafka", None)
-    if kafka is None:
-        replace_by_copies(runner.log, [segment.base_offset for segment in runner.log.log_segments[:2]])
-        return
-    log = runner.log.unified_log
-    with kafka_errors():
-        sources = kafka.find_class("java.util.ArrayList")(log.logSegments()).subList(0, 2)
-        cleaned = kafka.log_class("UnifiedLog").createNewCleanedSegment(
-            log.dir(), log.config(), sources.get(0).baseOffset()
-        )
-        for source in sources:
-            cleaned.appendFromFile(source.log(), 0)
-        cleaned.onBecomeInactiveSegment()
-        cleaned.flush()
-        log.replaceSegments(kafka.find_class("java.util.List").of(cleaned), sources)
-
-
 def tear(runner: Runner) -> None:
     """Leave what a process killed during its last write leaves, with zeros that a bad disk put behind the previous
     segment.
@@ -178,7 +154,6 @@ ACTS = {
         delete,
         mark_for_deletion,
         vanish,
-        replace_segments,
         tear,
         overflow,
         swap,

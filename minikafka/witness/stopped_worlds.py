@@ -1,10 +1,14 @@
 """Log directories as a process stopped in mid-work leaves them, laid out again and opened by both engines."""
 
 import shutil
+from collections import defaultdict
+from operator import itemgetter
 from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.record.control_record import ControlRecordType
+from minikafka.record.memory_records import MemoryRecords
 from minikafka.witness.acts import LOG_STARTS, PARTITION, RECOVERY_POINTS
 from minikafka.witness.kafka_errors import kafka_errors
 from minikafka.witness.kafka_jvm import KafkaJvm
@@ -46,6 +50,27 @@ def batches(directory: Path) -> set[tuple[int, int, bytes]]:
     return found
 
 
+def latest_values(batches: set[tuple[int, int, bytes]]) -> dict[bytes, bytes]:
+    """What a reader of a compacted log must find, however often it was cleaned: the last value of each key, if any.
+
+    Records of aborted and of open transactions do not count.
+    """
+    counted, undecided = [], defaultdict(list)
+    for _, _, data in sorted(batches):
+        [batch] = MemoryRecords.readable_records(data).batches()
+        records = [(record.offset, bytes(record.key), record.value) for record in batch]
+        if batch.is_control_batch:
+            pending = undecided.pop(batch.producer_id, [])
+            if any(ControlRecordType.parse(key) is ControlRecordType.COMMIT for _, key, _ in records):
+                counted += pending
+        elif batch.is_transactional:
+            undecided[batch.producer_id] += records
+        else:
+            counted += records
+    latest = {key: value for _, key, value in sorted(counted, key=itemgetter(0))}
+    return {key: bytes(value) for key, value in latest.items() if value is not None}
+
+
 def open_both(kafka: KafkaJvm, logs: TwoLogs, log_dir: Path, config: dict, now_ms: int) -> tuple[Observation, set]:
     """Open the world in `log_dir` with both engines, use both logs a little, and demand that they stay equal.
 
@@ -60,7 +85,9 @@ def open_both(kafka: KafkaJvm, logs: TwoLogs, log_dir: Path, config: dict, now_m
         return observation, set()
     opened = batches(logs.directories[0])
     logs.do("tick 60000")
-    logs.observe("append_as_leader leader_epoch=20 [2x20 pid=70 epoch=0 seq=0]")
+    logs.observe("append_as_leader leader_epoch=20 [2x20 keys=2 pid=70 epoch=0 seq=0]")
+    if "compact" in config.get("cleanup.policy", "delete"):
+        logs.do("update_high_watermark leo", "clean")
     for runner in logs.runners:
         runner.log.close()
     logs.compare("close")

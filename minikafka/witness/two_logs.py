@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from minikafka.common.time import ManualTime
+from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
 from minikafka.witness.differential import comparable
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka_log import kafka_log
@@ -75,6 +76,8 @@ class TwoLogs:
     ) -> None:
         """End both logs as a killed process does, and replace their directories by copies of `directory`.
 
+        What a log cleaner has noted beside `directory` is copied, too.
+
         `checkpoints` (log_start_offset, recovery_point) is what the next `reopen` is told; `config` and `now_ms`
         replace the settings and set the clock.
         """
@@ -82,6 +85,9 @@ class TwoLogs:
         for runner in self.runners:
             shutil.rmtree(runner.directory)
             shutil.copytree(directory, runner.directory)
+            (runner.directory.parent / OFFSET_CHECKPOINT_FILE).unlink(missing_ok=True)
+            if (noted := directory.parent / OFFSET_CHECKPOINT_FILE).exists():
+                shutil.copy(noted, runner.directory.parent)
             runner.checkpoints = dict(checkpoints)
             if config is not None:
                 runner.config = config

@@ -13,10 +13,9 @@ import pytest
 
 from minikafka.common import file_ops
 from minikafka.witness.acts import perform
-from minikafka.witness.copied_segments import replace_by_copies
 from minikafka.witness.runner import Runner, minikafka_log
 from minikafka.witness.simulated_disk import SimulatedDisk
-from minikafka.witness.stopped_worlds import batches, known_of, look, open_both, put
+from minikafka.witness.stopped_worlds import batches, known_of, latest_values, look, open_both, put
 from minikafka.witness.workload import Workload
 
 THOROUGHNESS = int(os.environ.get("MINIKAFKA_CRASH", "1"))
@@ -43,15 +42,8 @@ def do(*lines):
     return act
 
 
-def compact(runner):
-    """Put one segment in the place of the first two, and one in the place of the third, as compaction does."""
-    first, second, third, *_ = (segment.base_offset for segment in runner.log.log_segments)
-    replace_by_copies(runner.log, [first, second], [third])
-    do("tick 60000")(runner)
-
-
-def crash_within_a_replacement(when):
-    """Compact, be killed at the first moment at which `when` says so of the directory, and be loaded."""
+def crash_within_a_cleaning(when):
+    """Clean, be killed at the first moment at which `when` says so of the suffixes in the directory, and be loaded."""
 
     class Killed(BaseException):
         pass
@@ -62,7 +54,7 @@ def crash_within_a_replacement(when):
                 raise Killed
 
         with pytest.raises(Killed), file_ops.observe(kill):
-            compact(runner)
+            CLEAN(runner)
         runner.let_go()
 
     return prepare
@@ -83,6 +75,29 @@ def some_life(runner):
     )(runner)
 
 
+def life_with_keys(runner):
+    """Segments with keys, tombstones, two compression codecs, aborted and committed records; all of it flushed."""
+    do(
+        "append_as_leader leader_epoch=1 [3x30 keys=4 pid=7 epoch=0 seq=0]",
+        "append_as_leader leader_epoch=1 [3x30,null,30 keys=4 data=1 pid=8 epoch=0 seq=0 txn]",
+        "append_as_leader leader_epoch=1 [3x60 keys=4 data=2 pid=9 epoch=0 seq=0 txn]",
+        "append_as_leader leader_epoch=1 origin=coordinator transaction_version=0 [abort pid=8 epoch=0]",
+        "append_as_leader leader_epoch=2 [4x60,60,null keys=9 data=2 codec=gzip]",
+        "append_as_leader leader_epoch=2 origin=coordinator transaction_version=0 [commit pid=9 epoch=0]",
+        "append_as_leader leader_epoch=2 [3x90 keys=4 data=3 pid=7 epoch=0 seq=3]",
+        "append_as_leader leader_epoch=2 [3x90 keys=5 data=4]",
+        "append_as_leader leader_epoch=3 [3x99 keys=99 data=50]",
+        "append_as_leader leader_epoch=3 [3x60 keys=3]",
+        "append_as_leader leader_epoch=3 [3x60 keys=3]",
+        "update_high_watermark leo",
+        "flush force_flush_active_segment=true",
+        "tick 0",
+        "write_checkpoints",
+    )(runner)
+
+
+COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0, "delete.retention.ms": 1000}
+CLEAN = do("clean", "tick 60000")
 APPEND_AND_ROLL = do(
     "append_as_leader leader_epoch=3 [3x60 pid=7 epoch=0 seq=15]",
     "append_as_leader leader_epoch=3 [3x60 pid=9 epoch=0 seq=0 txn]",
@@ -97,6 +112,15 @@ APPEND_AND_ROLL = do(
 )
 FLUSH = do("flush force_flush_active_segment=true", "write_checkpoints")
 RECOVER = do("reopen clean=false", "tick 60000")
+LOADED = do("reopen clean=false", "tick 60000", "update_high_watermark leo", "write_checkpoints")
+MORE_KEYS = do(
+    "append_as_leader leader_epoch=3 [3x60 keys=4 data=1]",
+    "append_as_leader leader_epoch=3 [3x60 keys=4 data=1]",
+    "update_high_watermark leo",
+    "flush force_flush_active_segment=true",
+    "tick 0",
+    "write_checkpoints",
+)
 
 LIVES = {
     "append and roll": (some_life, APPEND_AND_ROLL, {}),
@@ -111,9 +135,14 @@ LIVES = {
     "recovery": (some_life, RECOVER, {}),
     "recovery of a torn log": ((some_life, do("tear")), RECOVER, {}),
     "recovery after recovery": (some_life, do("reopen clean=false", "truncate_to 12", "write_checkpoints", "reopen clean=false", "reopen clean=false"), {}),
-    "replacing segments": (some_life, compact, {}),
-    "recovery with cleaned files": ((some_life, crash_within_a_replacement(lambda kinds: {".cleaned", ".swap"} <= kinds)), RECOVER, {}),
-    "recovery with swap files": ((some_life, crash_within_a_replacement(lambda kinds: ".deleted" in kinds)), RECOVER, {}),
+    "cleaning": (life_with_keys, CLEAN, COMPACTED),
+    "cleaning, preallocated": (life_with_keys, CLEAN, {**COMPACTED, "preallocate": True}),
+    "cleaning with a map for two keys": (life_with_keys, CLEAN, {**COMPACTED, "log.cleaner.dedupe.buffer.size": 72}),
+    "cleaning what was clean": ((life_with_keys, CLEAN, MORE_KEYS), CLEAN, COMPACTED),
+    "cleaning and deleting": ((life_with_keys, do("maybe_increment_log_start_offset 12", "write_checkpoints")), CLEAN, COMPACTED),
+    "cleaning after a crash": ((life_with_keys, crash_within_a_cleaning(lambda kinds: ".cleaned" in kinds), LOADED), CLEAN, COMPACTED),
+    "recovery with cleaned files": ((life_with_keys, crash_within_a_cleaning(lambda kinds: {".cleaned", ".swap"} <= kinds)), RECOVER, COMPACTED),
+    "recovery with swap files": ((life_with_keys, crash_within_a_cleaning(lambda kinds: ".deleted" in kinds)), RECOVER, COMPACTED),
     "splitting a segment": (do("overflow"), do("reopen clean=true", "tick 60000"), {}),
     "splitting in recovery": (do("overflow"), RECOVER, {}),
     "a new partition": (do("vanish"), do("reopen clean=true", "tick 0", "append_as_leader leader_epoch=1 [3x30]"), {}),
@@ -131,7 +160,7 @@ def test_whatever_is_left_is_opened_equally(kafka, two_logs, name):
     stopped.open_all(kafka, logs)
 
 
-@pytest.mark.parametrize("name", ["append and roll", "truncation", "replacing segments", "splitting a segment"])
+@pytest.mark.parametrize("name", ["append and roll", "truncation", "cleaning", "splitting a segment"])
 def test_a_recovery_that_stops_is_recovered(kafka, two_logs, name):
     """The world stops in some of the lives' worlds again, while minikafka recovers."""
     before, act, config = LIVES[name]
@@ -144,7 +173,7 @@ def test_a_recovery_that_stops_is_recovered(kafka, two_logs, name):
         put(world, living.directory.parent)
         known, _ = known_of(kafka, living.directory.parent)
         living.checkpoints = known
-        again = StoppedWorlds(living, when)
+        again = StoppedWorlds(living, when, stopped.values)
         again.live(RECOVER)
         again.open_all(kafka, logs)
 
@@ -162,10 +191,11 @@ def live_until(before, logs, config):
 class StoppedWorlds:
     """All that a log.dir may look like when the world stops during a life of the runner's log, no two alike.
 
-    `worlds`: (when, {relative path: content}, the batches below the recovery point at that moment).
+    `worlds`: (when, {relative path: content}, the batches below the recovery point at that moment). `values`: what must
+    be there of each key of a compacted log, in all of them (None: what is there when the life begins).
     """
 
-    def __init__(self, runner: Runner, before: str = ""):
+    def __init__(self, runner: Runner, before: str = "", values: dict | None = None):
         self.runner = runner
         self.before = before
         self.log_dir = runner.directory.parent
@@ -175,6 +205,9 @@ class StoppedWorlds:
         self._disk = SimulatedDisk(self.log_dir)
         self._recovery_point = runner.checkpoints["recovery_point"]
         self._flushed = {batch for batch in batches(runner.directory) if batch[1] <= self._recovery_point}
+        self.values = values
+        if is_compacted(runner) and values is None:
+            self.values = latest_values(batches(runner.directory))
 
     def live(self, act) -> None:
         """Let `act` happen to the runner, noting the world after each effect."""
@@ -199,6 +232,8 @@ class StoppedWorlds:
             assert observation.error or flushed & kept <= opened, (
                 f"stopped {self.before}, {when}: flushed records are lost"
             )
+            if is_compacted(self.runner):
+                assert latest_values(opened) == self.values, f"stopped {self.before}, {when}: a live key is lost"
 
     def _after(self, operation: str, path: Path) -> None:
         if self.log_dir not in path.parents:
@@ -226,6 +261,10 @@ class StoppedWorlds:
             self._flushed = {batch for batch in batches(log.dir) if batch[1] <= log.recovery_point}
 
 
+def is_compacted(runner):
+    return runner.config.get("cleanup.policy") == "compact"
+
+
 def torn(old: bytes, new: bytes):
     """(size, content) of a file after the first bytes only of the write that made `old` into `new`."""
     first = next((i for i, (a, b) in enumerate(zip(old, new)) if a != b), min(len(old), len(new)))
@@ -237,6 +276,22 @@ def torn(old: bytes, new: bytes):
     for done in sorted({size * step // steps for step in range(1, steps)} | {size - 1}):
         if 0 < done < size:
             yield done, new[: first + done] + old[first + done :]
+
+
+def test_the_latest_values_are_those_of_committed_records(tmp_path):
+    runner = Runner(minikafka_log, tmp_path / "topic-0", Workload(config=CONFIG))
+    do(
+        "append_as_leader [3x1 keys=3]",
+        "append_as_leader [1x2 keys=3 pid=7 epoch=0 seq=0 txn]",
+        "append_as_leader [1x3 keys=3 data=1 pid=8 epoch=0 seq=0 txn]",
+        "append_as_leader [1x4 keys=5 data=4 pid=9 epoch=0 seq=0 txn]",
+        "append_as_leader origin=coordinator transaction_version=0 [abort pid=8 epoch=0]",
+        "append_as_leader [2x5,null keys=4 data=1]",
+        "append_as_leader origin=coordinator transaction_version=0 [commit pid=7 epoch=0]",
+    )(runner)
+    values = latest_values(batches(runner.directory))
+    assert {key: len(value) for key, value in values.items()} == {b"key-0": 2, b"key-1": 5}
+    runner.let_go()
 
 
 def test_every_write_goes_through_the_seam(tmp_path):
@@ -260,7 +315,7 @@ def test_every_write_goes_through_the_seam(tmp_path):
     with file_ops.observe(note):
         some_life(runner)
         APPEND_AND_ROLL(runner)
-        compact(runner)
+        do("update_config cleanup.policy=compact min.cleanable.dirty.ratio=0", "clean", "tick 60000")(runner)
         do("truncate_to 20", "tick 60000", "reopen clean=false", "truncate_fully_and_start_at 5", "tick 60000")(runner)
         do("stop_cleanly", "start_after_clean_stop", "close")(runner)
     assert seen == files()
