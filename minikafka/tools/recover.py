@@ -16,7 +16,6 @@ import fcntl
 import json
 import logging
 import os
-import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -38,6 +37,7 @@ from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.tools.before_recovery import copied, require_files, require_recoverable
+from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import naming
 from minikafka.tools.partition_files import FOLLOW_LINKS, require_regular
 from minikafka.tools.progress_bar import LONG_WORK
@@ -139,7 +139,7 @@ def _made_ready(
         with DirectoryLock(directory):  # the log locks what it loads itself
             files = require_files(directory, follow_links=follow_links, in_place=not dry_run)
             if dry_run:
-                until_the_end.enter_context(_ended_by_signals())
+                until_the_end.enter_context(ended_by_signals())
                 place = until_the_end.enter_context(copied(directory, files))
             require_recoverable(
                 place,
@@ -149,29 +149,6 @@ def _made_ready(
                 last_shutdown_clean=arguments["last_shutdown_clean"],
             )
         yield place
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the process as an exception does, so that temporary files are removed."""
-
-    def end(number: int, _frame) -> None:
-        for signal_ in handlers:
-            signal.signal(signal_, signal.SIG_IGN)
-        sys.exit(128 + number)
-
-    handlers = {
-        signal_: signal.getsignal(signal_)
-        for signal_ in (signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(signal_) is not signal.SIG_IGN  # `nohup`
-    }
-    for signal_ in handlers:
-        signal.signal(signal_, end)
-    try:
-        yield
-    finally:
-        for signal_, handler in handlers.items():
-            signal.signal(signal_, handler)
 
 
 def load_and_close(directory: Path, config: LogConfig, clock: ManualTime, **arguments) -> dict:

@@ -22,6 +22,7 @@ from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.tools.checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE, checkpointed_offsets, read_checkpoint
+from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import TOLD, describe, one_line
 from minikafka.tools.findings import Fate, Finding, NextStart
 from minikafka.tools.partition_files import FOLLOW_LINKS, require_regular
@@ -63,7 +64,7 @@ def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links
             partitions += _partitions_of(directory, findings.append, unread.append)
         except TOLD as error:
             unread.append(describe(error))
-    with progress_bar("verify", sum(map(_log_bytes, partitions))) as advance:
+    with ended_by_signals(), progress_bar("verify", sum(map(_log_bytes, partitions))) as advance:
         for partition in partitions:
             try:
                 log_dir = Path(os.path.abspath(partition)).parent

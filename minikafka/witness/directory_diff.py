@@ -167,10 +167,12 @@ def _difference(name: str, one: bytes, other: bytes, names: tuple[str, str]) -> 
         kind = "zeros" if not any(rest) else _place(name, max(one, other, key=len), position)[0]
         return FileDifference(name, position, f"{sizes}; then {kind}")
     place, start, length = _place(name, one, position)
-    if place.startswith("CRC") and one[start + 4 :] != other[start + 4 :]:  # a CRC follows from what comes after it
-        position = start + 4 + _first_difference(one[start + 4 :], other[start + 4 :], shorter - start - 4)
-        position = min(position, shorter - 1)
-        place, start, length = _place(name, one, position)
+    if place.startswith("CRC"):  # it follows from what comes after it
+        behind = start + length
+        later = behind + _first_difference(one[behind:], other[behind:], shorter - behind)
+        if later < shorter:
+            position = later
+            place, start, length = _place(name, one, position)
     values = (int.from_bytes(data[start : start + length], "big", signed=True) for data in (one, other))
     return FileDifference(
         name, position, f"{place} ({', '.join(f'{side}: {value}' for side, value in zip(names, values))})"

@@ -5,7 +5,6 @@ import gc
 import os
 import resource
 import shutil
-import signal
 import stat
 import sys
 import tempfile
@@ -18,7 +17,6 @@ from minikafka.cli import main
 from minikafka.log.directory_lock import DirectoryLock
 from minikafka.record.file_channel import FileChannel
 from minikafka.tools import before_recovery
-from minikafka.tools import recover as recover_tool
 from minikafka.witness.directory_diff import directory_diff
 
 GOLDEN = Path(__file__).parents[1] / "golden/kafka-4.3.0"
@@ -321,26 +319,3 @@ def test_two_at_once(directory):
         for options in (WHOLE, ("--dry-run",)):
             assert str(directory) in (told := refused(directory, *options)) and "in use" in told
     assert recover(directory, *WHOLE) == (0, [])
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_leaves_no_copy_behind(directory, tmp_path, monkeypatch, number):
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-
-    def interrupted(*_arguments, **_options):
-        assert len(list(scratch.iterdir())) == 1
-        os.kill(os.getpid(), number)
-        signal.pause()
-
-    monkeypatch.setattr(recover_tool, "load_and_close", interrupted)
-    # The second is ignored under `nohup`.
-    before = {n: signal.signal(n, signal.SIG_DFL) for n in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        assert recover(directory, "--dry-run")[0] == 128 + number
-        assert not list(scratch.iterdir())
-        assert [signal.getsignal(n) for n in before] == [signal.SIG_DFL, signal.SIG_DFL]
-    finally:
-        for n, handler in before.items():
-            signal.signal(n, handler)

@@ -274,6 +274,35 @@ def test_a_killed_segment_of_full_size(tmp_path):
     assert verify(tmp_path / "killed-0", code=1)
 
 
+def fates_of_segments(directory: Path) -> list[tuple[str, str]]:
+    """Name and fate of each finding in a segment, in the order in which they are reported."""
+    found = [(Path(finding["file"]).name, finding["fate"]) for finding in verify(directory, code=1)]
+    return [(f"{int(name.split('.')[0])}.log", fate) for name, fate in found if name.endswith(".log")]
+
+
+def test_a_split_is_told_with_the_offset_that_does_not_fit_and_not_again(tmp_path):
+    far = partition_of(tmp_path / "far-0", batch(0), batch(2**31 + 5))
+    assert fates_of_segments(far) == [("0.log", "split")]
+
+
+def test_a_segment_that_goes_is_told_once(tmp_path):
+    replaced = partition_of(tmp_path / "replaced-0", batch(0), batch(1))
+    for offset in (2, 3):
+        (replaced / f"{offset:020d}.log").write_bytes(batch(offset))
+    (replaced / f"{0:020d}.log.swap").write_bytes(batch(0) + batch(1) + batch(2))
+    assert fates_of_segments(replaced) == [("0.log", "deleted"), ("2.log", "deleted")]
+    flip(replaced / f"{2:020d}.log", 65)  # a finding of its own, which has the same fate
+    assert fates_of_segments(replaced) == [("2.log", "deleted"), ("0.log", "deleted")]
+
+
+def test_segments_behind_a_cut_are_told_with_it(tmp_path):
+    cut = partition_of(tmp_path / "cut-0", batch(0), batch(1))
+    for offset in (2, 3):
+        (cut / f"{offset:020d}.log").write_bytes(batch(offset))
+    flip(cut / f"{0:020d}.log", len(batch(0)) + 65)
+    assert fates_of_segments(cut) == [("0.log", "cut")]
+
+
 def test_a_stray_snapshot_is_sound(tmp_path):
     """The one that a close made at the log's end stays when the next segment begins elsewhere."""
     clock = ManualTime(1_000)

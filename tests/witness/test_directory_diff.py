@@ -61,6 +61,48 @@ def test_a_changed_byte_is_named(copy, file, position, meaning):
     assert meaning in difference.meaning
 
 
+FIELDS = {
+    ".log": (0, [8, 4, 4, 1, 4, 2, 4, 8, 8, 8, 2, 4, 4]),
+    ".index": (0, [4, 4]),
+    ".timeindex": (0, [8, 4]),
+    ".txnindex": (0, [2, 8, 8, 8, 8]),
+    ".snapshot": (10, [8, 2, 4, 8, 4, 8, 4, 8]),
+}
+"""By file: where its first batch or entry begins, and the sizes of the fields in bytes."""
+
+
+@pytest.mark.parametrize("file", FIELDS)
+def test_each_field_is_told_with_both_values(copy, file):
+    path = copy / (SEGMENT + file)
+    kept = path.read_bytes()
+    position, sizes = FIELDS[file]
+    said = set()
+    for size in sizes:
+        for changed in {position, position + size - 1}:
+            data = bytearray(kept)
+            data[changed] ^= 1
+            path.write_bytes(data)
+            ours, theirs = (int.from_bytes(of[position : position + size], signed=True) for of in (kept, data))
+            difference = only_difference(copy)
+            assert difference.position == changed
+            assert difference.meaning.endswith(f"(kept: {ours}, changed: {theirs})")
+        said.add(difference.meaning.split(" of ")[0])
+        position += size
+    assert len(said) == len(sizes)
+
+
+def test_a_crc_that_follows_from_another_byte_is_not_the_difference(copy):
+    path = copy / f"{SEGMENT}.log"
+    data = bytearray(path.read_bytes())
+    data[17] ^= 1
+    path.write_bytes(data + bytes(5))
+    difference = only_difference(copy)
+    assert difference.position == 17 and difference.meaning.startswith("CRC of batch 0")
+    for changed in (21, len(data) - 1):  # the first byte behind the CRC, and the last that both files have
+        path.write_bytes(data[:changed] + bytes([data[changed] ^ 1]) + data[changed + 1 :])
+        assert only_difference(copy).position == changed
+
+
 def test_the_second_batch_is_found(copy):
     path = copy / (SEGMENT + ".log")
     data = bytearray(path.read_bytes())

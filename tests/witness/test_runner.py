@@ -71,6 +71,21 @@ def test_relative_offsets_are_resolved_when_they_are_used(observe):
     assert [row["log_end_offset"] for row in rows] == [1, 2, 1, 6]
 
 
+def test_places_are_told_with_their_segment_and_byte_where_they_are_known(observe):
+    rows = observe(
+        "append_as_leader [1x10]\nroll\nappend_as_leader [1x10]\nappend_as_leader [1x10]"
+        "\nread 0\nread 2\nmaybe_increment_high_watermark leo\nmaybe_increment_high_watermark leo",
+        every=True,
+    )
+    size = rows[0]["segments"][0][1]
+    assert [row["result"] for row in rows[4:]] == [
+        f"0 (segment 0, byte 0), {size} bytes",
+        f"2 (segment 1, byte {size}), {size} bytes",
+        "0 (segment 0, byte 0)",
+        "none",
+    ]
+
+
 def test_counting_and_consuming(observe):
     text = """
     append_as_leader [3x10]
