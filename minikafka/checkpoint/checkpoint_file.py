@@ -26,18 +26,19 @@ class EntryFormatter(Protocol[T]):
         """The line of `entry`, without its end."""
 
     def from_string(self, line: str) -> T | None:
-        """The entry of `line`, None if the line has another number of fields; NumberFormatException for a bad field."""
+        """The entry of `line`, None for a wrong number of fields; NumberFormatException for a bad field."""
 
 
 class CheckpointFile(Generic[T]):
     """A text file of entries: version, number of entries, then one entry a line, each line ended by `\\n`.
 
-    Opening creates the file, empty, when it is missing. It is replaced by way of `<name>.tmp`, so that a crash leaves
-    the old list or the new one.
+    A missing file is created, empty, when it is opened. Writing replaces it by way of `<name>.tmp`, so that a crash
+    leaves either the old list or the new one.
 
     Failures of the disk and malformed contents are reported to the `log_dir_failure_channel`, if there is one, and
-    raised as KafkaStorageException; a field that is no number raises NumberFormatException past it, as in Kafka.
-    Simpler than Kafka, which splits this class into one that raises IOException and one that turns it into that.
+    raised as KafkaStorageException. A field that is no number raises NumberFormatException without a report, as in
+    Kafka. Simpler than Kafka: one class stands for two, of which the outer only turns the inner's IOException into
+    KafkaStorageException.
 
     Kafka: `CheckpointFile`, `CheckpointFileWithFailureHandler`.
     """
@@ -66,7 +67,7 @@ class CheckpointFile(Generic[T]):
             raise self._failed("Error while writing to checkpoint file", error) from error
 
     def write_if_dir_exists(self, entries: Iterable[T]) -> None:
-        """`write`, but a directory that is gone is only warned of: the partition may have been renamed for deletion.
+        """`write`, with only a warning when the directory is gone: the partition may have been renamed for deletion.
 
         Kafka: `CheckpointFileWithFailureHandler.writeIfDirExists`.
         """
@@ -109,7 +110,7 @@ class CheckpointFile(Generic[T]):
         if len(lines) == 1:
             return []
         expected_size = self._to_int(lines[1])
-        if expected_size < 0:  # Java makes a list for so many
+        if expected_size < 0:  # Java allocates a list of this size
             raise IllegalArgumentException(f"Illegal Capacity: {expected_size} in {self.file.absolute()}")
         entries = []
         for line in lines[2:]:
@@ -141,7 +142,7 @@ class CheckpointFile(Generic[T]):
 
 
 def split_fields(line: str) -> list[str]:
-    """The fields of a line, parted by white space; blanks before the first make an empty field, as `String.split`."""
+    """The fields of a line, separated by white space; leading blanks make an empty field, as with `String.split`."""
     fields = _WHITE_SPACES.split(line)
     while fields and not fields[-1]:
         fields.pop()
@@ -149,7 +150,7 @@ def split_fields(line: str) -> list[str]:
 
 
 def _read_lines(file: Path) -> list[str]:
-    """The lines of a UTF-8 file, as `BufferedReader.readLine` parts them.
+    """The lines of a UTF-8 file, as `BufferedReader.readLine` separates them.
 
     Raises OSError, also for bytes not UTF-8, and OutOfMemoryError for an absurd size.
     """

@@ -1,4 +1,4 @@
-"""The marker that says that a log directory was closed in order."""
+"""The marker that says that a log directory was shut down cleanly."""
 
 import json
 import os
@@ -15,8 +15,9 @@ CURRENT_VERSION = 0
 class CleanShutdownFileHandler:
     """`.kafka_cleanshutdown` in a log directory: when it is there, loading skips recovery.
 
-    One line of JSON without a line end, `{"version":0,"brokerEpoch":42}`; only its presence decides, the broker epoch
-    is for the controller. Written in place and flushed to the device; deleted before loading begins.
+    It is one line of JSON without a line end, `{"version":0,"brokerEpoch":42}`. Only its presence decides about
+    recovery; the broker epoch is for the controller. It is written in place, flushed to the device, and deleted before
+    loading begins.
 
     Kafka: `CleanShutdownFileHandler`.
     """
@@ -37,7 +38,7 @@ class CleanShutdownFileHandler:
     def read(self) -> int | None:
         """The broker epoch, None when the marker is missing or says nothing. Kafka: `CleanShutdownFileHandler.read`.
 
-        As with Kafka's JSON reader bytes that are no UTF-8, and what follows the object, do no harm.
+        Bytes that are not UTF-8, and whatever follows the object, are ignored, as by Kafka's JSON reader.
         """
         try:
             text = read_text_file(self.clean_shutdown_file).decode("utf-8", "replace")
@@ -58,7 +59,7 @@ class CleanShutdownFileHandler:
 
 
 def _number(value: object) -> int:
-    """`value` as Kafka's JSON reader takes it: a text or a fraction may stand for a number, a truth value may not."""
+    """`value` as Kafka's JSON reader takes it: a string or a fraction may stand for a number, a boolean may not."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise TypeError(f"{value} is no number")
     return int(value)

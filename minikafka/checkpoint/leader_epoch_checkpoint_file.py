@@ -36,11 +36,14 @@ class LeaderEpochCheckpointFile:
         self._checkpoint.write(epochs)
 
     def write_if_dir_exists(self, epochs: Iterable[EpochEntry]) -> None:
-        """`write`, but a directory that is gone is no error. Kafka: `LeaderEpochCheckpointFile.writeIfDirExists`."""
+        """`write`, with a warning when the directory is gone. Kafka: `LeaderEpochCheckpointFile.writeIfDirExists`."""
         self._checkpoint.write_if_dir_exists(epochs)
 
     def read(self) -> list[EpochEntry]:
-        """The entries in the file's order. Raises as `CheckpointFile.read`. Kafka: `LeaderEpochCheckpointFile.read`."""
+        """The entries in the order of the file; raises what `CheckpointFile.read` raises.
+
+        Kafka: `LeaderEpochCheckpointFile.read`.
+        """
         return self._checkpoint.read()
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Which cluster, which node and which directory of it a log directory belongs to."""
+"""Which cluster and node a log directory belongs to, and which of the node's directories it is."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +57,7 @@ class MetaProperties:
     def write(self, file: Path, now_ms: int) -> None:
         """Replace the file; `now_ms` is the time in its comment. Raises OSError. Kafka: `MetaProperties.toProperties`.
 
-        The order of the lines has no meaning; this is the one in which Java writes them.
+        The order of the lines has no meaning; they are written in Java's order.
         """
         properties = {
             "broker.id" if self.version == 0 else "node.id": self.node_id,

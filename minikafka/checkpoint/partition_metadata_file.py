@@ -38,7 +38,7 @@ class PartitionMetadata(NamedTuple):
 class PartitionMetadataFile:
     """`partition.metadata`: version and topic id, written before the first append and never changed.
 
-    `record` only remembers the id, `maybe_flush` writes it (by way of `partition.metadata.tmp`).
+    `record` only remembers the id; `maybe_flush` writes it, by way of `partition.metadata.tmp`.
 
     Kafka: `PartitionMetadataFile`.
     """
@@ -55,7 +55,7 @@ class PartitionMetadataFile:
         return directory / PARTITION_METADATA_FILE_NAME
 
     def record(self, topic_id: str) -> None:
-        """Remember the id for the next flush. Raises InconsistentTopicIdException when another one waits.
+        """Remember the id for the next flush. Raises InconsistentTopicIdException when a different one is waiting.
 
         Kafka: `PartitionMetadataFile.record`.
         """

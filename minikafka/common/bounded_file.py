@@ -1,4 +1,4 @@
-"""Reading files that are small unless they are damaged: a sparse one can claim any size."""
+"""Reading files that are small unless they are damaged: a damaged one can claim any size."""
 
 import os
 from pathlib import Path
@@ -7,10 +7,10 @@ from minikafka.common.errors import OutOfMemoryError
 from minikafka.common.java_numbers import INT_MAX
 
 MAX_ARRAY_SIZE = INT_MAX - 8
-"""Bytes of the largest file that Java reads as a whole."""
+"""The size of the largest file that Java reads as a whole."""
 
 MAX_TEXT_SIZE = 64 * 1024 * 1024
-"""Bytes of a checkpoint of 600,000 partitions; Kafka reads longer texts, until its memory ends."""
+"""The size of a checkpoint of 600,000 partitions. Kafka reads longer texts, until it runs out of memory."""
 
 
 def read_text_file(file: Path) -> bytes:

@@ -27,7 +27,7 @@ class Type(Enum):
 
 
 class ConfigKey(NamedTuple):
-    """A setting; `internal` ones are left out of documentation. Kafka: `ConfigDef.ConfigKey`."""
+    """A setting; one that is `internal` is left out of the documentation. Kafka: `ConfigDef.ConfigKey`."""
 
     name: str
     type: Type
@@ -37,7 +37,7 @@ class ConfigKey(NamedTuple):
 
 
 class ConfigDef:
-    """The settings that something has, in the order in which they are checked. Kafka: `ConfigDef`."""
+    """The settings of something that can be configured, in the order in which they are checked. Kafka: `ConfigDef`."""
 
     def __init__(self, keys: Iterable[ConfigKey]):
         self.config_keys = {key.name: key for key in keys}
@@ -155,7 +155,10 @@ class ValidString:
 
 
 class ValidList:
-    """Accepts a list, also an empty one, of some strings; repeated ones count once. Kafka: `ConfigDef.ValidList`."""
+    """Accepts a list of some strings, which may be empty; a repeated string counts once.
+
+    Kafka: `ConfigDef.ValidList`.
+    """
 
     def __init__(self, *valid_strings: str):
         self._valid_string = ValidString(*valid_strings)

@@ -1,8 +1,8 @@
 """Kafka's exceptions, by Kafka's names and with Kafka's hierarchy, and the few of Java's own that Kafka lets escape.
 
-A test that sees an exception here asks two questions: is its class the one Kafka throws, and does its message name the
-file, position, offset or partition? The hierarchy matters too: callers in Kafka catch by base class (recovery, for
-instance, catches `CorruptRecordException` and `InvalidRecordException`, nothing wider).
+Tests ask two questions of an exception: does Kafka throw the same class, and does the message name the file, position,
+offset or partition? The hierarchy matters because Kafka catches by base class: recovery, for instance, catches
+`CorruptRecordException` and `InvalidRecordException`, and nothing wider.
 
 Kafka: `org.apache.kafka.common.errors.*`, `org.apache.kafka.storage.internals.log.*Exception`.
 """
@@ -168,7 +168,7 @@ class OutOfOrderSequenceException(ApiException):
 
 
 class InvalidProducerEpochException(ApplicationRecoverableException):
-    """A producer's epoch is older than the one known. Kafka: `common.errors.InvalidProducerEpochException`."""
+    """A producer's epoch is older than the known one. Kafka: `common.errors.InvalidProducerEpochException`."""
 
 
 class ProducerFencedException(ApplicationRecoverableException):
@@ -184,7 +184,7 @@ class TransactionCoordinatorFencedException(ApiException):
 
 
 class InconsistentTopicIdException(InvalidMetadataException):
-    """The topic id on disk is another than the one given. Kafka: `common.errors.InconsistentTopicIdException`."""
+    """The topic id on disk differs from the given one. Kafka: `common.errors.InconsistentTopicIdException`."""
 
 
 class PolicyViolationException(ApiException):

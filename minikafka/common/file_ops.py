@@ -1,12 +1,12 @@
 """The one seam for everything on disk that a crash can interrupt.
 
-Whatever the log changes on disk goes through a function of this module: bytes written, files created, cut, renamed,
-deleted, and what is forced down to the device. A test that hands in an observer sees each effect right after it took
-place, as `(operation, path)`, and may copy the directory or stop the world there; without an observer a call costs one
-check of a global. `KINDS` lists the operations' names.
+Whatever the log changes on disk goes through a function of this module: it writes bytes, creates, cuts, renames and
+deletes files, and forces them down to the device. A test that hands in an observer is told each effect right after it
+took place, as `(operation, path)`, and may copy the directory or stop the run there. Without an observer, a call costs
+one check of a global. `KINDS` lists the names of the operations.
 
-A killed process loses nothing that was written here; a power cut may lose what no later `fsync`, `flush_dir` or
-`flush_mapped` covers.
+When a process is killed, nothing written here is lost. When the power fails, whatever no later `fsync`, `flush_dir` or
+`flush_mapped` covers may be lost.
 
 Kafka: `FileChannel`, `RandomAccessFile`, `MappedByteBuffer`, `java.nio.file.Files`; `Utils.atomicMoveWithFallback`,
 `Utils.flushDir`, `Utils.flushFileIfExists`.
@@ -34,27 +34,27 @@ Observer = Callable[[str, Path], None]
 
 
 class Overlay(Protocol):
-    """Files that are looked at but not changed: it decides how each is opened, and how a cut one looks from then on."""
+    """Files that are read but not changed: an overlay decides how each is opened, and how it looks once it is cut."""
 
     def open_file(self, path: Path, flags: int) -> int:
-        """A descriptor for `path`, opened with `flags` or as the overlay would have it; raises FileNotFoundError."""
+        """A descriptor for `path`, opened with `flags` or as the overlay decides; raises FileNotFoundError."""
 
     def truncate(self, fd: int, size: int) -> None:
-        """Let the file have `size` bytes."""
+        """Make the file look as if it had `size` bytes."""
 
     def size(self, fd: int) -> int:
-        """The bytes that the file has, or seems to have."""
+        """How many bytes the file has, or seems to have."""
 
 
-_observers: dict[int, Observer] = {}  # by thread: a crash stops the one that it is played in
-_overlays: dict[int, Overlay] = {}  # by thread, too
+_observers: dict[int, Observer] = {}  # by thread: a simulated crash stops only its own thread
+_overlays: dict[int, Overlay] = {}  # by thread
 
 
 @contextmanager
 def observe(callback: Observer) -> Iterator[None]:
     """Call `callback(operation, path)` after each effect of this thread inside the `with` block.
 
-    What it raises reaches the log. Of two blocks, one in the other, the inner one's callback is called.
+    What the callback raises reaches the log. Inside nested blocks, only the innermost callback is called.
     """
     thread = threading.get_ident()
     outer = _observers.get(thread)
@@ -128,7 +128,7 @@ def create_directories(path: Path) -> None:
 
 
 def write(fd: int, data: BytesLike, position: int) -> int:
-    """Write all bytes of `data` at byte `position` of the file and return how many they are."""
+    """Write all of `data` at byte `position` of the file; returns how many bytes that were."""
     size = data.nbytes if type(data) is memoryview else len(data)
     try:
         written = os.pwrite(fd, data, position)
@@ -184,10 +184,10 @@ def preallocate(fd: int, size: int) -> None:
 
 
 def allocate(path: Path, position: int, size: int) -> None:
-    """Have blocks of the disk behind bytes of the file that may be a hole, by writing what they are already.
+    """Make the disk allocate blocks for bytes of the file that may be a hole, by writing what is there already.
 
-    Neither contents nor length change, so no observer is told. Does nothing where the file is gone. Raises OSError when
-    the disk is full.
+    Neither the contents nor the length change, so no observer is told. Does nothing when the file is gone. Raises
+    OSError when the disk is full.
     """
     try:
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -211,7 +211,7 @@ def rename(source: Path, target: Path) -> None:
 def atomic_move_with_fallback(source: Path, target: Path, *, need_flush_parent_dir: bool = True) -> None:
     """Rename `source` to `target`, or copy it there where a rename cannot, then flush the directory if asked to.
 
-    An empty directory is replaced, too. Raises OSError when neither works (FileNotFoundError for a missing `source`).
+    An empty directory is replaced as well. Raises OSError when neither works, FileNotFoundError for a missing `source`.
     Kafka: `Utils.atomicMoveWithFallback`.
     """
     try:
@@ -245,9 +245,10 @@ def delete_if_exists(path: Path) -> bool:
 
 
 def delete_directory(path: Path) -> None:
-    """Delete `path` with all that is in it, files first; a missing one is no error. Kafka: `Utils.delete`.
+    """Delete `path` and all that is in it, files first; a missing one is no error. Kafka: `Utils.delete`.
 
-    Files go by name, so that each run does the same; in Kafka they go as the system happens to list them.
+    Files are deleted in the order of their names, so that each run does the same. Kafka deletes them in the order in
+    which the system happens to list them.
     """
     for directory, _, files in os.walk(path, topdown=False):
         for name in sorted(files):
@@ -281,7 +282,7 @@ def flush_dir(path: Path) -> None:
 
 
 def flush_dir_if_exists(path: Path) -> None:
-    """`flush_dir`, with a warning in place of an error when it is gone. Kafka: `Utils.flushDirIfExists`."""
+    """`flush_dir`, with a warning instead of an error when the directory is gone. Kafka: `Utils.flushDirIfExists`."""
     try:
         flush_dir(path)
     except FileNotFoundError:
@@ -317,7 +318,7 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def named(error: OSError, fd: int) -> OSError:
-    """`error`, which the system told of a descriptor, with the name of its file: the reader has use for no other."""
+    """`error` with the name of the file added: the system only knows the descriptor, which tells a reader nothing."""
     if error.filename is None:
         error.filename = str(_path_of(fd))
     return error
@@ -338,7 +339,7 @@ def _force(fd: int) -> None:
 
 
 def _path_of(fd: int) -> Path:
-    """The present name of an open file: descriptors outlive renames, so only the system knows."""
+    """The present name of an open file; only the system knows it, because a descriptor outlives renames."""
     if sys.platform == "darwin":
         import fcntl
 

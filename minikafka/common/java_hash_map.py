@@ -1,14 +1,14 @@
 """A map that is walked in the order in which `java.util.HashMap` would be walked, with Longs or Strings as keys.
 
-Kafka writes a producer snapshot in the order of its HashMap (by producer id), and its dump tool tells findings in one
-(by file), so bytes on disk and lines follow from how Java's map works:
+Kafka writes a producer snapshot in the order of a HashMap (by producer id), and its dump tool lists its findings in the
+order of another (by file). So bytes on disk and printed lines follow from how Java's map works:
 
 - A key's *bucket* is taken from the low bits of its hash. The hash of a Long folds the upper 32 bits into the lower
   (a String has a hash of its own), then HashMap folds the upper 16 of those into the lower 16.
 - The map is walked bucket by bucket; within a bucket in the order of insertion (`compute_if_absent`: reversed).
 - There are 16 buckets at first. They double when more than three quarters as many keys are in the map, and when a
-  ninth key meets eight others in its bucket while there are fewer than 64. They never become fewer again: not by
-  removing keys, not by clearing the map. So the order depends on the largest size the map has ever had.
+  ninth key meets eight others in its bucket while there are fewer than 64. They never become fewer again, neither by
+  removing keys nor by clearing the map. So the order depends on the largest size the map has ever had.
 - From 64 buckets on, a ninth key makes its bucket a tree, which is walked in another order: see `TreeBucket`. When the
   buckets double, a tree is split in two, and a part of up to six keys is a list again.
 """
@@ -99,7 +99,7 @@ class JavaHashMap(Generic[K, V]):
             yield from self._buckets[index]
 
     def items(self) -> list[tuple[K, V]]:
-        """The keys and values in HashMap's order, in a list of their own."""
+        """The keys and values in HashMap's order, as a new list."""
         return [(key, self._values[key]) for key in self]
 
     def _add_to_bucket(self, key: K) -> None:

@@ -1,8 +1,9 @@
 """UTF-8 as Java decodes it: damaged bytes become U+FFFD in the places where `new String(bytes, UTF_8)` puts one.
 
-Python and Java differ in one place only. The three bytes of an encoded surrogate (ED A0 80 … ED BF BF, not allowed in
-UTF-8) are one replacement character to Java and three to Python; cut short after two bytes, one to Java and two to
-Python. Header keys and dumped keys and values go through here, so that minikafka's text is Kafka's text.
+Python and Java differ in one case only: an encoded surrogate (ED A0 80 … ED BF BF), which UTF-8 does not allow. Java
+replaces its three bytes by one character, Python by three; cut short after two bytes, they become one character in Java
+and two in Python. Header keys, and the keys and values that are dumped, are decoded here, so that minikafka's text is
+Kafka's text.
 """
 
 import codecs

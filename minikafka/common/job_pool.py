@@ -1,4 +1,4 @@
-"""Jobs that may run beside each other, and whose results are taken in the order in which they were handed in."""
+"""Jobs that may run at the same time, and whose results are taken in the order in which they were handed in."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,8 +10,8 @@ T = TypeVar("T")
 class JobPool:
     """Runs jobs on a number of threads, or a job at a time in the thread that asks for its result.
 
-    The latter (`threads` = 1) is the same in each run: a test can watch every effect on the disk in its order, and a
-    clock that is moved by hand stands still meanwhile.
+    With one thread every run is the same: a test can watch each effect on the disk in order, and a clock that is moved
+    by hand stands still meanwhile.
 
     Kafka: `Executors.newFixedThreadPool`.
     """

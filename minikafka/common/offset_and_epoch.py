@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class OffsetAndEpoch(NamedTuple):
-    """Kafka: `org.apache.kafka.server.common.OffsetAndEpoch`."""
+    """An offset, and the epoch of the leader that wrote it. Kafka: `org.apache.kafka.server.common.OffsetAndEpoch`."""
 
     offset: int
     epoch: int

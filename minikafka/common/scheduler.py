@@ -1,4 +1,4 @@
-"""Background work, given in and never taken: a log hands each task to its `Scheduler`.
+"""Background work, for which a log is given a `Scheduler`: it starts no thread of its own.
 
 The tasks of a log are flushing after a roll ("flush-log"), deleting renamed files ("delete-file"), expiring producers
 ("PeriodicProducerExpirationCheck") and writing the leader epoch checkpoint. With the manual pair (`ManualTime`,
@@ -21,17 +21,17 @@ logger = logging.getLogger(__name__)
 
 
 class ScheduledTask:
-    """A task that waits for its time; `cancel` takes it back. Kafka: `java.util.concurrent.ScheduledFuture`."""
+    """A task that waits for its time. Kafka: `java.util.concurrent.ScheduledFuture`."""
 
     def __init__(self, name: str, task: Callable[[], object], due_ms: int, period_ms: int):
         self.name = name
         self.task = task
-        self.due_ms = due_ms
-        self.period_ms = period_ms
+        self.due_ms = due_ms  # by the scheduler's clock; moves on each time a periodic task has run
+        self.period_ms = period_ms  # < 0: the task runs once
         self.cancelled = False
 
     def cancel(self) -> None:
-        """Never run the task (again)."""
+        """Do not run the task, or not again. Kafka: `Future.cancel`."""
         self.cancelled = True
 
     @property
@@ -41,7 +41,7 @@ class ScheduledTask:
 
 
 _Entry: TypeAlias = tuple[int, int, ScheduledTask]
-"""When the task is due (ms), its number in the order of scheduling, which parts equal times, and the task."""
+"""When the task is due (ms); its number in the order of scheduling, which decides between equal times; the task."""
 
 
 class Scheduler(Protocol):
@@ -55,23 +55,24 @@ class Scheduler(Protocol):
 
 
 class ManualScheduler:
-    """Runs due tasks in the caller's thread when the clock moves, ordered by due time, then by order of scheduling.
+    """Runs due tasks in the caller's thread when the clock moves: the earliest first, equal ones as scheduled.
 
-    A task with delay 0 waits for the next move too (or for `run_due_tasks`): a log that schedules work inside its lock
-    never sees it run there. Kafka: `MockScheduler` (which runs delay 0 at once).
+    Unlike Kafka's, it does not run a task with delay 0 at once: that too waits for the next move of the clock, or for
+    `run_due_tasks`. So a log that schedules work while it holds its lock never sees the work done there, as with
+    threads. Kafka: `MockScheduler`.
     """
 
     def __init__(self, time: ManualTime):
         self._time = time
-        self._queue: list[_Entry] = []
+        self._queue: list[_Entry] = []  # a heap
         self._order = itertools.count()
         time.add_listener(self.run_due_tasks)
 
     def startup(self) -> None:
-        """Nothing to start."""
+        """Do nothing: there are no threads to start. Kafka: `MockScheduler.startup`."""
 
     def shutdown(self) -> None:
-        """Forget all tasks; none runs any more. Kafka: `MockScheduler.shutdown`."""
+        """Forget all tasks, so that none runs any more. Kafka: `MockScheduler.shutdown`."""
         self._queue.clear()
 
     def schedule(self, name: str, task: Callable[[], object], delay_ms: int = 0, period_ms: int = -1) -> ScheduledTask:
@@ -85,7 +86,7 @@ class ManualScheduler:
         return self.schedule(name, task, delay_ms, -1)
 
     def run_due_tasks(self) -> None:
-        """Run each task whose time has come, also those that a task run here adds. Kafka: `MockScheduler.tick`."""
+        """Run each task whose time has come, including those that such a task adds. Kafka: `MockScheduler.tick`."""
         while self._queue and self._queue[0][0] <= self._time.milliseconds():
             _, _, scheduled = heapq.heappop(self._queue)
             if scheduled.cancelled:
@@ -97,7 +98,7 @@ class ManualScheduler:
 
     @property
     def pending(self) -> list[str]:
-        """Names of the tasks that wait, in the order in which they would run."""
+        """The names of the waiting tasks, in the order in which they would run."""
         return [entry[2].name for entry in sorted(self._queue, key=lambda e: e[:2]) if not entry[2].cancelled]
 
     def _push(self, scheduled: ScheduledTask) -> None:
@@ -114,9 +115,9 @@ class KafkaScheduler:
         self._threads = [
             threading.Thread(target=self._run, name=f"{thread_name_prefix}{i}", daemon=True) for i in range(threads)
         ]
-        self._queue: list[_Entry] = []
+        self._queue: list[_Entry] = []  # a heap, guarded by `_wake`
         self._order = itertools.count()
-        self._wake = threading.Condition()
+        self._wake = threading.Condition()  # notified when a task is added and at shutdown
         self._running = False
 
     def startup(self) -> None:
@@ -126,7 +127,7 @@ class KafkaScheduler:
             thread.start()
 
     def shutdown(self) -> None:
-        """Drop the tasks that wait, let running ones end, and join the threads. Kafka: `KafkaScheduler.shutdown`."""
+        """Drop waiting tasks, let running ones end, and join the threads. Kafka: `KafkaScheduler.shutdown`."""
         with self._wake:
             self._running = False
             self._queue.clear()

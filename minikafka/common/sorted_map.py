@@ -10,8 +10,9 @@ V = TypeVar("V")
 class SortedMap(Generic[V]):
     """A map from integers (offsets, epochs) to values, ordered by key.
 
-    A dict beside a sorted list of its keys: looking up costs one hash, neighbours one binary search, and adding at the
-    end (what a log does nearly always: offsets and epochs grow) one append. Not thread safe; the log's lock guards it.
+    It is a dict and a sorted list of its keys: a look-up costs one hash, a neighbour one binary search, and adding at
+    the end (which a log nearly always does, because offsets and epochs grow) one append. It is not thread safe; the
+    log's lock guards it.
 
     Kafka uses `java.util.TreeMap` and `ConcurrentSkipListMap` in these places.
     """
@@ -29,7 +30,7 @@ class SortedMap(Generic[V]):
         return key in self._values
 
     def __iter__(self) -> Iterator[int]:
-        """The keys, ascending, as they stand now: the map may change while a caller walks them."""
+        """The keys as they are now, ascending; the map may change while a caller walks them."""
         return iter(self._keys.copy())
 
     def __setitem__(self, key: int, value: V) -> None:
@@ -57,7 +58,7 @@ class SortedMap(Generic[V]):
         self._keys.clear()
 
     def values(self) -> list[V]:
-        """The values in the order of their keys, in a list of their own."""
+        """The values in the order of their keys, as a new list."""
         return [self._values[key] for key in self._keys]
 
     def values_up_to(self, key: int) -> list[V]:

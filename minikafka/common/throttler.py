@@ -9,16 +9,16 @@ _MS_PER_SEC = 1000
 
 
 class Throttler:
-    """Lets whoever works too fast sleep: after each interval the rate since its begin is compared with the desired one.
+    """Makes a caller that works too fast sleep: after each interval, its rate is compared with the desired one.
 
-    Several threads may share one; while one sleeps, the others wait. Simpler than Kafka: there is no metric, and the
-    clock's hands move in ms, where Kafka asks for nanoseconds and then rounds them.
+    Several threads may share a throttler; while one sleeps, the others wait. Simpler than Kafka: there is no metric,
+    and the clock is read in ms, because Kafka rounds its nanoseconds to them anyway.
 
     Kafka: `storage.internals.utils.Throttler`.
     """
 
     def __init__(self, desired_rate_per_sec: float, check_interval_ms: int, time: Time):
-        """`desired_rate_per_sec`: units a second, whatever is counted; the rate is looked at every
+        """`desired_rate_per_sec` is in units a second, whatever is counted; the rate is checked every
         `check_interval_ms`.
         """
         self.desired_rate_per_sec = desired_rate_per_sec

@@ -1,4 +1,4 @@
-"""The clock, given in and never taken: a log asks its `Time` and nothing else what time it is.
+"""The clock, which a log is given: it asks its `Time`, and nothing else, what time it is.
 
 Kafka: `org.apache.kafka.common.utils.Time`, `SystemTime`, `MockTime`.
 """
@@ -9,16 +9,16 @@ from typing import Protocol
 
 
 class Time(Protocol):
-    """What a log needs of a clock."""
+    """What a log needs of a clock. Kafka: `Time`."""
 
     def milliseconds(self) -> int:
         """The wall clock, in ms since 1970. Kafka: `Time.milliseconds`."""
 
     def hi_res_clock_ms(self) -> int:
-        """A clock that only grows, in ms from an arbitrary start. Kafka: `Time.hiResClockMs`."""
+        """A clock that never goes back, in ms since an arbitrary start. Kafka: `Time.hiResClockMs`."""
 
     def sleep(self, ms: int) -> None:
-        """Let `ms` milliseconds go by. Kafka: `Time.sleep`."""
+        """Wait until `ms` milliseconds have passed. Kafka: `Time.sleep`."""
 
 
 class SystemTime:
@@ -35,13 +35,13 @@ class SystemTime:
 
 
 class ManualTime:
-    """A clock that moves only when it is told to, so that a run is the same to the byte each time.
+    """A clock that moves only when it is told to, so that every run writes the same bytes.
 
-    Listeners (the `ManualScheduler` is one) are called after each move. Kafka: `MockTime`.
+    Listeners (`ManualScheduler` adds one) are called after each move. Kafka: `MockTime`.
     """
 
     def __init__(self, now_ms: int = 0):
-        self._now_ms = now_ms
+        self._now_ms = now_ms  # both clocks show it
         self._listeners: list[Callable[[], object]] = []  # called in this order after each move
 
     def milliseconds(self) -> int:
@@ -54,7 +54,7 @@ class ManualTime:
         self.set_current_time_ms(self._now_ms + ms)
 
     def set_current_time_ms(self, now_ms: int) -> None:
-        """Move the clock to `now_ms` (never backwards: Java's MockTime refuses that as well)."""
+        """Move the clock to `now_ms`; ValueError for a time in its past. Kafka: `MockTime.setCurrentTimeMs`."""
         if now_ms < self._now_ms:
             raise ValueError(f"the clock stands at {self._now_ms} ms and cannot be moved back to {now_ms} ms")
         self._now_ms = now_ms

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class TopicPartition(NamedTuple):
-    """Kafka: `org.apache.kafka.common.TopicPartition`."""
+    """A partition of a topic, written `topic-partition`. Kafka: `org.apache.kafka.common.TopicPartition`."""
 
     topic: str
     partition: int

@@ -39,7 +39,7 @@ class _Node(Generic[K]):
 
     @property
     def side(self) -> int:
-        """Whether it hangs on its parent's left or right."""
+        """LEFT or RIGHT: which child of its parent the node is."""
         return LEFT if self.parent.child[LEFT] is self else RIGHT
 
 
@@ -88,7 +88,7 @@ class TreeBucket(Generic[K]):
         return node
 
     def _insert(self, key: K) -> K:
-        """Hang a node for `key` into the tree. Returns the key of the node it was first hung under."""
+        """Add a node for `key` to the tree; returns the key of the node that was its first parent."""
         node = _Node(key, self._nil)
         parent = self._root
         while (child := parent.child[side := LEFT if node.rank < parent.rank else RIGHT]) is not self._nil:
@@ -99,7 +99,10 @@ class TreeBucket(Generic[K]):
         return parent.key
 
     def _balance_insertion(self, node: _Node[K]) -> None:
-        """Kafka: `TreeNode.balanceInsertion`; left and right are one case here, told apart by `side`."""
+        """Colour and rotate until the tree with the new `node` is a red-black tree again.
+
+        Java treats left and right as two cases; here `side` makes them one. Kafka: `TreeNode.balanceInsertion`.
+        """
         node.red = True
         while True:
             parent = node.parent
@@ -181,7 +184,7 @@ class TreeBucket(Generic[K]):
             return
 
     def _rotate(self, node: _Node[K], side: int) -> None:
-        """Let `node` sink to `side`, and its child on the other side rise into its place."""
+        """Let `node` sink to `side` and its child on the other side rise into its place."""
         riser = node.child[1 - side]
         inner = riser.child[side]
         node.child[1 - side] = inner
@@ -193,7 +196,7 @@ class TreeBucket(Generic[K]):
         node.parent = riser
 
     def _replace(self, node: _Node[K], other: _Node[K]) -> None:
-        """Put `other` where `node` hangs."""
+        """Put `other` in the place of `node`."""
         if node.parent is self._nil:
             self._root = other
         else:

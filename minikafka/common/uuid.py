@@ -1,6 +1,6 @@
 """Kafka's text form of a UUID: 16 bytes in URL-safe base64 without padding, 22 characters.
 
-Topic ids and directory ids are kept as such strings everywhere. Kafka: `org.apache.kafka.common.Uuid`.
+Topic ids and directory ids are such strings everywhere in minikafka. Kafka: `org.apache.kafka.common.Uuid`.
 """
 
 import base64
@@ -44,7 +44,7 @@ def random_uuid() -> str:
 
 
 def _decode(text: bytes) -> bytes:
-    """Java's decoder, with its complaints: padding may be left out, but not half of it. Java: `Base64.Decoder`."""
+    """What Java decodes, with its messages: padding may be left out, but not half of it. Java: `Base64.Decoder`."""
     if len(text) == 1:
         raise IllegalArgumentException("Input byte[] should at least have 2 bytes for base64 bytes")
     rest = text.lstrip(_DIGITS)
