@@ -1,6 +1,6 @@
-"""The two looks that `Log` takes at incoming batches: at their bytes, and at what they do to producers.
+"""How `Log` examines incoming batches: first their bytes, then what they do to producers.
 
-Neither changes anything but a verification guard that has served its purpose.
+Nothing is changed here, except that a verification guard is forgotten once it has served its purpose.
 
 Kafka: `UnifiedLog.analyzeAndValidateRecords`, `UnifiedLog.analyzeAndValidateProducerState`.
 """
@@ -45,10 +45,10 @@ def analyze_and_validate_records(
     require_offsets_monotonic: bool,
     log_start_offset: int,
 ) -> LogAppendInfo:
-    """Check each batch by itself (CRC, size) and sum up what the append needs to know of them.
+    """Check each batch by itself (CRC, size) and sum up what the append needs to know about all of them.
 
-    `max_message_size` is in bytes, inclusive; None accepts any size. A follower keeps no batch of a later leader epoch
-    than its own, nor what follows it: such a leader has been replaced.
+    `max_message_size` is in bytes, inclusive; None accepts any size. A follower takes neither a batch of a later leader
+    epoch than its own nor any that follows it, because the leader that it asked has been replaced.
 
     Raises `InvalidRecordException`, `OffsetsOutOfOrderException`, `RecordTooLargeException`, `CorruptRecordException`.
     Kafka: `UnifiedLog.analyzeAndValidateRecords`.
@@ -71,14 +71,14 @@ def analyze_and_validate_records(
                 f"batch has {partition_leader_epoch}"
             )
 
-        # 2. A producer counts from 0: offsets are the leader's to give. (Old clients did not care before magic 2.)
+        # 2. A producer's offsets count from 0, since the leader assigns them. (Before magic 2 clients did not care.)
         if origin is AppendOrigin.CLIENT and batch.base_offset != 0 and batch.magic >= MAGIC_VALUE_V2:
             raise InvalidRecordException(
                 f"The baseOffset of the record batch in the append to {topic_partition} should be 0, "
                 f"but it is {batch.base_offset}"
             )
 
-        # 3. A follower takes nothing from a leader that came after the one it asked.
+        # 3. A follower takes nothing from a leader that came after the leader that it asked.
         skip_remaining_batches |= (
             origin is AppendOrigin.REPLICATION
             and partition_leader_epoch != NO_PARTITION_LEADER_EPOCH
@@ -94,7 +94,7 @@ def analyze_and_validate_records(
                 leader_epoch,
             )
         else:
-            # 4. The first offset is in the header since magic 2; before, only the last one is known without decoding.
+            # 4. Since magic 2 the header has the first offset; before, only the last is known without decompression.
             batch_last_offset = batch.last_offset
             if not read_first_batch:
                 if batch.magic >= MAGIC_VALUE_V2:
@@ -122,14 +122,14 @@ def analyze_and_validate_records(
                     f"Record is corrupt (stored crc = {batch.checksum}) in topic partition {topic_partition}."
                 )
 
-            # 8. What the append wants to know of it.
+            # 8. What the append needs to know about it.
             if batch.max_timestamp > max_timestamp:
                 max_timestamp = batch.max_timestamp
             valid_bytes += size
             if batch.is_compressed:
                 source_compression = batch.compression_type
 
-        # 9. Offsets that are kept as they are must be in order.
+        # 9. Offsets that are not assigned anew must be in order.
         if require_offsets_monotonic and not is_monotonic:
             offsets = ",".join(str(record.offset) for record in records.records())
             raise OffsetsOutOfOrderException(f"Out of order offsets found in append to {topic_partition}: {offsets}")
@@ -155,7 +155,7 @@ def trim_invalid_bytes(records: MemoryRecords, valid_bytes: int) -> MemoryRecord
 
 
 class ProducerStateAnalysis(NamedTuple):
-    """What an append does to producers: their new states, the transactions that it ends, or the batch that it repeats.
+    """What an append does to producers: their new states, the transactions it ends, or the batch it repeats.
 
     Kafka: `UnifiedLog.AnalyzeAndValidateProducerStateResult`.
     """
@@ -173,10 +173,10 @@ def analyze_and_validate_producer_state(
     request_verification_guard: VerificationGuard,
     transaction_version: int,
 ) -> ProducerStateAnalysis:
-    """Check the batches that have a producer id against what is known of their producers.
+    """Check the batches that have a producer id against what is known about their producers.
 
-    `append_offset_metadata` is the place where the first of them will be written: a transaction that begins here is
-    remembered with it. The first duplicate ends the walk.
+    `append_offset_metadata` is where the first batch will be written; a transaction that begins here is remembered with
+    its place. The first duplicate ends the walk.
 
     Raises `InvalidProducerEpochException`, `InvalidTxnStateException` and what `ProducerAppendInfo.append` raises.
     Kafka: `UnifiedLog.analyzeAndValidateProducerState`.
@@ -187,7 +187,7 @@ def analyze_and_validate_producer_state(
 
     for batch in batches:
         if batch.has_producer_id:
-            # 1. A producer that got no answer sends again; at most its last five batches can come twice.
+            # 1. A producer that got no answer sends again; only its last five batches can come twice.
             if origin is AppendOrigin.CLIENT:
                 entry = producer_state_manager.last_entry(batch.producer_id)
                 duplicate = None if entry is None else entry.find_duplicate_batch(batch)
@@ -229,7 +229,7 @@ def has_ongoing_transaction(
 
 
 def verification_guard(producer_state_manager: ProducerStateManager, producer_id: int) -> VerificationGuard:
-    """The guard that waits for the producer's first batch, or the sentinel. Kafka: `UnifiedLog.verificationGuard`."""
+    """The guard that a producer's first batch must show, or the sentinel. Kafka: `UnifiedLog.verificationGuard`."""
     entry = producer_state_manager.verification_state_entry(producer_id)
     return VerificationGuard.SENTINEL if entry is None else entry.verification_guard
 
@@ -237,10 +237,10 @@ def verification_guard(producer_state_manager: ProducerStateManager, producer_id
 def _check_transaction_is_verified(
     producer_state_manager: ProducerStateManager, batch: Batch, request_verification_guard: VerificationGuard
 ) -> None:
-    """Refuse a transactional batch that no open transaction covers, unless it shows the guard of its verification.
+    """Refuse a transactional batch outside an open transaction, unless it shows the guard of its verification.
 
-    The guard is made when verification begins and goes with the first batch that is written. So an answer of the
-    coordinator that comes late, after the transaction was aborted and its marker written, opens nothing.
+    A guard is made when verification begins and is forgotten with the first batch that is written. Therefore an answer
+    of the coordinator that comes late, after the transaction was aborted and its marker written, opens no transaction.
     """
     if not batch.is_transactional:
         return

@@ -1,4 +1,4 @@
-"""Where an append comes from, which decides how much of it is checked."""
+"""The source of an append, which decides how much of it is checked."""
 
 from enum import Enum
 
@@ -6,10 +6,10 @@ from enum import Enum
 class AppendOrigin(Enum):
     """The source of an append. Kafka: `AppendOrigin`.
 
-    - REPLICATION: a follower copies its leader; offsets are kept and little is checked.
-    - COORDINATOR: the group or transaction coordinator; producer epochs are checked, control batches allowed.
-    - CLIENT: a producer; everything is checked.
-    - RAFT_LEADER: the metadata log's leader; offsets are already assigned.
+    - REPLICATION: a follower copies its leader. Offsets stay as they are, and little is checked.
+    - COORDINATOR: the group or transaction coordinator. Producer epochs are checked, control batches are allowed.
+    - CLIENT: a producer. Everything is checked.
+    - RAFT_LEADER: the leader of the metadata log. Offsets are already assigned.
     """
 
     REPLICATION = "REPLICATION"

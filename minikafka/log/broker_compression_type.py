@@ -1,4 +1,4 @@
-"""What a topic's `compression.type` may say."""
+"""The values of a topic's `compression.type`."""
 
 from enum import Enum
 
@@ -7,7 +7,7 @@ from minikafka.record.compression import Compression, CompressionType
 
 
 class BrokerCompressionType(Enum):
-    """A codec by name, `uncompressed`, or `producer`: as the producer sent it. Kafka: `BrokerCompressionType`."""
+    """A codec by name, `uncompressed`, or `producer` for the codec of the producer. Kafka: `BrokerCompressionType`."""
 
     UNCOMPRESSED = "uncompressed"
     ZSTD = "zstd"
@@ -33,7 +33,7 @@ class BrokerCompressionType(Enum):
     def target_compression(
         log_compression: Compression | None, producer_compression_type: CompressionType
     ) -> Compression:
-        """What a batch is stored with: the topic's compression, or the producer's codec where it has none.
+        """How a batch is stored: with the topic's compression, or with the producer's codec if the topic has none.
 
         Kafka: `BrokerCompressionType.targetCompression`.
         """

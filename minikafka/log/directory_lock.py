@@ -1,4 +1,4 @@
-"""One log on one directory."""
+"""A lock that keeps a partition's directory for one log."""
 
 import errno
 import fcntl
@@ -10,25 +10,25 @@ from minikafka.common.errors import KafkaStorageException
 
 
 class DirectoryLock:
-    """A partition's directory, held by the log that is open on it, or by a tool that looks at it or changes it.
+    """The lock on a partition's directory, held by an open log or by a tool that reads or changes the directory.
 
-    Two logs on one directory would write over each other's batches and tell nobody. The system keeps the lock (`flock`
-    on the directory itself), so that it holds against this process and others, follows the directory when that is
-    renamed, leaves no file behind and ends with the process. One that is not released ends when nobody holds its log
-    any more, nor the scheduler that has the log's tasks.
+    Two logs on one directory would overwrite each other's batches without any sign. The system keeps the lock (`flock`
+    on the directory itself): it works within this process and against others, follows the directory when that is
+    renamed, leaves no file behind and ends with the process. A lock that was not released ends when neither its log nor
+    the scheduler with the log's tasks can be reached any more.
 
-    File systems without such locks (some on a network) go unguarded.
+    File systems without such locks (some network file systems) are not guarded.
 
-    Kafka: `LogManager` has one log for each partition in its map, and keeps other processes out by the lock on `.lock`
-    in the log directory.
+    Kafka: none. `LogManager` has one log for each partition in its map, and its lock on the file `.lock` in the log
+    directory keeps other processes out.
     """
 
     def __init__(self, directory: Path):
-        """Take the lock. Raises KafkaStorageException when it is held, OSError when there is no such directory."""
+        """Take the lock. Raises KafkaStorageException when it is taken, OSError when there is no such directory."""
         self._fd = -1
         self._fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         if not self._acquired():
-            gc.collect()  # a log that nobody can reach any more may not have been cleared away yet
+            gc.collect()  # a log that cannot be reached any more may not have been freed yet
             if not self._acquired():
                 self.release()
                 raise KafkaStorageException(
@@ -37,7 +37,7 @@ class DirectoryLock:
                 )
 
     def release(self) -> None:
-        """Let others have the directory; a second time does nothing."""
+        """Release the lock; releasing it again does nothing."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)

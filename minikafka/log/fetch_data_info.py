@@ -1,4 +1,4 @@
-"""What a read of a log or of a segment brings back."""
+"""What a read of a log or of a segment returns."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from minikafka.record.memory_records import MemoryRecords
 
 
 class AbortedTransaction(NamedTuple):
-    """An aborted transaction as a consumer is told of it. Kafka: `FetchResponseData.AbortedTransaction`."""
+    """An aborted transaction as a consumer learns of it. Kafka: `FetchResponseData.AbortedTransaction`."""
 
     producer_id: int
     first_offset: int
@@ -19,9 +19,10 @@ class AbortedTransaction(NamedTuple):
 class FetchDataInfo:
     """The records of one read and where they begin.
 
-    `fetch_offset_metadata` is the base offset and the place of the first batch in `records` (a fixed view of the file,
-    or `MemoryRecords.EMPTY`). `first_entry_incomplete` says that the limit cut that batch short.
-    `aborted_transactions` is None unless the read was bounded by the last stable offset.
+    - `fetch_offset_metadata`: the base offset and the place of the first batch.
+    - `records`: a fixed view of the file, or `MemoryRecords.EMPTY`.
+    - `first_entry_incomplete`: True when the limit cut the first batch short.
+    - `aborted_transactions`: None unless the last stable offset bounded the read.
 
     Kafka: `FetchDataInfo`.
     """

@@ -6,7 +6,7 @@ _FUTURE_LOCAL_REPLICA_ID = -3
 
 
 class FetchIsolation(Enum):
-    """The upper bound of a read. Kafka: `FetchIsolation`."""
+    """The upper bound of a read: log end, high watermark, or last stable offset. Kafka: `FetchIsolation`."""
 
     LOG_END = "LOG_END"
     HIGH_WATERMARK = "HIGH_WATERMARK"
@@ -14,7 +14,7 @@ class FetchIsolation(Enum):
 
     @staticmethod
     def of(replica_id: int, read_committed: bool) -> "FetchIsolation":
-        """Replicas (id >= 0, or -3 for a future replica) see up to the log end, consumers less.
+        """The bound for a reader: the log end for a replica (id >= 0, or -3 for a future one), less for a consumer.
 
         Kafka: `FetchIsolation.of`.
         """

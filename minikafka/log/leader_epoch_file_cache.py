@@ -1,4 +1,4 @@
-"""Which leader epoch began at which offset: kept in memory, and in the file `leader-epoch-checkpoint`."""
+"""The offsets at which leader epochs began, kept in memory and in the file `leader-epoch-checkpoint`."""
 
 import logging
 import threading
@@ -22,30 +22,35 @@ class LeaderEpochFileCache:
     Invariants:
 
     - Epochs and start offsets both grow strictly from entry to entry, and neither is negative.
-    - An epoch is in the file before any of its records is in the log: `assign` writes the file at once. Truncations
-      write it in the background: entries too many do no harm, loading the log truncates again.
+    - An epoch is in the file before any of its records is in the log, because `assign` writes the file at once.
+      Truncations write it in the background: superfluous entries do no harm, since loading the log truncates again.
 
-    Followers use it to find where their log and the leader's part: `end_offset_for`.
+    A follower finds the offset at which its log begins to differ from the leader's by `end_offset_for`.
 
-    Simpler than Kafka: one lock in place of a read-write lock. On disk: see `LeaderEpochCheckpointFile`.
+    Simpler than Kafka: one lock replaces a read-write lock, because no look-up here takes long. On disk: see
+    `LeaderEpochCheckpointFile`.
     Kafka: `LeaderEpochFileCache`.
     """
 
     def __init__(self, topic_partition: TopicPartition, checkpoint: LeaderEpochCheckpointFile, scheduler: Scheduler):
-        """Begin with the entries of the checkpoint file; raises `IllegalArgumentException` for a negative one."""
+        """Start with the entries of the checkpoint file; raises `IllegalArgumentException` for a negative number."""
         self._topic_partition = topic_partition
         self._checkpoint = checkpoint
+        # Writes the file after truncations.
         self._scheduler = scheduler
+        # Held by every change and every look-up.
         self._lock = threading.RLock()
+        # The entries by epoch.
         self._epochs: SortedMap[EpochEntry] = SortedMap()
         for entry in checkpoint.read():
             self._assign(entry)
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """Note that `epoch` begins at `start_offset`, and write the file if that is news.
+        """Note that `epoch` begins at `start_offset`, and write the file if that is new.
 
-        Ignored when `epoch` is the latest one and does not begin earlier than known. Entries that contradict the new
-        one (an epoch or a start not below its own) are dropped. Raises `IllegalArgumentException` for negative values.
+        Nothing changes when `epoch` is the latest one and is known to begin at or before `start_offset`. Entries that
+        contradict the new one, because their epoch or start is not below, are dropped.
+        Raises `IllegalArgumentException` for negative values.
         Kafka: `LeaderEpochFileCache.assign(int, long)`.
         """
         if self._assign(EpochEntry(epoch, start_offset)):
@@ -69,7 +74,7 @@ class LeaderEpochFileCache:
 
     @property
     def earliest_entry(self) -> EpochEntry | None:
-        """The oldest epoch that is still known, and its start. Kafka: `LeaderEpochFileCache.earliestEntry`."""
+        """The oldest known epoch and its start. Kafka: `LeaderEpochFileCache.earliestEntry`."""
         with self._lock:
             return self._epochs.first()
 
@@ -82,9 +87,9 @@ class LeaderEpochFileCache:
     def end_offset_for(self, requested_epoch: int, log_end_offset: int) -> tuple[int, int]:
         """The largest known epoch ≤ `requested_epoch`, and its end offset (exclusive).
 
-        The end is the start of the next epoch; of the latest epoch it is `log_end_offset`. An epoch below all known
-        ones comes back itself with the start of the first: its records are deleted, the follower is to begin there.
-        (-1, -1) when nothing is known: for epoch -1, and for epochs above the latest.
+        An epoch ends where the next one starts; the latest ends at `log_end_offset`. For an epoch below all known ones
+        the result is that epoch and the start of the first, where the follower must begin since the records are
+        deleted. It is (-1, -1) for epoch -1 and for epochs above the latest.
         Kafka: `LeaderEpochFileCache.endOffsetFor`.
         """
         with self._lock:
@@ -99,7 +104,7 @@ class LeaderEpochFileCache:
             return (requested_epoch if floor is None else floor.epoch), higher.start_offset
 
     def truncate_from_end_async_flush(self, end_offset: int) -> None:
-        """Drop the epochs that begin at or after `end_offset`; the file follows in the background.
+        """Drop the epochs that begin at or after `end_offset`; the file is written in the background.
 
         Kafka: `LeaderEpochFileCache.truncateFromEndAsyncFlush`.
         """
@@ -108,16 +113,16 @@ class LeaderEpochFileCache:
                 self._schedule_flush()
 
     def truncate_from_start_async_flush(self, start_offset: int) -> None:
-        """Drop the epochs that end at or before `start_offset`; the one in force there now begins there.
+        """Drop the epochs that end at or before `start_offset`; the epoch of that offset now begins there.
 
-        The file follows in the background. Kafka: `LeaderEpochFileCache.truncateFromStartAsyncFlush`.
+        The file is written in the background. Kafka: `LeaderEpochFileCache.truncateFromStartAsyncFlush`.
         """
         with self._lock:
             if _truncate_from_start(self._epochs, start_offset):
                 self._schedule_flush()
 
     def with_checkpoint(self, checkpoint: LeaderEpochCheckpointFile) -> "LeaderEpochFileCache":
-        """A cache with these entries and another file, which is not read.
+        """A copy of this cache that is kept in another file, whose contents are not read.
 
         Kafka: `LeaderEpochFileCache.withCheckpoint`.
         """
@@ -132,18 +137,18 @@ class LeaderEpochFileCache:
         return cache
 
     def clear_and_flush(self) -> None:
-        """Drop all entries, in the file too. Kafka: `LeaderEpochFileCache.clearAndFlush`."""
+        """Drop all entries, also from the file. Kafka: `LeaderEpochFileCache.clearAndFlush`."""
         with self._lock:
             self._epochs.clear()
             self._write_to_file()
 
     def clear(self) -> None:
-        """Drop all entries in memory. Kafka: `LeaderEpochFileCache.clear`."""
+        """Drop all entries, but only in memory. Kafka: `LeaderEpochFileCache.clear`."""
         with self._lock:
             self._epochs.clear()
 
     def _assign(self, entry: EpochEntry) -> bool:
-        """Take in `entry`; False when it is no news."""
+        """Add `entry`; False when it was known."""
         if entry.epoch < 0 or entry.start_offset < 0:
             raise IllegalArgumentException(
                 f"Received invalid partition leader epoch entry EpochEntry[epoch={entry.epoch}, "
@@ -176,7 +181,7 @@ class LeaderEpochFileCache:
             self._checkpoint.write(self._epochs.values())
 
     def _write_if_dir_exists(self) -> None:
-        """Write the file in the background, inside the lock: else an older state could overwrite a newer one."""
+        """Write the file in the background. Only the lock keeps an older state from overwriting a newer one."""
         with self._lock:
             self._checkpoint.write_if_dir_exists(self._epochs.values())
 
@@ -186,7 +191,7 @@ def _epoch_of(entry: EpochEntry | None) -> int | None:
 
 
 def _pop_last_while(epochs: SortedMap[EpochEntry], condition: Callable[[EpochEntry], bool]) -> list[EpochEntry]:
-    """Remove entries from the end as long as they meet `condition`; returns them, newest first."""
+    """Remove entries from the end while they meet `condition`; returns them, newest first."""
     removed = []
     while (last := epochs.last()) is not None and condition(last):
         epochs.pop(last.epoch)

@@ -1,4 +1,4 @@
-"""The segments of a log as a sequence: appending, reading, rolling, flushing, cutting off."""
+"""The segments of a log as a sequence: append, read, roll, flush, truncate."""
 
 import logging
 from collections.abc import Callable, Collection, Iterable
@@ -38,21 +38,21 @@ from minikafka.record.memory_records import MemoryRecords
 logger = logging.getLogger(__name__)
 
 SegmentDeletionReason = Callable[[list[LogSegment]], None]
-"""Says in the broker's own log why segments go. Kafka: `SegmentDeletionReason`."""
+"""Writes to the broker's own log why segments go. Kafka: `SegmentDeletionReason`."""
 
 
 class LocalLog:
-    """An append-only sequence of segments, and the two offsets that belong to the files: log end and recovery point.
+    """An append-only sequence of segments, with the two offsets that concern files: log end and recovery point.
 
     Invariants:
 
-    - There is always at least one segment. The last one is the *active* one, the only one that is appended to.
-    - `log_end_offset_metadata` is the next offset to be written with its place: base offset and size of the active
-      segment. It is set anew after each append, roll and truncation.
-    - `recovery_point` <= log end offset: everything below it is on the device.
+    - There is always at least one segment. The last one is the *active* segment, and only it is appended to.
+    - `log_end_offset_metadata` is the next offset to be written and its place: the active segment's base offset and
+      size. Each append, roll and truncation sets it.
+    - `recovery_point` <= log end offset, and everything below the recovery point is on the device.
 
-    What an offset means to readers (log start, high watermark, last stable offset) is `Log`'s business. Not thread
-    safe: `Log` holds its lock.
+    `Log` knows what offsets mean to readers (log start, high watermark, last stable offset), and it holds the lock:
+    this class is not thread-safe.
 
     Kafka: `LocalLog`.
     """
@@ -70,19 +70,28 @@ class LocalLog:
         topic_partition: TopicPartition,
         log_dir_failure_channel: LogDirFailureChannel,
     ):
+        # The partition's directory under its present name.
         self.dir = directory
+        # The settings in force; `Log.update_config` replaces them.
         self.config = config
         self.segments = segments
+        # Everything below this offset is on the device.
         self.recovery_point = recovery_point
+        # The next offset, the base offset of the active segment, and the size of that in bytes.
         self.log_end_offset_metadata = next_offset_metadata
         self.scheduler = scheduler
         self.time = time
         self.topic_partition = topic_partition
         self.log_dir_failure_channel = log_dir_failure_channel
+        # What the lines in the broker's own log begin with.
         self.log_ident = f"[LocalLog partition={topic_partition}, dir={directory}] "
+        # The log directory (one of `log.dirs`): what goes offline when the disk fails.
         self.parent_dir = str(directory.parent)
+        # The end of many error messages.
         self.location = f"{topic_partition} in dir {self.parent_dir}"
+        # When the recovery point was last raised, in ms.
         self.last_flush_time = time.milliseconds()
+        # True after `close_handlers` and deletion: nothing can be done with the log any more.
         self._is_memory_mapped_buffer_closed = False
 
     @property
@@ -92,7 +101,7 @@ class LocalLog:
 
     @property
     def is_future(self) -> bool:
-        """True while this log is being built to replace another one. Kafka: `LocalLog.isFuture`."""
+        """True while this log is built up to replace another one. Kafka: `LocalLog.isFuture`."""
         return self.dir.name.endswith(FUTURE_DIR_SUFFIX)
 
     @property
@@ -124,7 +133,7 @@ class LocalLog:
         self.update_log_end_offset(to_long(last_offset + 1))
 
     def update_log_end_offset(self, end_offset: int) -> None:
-        """The next offset is `end_offset`; a recovery point above comes down. Kafka: `LocalLog.updateLogEndOffset`."""
+        """Set the next offset, and lower a recovery point above it. Kafka: `LocalLog.updateLogEndOffset`."""
         active = self.segments.active_segment
         self.log_end_offset_metadata = LogOffsetMetadata(end_offset, active.base_offset, active.size)
         if self.recovery_point > end_offset:
@@ -139,11 +148,11 @@ class LocalLog:
         min_one_message: bool,
         include_aborted_txns: bool,
     ) -> FetchDataInfo:
-        """Read from the batch that holds `start_offset` on, but nothing at or above the bound.
+        """Read from the batch that holds `start_offset` up to the bound `max_offset_metadata` (exclusive).
 
-        At most `max_length` bytes, which may cut the last batch, unless `min_one_message` asks for the first batch
-        however large it is. The bound `max_offset_metadata` is exclusive. Raises OffsetOutOfRangeException for a start
-        above the log end or below the first segment, KafkaStorageException. Kafka: `LocalLog.read`.
+        The result has at most `max_length` bytes and may cut the last batch short; with `min_one_message` the first
+        batch is whole, however large. Raises OffsetOutOfRangeException for a start above the log end or below the first
+        segment, KafkaStorageException. Kafka: `LocalLog.read`.
         """
         with self.maybe_handle_io_exception(f"Exception while reading from {self.location}"):
             # 1. Find the segment: the last one that begins at or below the start.
@@ -186,7 +195,7 @@ class LocalLog:
             return FetchDataInfo(self.log_end_offset_metadata, MemoryRecords.EMPTY)
 
     def convert_to_offset_metadata_or_throw(self, offset: int) -> LogOffsetMetadata:
-        """The place of the batch that holds `offset`, and that batch's base offset. Reads one byte there.
+        """The base offset and the place of the batch that holds `offset`; finding them costs a read of one byte.
 
         Raises OffsetOutOfRangeException. Kafka: `LocalLog.convertToOffsetMetadataOrThrow`.
         """
@@ -197,8 +206,9 @@ class LocalLog:
     def collect_aborted_transactions(
         self, log_start_offset: int, base_offset: int, upper_bound_offset: int
     ) -> list[AbortedTxn]:
-        """Aborted transactions that reach into [`log_start_offset`, `upper_bound_offset`), read from the segment that
-        holds `base_offset` on. Kafka: `LocalLog.collectAbortedTransactions`.
+        """Aborted transactions that overlap [`log_start_offset`, `upper_bound_offset`).
+
+        The search begins in the segment that holds `base_offset`. Kafka: `LocalLog.collectAbortedTransactions`.
         """
         segment = self.segments.floor_segment(base_offset)
         if segment is None:
@@ -206,7 +216,7 @@ class LocalLog:
         return list(self._collect_aborted_transactions(log_start_offset, upper_bound_offset, segment))
 
     def _add_aborted_transactions(self, start_offset: int, segment: LogSegment, fetch_data_info: FetchDataInfo) -> None:
-        """Note the aborted transactions that overlap with what was read. Kafka: `LocalLog.addAbortedTransactions`."""
+        """Add to a read the aborted transactions that overlap it. Kafka: `LocalLog.addAbortedTransactions`."""
         metadata = fetch_data_info.fetch_offset_metadata
         start = OffsetPosition(metadata.message_offset, metadata.relative_position_in_segment)
         # 1. An offset above all that was read: an index entry behind it, or where the segment ends.
@@ -234,10 +244,10 @@ class LocalLog:
     # Rolling and flushing
 
     def roll(self, expected_next_offset: int = 0) -> LogSegment:
-        """Begin a new active segment at max(`expected_next_offset`, log end offset); the old one becomes read-only.
+        """Start a new active segment at max(`expected_next_offset`, log end offset); the old one becomes read-only.
 
-        Raises KafkaException when such a segment exists (unless it is the active one and empty: it is replaced) or
-        would lie below the active one, KafkaStorageException. Kafka: `LocalLog.roll`.
+        An empty active segment at that offset is replaced. Raises KafkaException when another segment begins there or
+        when it would lie below the active one, KafkaStorageException. Kafka: `LocalLog.roll`.
         """
         with self.maybe_handle_io_exception(f"Error while rolling log segment for {self.location}"):
             self.check_if_memory_mapped_buffer_closed()
@@ -279,7 +289,7 @@ class LocalLog:
     def create_and_delete_segment(
         self, new_offset: int, segment_to_delete: LogSegment, reason: SegmentDeletionReason, *, async_delete: bool
     ) -> LogSegment:
-        """Replace the active segment by an empty one at `new_offset`, never without an active segment in between.
+        """Replace the active segment by an empty one at `new_offset`; there is an active segment at every moment.
 
         Raises OSError. Kafka: `LocalLog.createAndDeleteSegment`.
         """
@@ -293,9 +303,9 @@ class LocalLog:
         return new_segment
 
     def flush(self, offset: int) -> None:
-        """Force all segments that overlap [recovery point, `offset`) down to the device, new file names as well.
+        """Force all segments that overlap [recovery point, `offset`) to the device, with the names of new files.
 
-        The recovery point stays; `mark_flushed` moves it. Raises OSError. Kafka: `LocalLog.flush`.
+        The recovery point stays until `mark_flushed` moves it. Raises OSError. Kafka: `LocalLog.flush`.
         """
         recovery_point = self.recovery_point
         if recovery_point > offset:
@@ -308,7 +318,7 @@ class LocalLog:
             file_ops.flush_dir_if_exists(self.dir)
 
     def mark_flushed(self, offset: int) -> None:
-        """Raise the recovery point to `offset`, if that is higher. Kafka: `LocalLog.markFlushed`."""
+        """Raise the recovery point to `offset` unless it is that high. Kafka: `LocalLog.markFlushed`."""
         self.check_if_memory_mapped_buffer_closed()
         if offset > self.recovery_point:
             self.recovery_point = offset
@@ -322,7 +332,7 @@ class LocalLog:
     def _replace_empty_active_segment(
         self, active: LogSegment, new_offset: int, expected_next_offset: int
     ) -> LogSegment:
-        # Happens when an index has no room for even one entry: it is full while the segment is empty.
+        # This happens when an index has no room for a single entry, so that it is full while the segment is empty.
         logger.warning(
             "%sTrying to roll a new log segment with start offset %s=max(provided offset = %s, LEO = %s) while it "
             "already exists and is active with size 0. Size of time index: %s, size of offset index: %s.",
@@ -345,9 +355,9 @@ class LocalLog:
     # Truncating and deleting
 
     def truncate_to(self, target_offset: int) -> list[LogSegment]:
-        """Cut off all batches that hold `target_offset` or higher offsets; the log ends at `target_offset` then.
+        """Cut off all batches that hold `target_offset` or higher offsets; the log then ends at `target_offset`.
 
-        Returns the segments that went as a whole; their files are deleted later. Raises OSError.
+        Returns the segments that went as a whole, whose files are deleted later. Raises OSError.
         Kafka: `LocalLog.truncateTo`.
         """
         deletable = self.segments.filter(lambda segment: segment.base_offset > target_offset)
@@ -358,7 +368,7 @@ class LocalLog:
         return deletable
 
     def truncate_fully_and_start_at(self, new_offset: int) -> list[LogSegment]:
-        """Delete all segments (later) and begin with an empty one at `new_offset`; returns the deleted ones.
+        """Start an empty segment at `new_offset` and return all old segments, whose files are deleted later.
 
         Raises KafkaStorageException. Kafka: `LocalLog.truncateFullyAndStartAt`.
         """
@@ -368,7 +378,7 @@ class LocalLog:
             if segments:
                 reason = self._deleting_as("part of log truncation")
                 self.remove_and_delete_segments(segments[:-1], reason, async_delete=True)
-                # The last one goes after its successor has come: there is an active segment at any time.
+                # The last one goes after its successor has come, so that there is always an active segment.
                 self.create_and_delete_segment(new_offset, segments[-1], reason, async_delete=True)
             self.update_log_end_offset(new_offset)
             return segments
@@ -376,9 +386,9 @@ class LocalLog:
     def remove_and_delete_segments(
         self, segments: Collection[LogSegment], reason: SegmentDeletionReason, *, async_delete: bool
     ) -> None:
-        """Take segments out of the log, then rename and delete their files (later, if `async_delete`).
+        """Remove segments from the log, rename their files and delete them: later if `async_delete`, else at once.
 
-        Reads that are under way go on: their files stay open. Raises OSError.
+        A read that is under way is not disturbed, because its file stays open. Raises OSError.
         Kafka: `LocalLog.removeAndDeleteSegments`.
         """
         to_delete = list(segments)
@@ -390,7 +400,7 @@ class LocalLog:
         delete_segment_files(self, to_delete, async_delete=async_delete)
 
     def delete_all_segments(self) -> list[LogSegment]:
-        """Delete all segments with no delay; no operation is possible any more. Returns the segments.
+        """Delete all segments at once and return them; no other operation is possible afterwards.
 
         Raises KafkaStorageException. Kafka: `LocalLog.deleteAllSegments`.
         """
@@ -430,12 +440,12 @@ class LocalLog:
             self.segments.close()
 
     def close_handlers(self) -> None:
-        """Let go of all files without writing: the directory is offline. Kafka: `LocalLog.closeHandlers`."""
+        """Release all files without writing, because the directory is offline. Kafka: `LocalLog.closeHandlers`."""
         self.segments.close_handlers()
         self._is_memory_mapped_buffer_closed = True
 
     def rename_dir(self, name: str) -> bool:
-        """Give the directory another name; False if it has it already. Raises KafkaStorageException.
+        """Rename the directory; False if it has that name already. Raises KafkaStorageException.
 
         Kafka: `LocalLog.renameDir`.
         """

@@ -1,4 +1,4 @@
-"""One partition's log: what producers append to, consumers and followers read from, and retention cuts short."""
+"""One partition's log: producers append to it, consumers and followers read from it, retention shortens it."""
 
 import logging
 import threading
@@ -73,7 +73,7 @@ logger = logging.getLogger(__name__)
 
 UNKNOWN_OFFSET = -1
 
-# What `fetch_offset_by_timestamp` may be asked for besides a time. Kafka: `ListOffsetsRequest`.
+# What `fetch_offset_by_timestamp` finds besides timestamps. Kafka: `ListOffsetsRequest`.
 LATEST_TIMESTAMP = -1
 EARLIEST_TIMESTAMP = -2
 MAX_TIMESTAMP = -3
@@ -83,7 +83,7 @@ EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
 
 
 class LastRecord(NamedTuple):
-    """The last data offset (None without one) and the epoch of a producer. Kafka: `LastRecord`."""
+    """A producer's epoch and the offset of its last data record, None without one. Kafka: `LastRecord`."""
 
     last_data_offset: int | None
     producer_epoch: int
@@ -94,37 +94,50 @@ class Log:
 
     Four offsets say what the log holds and who may see it (upper bounds are exclusive):
 
-    - `log_start_offset`: the first offset that may be read. Grows by retention and DeleteRecords.
-    - `last_stable_offset` (LSO): below it every transaction is decided; readers of committed data see up to here.
-    - `high_watermark` (HW): below it every in-sync replica has the records; consumers see up to here.
+    - `log_start_offset`: the first offset that may be read. Retention and DeleteRecords raise it.
+    - `last_stable_offset` (LSO): every transaction below it is decided; readers of committed data see up to here.
+    - `high_watermark` (HW): every in-sync replica has the records below it; consumers see up to here.
     - `log_end_offset` (LEO): the next offset to be written; followers see up to here.
 
     Invariants:
 
-    1. 0 <= log start <= LSO <= HW <= LEO. (A log start inside a batch bends it: what is looked up is a batch's base
-       offset, so that HW and LSO may fall back to the base of the batch in which the log start lies.)
+    1. 0 <= log start <= LSO <= HW <= LEO. (A log start inside a batch is the exception: a look-up finds the batch's
+       base offset, so HW and LSO may fall back to the base of the batch that the log start lies in.)
     2. Everything below `recovery_point` is on the device; recovery point <= LEO.
-    3. Offsets in the log grow. They may have gaps: compaction and aborted appends leave some.
-    4. At most one thread changes the log: all changes hold the lock. Reads hold none; they see the offsets that stood
-       when they began.
-    5. What happens in an append happens in a fixed order, see `_append`: an append refused late (a sequence out of
-       order, say) may leave a new leader epoch and a new segment behind, never a record.
-    6. No other log is open on the directory (`DirectoryLock`), until `close`, `close_handlers` or `delete`: to open a
-       directory again as after a crash, let go of the log by `close_handlers`, which writes nothing.
+    3. Offsets in the log grow. They may have gaps, which compaction and aborted appends leave.
+    4. At most one thread changes the log, because every change holds the lock. Reads hold no lock; they see the
+       offsets that were in force when they began.
+    5. The steps of an append have a fixed order, see `_append`. An append that is refused late (for a sequence out of
+       order, say) may leave a new leader epoch and a new segment behind, but never a record.
+    6. No other log is open on the directory (`DirectoryLock`) until `close`, `close_handlers` or `delete`. To reopen a
+       directory as after a crash, release the log with `close_handlers`, which writes nothing.
 
-    Simpler than Kafka: no remote (tiered) segments, no metrics; scheduler and clock are given in, so that a run can be
-    repeated to the byte.
+    Simpler than Kafka: there are no remote (tiered) segments, because they lie outside the log directory that this
+    project is about, and no metrics, because offsets and files show the same. Scheduler and clock are passed in, so
+    that a run can be repeated to the byte.
 
     On disk, in the directory `topic-partition`: for each segment, by its base offset, `.log`, `.index`, `.timeindex`
     and maybe `.txnindex` (`LogSegment`); `.snapshot` files (`ProducerStateManager`); `leader-epoch-checkpoint`
     (`LeaderEpochFileCache`); `partition.metadata` (`PartitionMetadataFile`).
 
-    `with Log.open("orders-0") as log:` opens a log for a program of one's own and closes it; `create` takes all that a
-    broker, a test or a lesson gives in. `append_as_leader` and `read` are the two ways through which records go:
+    `Log.open` is for programs that use one log; `create` takes everything that a broker, a test or a lesson passes in.
+    Records go in by `append_as_leader` or `append_as_follower` and come out by `read`:
 
-        log.append_as_leader(MemoryRecords.with_records(Compression.NONE, SimpleRecord(value=b"a")), leader_epoch=0)
-        log.read(0).records                # batches from offset 0 on; `.records()` are the records in them
-        log.maybe_increment_high_watermark(log.log_end_offset_metadata)   # what a leader does once followers have all
+        >>> from minikafka import Compression, FetchIsolation, Log, MemoryRecords, SimpleRecord
+        >>> log = Log.open("orders-0")
+        >>> batch = MemoryRecords.with_records(Compression.NONE, SimpleRecord(value=b"a"), SimpleRecord(value=b"b"))
+        >>> log.append_as_leader(batch, leader_epoch=0).last_offset
+        1
+        >>> [(record.offset, record.value) for record in log.read(0).records.records()]
+        [(0, b'a'), (1, b'b')]
+        >>> log.high_watermark, log.log_end_offset  # no follower has them yet, so no consumer sees them
+        (0, 2)
+        >>> log.read(0, isolation=FetchIsolation.HIGH_WATERMARK).records.size_in_bytes
+        0
+        >>> old = log.maybe_increment_high_watermark(log.log_end_offset_metadata)  # now all followers have them
+        >>> old.message_offset, log.high_watermark
+        (0, 2)
+        >>> log.close()
 
     Kafka: `UnifiedLog`.
     """
@@ -190,28 +203,28 @@ class Log:
         log_offsets_listener: LogOffsetsListener = NO_OP_OFFSETS_LISTENER,
         stop_at_os_errors: bool = False,
     ) -> "Log":
-        """Open the log in `directory` (made if missing), whose name is `topic-partition`; recover it if need be.
+        """Open the log in `directory`, whose name is `topic-partition`; make it if missing, recover it if necessary.
 
         - `log_start_offset`, `recovery_point`: from the checkpoint files, 0 if there are none.
         - `last_shutdown_clean`: the marker of a clean shutdown was found; the files are then trusted as they are.
-        - `topic_id`: 22 characters; kept in the directory, and compared with the one that is there.
-        - `scheduler` does work in the background (flushing, deleting files, expiring producers), `time` is the clock.
+        - `topic_id`: 22 characters; written to the directory, or compared with the id that is there.
+        - `scheduler` does the background work (flushing, deleting files, expiring producers), `time` is the clock.
           Times are in ms.
-        - `stop_at_os_errors`: an error of the operating system ends the load. Kafka, and so this by default, takes one
-          that recovery meets for damage and cuts the log there: a process that has too few descriptors left loses
-          sound segments.
+        - `stop_at_os_errors`: an error of the operating system ends the load. Kafka, and therefore this method by
+          default, takes such an error during recovery for damage and cuts the log there: a process that runs out of
+          descriptors loses sound segments.
 
-        Raises what a damaged directory makes Kafka raise (`LogLoader`), InconsistentTopicIdException, OSError;
+        Raises what a damaged directory makes Kafka raise (`LogLoader`), InconsistentTopicIdException, OSError, and
         KafkaStorageException when another log is open on the directory. Kafka: `UnifiedLog.create`.
         """
-        # 1. The directory, which no other log may have.
+        # 1. The directory, which no other log may hold.
         directory = Path(directory)
         file_ops.create_directories(directory)
         topic_partition = parse_topic_partition_name(directory)
         log_dir_failure_channel = log_dir_failure_channel or LogDirFailureChannel(1)
         directory_lock = DirectoryLock(directory)
         try:
-            # 2. Empty segments, leader epochs as the file has them, producers of which only snapshot files are known.
+            # 2. No segments yet, the leader epochs of the file, no producers yet but the list of snapshot files.
             segments = LogSegments(topic_partition)
             leader_epoch_cache = create_leader_epoch_cache(
                 directory, topic_partition, log_dir_failure_channel, None, scheduler
@@ -280,20 +293,30 @@ class Log:
         log_offsets_listener: LogOffsetsListener,
         directory_lock: DirectoryLock,
     ):
+        # Held by every change of the log; a thread may take it again.
         self._lock = threading.RLock()
+        # Keeps other logs out of the directory.
         self._directory_lock = directory_lock
+        # What `open` started and `close` must end; None when the caller brought the scheduler.
         self._own_scheduler: KafkaScheduler | None = None
+        # The segments, the log end offset and the recovery point.
         self._local_log = local_log
         self.log_start_offset = log_start_offset
         self.leader_epoch_cache = leader_epoch_cache
         self.producer_state_manager = producer_state_manager
+        # 22 characters; None for a topic of an old version without one.
         self.topic_id = topic_id
         self.log_offsets_listener = log_offsets_listener
+        # `partition.metadata`; None once the directory is renamed to be deleted.
         partition_metadata_file = self._new_partition_metadata_file()
         self.partition_metadata_file: PartitionMetadataFile | None = partition_metadata_file
+        # The high watermark, with its place once that was looked up.
         self._high_watermark_metadata = LogOffsetMetadata(log_start_offset)
+        # Where the first undecided transaction begins, with its place if it is known; None without one.
         self._first_unstable_offset_metadata: LogOffsetMetadata | None = None
+        # What the lines in the broker's own log begin with.
         self._log_ident = f"[UnifiedLog partition={self.topic_partition}, dir={self.parent_dir}] "
+        # The periodic task that forgets idle producers.
         self.producer_expire_check = self.scheduler.schedule(
             "PeriodicProducerExpirationCheck",
             lambda: self.remove_expired_producers(self.time.milliseconds()),
@@ -309,17 +332,17 @@ class Log:
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """Whose log this is. Kafka: `UnifiedLog.topicPartition`."""
+        """The partition that this log stores. Kafka: `UnifiedLog.topicPartition`."""
         return self._local_log.topic_partition
 
     @property
     def dir(self) -> Path:
-        """The partition's directory; it may be renamed. Kafka: `UnifiedLog.dir`."""
+        """The partition's directory, under its present name. Kafka: `UnifiedLog.dir`."""
         return self._local_log.dir
 
     @property
     def parent_dir(self) -> str:
-        """The log directory (`log.dirs`) in which it lies. Kafka: `UnifiedLog.parentDir`."""
+        """The log directory (one of `log.dirs`) that the partition lies in. Kafka: `UnifiedLog.parentDir`."""
         return self._local_log.parent_dir
 
     @property
@@ -329,7 +352,7 @@ class Log:
 
     @property
     def is_future(self) -> bool:
-        """True while this log is being built to replace another one. Kafka: `UnifiedLog.isFuture`."""
+        """True while this log is built up to replace another one. Kafka: `UnifiedLog.isFuture`."""
         return self._local_log.is_future
 
     @property
@@ -344,16 +367,16 @@ class Log:
 
     @property
     def scheduler(self) -> Scheduler:
-        """Who does work in the background."""
+        """What does the background work."""
         return self._local_log.scheduler
 
     @property
     def log_dir_failure_channel(self) -> LogDirFailureChannel:
-        """Where a failing disk is reported. Kafka: `UnifiedLog.logDirFailureChannel`."""
+        """Where failures of the disk are reported. Kafka: `UnifiedLog.logDirFailureChannel`."""
         return self._local_log.log_dir_failure_channel
 
     def update_config(self, new_config: LogConfig) -> LogConfig:
-        """Put other settings in force; returns the old ones. Kafka: `UnifiedLog.updateConfig`."""
+        """Replace the settings and return the old ones. Kafka: `UnifiedLog.updateConfig`."""
         old_config, self._local_log.config = self._local_log.config, new_config
         return old_config
 
@@ -366,7 +389,7 @@ class Log:
 
     @property
     def log_end_offset_metadata(self) -> LogOffsetMetadata:
-        """The same with its place. Kafka: `UnifiedLog.logEndOffsetMetadata`."""
+        """The log end offset with its segment and position. Kafka: `UnifiedLog.logEndOffsetMetadata`."""
         return self._local_log.log_end_offset_metadata
 
     @property
@@ -386,13 +409,13 @@ class Log:
 
     @property
     def high_watermark(self) -> int:
-        """Below it every in-sync replica has the records. Kafka: `UnifiedLog.highWatermark`."""
+        """The offset below which every in-sync replica has the records. Kafka: `UnifiedLog.highWatermark`."""
         return self._high_watermark_metadata.message_offset
 
     def update_high_watermark(self, high_watermark: "int | LogOffsetMetadata") -> int:
-        """Set the high watermark, up or down, to the nearest offset in [log start, log end]; returns that.
+        """Set the high watermark, up or down, to the nearest offset in [log start, log end] and return that offset.
 
-        For a leader that begins and for truncation. Kafka: `UnifiedLog.updateHighWatermark`.
+        Used when a replica becomes leader, and by truncation. Kafka: `UnifiedLog.updateHighWatermark`.
         """
         # 1. A bare number is an offset whose place is not known yet.
         if isinstance(high_watermark, int):
@@ -411,9 +434,9 @@ class Log:
         return new_high_watermark.message_offset
 
     def maybe_increment_high_watermark(self, new_high_watermark: LogOffsetMetadata) -> LogOffsetMetadata | None:
-        """Raise the high watermark; returns the old one, or None when the new one is no step forward.
+        """Raise the high watermark and return the old one, or None when the new one is not ahead of it.
 
-        For a leader, after a follower's fetch. Raises IllegalArgumentException above the log end.
+        Used by a leader, after a follower's fetch. Raises IllegalArgumentException above the log end.
         Kafka: `UnifiedLog.maybeIncrementHighWatermark`.
         """
         # 1. A leader cannot have replicated what it does not have.
@@ -435,9 +458,10 @@ class Log:
             return None
 
     def maybe_update_high_watermark(self, high_watermark: int) -> int | None:
-        """Set the high watermark to the nearest offset in [log start, log end]; returns it if that is a change.
+        """Set the high watermark to the nearest offset in [log start, log end]; returns that offset if it is a change.
 
-        For a follower, which learns it from its leader. Kafka: `UnifiedLog.maybeUpdateHighWatermark`.
+        Used by a follower, which learns the high watermark from its leader.
+        Kafka: `UnifiedLog.maybeUpdateHighWatermark`.
         """
         with self._lock:
             old = self._high_watermark_metadata.message_offset
@@ -445,7 +469,7 @@ class Log:
             return None if new == old else new
 
     def _fetch_high_watermark_metadata(self) -> LogOffsetMetadata:
-        """The high watermark with its place, which is looked up and kept if it was a bare number.
+        """The high watermark with its place, which is looked up and kept if only the offset was known.
 
         Kafka: `UnifiedLog.fetchHighWatermarkMetadata`.
         """
@@ -459,7 +483,7 @@ class Log:
             return metadata
 
     def _update_high_watermark_metadata(self, new_high_watermark: LogOffsetMetadata) -> None:
-        """The setter that all ways lead to. Raises IllegalArgumentException for a negative offset.
+        """Set the high watermark: everything that changes it ends here. Raises IllegalArgumentException below 0.
 
         Kafka: `UnifiedLog.updateHighWatermarkMetadata`.
         """
@@ -484,8 +508,8 @@ class Log:
             self._maybe_increment_first_unstable_offset()
 
     def _update_high_watermark_with_log_end_offset(self) -> None:
-        """At or above the log end, the high watermark is the log end: a roll changes that one's place, a truncation
-        its offset. Kafka: `UnifiedLog.updateHighWatermarkWithLogEndOffset`.
+        """Make a high watermark at or above the log end equal to it, as a roll has changed the log end's place or a
+        truncation its offset. Kafka: `UnifiedLog.updateHighWatermarkWithLogEndOffset`.
         """
         end_offset_metadata = self._local_log.log_end_offset_metadata
         if self._high_watermark_metadata.message_offset >= end_offset_metadata.message_offset:
@@ -493,7 +517,7 @@ class Log:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the first transaction begins that is open, or whose marker is not replicated yet; None without one.
+        """The first offset of the oldest transaction that is open or whose marker is not replicated yet, else None.
 
         Kafka: `UnifiedLog.firstUnstableOffset`.
         """
@@ -502,7 +526,7 @@ class Log:
 
     @property
     def last_stable_offset(self) -> int:
-        """min(first unstable offset, high watermark): below it every transaction is decided.
+        """The offset below which every transaction is decided: min(first unstable offset, high watermark).
 
         Kafka: `UnifiedLog.lastStableOffset`.
         """
@@ -513,7 +537,7 @@ class Log:
         return high_watermark
 
     def _fetch_last_stable_offset_metadata(self) -> LogOffsetMetadata:
-        """The last stable offset with its place, looked up and kept if need be.
+        """The last stable offset with its place, which is looked up and kept if only the offset was known.
 
         Kafka: `UnifiedLog.fetchLastStableOffsetMetadata`.
         """
@@ -530,9 +554,9 @@ class Log:
             return metadata
 
     def _maybe_increment_first_unstable_offset(self) -> None:
-        """Ask the producer state again where the first undecided transaction begins, and find the place.
+        """Ask the producer state anew where the first undecided transaction begins, and find that place.
 
-        Below the log start it counts as the log start, looked up: which gives the base offset of the batch there.
+        An offset below the log start counts as the log start; looking that up gives the base offset of its batch.
         Kafka: `UnifiedLog.maybeIncrementFirstUnstableOffset`.
         """
         with self._lock:
@@ -544,7 +568,7 @@ class Log:
             self._first_unstable_offset_metadata = updated
 
     def fetch_offset_snapshot(self) -> LogOffsetSnapshot:
-        """The four offsets as they stand together, places included. Kafka: `UnifiedLog.fetchOffsetSnapshot`."""
+        """The four offsets at one moment, with their places. Kafka: `UnifiedLog.fetchOffsetSnapshot`."""
         last_stable = self._fetch_last_stable_offset_metadata()
         high_watermark = self._fetch_high_watermark_metadata()
         return LogOffsetSnapshot(
@@ -552,7 +576,7 @@ class Log:
         )
 
     def maybe_convert_to_offset_metadata(self, offset: int) -> LogOffsetMetadata:
-        """`offset` with its place (then it is the base offset of its batch), or bare if it is not in the log.
+        """The batch that holds `offset`, by base offset and place; the bare `offset` if the log does not have it.
 
         Kafka: `UnifiedLog.maybeConvertToOffsetMetadata`.
         """
@@ -566,7 +590,7 @@ class Log:
     ) -> bool:
         """Raise the log start offset; False when it is that high already.
 
-        Nothing is deleted here: retention deletes the segments that lie below as a whole. Raises
+        Nothing is deleted here; retention deletes segments once all of their offsets lie below. Raises
         OffsetOutOfRangeException above the high watermark, KafkaStorageException.
         Kafka: `UnifiedLog.maybeIncrementLogStartOffset`.
         """
@@ -631,10 +655,10 @@ class Log:
         verification_guard: VerificationGuard = VerificationGuard.SENTINEL,
         transaction_version: int = TV_UNKNOWN,
     ) -> LogAppendInfo:
-        """Append `records`, giving them the next offsets and `leader_epoch`; their bytes may be changed in place.
+        """Append `records` with the next offsets and `leader_epoch`, which may be written into their bytes in place.
 
-        `verification_guard` shows that the coordinator knows the transaction; `transaction_version` (0, 1 or 2) must
-        be given for end markers. Raises what `_append` raises. Kafka: `UnifiedLog.appendAsLeader`.
+        `verification_guard` proves that the coordinator knows the transaction; `transaction_version` (0, 1 or 2) is
+        required for end markers. Raises what `_append` raises. Kafka: `UnifiedLog.appendAsLeader`.
         """
         return self._append(
             records,
@@ -647,8 +671,10 @@ class Log:
         )
 
     def append_as_follower(self, records: MemoryRecords, leader_epoch: int) -> LogAppendInfo:
-        """Append what was fetched from the leader, offsets and epochs as they are; `leader_epoch` is the one in which
-        it was asked for. Raises what `_append` raises. Kafka: `UnifiedLog.appendAsFollower`.
+        """Append what was fetched from the leader, with its offsets and epochs.
+
+        `leader_epoch` is the epoch that the follower fetched in. Raises what `_append` raises.
+        Kafka: `UnifiedLog.appendAsFollower`.
         """
         return self._append(
             records,
@@ -671,9 +697,10 @@ class Log:
         validate_and_assign_offsets: bool,
         ignore_record_size: bool,
     ) -> LogAppendInfo:
-        """Append to the active segment, after rolling it if it is full.
+        """Append to the active segment, or to a new one if it is full.
 
-        Leaders validate and assign offsets; followers keep those that they are given. Raises, in this order:
+        A leader validates the records and assigns offsets; a follower keeps the offsets that it gets. Raises, in this
+        order:
         InvalidRecordException, OffsetsOutOfOrderException, RecordTooLargeException, CorruptRecordException (bad
         batches); what LogValidator raises (bad records); UnexpectedAppendOffsetException (a follower that has these
         offsets already); RecordBatchTooLargeException; what rolling raises; what checking producers raises;
@@ -807,8 +834,10 @@ class Log:
     def _unexpected_append_offset(
         self, records: MemoryRecords, append_info: LogAppendInfo
     ) -> UnexpectedAppendOffsetException:
-        """What a follower is told that has these offsets already. An empty log may still be saved by the caller: the
-        leader's log start may lie inside a batch, which is then fetched from its begin.
+        """The refusal of offsets that a follower has already.
+
+        The caller can still mend an empty log: the leader's log start may lie inside a batch, and a batch is always
+        fetched from its first offset.
         """
         if append_info.first_offset != UNKNOWN_OFFSET:
             first_offset, first_or_last = append_info.first_offset, "First offset"
@@ -832,8 +861,8 @@ class Log:
     # Rolling
 
     def _maybe_roll(self, messages_size: int, append_info: LogAppendInfo) -> LogSegment:
-        """The active segment, after beginning a new one if `messages_size` bytes more are too much for it, its time is
-        up, an index is full or the offsets would not fit. Kafka: `UnifiedLog.maybeRoll`.
+        """The active segment, which is a new one if the old one has no room for `messages_size` bytes, is too old, has
+        a full index, or is too far below the offsets. Kafka: `UnifiedLog.maybeRoll`.
         """
         segment = self._local_log.segments.active_segment
         config = self.config
@@ -856,9 +885,9 @@ class Log:
         return self.roll(append_info.first_offset)
 
     def roll(self, expected_next_offset: int | None = None) -> LogSegment:
-        """Begin a new active segment at max(`expected_next_offset`, log end offset) and return it.
+        """Start a new active segment at max(`expected_next_offset`, log end offset) and return it.
 
-        Raises KafkaException when there is one already, KafkaStorageException. Kafka: `UnifiedLog.roll`.
+        Raises KafkaException when a segment with records begins there, KafkaStorageException. Kafka: `UnifiedLog.roll`.
         """
         with self._lock:
             # 1. Close the old segment's indexes, open the new segment.
@@ -887,15 +916,15 @@ class Log:
     # Flushing
 
     def flush(self, *, force_flush_active_segment: bool) -> None:
-        """Force everything up to the log end down to the device and raise the recovery point to it.
+        """Force everything below the log end to the device and raise the recovery point to the log end.
 
-        An active segment that is empty is left out unless `force_flush_active_segment` (a clean shutdown).
+        An empty active segment is left out unless `force_flush_active_segment` is True, as at a clean shutdown.
         Raises KafkaStorageException. Kafka: `UnifiedLog.flush`.
         """
         self._flush(self.log_end_offset, including_offset=force_flush_active_segment)
 
     def flush_upto_offset_exclusive(self, offset: int) -> None:
-        """Force everything below `offset` down to the device and raise the recovery point to it.
+        """Force everything below `offset` to the device and raise the recovery point to `offset`.
 
         Raises KafkaStorageException. Kafka: `UnifiedLog.flushUptoOffsetExclusive`.
         """
@@ -925,12 +954,12 @@ class Log:
         *,
         min_one_message: bool = True,
     ) -> FetchDataInfo:
-        """Read from the batch that holds `start_offset` on, up to what `isolation` lets its reader see.
+        """Read from the batch that holds `start_offset` up to the offset that `isolation` lets the reader see.
 
-        At most `max_length` bytes, which may cut the last batch, unless `min_one_message` asks for the first batch
-        however large it is. Records below `start_offset` may come with their batch.
-        Raises OffsetOutOfRangeException below the log start and above the log end,
-        KafkaStorageException. Kafka: `UnifiedLog.read`.
+        The result has at most `max_length` bytes and may cut the last batch short; with `min_one_message` the first
+        batch is whole, however large. It begins with a whole batch and so may hold records below `start_offset`.
+        Raises OffsetOutOfRangeException below the log start and above the log end, KafkaStorageException.
+        Kafka: `UnifiedLog.read`.
         """
         # 1. Below the log start everything is deleted.
         if start_offset < self.log_start_offset:
@@ -955,17 +984,17 @@ class Log:
         )
 
     def collect_aborted_transactions(self, start_offset: int, upper_bound_offset: int) -> list[AbortedTxn]:
-        """Aborted transactions from the segment that holds `start_offset` on that begin below `upper_bound_offset`.
+        """Aborted transactions that overlap [log start, `upper_bound_offset`).
 
-        Kafka: `UnifiedLog.collectAbortedTransactions`.
+        The search begins in the segment that holds `start_offset`. Kafka: `UnifiedLog.collectAbortedTransactions`.
         """
         return self._local_log.collect_aborted_transactions(self.log_start_offset, start_offset, upper_bound_offset)
 
     def fetch_offset_by_timestamp(self, target_timestamp: int) -> TimestampAndOffset | None:
-        """The first record with a timestamp >= `target_timestamp` (ms), from the first segment that has one; or None.
+        """The first record with a timestamp >= `target_timestamp` (ms) in the first segment that has one, or None.
 
-        Negative values ask for marked offsets: -1 log end, -2 and -4 log start, -3 the record with the largest
-        timestamp, -5 and -6 are of remote storage (offset -1 here). Those but -3 come without a timestamp.
+        Negative values ask for special offsets: -1 for the log end, -2 and -4 for the log start, -3 for the record with
+        the largest timestamp, -5 and -6 for remote storage (always offset -1 here). Only -3 brings a timestamp.
         Raises KafkaStorageException. Kafka: `UnifiedLog.fetchOffsetByTimestamp`.
         """
         message = f"Error while fetching offset by timestamp for {self._local_log.location}"
@@ -1025,7 +1054,7 @@ class Log:
             return list(self._local_log.segments.values())
 
     def log_segments_between(self, from_offset: int, to_offset: int) -> list[LogSegment]:
-        """The segments from the one that holds `from_offset` on, up to `to_offset` (exclusive).
+        """The segments from the one that holds `from_offset` to the last that begins below `to_offset`.
 
         Kafka: `UnifiedLog.logSegments(long, long)`.
         """
@@ -1033,7 +1062,10 @@ class Log:
             return list(self._local_log.segments.values(from_offset, to_offset))
 
     def non_active_log_segments_from(self, from_offset: int) -> list[LogSegment]:
-        """The same without the active one. Kafka: `UnifiedLog.nonActiveLogSegmentsFrom`."""
+        """The segments from the one that holds `from_offset` on, without the active segment.
+
+        Kafka: `UnifiedLog.nonActiveLogSegmentsFrom`.
+        """
         with self._lock:
             return list(self._local_log.segments.non_active_log_segments_from(from_offset))
 
@@ -1045,9 +1077,9 @@ class Log:
     # Retention
 
     def delete_old_segments(self) -> int:
-        """Let go of the oldest segments by the rules of `cleanup.policy`; returns how many.
+        """Drop the oldest segments according to `cleanup.policy`; returns how many went.
 
-        Files are deleted `file.delete.delay.ms` later. Raises KafkaStorageException.
+        Their files are deleted `file.delete.delay.ms` later. Raises KafkaStorageException.
         Kafka: `UnifiedLog.deleteOldSegments`.
         """
         # 1. What lies below the log start, under any policy.
@@ -1065,10 +1097,10 @@ class Log:
         return deleted
 
     def deletable_segments(self, should_delete: DeletionCondition) -> list[LogSegment]:
-        """The oldest segments up to the first that `should_delete` does not want gone or that must not go.
+        """The oldest segments up to the first that must stay, or that `should_delete` lets stay.
 
-        Whatever is not below the high watermark stays (else the log start could pass it), and an empty last segment
-        stays. Kafka: `UnifiedLog.deletableSegments`.
+        A segment must stay unless it lies below the high watermark as a whole, since the log start may not pass that,
+        and an empty last segment must stay. Kafka: `UnifiedLog.deletableSegments`.
         """
         deletable = []
         segments = self._local_log.segments.values()
@@ -1092,7 +1124,7 @@ class Log:
             return self._delete_segments(deletable, rule.reason) if deletable else 0
 
     def _delete_segments(self, deletable: list[LogSegment], reason: SegmentDeletionReason) -> int:
-        """Take the log's oldest segments away; returns how many. Kafka: `UnifiedLog.deleteSegments`."""
+        """Remove the log's oldest segments; returns how many. Kafka: `UnifiedLog.deleteSegments`."""
         message = f"Error while deleting segments for {self._local_log.location}"
         with self._local_log.maybe_handle_io_exception(message):
             number_of_segments = len(deletable)
@@ -1127,7 +1159,7 @@ class Log:
     def truncate_to(self, target_offset: int) -> bool:
         """Cut off every batch that holds `target_offset` or higher offsets; False when the log ends at or below it.
 
-        For a follower whose log has parted from its leader's. Raises IllegalArgumentException for a negative offset,
+        Used by a follower whose log differs from its leader's. Raises IllegalArgumentException for a negative offset,
         KafkaStorageException. Kafka: `UnifiedLog.truncateTo`.
         """
         message = f"Error while truncating log to offset {target_offset} for {self._local_log.location}"
@@ -1172,8 +1204,10 @@ class Log:
                 return True
 
     def truncate_fully_and_start_at(self, new_offset: int, log_start_offset: int | None = None) -> None:
-        """Delete everything and begin with an empty segment at `new_offset`, which is also the log start unless
-        `log_start_offset` is given. Raises KafkaStorageException. Kafka: `UnifiedLog.truncateFullyAndStartAt`.
+        """Delete everything and start an empty segment at `new_offset`.
+
+        The log start is `log_start_offset`, or `new_offset` without one. Raises KafkaStorageException.
+        Kafka: `UnifiedLog.truncateFullyAndStartAt`.
         """
         message = f"Error while truncating the entire log for {self._local_log.location}"
         with self._local_log.maybe_handle_io_exception(message), self._lock:
@@ -1204,23 +1238,26 @@ class Log:
             )
 
     def remove_expired_producers(self, current_time_ms: int) -> None:
-        """Forget producers idle for too long. Kafka: `UnifiedLog.removeExpiredProducers`."""
+        """Forget producers that have been idle for too long. Kafka: `UnifiedLog.removeExpiredProducers`."""
         with self._lock:
             self.producer_state_manager.remove_expired_producers(current_time_ms)
 
     def take_producer_snapshot(self) -> None:
-        """Write a snapshot at the log end, if none is there. Kafka: `UnifiedLog.takeProducerSnapshot`."""
+        """Write a snapshot at the log end unless there is one. Kafka: `UnifiedLog.takeProducerSnapshot`."""
         with self._lock:
             self._local_log.check_if_memory_mapped_buffer_closed()
             self.producer_state_manager.take_snapshot()
 
     def has_late_transaction(self, current_time_ms: int) -> bool:
-        """True when a transaction is open for longer than any may be. Kafka: `UnifiedLog.hasLateTransaction`."""
+        """True when a transaction has been open for longer than any may be. Kafka: `UnifiedLog.hasLateTransaction`."""
         return self.producer_state_manager.has_late_transaction(current_time_ms)
 
     @property
     def last_records_of_active_producers(self) -> dict[int, LastRecord]:
-        """By producer id; compaction must keep these. Kafka: `UnifiedLog.lastRecordsOfActiveProducers`."""
+        """The last record of each producer, by producer id; compaction must keep these.
+
+        Kafka: `UnifiedLog.lastRecordsOfActiveProducers`.
+        """
         with self._lock:
             return {
                 producer_id: LastRecord(
@@ -1232,7 +1269,7 @@ class Log:
     def maybe_start_transaction_verification(
         self, producer_id: int, *, sequence: int, epoch: int, supports_epoch_bump: bool
     ) -> VerificationGuard:
-        """The guard to append the transaction's first batch with; the sentinel when the transaction is open already.
+        """The guard for appending a transaction's first batch, or the sentinel when the transaction is already open.
 
         Raises InvalidProducerEpochException for an epoch older than the known one.
         Kafka: `UnifiedLog.maybeStartTransactionVerification`.
@@ -1251,7 +1288,7 @@ class Log:
             ).verification_guard
 
     def verification_guard(self, producer_id: int) -> VerificationGuard:
-        """The guard that waits for the producer's batch, or the sentinel. Kafka: `UnifiedLog.verificationGuard`."""
+        """The guard that a producer's first batch must show, or the sentinel. Kafka: `UnifiedLog.verificationGuard`."""
         with self._lock:
             return verification_guard(self.producer_state_manager, producer_id)
 
@@ -1263,7 +1300,7 @@ class Log:
     # Replacing segments
 
     def replace_segments(self, new_segments: list[LogSegment], old_segments: list[LogSegment]) -> None:
-        """Put compacted segments (their files are `.cleaned`) in the place of others. Raises OSError.
+        """Replace old segments by compacted ones, whose files are still called `.cleaned`. Raises OSError.
 
         Kafka: `UnifiedLog.replaceSegments`.
         """
@@ -1273,7 +1310,7 @@ class Log:
             self._delete_producer_snapshots(deleted)
 
     def split_overflowed_segment(self, segment: LogSegment) -> list[LogSegment]:
-        """Replace a segment whose offsets overflow by several; returns these. Raises OSError.
+        """Replace a segment whose offsets overflow by several segments, which are returned. Raises OSError.
 
         Kafka: `UnifiedLog.splitOverflowedSegment`.
         """
@@ -1288,9 +1325,10 @@ class Log:
         return PartitionMetadataFile(PartitionMetadataFile.new_file(self.dir), self.log_dir_failure_channel)
 
     def _initialize_topic_id(self, partition_metadata_file: PartitionMetadataFile) -> None:
-        """Take the topic id from the directory, or leave there the one that was given.
+        """Take the topic id from the directory, or write the given one there.
 
-        Raises InconsistentTopicIdException when both are there and differ. Kafka: `UnifiedLog.initializeTopicId`.
+        Raises InconsistentTopicIdException when there are two ids and they differ.
+        Kafka: `UnifiedLog.initializeTopicId`.
         """
         if partition_metadata_file.exists():
             file_topic_id = partition_metadata_file.read().topic_id
@@ -1312,7 +1350,7 @@ class Log:
     # Closing, renaming, deleting
 
     def close(self) -> None:
-        """Close all files, cut to what they hold; a snapshot of the producers is left for the next load.
+        """Write a snapshot of the producers for the next load, then cut all files to what they hold and close them.
 
         Nothing is flushed here. Raises KafkaStorageException. Kafka: `UnifiedLog.close`.
         """
@@ -1330,13 +1368,13 @@ class Log:
             self._own_scheduler.shutdown()
 
     def close_handlers(self) -> None:
-        """Let go of all files without writing: the directory is offline. Kafka: `UnifiedLog.closeHandlers`."""
+        """Release all files without writing, because the directory is offline. Kafka: `UnifiedLog.closeHandlers`."""
         with self._lock:
             self._local_log.close_handlers()
             self._directory_lock.release()
 
     def rename_dir(self, name: str, *, should_reinitialize: bool) -> None:
-        """Give the directory another name. `should_reinitialize`: the log lives on; else it is about to be deleted.
+        """Rename the directory. With `should_reinitialize` the log lives on; without, it is about to be deleted.
 
         Raises KafkaStorageException. Kafka: `UnifiedLog.renameDir`.
         """
@@ -1360,7 +1398,7 @@ class Log:
                 self.partition_metadata_file = None
 
     def delete(self) -> None:
-        """Delete the directory with all that is in it, at once. Raises KafkaStorageException.
+        """Delete the directory with everything in it, at once. Raises KafkaStorageException.
 
         Kafka: `UnifiedLog.delete`.
         """
@@ -1391,9 +1429,9 @@ def create_leader_epoch_cache(
     current_cache: LeaderEpochFileCache | None,
     scheduler: Scheduler,
 ) -> LeaderEpochFileCache:
-    """The epochs of the file in `directory`, or those of `current_cache` with that file. Raises KafkaStorageException.
+    """The leader epochs that the file in `directory` lists, or those of `current_cache`, from now on kept in that file.
 
-    Kafka: `UnifiedLog.createLeaderEpochCache`.
+    Raises KafkaStorageException. Kafka: `UnifiedLog.createLeaderEpochCache`.
     """
     checkpoint_file = LeaderEpochCheckpointFile(LeaderEpochCheckpointFile.new_file(directory), log_dir_failure_channel)
     if current_cache is not None:

@@ -83,13 +83,14 @@ CONFIG = ConfigDef(
 
 
 class LogConfig(AbstractConfig):
-    """A topic's settings, parsed and checked once; never changed afterwards (a log is given a new one).
+    """A topic's settings, parsed and checked once. They never change; a log gets a new object instead.
 
-    `overrides` maps Kafka's names to text or values; what is missing has Kafka's default, names that are not Kafka's
-    are ignored (`validate` refuses them). Attributes have the names of Kafka's fields: sizes in bytes, times in ms,
-    -1 in the two retention limits for none. `compression` is None for `compression.type=producer`.
+    `overrides` maps Kafka's names to text or values. A setting that is missing has Kafka's default; names that Kafka
+    does not know are ignored here and refused by `validate`. Attributes have the names of Kafka's fields: sizes in
+    bytes, times in ms, -1 for no limit in the two retention settings. `compression` is None for
+    `compression.type=producer`.
 
-    Simpler than Kafka: settings of remote storage are accepted and checked, but nothing follows them.
+    Simpler than Kafka: settings of remote storage are accepted and checked but have no effect, since there is none.
 
     Raises ConfigException. Kafka: `LogConfig`.
     """
@@ -136,8 +137,10 @@ class LogConfig(AbstractConfig):
 
     @property
     def max_segment_ms(self) -> int:
-        """The age at which a segment is rolled: a compacted topic must not hold records back longer than
-        `max.compaction.lag.ms`. Kafka: `LogConfig.maxSegmentMs`.
+        """The age (ms) at which a segment is rolled.
+
+        Only rolled segments are compacted, so a compacted topic rolls after `max.compaction.lag.ms` at the latest.
+        Kafka: `LogConfig.maxSegmentMs`.
         """
         if self.compact and self.max_compaction_lag_ms > 0:
             return min(self.max_compaction_lag_ms, self.segment_ms)
@@ -145,12 +148,12 @@ class LogConfig(AbstractConfig):
 
     @property
     def init_file_size(self) -> int:
-        """The length of a new `.log` file: a whole segment if it is preallocated. Kafka: `LogConfig.initFileSize`."""
+        """Bytes of a new `.log` file: those of a segment if it is preallocated, else 0. Kafka: `initFileSize`."""
         return self.segment_size if self.preallocate else 0
 
     def random_segment_jitter(self) -> int:
-        """Ms by which a new segment is rolled early, drawn below `segment.jitter.ms` so that topics made together do
-        not roll together. Kafka: `LogConfig.randomSegmentJitter`.
+        """How many ms early a new segment is rolled: drawn below `segment.jitter.ms`, so that topics that were created
+        together do not roll together. Kafka: `LogConfig.randomSegmentJitter`.
         """
         if self.segment_jitter_ms == 0:
             return 0
@@ -163,17 +166,17 @@ class LogConfig(AbstractConfig):
 
     @staticmethod
     def config_names() -> list[str]:
-        """All names, sorted. Kafka: `LogConfig.configNames`."""
+        """The names of all settings, sorted. Kafka: `LogConfig.configNames`."""
         return sorted(CONFIG.names)
 
     @staticmethod
     def non_internal_config_names() -> list[str]:
-        """The documented names, sorted. Kafka: `LogConfig.nonInternalConfigNames`."""
+        """The names of the documented settings, sorted. Kafka: `LogConfig.nonInternalConfigNames`."""
         return sorted(key.name for key in CONFIG.config_keys.values() if not key.internal)
 
     @staticmethod
     def validate_names(props: Mapping[str, object]) -> None:
-        """Raises InvalidConfigurationException for a name that is not Kafka's. Kafka: `LogConfig.validateNames`."""
+        """Raises InvalidConfigurationException for an unknown name. Kafka: `LogConfig.validateNames`."""
         for name in props:
             if name not in CONFIG.config_keys:
                 raise InvalidConfigurationException(f"Unknown topic config name: {name}")

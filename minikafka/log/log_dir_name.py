@@ -1,4 +1,4 @@
-"""Names of partition directories: `topic-partition`, and what is appended while one is deleted or moved."""
+"""Names of partition directories: `topic-partition`, with a suffix while the directory is deleted or moved."""
 
 import re
 import uuid
@@ -15,12 +15,12 @@ _WITH_UNIQUE_ID = re.compile(r"(\S+)-(\S+)\.(\S+)(-delete|-future|-stray)", re.A
 
 
 def log_dir_name(topic_partition: TopicPartition) -> str:
-    """`topic-partition`. Kafka: `LocalLog.logDirName`."""
+    """The name `topic-partition`. Kafka: `LocalLog.logDirName`."""
     return f"{topic_partition.topic}-{topic_partition.partition}"
 
 
 def log_delete_dir_name(topic_partition: TopicPartition) -> str:
-    """`topic-partition.<unique id>-delete`, the topic cut so that the name has at most 255 characters.
+    """The name `topic-partition.<unique id>-delete`, the topic cut so that the whole has at most 255 characters.
 
     Kafka: `LocalLog.logDeleteDirName`.
     """
@@ -28,19 +28,19 @@ def log_delete_dir_name(topic_partition: TopicPartition) -> str:
 
 
 def log_stray_dir_name(topic_partition: TopicPartition) -> str:
-    """`topic-partition.<unique id>-stray`, at most 255 characters. Kafka: `LocalLog.logStrayDirName`."""
+    """The name `topic-partition.<unique id>-stray`, at most 255 characters. Kafka: `LocalLog.logStrayDirName`."""
     return _dir_name_with_suffix_capped_length(topic_partition, STRAY_DIR_SUFFIX)
 
 
 def log_future_dir_name(topic_partition: TopicPartition) -> str:
-    """`topic-partition.<unique id>-future`. Kafka: `LocalLog.logFutureDirName`."""
+    """The name `topic-partition.<unique id>-future`. Kafka: `LocalLog.logFutureDirName`."""
     return f"{log_dir_name(topic_partition)}.{uuid.uuid4().hex}{FUTURE_DIR_SUFFIX}"
 
 
 def parse_topic_partition_name(directory: Path) -> TopicPartition:
-    """The topic and partition that a partition directory's name tells.
+    """The topic and partition that the name of a partition's directory stands for.
 
-    Raises KafkaException when it is no such name. Kafka: `LocalLog.parseTopicPartitionName`.
+    Raises KafkaException for any other name. Kafka: `LocalLog.parseTopicPartitionName`.
     """
     name = directory.name
     if "-" not in name:

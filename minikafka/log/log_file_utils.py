@@ -1,7 +1,7 @@
 """Names of the files in a partition's directory.
 
-A file belongs to a base offset, printed with at least 20 digits so that names sort as numbers do; suffixes of a state
-(`.cleaned`, `.swap`, `.deleted`) are appended to the whole name. Kafka: `LogFileUtils`.
+A file's name begins with a base offset of at least 20 digits, so that names sort as numbers do. The suffix of a state
+(`.cleaned`, `.swap`, `.deleted`) is appended to the whole name. Kafka: `LogFileUtils`.
 """
 
 from pathlib import Path
@@ -25,39 +25,39 @@ STRAY_DIR_SUFFIX = "-stray"
 
 
 def filename_prefix_from_offset(offset: int) -> str:
-    """`offset` as names of files have it. Kafka: `LogFileUtils.filenamePrefixFromOffset`."""
+    """`offset` as it stands in names of files. Kafka: `LogFileUtils.filenamePrefixFromOffset`."""
     return f"{offset:020d}" if offset >= 0 else f"-{-offset:020d}"
 
 
 def log_file(directory: Path, offset: int, suffix: str = "") -> Path:
-    """Kafka: `LogFileUtils.logFile`."""
+    """The path of a segment's batches. Kafka: `LogFileUtils.logFile`."""
     return directory / (filename_prefix_from_offset(offset) + LOG_FILE_SUFFIX + suffix)
 
 
 def offset_index_file(directory: Path, offset: int, suffix: str = "") -> Path:
-    """Kafka: `LogFileUtils.offsetIndexFile`."""
+    """The path of a segment's offset index. Kafka: `LogFileUtils.offsetIndexFile`."""
     return directory / (filename_prefix_from_offset(offset) + INDEX_FILE_SUFFIX + suffix)
 
 
 def time_index_file(directory: Path, offset: int, suffix: str = "") -> Path:
-    """Kafka: `LogFileUtils.timeIndexFile`."""
+    """The path of a segment's time index. Kafka: `LogFileUtils.timeIndexFile`."""
     return directory / (filename_prefix_from_offset(offset) + TIME_INDEX_FILE_SUFFIX + suffix)
 
 
 def transaction_index_file(directory: Path, offset: int, suffix: str = "") -> Path:
-    """Kafka: `LogFileUtils.transactionIndexFile`."""
+    """The path of a segment's transaction index. Kafka: `LogFileUtils.transactionIndexFile`."""
     return directory / (filename_prefix_from_offset(offset) + TXN_INDEX_FILE_SUFFIX + suffix)
 
 
 def producer_snapshot_file(directory: Path, offset: int) -> Path:
-    """The producers' state before `offset` (exclusive). Kafka: `LogFileUtils.producerSnapshotFile`."""
+    """The path of the snapshot of producers before `offset`, exclusive. Kafka: `LogFileUtils.producerSnapshotFile`."""
     return directory / (filename_prefix_from_offset(offset) + PRODUCER_SNAPSHOT_FILE_SUFFIX)
 
 
 def offset_from_file_name(name: str) -> int:
     """The number before the first dot of `name`.
 
-    Raises NumberFormatException when it is none (IllegalArgumentException without a dot, where Java fails by index).
+    Raises NumberFormatException when that is no number, and IllegalArgumentException without a dot.
     Kafka: `LogFileUtils.offsetFromFileName`.
     """
     number, dot, _ = name.partition(".")
@@ -72,12 +72,12 @@ def offset_from_file(file: Path) -> int:
 
 
 def is_log_file(file: Path) -> bool:
-    """Kafka: `LogFileUtils.isLogFile`."""
+    """True for the batches of a segment. Kafka: `LogFileUtils.isLogFile`."""
     return file.name.endswith(LOG_FILE_SUFFIX)
 
 
 def is_index_file(file: Path) -> bool:
-    """Kafka: `LogFileUtils.isIndexFile`."""
+    """True for an index of any of the three kinds. Kafka: `LogFileUtils.isIndexFile`."""
     return file.name.endswith((INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX, TXN_INDEX_FILE_SUFFIX))
 
 

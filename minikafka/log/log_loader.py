@@ -1,4 +1,4 @@
-"""Opening a partition's directory: whatever the last life left there becomes a log, or the load fails."""
+"""Loading a partition's directory: whatever the last process left there becomes a log, or the load fails."""
 
 import logging
 import os
@@ -51,7 +51,7 @@ _RAFT_SNAPSHOT_DELETED_SUFFIX = ".checkpoint.deleted"
 
 
 class LoadedLogOffsets(NamedTuple):
-    """What loading found: log start offset, recovery point, and the next offset with its place.
+    """What loading found: the log start offset, the recovery point, and the next offset with its place.
 
     Kafka: `LoadedLogOffsets`.
     """
@@ -69,20 +69,22 @@ class RecoveryOffsets(NamedTuple):
 
 
 class LogLoader:
-    """Loads one partition's directory in phases; `load` walks them.
+    """Loads one partition's directory in the phases that `load` numbers.
 
-    - What was under way when the last life ended is undone or completed: `.deleted` and `.cleaned` files go, `.swap`
-      files take the places of what they replace.
-    - After a clean shutdown the files are trusted: no batch is read but the last ones, no index entry is looked at.
-    - After an unclean one, segments from the recovery point up are scanned; the log ends before the first bad batch.
-    - Checkpointed offsets are hints: log start and recovery point are bent to what the files hold.
+    - Work that was cut off when the last process ended is undone or completed: `.deleted` and `.cleaned` files go,
+      `.swap` files replace what they were made from.
+    - After a clean shutdown the files are trusted: only the last batches are read, and no index entry is examined.
+    - After an unclean shutdown, segments from the recovery point up are scanned; the log ends before the first bad
+      batch.
+    - Checkpointed offsets are hints: the log start and the recovery point are adjusted to what the files hold.
 
-    Fills `segments`, `leader_epoch_cache` and `producer_state_manager`, which belong to the log that will be made.
+    The loader fills `segments`, `leader_epoch_cache` and `producer_state_manager`, which the new log will own.
     `num_remaining_segments` tells a watching thread how many segments the thread of that name has yet to recover.
 
-    Raises what a damaged directory makes Kafka raise, OSErrors as they are: no log is online yet. One that recovering
-    a segment meets Kafka takes for damage, whatever it says: where descriptors run out (EMFILE) or a disk does not
-    answer (EIO), sound segments are emptied. So does this loader, unless `stop_at_os_errors`.
+    Raises what a damaged directory makes Kafka raise. OSErrors are raised as they are, since no log is online yet;
+    but an OSError in the recovery of a segment counts as damage in Kafka, whatever its cause, so that sound segments
+    are emptied when descriptors run out (EMFILE) or a disk does not answer (EIO). This loader does the same unless
+    `stop_at_os_errors`.
 
     Kafka: `LogLoader`.
     """
@@ -111,19 +113,25 @@ class LogLoader:
         self.scheduler = scheduler
         self.time = time
         self.log_dir_failure_channel = log_dir_failure_channel
+        # True: the files are as the last process meant to leave them.
         self.had_clean_shutdown = had_clean_shutdown
+        # Empty at first; the new log's segments in the end.
         self.segments = segments
+        # What the checkpoint files say, 0 where they say nothing.
         self.log_start_offset_checkpoint = log_start_offset_checkpoint
         self.recovery_point_checkpoint = recovery_point_checkpoint
         self.leader_epoch_cache = leader_epoch_cache
+        # Empty until the last phase; recovery uses managers of its own.
         self.producer_state_manager = producer_state_manager
+        # By the thread's name: how many segments it has yet to recover.
         self.num_remaining_segments = {} if num_remaining_segments is None else num_remaining_segments
         self.stop_at_os_errors = stop_at_os_errors
+        # The snapshot files, listed once for all segments that are recovered.
         self._snapshots_of_recovery: SortedMap[SnapshotFile] | None = None
         self.log_ident = f"[LogLoader partition={topic_partition}, dir={directory.parent}] "
 
     def load(self) -> LoadedLogOffsets:
-        """Load the directory; returns the offsets that the log begins its life with. Kafka: `LogLoader.load`."""
+        """Load the directory; returns the offsets that the new log starts with. Kafka: `LogLoader.load`."""
         # 1. Files that were on their way out, or not complete yet, go. What remains as `.swap` is complete.
         swap_files = self._remove_temp_files_and_collect_swap_files()
 
@@ -175,10 +183,10 @@ class LogLoader:
     def _remove_temp_files_and_collect_swap_files(self) -> list[Path]:
         """Delete `.deleted` and `.cleaned` files, and `.swap` files at or above the lowest `.cleaned`.
 
-        A `.cleaned` file shows that a replacement was cut off before all its files were `.swap`: they are renamed from
-        the highest offset down. Kafka: `LogLoader.removeTempFilesAndCollectSwapFiles`.
+        A `.cleaned` file shows that a replacement ended before all its files were called `.swap`, since these are
+        renamed from the highest offset down. Kafka: `LogLoader.removeTempFilesAndCollectSwapFiles`.
         """
-        # 1. See what is there; `.deleted` files go at once (those of the metadata log's snapshots are not ours).
+        # 1. Look through the files; `.deleted` ones go at once, except those of the metadata log's snapshots.
         swap_files, cleaned_files = [], []
         for file in self._files():
             if not os.access(file, os.R_OK):
@@ -200,13 +208,13 @@ class LogLoader:
             else:
                 valid_swap_files.append(file)
 
-        # 3. Only now the `.cleaned` files, so that a crash in between finds this evidence again.
+        # 3. The `.cleaned` files go last, so that a load after a crash in between finds this evidence again.
         for file in cleaned_files:
             file_ops.delete_if_exists(file)
         return valid_swap_files
 
     def _delete_segments_replaced_by(self, swap_files: list[Path]) -> None:
-        """Delete every file but `.swap` whose offset lies in [first base offset, last next offset) of `swap_files`."""
+        """Delete all files, except `.swap`, with an offset in [first base offset, last next offset) of `swap_files`."""
         lowest, highest = LONG_MAX, LONG_MIN
         for file in swap_files:
             if not is_log_file(replace_suffix(file, SWAP_FILE_SUFFIX, "")):
@@ -229,7 +237,7 @@ class LogLoader:
             try:
                 offset = offset_from_file(file)
             except IllegalArgumentException:
-                continue  # no offset in its name: a checkpoint, or nothing of ours
+                continue  # its name has no offset: a checkpoint, or a file of somebody else
             if lowest <= offset < highest:
                 logger.info(
                     "%sDeleting segment files %s that is compacted but has not been deleted yet.",
@@ -249,7 +257,7 @@ class LogLoader:
     # Phase 4: segments
 
     def _retry_on_offset_overflow(self, function: Callable[[], R]) -> R:
-        """Call `function`; when a segment's offsets overflow, split it and call again, until none does.
+        """Call `function` again and again until no segment's offsets overflow, splitting each segment that does.
 
         Kafka: `LogLoader.retryOnOffsetOverflow`.
         """
@@ -270,10 +278,10 @@ class LogLoader:
         self._load_segment_files()
 
     def _load_segment_files(self) -> None:
-        """Open each `.log` in the order of offsets; delete indexes that belong to none.
+        """Open each `.log` in the order of offsets; delete indexes without a `.log`.
 
-        Raises LogSegmentOffsetOverflowException with the segments before it left open. Kafka:
-        `LogLoader.loadSegmentFiles`.
+        Raises LogSegmentOffsetOverflowException, and leaves the segments opened so far open.
+        Kafka: `LogLoader.loadSegmentFiles`.
         """
         for file in self._files():
             if is_index_file(file):
@@ -311,15 +319,15 @@ class LogLoader:
     # Phase 5: recovery
 
     def recover_log(self) -> RecoveryOffsets:
-        """Scan the segments that may hold bad batches, cut at the first one, and make sure that there is a segment.
+        """Scan the segments that may hold bad batches, cut at the first bad one, and make sure that a segment exists.
 
         Returns the recovery point and the log end offset. Kafka: `LogLoader.recoverLog`.
         """
-        # 1. After an unclean shutdown, everything from the recovery point up is in doubt.
+        # 1. After an unclean shutdown, everything from the recovery point up is doubtful.
         if not self.had_clean_shutdown:
             self._recover_unflushed_segments()
 
-        # 2. A log that ends below its start has lost segments: nothing of it is left to be read.
+        # 2. A log that ends below its start has lost segments, and what is left may not be read.
         log_end_offset = self._delete_segments_if_log_start_greater_than_log_end()
 
         # 3. There is always an active segment.
@@ -376,12 +384,12 @@ class LogLoader:
             self.num_remaining_segments[thread_name] = len(unflushed) - number - 1
 
     def _recover_segment(self, segment: LogSegment) -> int:
-        """Scan `segment`, rebuild its indexes, cut it at the first bad batch; returns the number of bytes cut.
+        """Scan `segment`, rebuild its indexes and cut it at the first bad batch; returns the number of bytes cut.
 
         Kafka: `LogLoader.recoverSegment`.
         """
-        # 1. Which producers there are before this segment, in a manager of its own. Kafka's lists the directory anew
-        #    for each segment; these managers hand on what one listing found.
+        # 1. The producers before this segment, in a manager for this purpose. Kafka lists the directory anew for each
+        #    segment; here these managers share one listing.
         if self._snapshots_of_recovery is None:
             self._snapshots_of_recovery = load_snapshots(self.dir)
         producer_state_manager = ProducerStateManager(
@@ -402,7 +410,7 @@ class LogLoader:
             log_prefix=self.log_ident,
         )
 
-        # 2. Scan, and carry producers and epochs on.
+        # 2. Scan; producers and epochs follow.
         bytes_truncated = segment.recover(producer_state_manager, self.leader_epoch_cache)
 
         # 3. The next segment's recovery begins here.
@@ -410,7 +418,7 @@ class LogLoader:
         return bytes_truncated
 
     def _delete_segments_if_log_start_greater_than_log_end(self) -> int | None:
-        """The log end offset; None without segments, also when they had to be deleted.
+        """The log end offset, or None without segments, even if that is because all had to be deleted.
 
         Kafka: `LogLoader.deleteSegmentsIfLogStartGreaterThanLogEnd`.
         """
@@ -438,7 +446,7 @@ class LogLoader:
         delete_segment_files(self, to_delete, async_delete=True)
 
     def _files(self) -> list[Path]:
-        """The regular files of the directory, by name; none if it cannot be listed, unless `stop_at_os_errors`."""
+        """The directory's regular files by name; none if it cannot be listed, or OSError if `stop_at_os_errors`."""
         try:
             with os.scandir(self.dir) as entries:
                 names = sorted(entry.name for entry in entries if entry.is_file())

@@ -1,4 +1,4 @@
-"""An offset, and where in which segment it lies, if that is known."""
+"""An offset with its place, the segment and the position in it, if these are known."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,11 @@ _UNKNOWN_FILE_POSITION = -1
 
 
 class LogOffsetMetadata(NamedTuple):
-    """An offset with the segment and the byte position that belong to it.
+    """An offset with its segment and its byte position.
 
-    `segment_base_offset` and `relative_position_in_segment` (bytes from the segment's begin) are both -1 as long as
-    only the offset is known: the high watermark of a fresh follower, for instance, is such a bare number. Immutable, so
-    that a log can publish one by a single assignment.
+    `segment_base_offset` and `relative_position_in_segment` (bytes from the start of the segment) are both -1 while
+    only the offset is known, as for the high watermark of a new follower. Objects never change, so that a single
+    assignment publishes one to other threads.
 
     Kafka: `LogOffsetMetadata`.
     """
@@ -37,7 +37,7 @@ class LogOffsetMetadata(NamedTuple):
         return self.segment_base_offset < that.segment_base_offset
 
     def on_same_segment(self, that: "LogOffsetMetadata") -> bool:
-        """True when both lie on one segment; False when either place is unknown.
+        """True when both offsets lie on one segment; False when either place is unknown.
 
         Kafka: `LogOffsetMetadata.onSameSegment`.
         """
@@ -46,9 +46,9 @@ class LogOffsetMetadata(NamedTuple):
         return self.segment_base_offset == that.segment_base_offset
 
     def position_diff(self, that: "LogOffsetMetadata") -> int:
-        """Bytes from `that` to this offset, which must lie on the same segment.
+        """Bytes from `that` to this offset, both on one segment.
 
-        Raises KafkaException when either place is unknown or they lie on two segments.
+        Raises KafkaException when either place is unknown or when they lie on different segments.
         Kafka: `LogOffsetMetadata.positionDiff`.
         """
         if self.message_offset_only or that.message_offset_only:

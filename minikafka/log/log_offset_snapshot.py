@@ -6,7 +6,7 @@ from minikafka.log.log_offset_metadata import LogOffsetMetadata
 
 
 class LogOffsetSnapshot(NamedTuple):
-    """The offsets of a log as seen together. Kafka: `LogOffsetSnapshot`."""
+    """The offsets of a log that belong together, three of them with their places. Kafka: `LogOffsetSnapshot`."""
 
     log_start_offset: int
     log_end_offset: LogOffsetMetadata

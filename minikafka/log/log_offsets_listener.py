@@ -1,11 +1,11 @@
-"""Who wants to hear of a log's offsets."""
+"""The interface through which others learn of a log's offsets."""
 
 
 class LogOffsetsListener:
-    """Is told of offsets that change, in the thread and under the lock of the change. Kafka: `LogOffsetsListener`."""
+    """Called when offsets change, in the thread and under the lock of the change. Kafka: `LogOffsetsListener`."""
 
     def on_high_watermark_updated(self, offset: int) -> None:
-        """The high watermark is `offset` now. Kafka: `LogOffsetsListener.onHighWatermarkUpdated`."""
+        """Called with the new high watermark. Kafka: `LogOffsetsListener.onHighWatermarkUpdated`."""
 
 
 NO_OP_OFFSETS_LISTENER = LogOffsetsListener()

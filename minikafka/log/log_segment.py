@@ -1,4 +1,4 @@
-"""One segment of a log: a file of batches and the indexes that lead into it."""
+"""One segment of a log: a file of batches, and the indexes that point into it."""
 
 import logging
 import os
@@ -41,7 +41,7 @@ _FUTURE_DIR_PATTERN = re.compile(r"(\S+)-(\S+)\.(\S+)-future")
 
 
 class RollParams(NamedTuple):
-    """What decides whether an append needs a new segment: limits, the append's own measures, the clock.
+    """What decides whether an append needs a new segment: the limits, the append's measures and the clock.
 
     Times in ms, sizes in bytes; `max_offset_in_messages` is the append's last offset (inclusive). Kafka: `RollParams`.
     """
@@ -55,21 +55,20 @@ class RollParams(NamedTuple):
 
 
 class LogSegment:
-    """The batches from `base_offset` up to the next segment's base, and three indexes of them.
+    """The batches from `base_offset` up to the next segment's base offset, and three indexes of them.
 
     Invariants:
 
     - All offsets lie in `base_offset` … `base_offset` + 2147483647, so that the indexes can hold them in 32 bits.
-    - Batches only go to the end; `truncate_to` and `recover` cut whole batches off the end.
+    - Batches are only added at the end; `truncate_to` and `recover` cut whole batches off the end.
     - `.index` and `.timeindex` get an entry for a batch when more than `index_interval_bytes` were appended since the
-      last entry (counted in memory only: from 0 after opening). Everything in them can be rebuilt from the `.log`.
-    - The largest timestamp so far and its offset are kept in memory, read from the time index at first need.
+      last entry (counted in memory only: from 0 after opening). Both can be rebuilt from the `.log`.
+    - The largest timestamp so far and its offset are kept in memory; the first use reads them from the time index.
 
-    On disk: `<base offset>.log`, `.index`, `.timeindex`, and `.txnindex` once a transaction was aborted in it. Both
-    indexes are made by their first use and have their full size while the segment grows.
+    On disk: `<base offset>.log`, `.index`, `.timeindex`, and `.txnindex` once a transaction was aborted in the segment.
+    The first use of the two indexes makes their files, which have their full size while the segment grows.
 
-    Not safe against concurrent changes, which the log's lock prevents; `read`, `translate_offset` and the other lookups
-    may run beside one.
+    The log's lock keeps changes apart; `read`, `translate_offset` and the other look-ups may run during a change.
 
     Kafka: `LogSegment`.
     """
@@ -100,16 +99,23 @@ class LogSegment:
         roll_jitter_ms: int,
         time: Time,
     ):
+        # The batches.
         self.log = log
         self.txn_index = txn_index
+        # No offset in the segment is below this one; it names the files.
         self.base_offset = base_offset
         self.index_interval_bytes = index_interval_bytes
+        # By so many ms the segment is rolled earlier than its age demands.
         self.roll_jitter_ms = roll_jitter_ms
+        # Both are opened, or made, when they are first needed.
         self._lazy_offset_index = lazy_offset_index
         self._lazy_time_index = lazy_time_index
         self._time = time
+        # When this object was made (ms), from which an age without timestamps is counted.
         self._created = time.milliseconds()
+        # The largest timestamp of the first batch; None until it is needed, or without a batch.
         self._rolling_based_timestamp: int | None = None
+        # The largest timestamp and the last offset of its batch; UNKNOWN until it is needed.
         self._max_timestamp_and_offset_so_far = UNKNOWN
         self._bytes_since_last_index_entry = 0
 
@@ -124,7 +130,7 @@ class LogSegment:
         preallocate: bool = False,
         file_suffix: str = "",
     ) -> "LogSegment":
-        """Open the segment's files in `directory`, or make its `.log`, with a whole segment's length if `preallocate`.
+        """Open the segment's files in `directory`; a missing `.log` is made, at full length if `preallocate`.
 
         Raises OSError. Kafka: `LogSegment.open`.
         """
@@ -148,7 +154,7 @@ class LogSegment:
 
     @staticmethod
     def delete_files_if_exist(directory: Path, base_offset: int, file_suffix: str = "") -> None:
-        """Delete the files that a segment of this base would have. Kafka: the static `LogSegment.deleteIfExists`."""
+        """Delete the files of a segment with this base offset. Kafka: the static `LogSegment.deleteIfExists`."""
         file_ops.delete_if_exists(log_file_utils.offset_index_file(directory, base_offset, file_suffix))
         file_ops.delete_if_exists(log_file_utils.time_index_file(directory, base_offset, file_suffix))
         file_ops.delete_if_exists(log_file_utils.transaction_index_file(directory, base_offset, file_suffix))
@@ -156,22 +162,22 @@ class LogSegment:
 
     @property
     def offset_index(self) -> OffsetIndex:
-        """The offset index, opened or made now if it was not. Kafka: `LogSegment.offsetIndex`."""
+        """The offset index, which the first use opens or makes. Kafka: `LogSegment.offsetIndex`."""
         return self._lazy_offset_index.get()
 
     @property
     def offset_index_file(self) -> Path:
-        """Where the offset index is, there or not. Kafka: `LogSegment.offsetIndexFile`."""
+        """The path of the offset index, whether it exists or not. Kafka: `LogSegment.offsetIndexFile`."""
         return self._lazy_offset_index.file
 
     @property
     def time_index(self) -> TimeIndex:
-        """The time index, opened or made now if it was not. Kafka: `LogSegment.timeIndex`."""
+        """The time index, which the first use opens or makes. Kafka: `LogSegment.timeIndex`."""
         return self._lazy_time_index.get()
 
     @property
     def time_index_file(self) -> Path:
-        """Where the time index is, there or not. Kafka: `LogSegment.timeIndexFile`."""
+        """The path of the time index, whether it exists or not. Kafka: `LogSegment.timeIndexFile`."""
         return self._lazy_time_index.file
 
     @property
@@ -192,7 +198,10 @@ class LogSegment:
 
     @property
     def largest_timestamp(self) -> int:
-        """The largest timestamp (ms), or else when the file was last changed. Kafka: `LogSegment.largestTimestamp`."""
+        """The largest timestamp (ms), or the time of the file's last change without one.
+
+        Kafka: `LogSegment.largestTimestamp`.
+        """
         timestamp = self.max_timestamp_so_far
         return timestamp if timestamp >= 0 else self.last_modified
 
@@ -202,18 +211,21 @@ class LogSegment:
         return self.log.last_modified
 
     def set_last_modified(self, ms: int) -> None:
-        """Date the `.log` and both index files. Raises FileNotFoundError. Kafka: `LogSegment.setLastModified`."""
+        """Set the time of the last change (ms) of the `.log` and both index files. Raises FileNotFoundError.
+
+        Kafka: `LogSegment.setLastModified`.
+        """
         for file in (self.log.file, self.offset_index_file, self.time_index_file):
             os.utime(file, ns=(os.stat(file).st_atime_ns, ms * 1_000_000))
 
     @property
     def deleted(self) -> bool:
-        """True when none of the segment's files is there. Kafka: `LogSegment.deleted`."""
+        """True when none of the segment's files exists. Kafka: `LogSegment.deleted`."""
         files = (self.log.file, self.offset_index_file, self.time_index_file, self.txn_index.file)
         return not any(file.exists() for file in files)
 
     def should_roll(self, roll_params: RollParams) -> bool:
-        """True when an append needs a new segment: size, age, a full index, or an offset beyond 32 bits.
+        """True when an append needs a new segment, by size, by age, for a full index or for an offset beyond 32 bits.
 
         Kafka: `LogSegment.shouldRoll`.
         """
@@ -235,9 +247,9 @@ class LogSegment:
         self.time_index.resize(size)
 
     def sanity_check(self, time_index_file_newly_created: bool) -> None:
-        """Refuse a segment without offset index or with a bad transaction index; a new time index is emptied.
+        """Refuse a segment without an offset index or with a bad transaction index; empty a new time index.
 
-        The entries of offset and time index are not looked at. Raises FileNotFoundError and CorruptIndexException.
+        The entries of the offset and time index are not examined. Raises FileNotFoundError and CorruptIndexException.
         Kafka: `LogSegment.sanityCheck`.
         """
         if not self.offset_index_file.exists():
@@ -247,7 +259,7 @@ class LogSegment:
         self.txn_index.sanity_check()
 
     def read_max_timestamp_and_offset_so_far(self) -> TimestampOffset:
-        """The largest timestamp and the last offset of its batch; at first, the time index's last entry.
+        """The largest timestamp and the last offset of its batch. After opening this is the time index's last entry.
 
         Kafka: `LogSegment.readMaxTimestampAndOffsetSoFar`.
         """
@@ -256,7 +268,7 @@ class LogSegment:
         return self._max_timestamp_and_offset_so_far
 
     def append(self, largest_offset: int, records: MemoryRecords) -> None:
-        """Append the batches of `records`, whose last offset is `largest_offset`, with index entries where due.
+        """Append the batches of `records`, whose last offset is `largest_offset`, and index those that are due.
 
         Raises LogSegmentOffsetOverflowException when that offset does not fit the indexes, OSError from the disk.
         Kafka: `LogSegment.append`.
@@ -284,7 +296,7 @@ class LogSegment:
             self._bytes_since_last_index_entry += size_in_bytes
 
     def append_from_file(self, records: FileRecords, start: int) -> int:
-        """Append the batches of a file from byte `start` on, up to its end or an offset that does not fit.
+        """Append the batches of a file from byte `start` to its end, or to an offset that does not fit the indexes.
 
         Returns the bytes appended. Kafka: `LogSegment.appendFromFile`.
         """
@@ -297,15 +309,15 @@ class LogSegment:
         return position - start
 
     def update_txn_index(self, completed_txn: CompletedTxn, last_stable_offset: int) -> None:
-        """Add an aborted transaction to the index; a committed one leaves no trace. Kafka: `updateTxnIndex`."""
+        """Add an aborted transaction to the index; committed ones are not kept. Kafka: `LogSegment.updateTxnIndex`."""
         if completed_txn.is_aborted:
             self.txn_index.append(AbortedTxn.of(completed_txn, last_stable_offset))
 
     def translate_offset(self, offset: int, starting_file_position: int = 0) -> LogOffsetPosition | None:
         """The place of the first batch whose last offset is ≥ `offset`, None beyond the last batch.
 
-        The search begins at the indexed position, or at `starting_file_position` if that is known to be a later
-        batch's begin before the target. Kafka: `LogSegment.translateOffset`.
+        The search starts at the indexed position, or at `starting_file_position` if that lies further on; a batch at
+        or before the target must start there. Kafka: `LogSegment.translateOffset`.
         """
         mapping = self._lazy_offset_index.get().lookup(offset)
         return self.log.search_for_offset_from_position(offset, max(mapping.position, starting_file_position))
@@ -318,22 +330,22 @@ class LogSegment:
         *,
         min_one_message: bool = False,
     ) -> FetchDataInfo | None:
-        """The batches from the one with `start_offset` on, at most `max_size` bytes and ending before `max_position`.
+        """At most `max_size` bytes from the batch with `start_offset` on, up to byte `max_position` (exclusive).
 
-        None when the segment has no offset ≥ `start_offset`. No records when `max_position` is None (nothing may be
-        read), or when `max_size` is 0, unless `min_one_message` asks for the whole first batch at any size.
+        None when the segment has no offset ≥ `start_offset`. With `min_one_message` the first batch is whole, however
+        large; without, `max_size` 0 reads no records. Nor does `max_position` None, which forbids all reading.
         Raises IllegalArgumentException for a negative `max_size`. Kafka: `LogSegment.read`.
         """
         if max_size < 0:
             raise IllegalArgumentException(f"Invalid max size {max_size} for log read from segment {self.log}")
-        # 1. Where to begin: the index names a place, from there batch by batch to the first that ends at or above it.
+        # 1. Where to begin: the index names a place; from there on, the first batch that ends at or above the start.
         start = self.translate_offset(start_offset)
         if start is None:
             return None
         offset, position, first_batch_size = start
-        # 2. The answer begins with that batch, so at its base offset.
+        # 2. The answer begins with that batch, and so at its base offset.
         offset_metadata = LogOffsetMetadata(offset, self.base_offset, position)
-        # 3. How much: the limit, or the whole first batch where that is more and asked for.
+        # 3. How much: the limit, or the whole first batch where that is larger and wanted.
         adjusted_max_size = max(max_size, first_batch_size) if min_one_message else max_size
         if adjusted_max_size == 0 or max_position is None:
             return FetchDataInfo(offset_metadata, MemoryRecords.EMPTY)
@@ -344,7 +356,7 @@ class LogSegment:
         return FetchDataInfo(offset_metadata, records, adjusted_max_size < first_batch_size)
 
     def fetch_upper_bound_offset(self, start_offset_position: OffsetPosition, fetch_size: int) -> int | None:
-        """An offset surely beyond a read of `fetch_size` bytes, None if the index ends before.
+        """An offset that is certainly beyond a read of `fetch_size` bytes, None if the index ends before it.
 
         Kafka: `LogSegment.fetchUpperBoundOffset`.
         """
@@ -352,10 +364,11 @@ class LogSegment:
         return None if upper_bound is None else upper_bound.offset
 
     def recover(self, producer_state_manager: ProducerStateManager, leader_epoch_cache: LeaderEpochFileCache) -> int:
-        """Rebuild the indexes from the `.log`, and cut it at the first batch that is damaged.
+        """Rebuild the indexes from the `.log`, and cut that at the first damaged batch.
 
-        The producers' state must be the one at the base offset; it and the epochs take in each good batch.
-        Returns the bytes cut off. Raises LogSegmentOffsetOverflowException when an offset does not fit the indexes.
+        The producers' state must be that of the base offset; each good batch updates it and the leader epochs.
+        Returns how many bytes were cut off. Raises LogSegmentOffsetOverflowException when an offset does not fit
+        the indexes.
         Kafka: `LogSegment.recover`.
         """
         # 1. empty the indexes
@@ -421,13 +434,16 @@ class LogSegment:
         return next_offset > self.base_offset and not self.offset_index.can_append_offset(next_offset - 1)
 
     def collect_aborted_txns(self, fetch_offset: int, upper_bound_offset: int) -> TxnIndexSearchResult:
-        """As `TransactionIndex.collect_aborted_txns`. Kafka: `LogSegment.collectAbortedTxns`."""
+        """The aborted transactions of this segment that overlap [`fetch_offset`, `upper_bound_offset`).
+
+        See `TransactionIndex.collect_aborted_txns`. Kafka: `LogSegment.collectAbortedTxns`.
+        """
         return self.txn_index.collect_aborted_txns(fetch_offset, upper_bound_offset)
 
     def truncate_to(self, offset: int) -> int:
-        """Cut off the batch with `offset` and all after it, also their index entries, and return the bytes cut.
+        """Cut off the batch with `offset`, all later ones and their index entries; returns the number of bytes cut.
 
-        The indexes get their full size again: the segment becomes the active one. Kafka: `LogSegment.truncateTo`.
+        The indexes get their full size again, since the segment becomes the active one. Kafka: `LogSegment.truncateTo`.
         """
         # 1. find the place while the index still leads there
         mapping = self.translate_offset(offset)
@@ -450,7 +466,7 @@ class LogSegment:
         return bytes_truncated
 
     def read_next_offset(self) -> int:
-        """The offset that the next batch would get: reads from the last index entry to the end.
+        """The offset that the next batch would get, found by reading from the last index entry to the end.
 
         Kafka: `LogSegment.readNextOffset`.
         """
@@ -461,14 +477,14 @@ class LogSegment:
         return self.base_offset if last_batch is None else last_batch.next_offset
 
     def flush(self) -> None:
-        """Force the `.log` and the indexes down to the device. Raises OSError. Kafka: `LogSegment.flush`."""
+        """Force the `.log` and the indexes to the device. Raises OSError. Kafka: `LogSegment.flush`."""
         self.log.flush()
         self._lazy_offset_index.flush()
         self._lazy_time_index.flush()
         self.txn_index.flush()
 
     def update_parent_dir(self, directory: Path) -> None:
-        """Follow a renamed log directory. Kafka: `LogSegment.updateParentDir`."""
+        """Note that the partition's directory was renamed. Kafka: `LogSegment.updateParentDir`."""
         self.log.update_parent_dir(directory)
         self._lazy_offset_index.update_parent_dir(directory)
         self._lazy_time_index.update_parent_dir(directory)
@@ -489,7 +505,7 @@ class LogSegment:
         return all(file.name.endswith(suffix) for file in files)
 
     def on_become_inactive_segment(self) -> None:
-        """Finish a segment that another one follows: last time entry, indexes and `.log` cut to what they hold.
+        """Finish a segment that another one follows: add the last time entry, cut indexes and `.log` to what they hold.
 
         Kafka: `LogSegment.onBecomeInactiveSegment`.
         """
@@ -499,7 +515,7 @@ class LogSegment:
         self.log.trim()
 
     def time_waited_for_roll(self, now: int, message_timestamp: int) -> int:
-        """Ms from the first batch's timestamp to `message_timestamp`; without one, from this object's making to `now`.
+        """Ms from the first batch's timestamp to `message_timestamp`, or from opening to `now` without timestamps.
 
         Kafka: `LogSegment.timeWaitedForRoll`.
         """
@@ -510,7 +526,10 @@ class LogSegment:
         return now - self._created
 
     def get_first_batch_timestamp(self) -> int:
-        """The largest timestamp of the first batch, 2⁶³-1 without one. Kafka: `LogSegment.getFirstBatchTimestamp`."""
+        """The largest timestamp (ms) of the first batch, 2⁶³-1 without one.
+
+        Kafka: `LogSegment.getFirstBatchTimestamp`.
+        """
         self._load_first_batch_timestamp()
         timestamp = self._rolling_based_timestamp
         return timestamp if timestamp is not None and timestamp >= 0 else LONG_MAX
@@ -530,7 +549,7 @@ class LogSegment:
     def close(self) -> None:
         """Add the last time entry if the largest timestamp is known, trim the indexes, close all files.
 
-        All are closed even if one fails; raises the first OSError. Kafka: `LogSegment.close`.
+        Each file is closed even if another one fails; the first OSError is raised. Kafka: `LogSegment.close`.
         """
         if self._max_timestamp_and_offset_so_far is not UNKNOWN:
             try:
@@ -547,7 +566,7 @@ class LogSegment:
             raise first_error
 
     def close_handlers(self) -> None:
-        """Close all files and write nothing: the disk may have failed. Kafka: `LogSegment.closeHandlers`."""
+        """Close all files without writing, because the disk may have failed. Kafka: `LogSegment.closeHandlers`."""
         closers = (
             self._lazy_offset_index.close_handler,
             self._lazy_time_index.close_handler,
@@ -561,7 +580,7 @@ class LogSegment:
                 logger.warning("Failed to close a file of %s", self, exc_info=True)
 
     def delete_if_exists(self) -> None:
-        """Delete all files, `.log` first; each is tried, then the first error is raised as IOException.
+        """Delete all files, `.log` first. Each is tried before the first error is raised, as IOException.
 
         Kafka: `LogSegment.deleteIfExists`.
         """
@@ -595,7 +614,7 @@ class LogSegment:
             raise LogSegmentOffsetOverflowException(self, offset)
 
     def _append_chunk_from_file(self, records: FileRecords, position: int) -> int:
-        """Append up to 1 MiB of batches that fit, or one larger batch, and return the bytes."""
+        """Append up to 1 MiB of batches that fit, or one larger batch; returns how many bytes."""
         bytes_to_append = 0
         max_offset = -1
         for batch in records.batches_from(position):
@@ -621,7 +640,7 @@ class LogSegment:
             producer_state_manager.complete_txn(completed_txn)
 
     def _read_largest_timestamp(self) -> TimestampOffset:
-        """The time index's last entry, or a larger timestamp in the batches that it does not cover."""
+        """The largest timestamp of the time index's last entry and of the batches behind it."""
         last_entry = self.time_index.last_entry
         position = self.offset_index.lookup(last_entry.offset).position
         after_last_entry = self.log.largest_timestamp_after(position)
@@ -637,7 +656,7 @@ class LogSegment:
 
 
 def _delete_where_future_replica_went(file: Path) -> None:
-    """Delete a `.deleted` file whose `-future` directory has meanwhile become the partition's own directory."""
+    """Delete a `.deleted` file of a `-future` directory that has become the partition's own directory by now."""
     match = _FUTURE_DIR_PATTERN.fullmatch(str(file.parent))
     if match is not None and file.name.endswith(DELETED_FILE_SUFFIX):
         file_ops.delete_if_exists(Path(f"{match[1]}-{match[2]}", file.name))

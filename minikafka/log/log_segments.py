@@ -13,26 +13,30 @@ from minikafka.log.log_segment import LogSegment
 class LogSegments:
     """A sorted map from base offset to segment.
 
-    Readers need no lock: a change puts a new pair of lists in place of the old pair, and every method looks at one pair
-    only. But for a segment at the end, which is what a load or a roll adds: the lists grow, the base offsets last, so
-    that a reader who has found a place finds its segment. Simpler than Kafka's ConcurrentSkipListMap, and collections
-    that are returned do not change afterwards, where Kafka's are live views.
+    Readers need no lock: a change replaces the pair of lists by a new pair, and every method looks at one pair only.
+    The exception is a segment added at the end, by a load or a roll: the lists themselves grow, base offsets last, so
+    that a reader that finds an offset also finds its segment.
+
+    Simpler than Kafka: two lists stand for a ConcurrentSkipListMap, because bisecting a list of thousands is fast and
+    segments are rarely removed. Collections that are returned never change, where Kafka's are live views.
 
     Kafka: `LogSegments`.
     """
 
     def __init__(self, topic_partition: TopicPartition):
         self._topic_partition = topic_partition
+        # The base offsets, ascending, and the segments in the same order. A change other than one at the end makes a
+        # new pair.
         self._base_offsets_and_segments: tuple[list[int], list[LogSegment]] = ([], [])
 
     @property
     def is_empty(self) -> bool:
-        """True without segments. Kafka: `LogSegments.isEmpty`."""
+        """True when there is no segment. Kafka: `LogSegments.isEmpty`."""
         return not self._base_offsets_and_segments[0]
 
     @property
     def non_empty(self) -> bool:
-        """True with segments. Kafka: `LogSegments.nonEmpty`."""
+        """True when there is a segment. Kafka: `LogSegments.nonEmpty`."""
         return not self.is_empty
 
     @property
@@ -51,7 +55,7 @@ class LogSegments:
         return size_in_bytes(self._base_offsets_and_segments[1])
 
     def add(self, segment: LogSegment) -> LogSegment | None:
-        """Put `segment` in, and return the one of the same base offset that it replaces. Kafka: `LogSegments.add`."""
+        """Add `segment` and return the one that it replaces, of the same base offset. Kafka: `LogSegments.add`."""
         base_offsets, segments = self._base_offsets_and_segments
         if not base_offsets or segment.base_offset > base_offsets[-1]:
             segments.append(segment)
@@ -70,7 +74,7 @@ class LogSegments:
         return replaced
 
     def remove(self, offset: int) -> None:
-        """Take the segment with this base offset out, if there is one. Kafka: `LogSegments.remove`."""
+        """Remove the segment with this base offset, if there is one. Kafka: `LogSegments.remove`."""
         base_offsets, segments = self._base_offsets_and_segments
         base_offsets, segments = base_offsets.copy(), segments.copy()
         index = bisect_left(base_offsets, offset)
@@ -79,11 +83,11 @@ class LogSegments:
             self._base_offsets_and_segments = (base_offsets, segments)
 
     def clear(self) -> None:
-        """Take all segments out. Kafka: `LogSegments.clear`."""
+        """Remove all segments. Kafka: `LogSegments.clear`."""
         self._base_offsets_and_segments = ([], [])
 
     def close(self) -> None:
-        """Close all segments, even if one fails; raises the first OSError. Kafka: `LogSegments.close`."""
+        """Close each segment even if another one fails; the first OSError is raised. Kafka: `LogSegments.close`."""
         first_error = None
         for segment in self.values():
             try:
@@ -99,7 +103,7 @@ class LogSegments:
             segment.close_handlers()
 
     def update_parent_dir(self, directory: Path) -> None:
-        """Follow a renamed log directory. Kafka: `LogSegments.updateParentDir`."""
+        """Note that the partition's directory was renamed. Kafka: `LogSegments.updateParentDir`."""
         for segment in self.values():
             segment.update_parent_dir(directory)
 
@@ -114,9 +118,9 @@ class LogSegments:
         return segments[index] if index < len(base_offsets) and base_offsets[index] == offset else None
 
     def values(self, from_offset: int | None = None, to_offset: int = LONG_MAX) -> list[LogSegment]:
-        """All segments, or those from the one that holds `from_offset` up to the last that begins below `to_offset`.
+        """All segments, or those from the one that holds `from_offset` to the last that begins below `to_offset`.
 
-        Raises IllegalArgumentException when `to_offset` is the smaller. Kafka: `LogSegments.values`.
+        Raises IllegalArgumentException when `to_offset` is below `from_offset`. Kafka: `LogSegments.values`.
         """
         base_offsets, segments = self._base_offsets_and_segments
         if from_offset is None:
@@ -175,7 +179,7 @@ class LogSegments:
 
     @property
     def active_segment(self) -> LogSegment:
-        """The newest segment, which takes the appends. Raises NoSuchElementException without one.
+        """The newest segment, which is appended to. Raises NoSuchElementException without one.
 
         Kafka: `LogSegments.activeSegment`.
         """

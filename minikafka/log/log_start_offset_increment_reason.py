@@ -1,10 +1,10 @@
-"""Why a log's start offset grows."""
+"""The reasons for raising a log's start offset."""
 
 from enum import Enum
 
 
 class LogStartOffsetIncrementReason(Enum):
-    """The value is what the broker's own log says. Kafka: `LogStartOffsetIncrementReason`."""
+    """A reason, with the words in which the broker's own log gives it. Kafka: `LogStartOffsetIncrementReason`."""
 
     LEADER_OFFSET_INCREMENTED = "leader offset increment"
     SEGMENT_DELETION = "segment deletion"

@@ -1,4 +1,4 @@
-"""The leader's look at incoming batches: refuses bad ones, gives the good ones offsets, epoch and timestamps."""
+"""What a leader does to incoming batches: it refuses bad ones and gives good ones offsets, epoch and timestamps."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
@@ -29,13 +29,13 @@ B = TypeVar("B", bound=Batch)
 
 
 class ValidationResult(NamedTuple):
-    """What the log goes on with.
+    """The outcome of a validation.
 
-    - `log_append_time_ms`: the clock at validation (ms).
+    - `log_append_time_ms`: the time of the validation (ms).
     - `validated_records`: the given records, changed in place, or new ones.
-    - `max_timestamp_ms`: of the validated records, -1 without one.
-    - `message_size_maybe_changed`: True for new ones, whose sizes must be checked again.
-    - `next_offset`: the offset after the last record. (In Kafka: what the offset counter stands at.)
+    - `max_timestamp_ms`: the largest timestamp of the validated records, -1 without one.
+    - `message_size_maybe_changed`: True for new records, whose sizes must be checked again.
+    - `next_offset`: the offset after the last record. (Kafka leaves it in an offset counter.)
 
     Kafka: `LogValidator.ValidationResult`.
     """
@@ -48,20 +48,20 @@ class ValidationResult(NamedTuple):
 
 
 class LogValidator:
-    """Validates the records of one append and assigns offsets, on the leader only.
+    """Validates the records of one append and assigns offsets. Only a leader uses it.
 
-    What it does to the bytes:
+    What happens to the bytes:
 
-    - A batch whose codec is the target's, whose magic is 2 and whose offsets count 0, 1, 2 … is changed *in place*:
-      base offset, leader epoch, max timestamp and timestamp type; the CRC only if one of the last two changes. The
-      records stay as they are.
-    - A batch with another codec or an older magic is built anew, record by record, with the target codec. A control
-      batch that came uncompressed stays so.
+    - A batch of magic 2 that has the target codec and whose offsets count 0, 1, 2 … is changed *in place*: base offset,
+      leader epoch, max timestamp and timestamp type, and the CRC if one of the last two changes. The records stay as
+      they are.
+    - A batch with another codec or an older magic is rebuilt record by record with the target codec. A control batch
+      that arrived uncompressed stays uncompressed.
 
-    A batch with no fault is checked by one pass over its bytes that yields a few numbers; only when these show that
-    some record must be refused does a second pass look at each record and say which.
+    One pass over the bytes of a batch yields a few numbers that prove a good batch good. Only when they show that some
+    record must be refused, a second pass examines each record and says which.
 
-    Simpler than Kafka: the target magic is 2 (4.x knows no other), and no metrics are kept.
+    Simpler than Kafka: the target magic is always 2, because 4.x knows no other, and there are no metrics.
     Kafka: `LogValidator`.
     """
 
@@ -80,8 +80,8 @@ class LogValidator:
         partition_leader_epoch: int,
         origin: AppendOrigin,
     ):
-        """`timestamp_type` is the topic's; `timestamp_before_max_ms` and `timestamp_after_max_ms` say how far a
-        record's timestamp may lie before and after the clock."""
+        """`timestamp_type` is the topic's. `timestamp_before_max_ms` and `timestamp_after_max_ms` say how far the
+        timestamp of a record may be behind and ahead of the clock."""
         self._records = records
         self._topic_partition = topic_partition
         self._time = time
@@ -97,8 +97,8 @@ class LogValidator:
     def validate_messages_and_assign_offsets(self, first_offset: int) -> ValidationResult:
         """Check everything and give the records the offsets from `first_offset` on.
 
-        Raises `InvalidRecordException` (a batch is refused), `RecordValidationException` (records are refused; it
-        lists them), `CorruptRecordException` (the CRC of a record inside a compressed set of magic 0 or 1),
+        Raises `InvalidRecordException` (a batch is refused), `RecordValidationException` (records are refused, and
+        listed), `CorruptRecordException` (a wrong CRC of a record inside a compressed set of magic 0 or 1),
         `UnsupportedOperationException` (gaps between the offsets of a batch whose codec stays).
         Kafka: `LogValidator.validateMessagesAndAssignOffsets`.
         """
@@ -112,7 +112,7 @@ class LogValidator:
         return self._validate_messages_and_assign_offsets_compressed(batches, first_offset)
 
     def _assign_offsets_non_compressed(self, batches: list[RecordBatch], first_offset: int) -> ValidationResult:
-        """The hot path: one batch of magic 2, uncompressed before and after."""
+        """Check one batch of magic 2 that is uncompressed before and after: the most frequent case."""
         now = self._time.milliseconds()
         batch = self._first_batch_and_no_more(batches)
         self._validate_batch(batch, batch)
@@ -124,9 +124,9 @@ class LogValidator:
     def _convert_and_assign_offsets_non_compressed(
         self, batches: Sequence[Batch], first_offset: int
     ) -> ValidationResult:
-        """Magic 0 or 1 to magic 2; each old batch holds one record."""
+        """Convert magic 0 or 1 to magic 2. Each old batch holds one record."""
         now = self._time.milliseconds()
-        # Kafka first works out how large the new batch will be: a key or value that cannot be read is met before
+        # Kafka first estimates the size of the new batch, so that a key or value that cannot be read raises before
         # anything is refused.
         contents = [_contents(batch) for batch in batches]
         first_batch = self._first_batch_and_no_more(batches)
@@ -143,7 +143,10 @@ class LogValidator:
     def _validate_messages_and_assign_offsets_compressed(
         self, batches: Sequence[Batch], first_offset: int
     ) -> ValidationResult:
-        """Compressed before or after: in place if the codec stays, or for a control batch that came uncompressed."""
+        """Check one batch that is compressed before or after.
+
+        It is changed in place if the codec stays or if it is a control batch that arrived uncompressed.
+        """
         now = self._time.milliseconds()
         batch = self._first_batch_and_no_more(batches)
         is_plain_control_batch = self._source_compression is CompressionType.NONE and batch.is_control_batch
@@ -151,8 +154,8 @@ class LogValidator:
         if not (isinstance(batch, RecordBatch) and (same_codec or is_plain_control_batch)):
             return self._rebuild(batch, batches, first_offset, now)
 
-        # Keys and values are skipped here, as in Kafka: a record damaged inside them, or whose size is not its own,
-        # gets through. Offsets with gaps need a new batch; Kafka sets out to build it from records whose keys it has
+        # Keys and values are skipped here, as in Kafka: a record that is damaged inside them, or whose size is wrong,
+        # gets through. Offsets with gaps need a new batch; Kafka tries to build it from records whose keys it has
         # skipped, and fails.
         self._validate_batch(batch, batch)
         summary = batch.summary(skip_key_value=True)
@@ -173,7 +176,7 @@ class LogValidator:
         max_timestamp = max(summary.max_timestamp, NO_TIMESTAMP) if summary.count else NO_TIMESTAMP
         if self._timestamp_type is TimestampType.LOG_APPEND_TIME:
             max_timestamp = now
-        # In Kafka the timestamp comes last; here a batch reads its header anew after each change.
+        # In Kafka the timestamp comes last. The order does not matter here: a batch reads its header after each change.
         batch.set_max_timestamp(self._timestamp_type, max_timestamp)
         batch.set_last_offset(next_offset - 1)
         batch.set_partition_leader_epoch(self._partition_leader_epoch)
@@ -193,7 +196,7 @@ class LogValidator:
         return ValidationResult(now, builder.build(), builder.info().max_timestamp, True, first_offset + len(records))
 
     def _builder(self, first_batch: Batch, first_offset: int, now: int) -> MemoryRecordsBuilder:
-        """What builds the new batch, with the producer's fields of the first one that arrived."""
+        """A builder of the new batch, with the producer's fields of the first batch that arrived."""
         return MemoryRecordsBuilder(
             compression=self._target_compression,
             timestamp_type=self._timestamp_type,
@@ -207,7 +210,7 @@ class LogValidator:
         )
 
     def _first_batch_and_no_more(self, batches: Sequence[B]) -> B:
-        """The first batch; raises `InvalidRecordException` when there is none, or one too many for its format."""
+        """The first batch. Raises `InvalidRecordException` without one, and for more batches than the format allows."""
         if not batches:
             raise InvalidRecordException("Record batch has no batches at all")
         if len(batches) > 1 and (
@@ -217,7 +220,7 @@ class LogValidator:
         return batches[0]
 
     def _validate_batch(self, first_batch: Batch, batch: Batch) -> None:
-        """Refuse a batch by its header."""
+        """Refuse a batch whose header breaks a rule; raises `InvalidRecordException`."""
         if batch is not first_batch and batch.magic != first_batch.magic:
             raise InvalidRecordException(
                 f"Batch magic {batch.magic} is not the same as the first batch's magic byte {first_batch.magic} "
@@ -252,7 +255,7 @@ class LogValidator:
             )
 
     def _may_hold_refused_records(self, batch: RecordBatch, summary: RecordsSummary, now: int) -> bool:
-        """False when no record can be at fault, as the batch's extremes tell."""
+        """False when the extremes of the batch prove that no record must be refused."""
         if not summary.count:
             return False
         if summary.first_null_key >= 0 and self._compacted_topic:
@@ -267,9 +270,9 @@ class LogValidator:
     def _refuse_records(
         self, batch: Batch, records: Iterable[AnyRecord], now: int, kind: str = "DefaultRecord"
     ) -> None:
-        """Look at each record; raises `RecordValidationException` with a `RecordError` for each that is refused.
+        """Examine each record; raises `RecordValidationException` with a `RecordError` for each refused one.
 
-        `kind` is how Kafka names such a record in messages.
+        `kind` is Kafka's name of such a record in messages.
         """
         errors = []
         any_timestamp_error = False
@@ -293,10 +296,10 @@ class LogValidator:
         raise RecordValidationException(refusal, errors)
 
     def _structure_error(self, batch: Batch, record: AnyRecord, kind: str) -> str | None:
-        """Why `record` may not be stored, its timestamp aside.
+        """Why `record` may not be stored, apart from its timestamp; None when it may.
 
-        Raises `CorruptRecordException` for the CRC of a record inside a compressed set: only there has it one of its
-        own that has not been checked yet.
+        Raises `CorruptRecordException` for a wrong CRC of a record inside a compressed set, because only those records
+        have a CRC that has not been checked yet.
         """
         if self._source_compression is not CompressionType.NONE and record.is_compressed:
             return (
@@ -318,10 +321,10 @@ class LogValidator:
         return None
 
     def _timestamp_error(self, batch: Batch, record: AnyRecord, now: int, kind: str) -> str | None:
-        """Why the timestamp of `record` is refused.
+        """Why the timestamp of `record` is refused; None when it is accepted.
 
-        A batch that claims LogAppendTime passes on a CreateTime topic, unless it has no timestamp: Kafka looks at the
-        claim only where it does not look at the range.
+        A batch that claims LogAppendTime is accepted by a CreateTime topic unless the record has no timestamp: Kafka
+        examines the claim only where it does not examine the range.
         """
         timestamp = record.timestamp
         if self._timestamp_type is TimestampType.CREATE_TIME and timestamp != NO_TIMESTAMP:
@@ -341,12 +344,12 @@ class LogValidator:
 
 
 def _contents(records: Iterable[AnyRecord]) -> list[SimpleRecord]:
-    """What each record holds, read now."""
+    """The contents of each record, all of them read at once."""
     return [SimpleRecord(record.timestamp, record.key, record.value, record.headers) for record in records]
 
 
 def _describe(record: AnyRecord, kind: str) -> str:
-    """A record as Kafka's messages print it; only a partial record tells a null key by its size."""
+    """A record as Kafka's messages print it: only a partial record shows by its size that a key is null."""
     if not isinstance(record, Record):
         return repr(record)
     key_size, value_size = record.key_size, record.value_size

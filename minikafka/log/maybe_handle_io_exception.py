@@ -1,4 +1,4 @@
-"""The one place where a failing disk becomes Kafka's exception."""
+"""The guard that turns a failure of the disk into Kafka's exception."""
 
 from types import TracebackType
 
@@ -9,8 +9,8 @@ from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 class maybe_handle_io_exception:
     """`with maybe_handle_io_exception(channel, log_dir, message): …` takes `log_dir` offline on an OSError inside.
 
-    The channel hears of the error once, and the block is left by a KafkaStorageException with the text `message`. In a
-    directory that is already offline the block is not entered: KafkaStorageException as well.
+    The error is reported to the channel, and the block raises KafkaStorageException with the text `message`. When
+    `log_dir` is already offline, the block is not entered, and KafkaStorageException is raised as well.
 
     Kafka: `LocalLog.maybeHandleIOException`.
     """

@@ -1,4 +1,4 @@
-"""Producer state brought up to an offset of the log, from the newest usable snapshot and the batches behind it.
+"""Rebuilds the producers' state as of an offset, from the newest usable snapshot and the batches behind it.
 
 Kafka: `UnifiedLog.rebuildProducerState`, which `LogLoader` and truncation share.
 """
@@ -30,16 +30,16 @@ def rebuild_producer_state(
 ) -> None:
     """Bring `producer_state_manager` to the state before `last_offset` (exclusive), from the newest snapshot on.
 
-    Changes nothing but that manager and snapshot files. Without any snapshot after a clean shutdown nothing is read:
-    empty snapshots are written instead (an upgrade looks like this; open transactions are forgotten).
+    Only that manager and snapshot files change. If there is no snapshot after a clean shutdown, as after an upgrade
+    from an old version, nothing is read: empty snapshots are written, and open transactions are forgotten.
 
     Raises OSError and what reading segments raises. Kafka: `UnifiedLog.rebuildProducerState`.
     """
-    # 1. A later load or truncation should find snapshots at the last two segments and at the end.
+    # 1. Later loads and truncations want snapshots at the last two segments and at the end.
     offsets_to_snapshot = [segment.base_offset for segment in segments.values()[-2:]] + [last_offset]
     logger.info("%sLoading producer state till offset %s", log_prefix, last_offset)
 
-    # 2. No snapshot and nothing to fear: leave empty ones and be done.
+    # 2. No snapshot after a clean shutdown: write empty ones and stop here.
     if producer_state_manager.latest_snapshot_offset is None and reload_from_clean_shutdown:
         for offset in offsets_to_snapshot:
             producer_state_manager.update_map_end_offset(offset)
@@ -56,7 +56,7 @@ def rebuild_producer_state(
     load_start_ms = time.milliseconds()
     producer_state_manager.truncate_and_reload(log_start_offset, last_offset, load_start_ms)
 
-    # 4. Read what lies between it and `last_offset`; where no producer was known before, none can be below either.
+    # 4. Read what lies between it and `last_offset`, unless the state was empty and already reached that far.
     recovery_start_ms = time.milliseconds()
     if last_offset > producer_state_manager.map_end_offset and not is_empty_before_truncation:
         segment_of_last_offset = segments.floor_segment(last_offset)
@@ -75,7 +75,7 @@ def rebuild_producer_state(
             if fetch_data_info is not None:
                 _load_producers_from_records(producer_state_manager, fetch_data_info.records)
 
-    # 5. This is the state before `last_offset`; keep it.
+    # 5. This is the state before `last_offset`, and worth a snapshot.
     producer_state_manager.update_map_end_offset(last_offset)
     producer_state_manager.take_snapshot()
     logger.info(

@@ -1,6 +1,6 @@
 """The three rules by which a log forgets its oldest segments.
 
-Each rule is asked segment by segment from the oldest on; the first "no" ends the walk, see `Log.deletable_segments`.
+A rule is asked about each segment from the oldest on, until it says no; see `Log.deletable_segments`.
 
 Kafka: `UnifiedLog.deleteLogStartOffsetBreachedSegments`, `deleteRetentionSizeBreachedSegments`,
 `deleteRetentionMsBreachedSegments`.
@@ -16,18 +16,18 @@ from minikafka.log.log_segment import LogSegment
 logger = logging.getLogger(__name__)
 
 DeletionCondition = Callable[[LogSegment, LogSegment | None], bool]
-"""Tells of a segment and the next one (None for the last) whether the first may go. Kafka: `DeletionCondition`."""
+"""True when a segment may go; the second argument is the next segment or None. Kafka: `DeletionCondition`."""
 
 
 class RetentionRule(NamedTuple):
-    """`should_delete(segment, next_segment)`, and what to say of the segments that it found."""
+    """`should_delete(segment, next_segment)`, and `reason`, which logs why segments go."""
 
     should_delete: DeletionCondition
     reason: SegmentDeletionReason
 
 
 def log_start_offset_breached(log_start_offset: int, log_ident: str) -> RetentionRule:
-    """All of the segment lies below the log start offset: the next one begins at or below it."""
+    """The rule for segments that lie below the log start offset: the next one begins at or below it."""
 
     def should_delete(_segment: LogSegment, next_segment: LogSegment | None) -> bool:
         return next_segment is not None and next_segment.base_offset <= log_start_offset
@@ -44,9 +44,9 @@ def log_start_offset_breached(log_start_offset: int, log_ident: str) -> Retentio
 
 
 def retention_size_breached(log_size: int, retention_size: int, log_ident: str) -> RetentionRule | None:
-    """Without the segment (and those before it) the log still has `retention_size` bytes or more.
+    """The rule for segments without which the log still has `retention_size` bytes or more.
 
-    None when there is no limit or the log has not reached it.
+    None when there is no limit or when the log has not reached it.
     """
     if retention_size < 0 or log_size < retention_size:
         return None
@@ -75,7 +75,7 @@ def retention_size_breached(log_size: int, retention_size: int, log_ident: str) 
 
 
 def retention_ms_breached(now_ms: int, retention_ms: int, log_ident: str) -> RetentionRule | None:
-    """The segment's largest timestamp is more than `retention_ms` ago; its file's age counts if it has no timestamp.
+    """The rule for segments whose largest timestamp, or file if they have none, is more than `retention_ms` old.
 
     None when there is no limit.
     """

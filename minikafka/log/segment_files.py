@@ -1,15 +1,15 @@
-"""Files of segments taken away, split and replaced so that a crash at any moment leaves a log that can be loaded.
+"""Deletes, splits and replaces files of segments so that a crash at any moment leaves a log that can be loaded.
 
-A segment's files change their names in two ways:
+The files of a segment are renamed in two ways:
 
-- *Deleting*: `N.log` → `N.log.deleted` (its indexes too), removed for good after `file.delete.delay.ms`, so that reads
-  that are under way can end.
-- *Replacing* (compaction, splitting): new segments are written as `N.log.cleaned`, then renamed `N.log.swap` from the
-  highest offset down, then the old ones are renamed `.deleted`, then the `.swap` suffix is taken off. As long as a
-  `.cleaned` file is there nothing has been replaced and the loader drops the new files; once all of them are `.swap`
-  the loader ends the work.
+- *Deleting*: `N.log` becomes `N.log.deleted` (likewise the indexes) and is removed after `file.delete.delay.ms`, so
+  that reads that are under way can finish.
+- *Replacing* (compaction, splitting): new segments are written as `N.log.cleaned` and renamed to `N.log.swap` from the
+  highest offset down. Then the old ones are renamed to `.deleted`, and the new ones lose their suffix. As long as there
+  is a `.cleaned` file, nothing has been replaced, and the loader drops the new files; once all of them are called
+  `.swap`, the loader finishes the replacement.
 
-Nothing here turns an OSError into KafkaStorageException: callers do, or the log is only being loaded.
+An OSError is raised as it is: a caller turns it into KafkaStorageException unless the log is only being loaded.
 
 Kafka: the static methods of `LocalLog`.
 """
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 class SegmentOwner(Protocol):
-    """What is needed to know of the log whose segments are changed: a `LocalLog`, or a `LogLoader` while it loads."""
+    """What the functions here ask of the owner of the segments: a `LocalLog`, or a `LogLoader` while it loads."""
 
     dir: Path
     topic_partition: TopicPartition
@@ -47,14 +47,14 @@ class SegmentOwner(Protocol):
 
 
 class SplitSegmentResult(NamedTuple):
-    """Segments that are gone and those that took their place. Kafka: `LocalLog.SplitSegmentResult`."""
+    """The segments that went and those that replaced them. Kafka: `LocalLog.SplitSegmentResult`."""
 
     deleted_segments: list[LogSegment]
     new_segments: list[LogSegment]
 
 
 def delete_segment_files(owner: SegmentOwner, segments: Collection[LogSegment], *, async_delete: bool) -> None:
-    """Rename the files of `segments` to `.deleted` now and delete them: later if `async_delete`, else at once.
+    """Rename the files of `segments` to `.deleted`, then delete them: later if `async_delete`, else at once.
 
     Raises OSError when a file cannot be renamed and is still there. Kafka: `LocalLog.deleteSegmentFiles`.
     """
@@ -83,9 +83,9 @@ def delete_producer_snapshots(
     *,
     async_delete: bool,
 ) -> None:
-    """Rename the snapshots at the base offsets of `segments` to `.deleted` and delete them: later if `async_delete`.
+    """Rename the snapshots at the base offsets of `segments` to `.deleted`, then delete them.
 
-    Raises OSError. Kafka: `UnifiedLog.deleteProducerSnapshots`.
+    They are deleted later if `async_delete`, else at once. Raises OSError. Kafka: `UnifiedLog.deleteProducerSnapshots`.
     """
     marked = [producer_state_manager.remove_and_mark_snapshot_for_deletion(s.base_offset) for s in segments]
     snapshots = [snapshot for snapshot in marked if snapshot is not None]
@@ -104,7 +104,7 @@ def delete_producer_snapshots(
 
 
 def create_new_cleaned_segment(directory: Path, config: LogConfig, base_offset: int) -> LogSegment:
-    """An empty segment whose files end in `.cleaned`; older ones of that name are deleted.
+    """An empty segment whose files end in `.cleaned`; files that an earlier attempt left are deleted.
 
     Kafka: `LocalLog.createNewCleanedSegment`.
     """
@@ -124,9 +124,9 @@ def split_overflowed_segment(
 ) -> SplitSegmentResult:
     """Replace `segment`, whose offsets overflow, by segments that hold the same batches without overflow.
 
-    Raises IllegalArgumentException when it does not overflow, IllegalStateException when batches get lost (one that
-    begins below the segment's base offset fits no new segment either), NoSuchElementException when an incomplete one
-    follows the last. Kafka: `LocalLog.splitOverflowedSegment`.
+    Raises IllegalArgumentException when it does not overflow, IllegalStateException when a batch fits no new segment,
+    because it begins below the segment's base offset, NoSuchElementException when the file ends with an incomplete
+    batch. Kafka: `LocalLog.splitOverflowedSegment`.
     """
     source = segment.log
     if not is_log_file(source.file):
@@ -139,7 +139,7 @@ def split_overflowed_segment(
     logger.info("%sSplitting overflowed segment %s", owner.log_ident, segment)
     new_segments: list[LogSegment] = []
     try:
-        # 1. Copy the batches into new segments, beginning another one where offsets would overflow again.
+        # 1. Copy the batches into new segments, starting another one where offsets would overflow again.
         position = 0
         while position < source.size_in_bytes:
             first_batch = next(source.batches_from(position), None)
@@ -152,7 +152,7 @@ def split_overflowed_segment(
                 raise IllegalStateException(f"Failed to append records from position {position} in {segment}")
             position += bytes_appended
 
-        # 2. Make them complete: indexes trimmed, on the device, as old as the segment they come from.
+        # 2. Complete them: trim the indexes, flush, and give them the date of the segment they come from.
         for new_segment in new_segments:
             new_segment.on_become_inactive_segment()
             new_segment.flush()
@@ -163,7 +163,7 @@ def split_overflowed_segment(
                 f"Inconsistent segment sizes after split before: {source.size_in_bytes} after: {total_size}"
             )
 
-        # 3. Put them in the place of the old one.
+        # 3. Replace the old one.
         logger.info("%sReplacing overflowed segment %s with split segments %s", owner.log_ident, segment, new_segments)
         deleted_segments = replace_segments(owner, existing_segments, new_segments, [segment])
         return SplitSegmentResult(deleted_segments, new_segments)
@@ -180,15 +180,15 @@ def replace_segments(
     new_segments: Collection[LogSegment],
     old_segments: Collection[LogSegment],
 ) -> list[LogSegment]:
-    """Put `new_segments` (their files are `.cleaned`) in the place of `old_segments`, safe against a crash.
+    """Replace `old_segments` by `new_segments`, whose files are still called `.cleaned`, safely against a crash.
 
-    Returns the old segments whose base offset none of the new ones has. Kafka: `LocalLog.replaceSegments`.
+    Returns the old segments whose base offset no new segment has. Kafka: `LocalLog.replaceSegments`.
     """
     new_segments = sorted(new_segments, key=_base_offset)
-    # Retention may have removed some of the old ones since the caller looked: their files are on their way out.
+    # Retention may have removed some old segments since the caller looked; their files are already being deleted.
     old_segments = sorted((s for s in old_segments if existing_segments.contains(s.base_offset)), key=_base_offset)
 
-    # 1. From the highest offset down, so that one `.cleaned` file left is the lowest: it undoes all.
+    # 1. Rename from the highest offset down: a `.cleaned` file that is left is then the lowest and undoes everything.
     for segment in reversed(new_segments):
         segment.change_file_suffixes(CLEANED_FILE_SUFFIX, SWAP_FILE_SUFFIX)
         existing_segments.add(segment)

@@ -1,5 +1,6 @@
 """What a log does that no workload tells: failing disks, verification, renaming, deleting, replacing segments."""
 
+import doctest
 import errno
 import os
 import random
@@ -536,3 +537,9 @@ def test_a_log_that_failed_to_load_or_was_forgotten_lets_go_of_its_directory(ope
     for _ in range(2):  # nobody holds the log itself, nor the clock and the scheduler that would call it
         time = ManualTime(NOW)
         Log.create(tmp_path / "topic-0", LogConfig({}), scheduler=ManualScheduler(time), time=time)
+
+
+def test_the_example_of_the_docstring_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    example = doctest.DocTestParser().get_doctest(Log.__doc__, {}, "Log", None, None)
+    assert doctest.DocTestRunner().run(example) == doctest.TestResults(failed=0, attempted=10)

@@ -29,26 +29,26 @@ _MAP_OPTIONS = {"trackfd": False} if sys.version_info >= (3, 13) else {}
 
 
 class AbstractIndex:
-    """A file of fixed-size entries in ascending order, mapped into memory, searched by halving.
+    """A file of fixed-size entries in ascending order, mapped into memory, with a binary search.
 
     Invariants:
 
     - A new file has its full length, `max_index_size` rounded down to whole entries, all zeros; it is cut to
       `entries * ENTRY_SIZE` when the segment stops growing (`trim_to_valid_size`).
-    - The number of entries is nowhere on disk. Opening counts every whole slot of the file, so that an index that was
-      not trimmed (after a crash) looks full of zeros until it is rebuilt.
+    - The number of entries is not on disk. Opening counts every whole slot of the file, so that an index that was not
+      trimmed, as after a crash, seems to be full of zeros until it is rebuilt.
     - Entries are only added at the end and only removed from the end.
     - An entry's offset is stored relative to `base_offset`, in 0 … 2147483647.
 
-    The zeros of a growing file are a hole, as in Kafka: no block of the disk is behind them. Each page's blocks are
-    asked for before its first entry, because writing into a mapping that gets none is no error but a signal (SIGBUS),
-    which ends Python. Java makes an InternalError of it, and that is what is raised here when the disk is full.
+    The zeros of a growing file are a hole, as in Kafka: no blocks of the disk belong to them. Before its first entry, a
+    page's blocks are allocated, because a write into a mapping that gets no block does not raise an error but a signal
+    (SIGBUS), which ends Python. Java turns it into an InternalError, which is raised here when the disk is full.
 
-    Simpler than Kafka: no locks. Changes happen under the log's lock; a reader takes the mapping and the number of
-    entries once, and a mapping that was replaced or closed lives until its last reader is done with it. What a removed
-    entry's reader may see of it is no worse than in Kafka.
+    Simpler than Kafka: there are no locks, because changes happen under the log's lock, a reader takes the mapping and
+    the number of entries once, and a mapping that was replaced or closed lives until its last reader is done. A reader
+    may still see an entry that is removed at that moment, as in Kafka.
 
-    After `close` or `close_handler` the contents can't be reached: NullPointerException.
+    After `close` or `close_handler` the contents cannot be reached: NullPointerException.
 
     Kafka: `AbstractIndex`.
     """
@@ -56,8 +56,10 @@ class AbstractIndex:
     ENTRY_SIZE = 0
 
     def __init__(self, file: Path, base_offset: int, max_index_size: int, *, writable: bool = True):
+        # Its present name; it changes with the segment's.
         self.file = file
         self.base_offset = base_offset
+        # Bytes of the file while the segment grows, before rounding down to whole entries.
         self.max_index_size = max_index_size
         newly_created = file_ops.create_file_if_missing(file)
         fd = file_ops.open_file(file) if writable else os.open(file, os.O_RDONLY | os.O_CLOEXEC)
@@ -66,12 +68,16 @@ class AbstractIndex:
                 if max_index_size < self.ENTRY_SIZE:
                     raise IllegalArgumentException(f"Invalid max index size: {max_index_size}")
                 file_ops.preallocate(fd, self._round_down(max_index_size))
+            # Bytes of the file.
             self.length = os.fstat(fd).st_size
+            # The contents; None when closed.
             self._mmap: mmap.mmap | bytes | None = _map(fd, self.length, writable=writable)
         finally:
             os.close(fd)
+        # How many whole slots there are, and how many of them hold an entry.
         self.max_entries = self.length // self.ENTRY_SIZE
         self.entries = 0 if newly_created else self.max_entries
+        # The byte that the next entry is written at, and up to where blocks of the disk are known to be allocated.
         self._position = self.entries * self.ENTRY_SIZE
         self._room_end = 0
 
@@ -86,15 +92,15 @@ class AbstractIndex:
         return self.entries * self.ENTRY_SIZE
 
     def update_parent_dir(self, parent_dir: Path) -> None:
-        """Follow a renamed log directory. Kafka: `AbstractIndex.updateParentDir`."""
+        """Note that the partition's directory was renamed. Kafka: `AbstractIndex.updateParentDir`."""
         self.file = parent_dir / self.file.name
 
     def resize(self, new_size: int) -> bool:
-        """Give file and mapping `new_size` bytes, rounded down to whole entries; False if they have them already.
+        """Give file and mapping `new_size` bytes, rounded down to whole entries; False if that is their size already.
 
-        Raises IllegalArgumentException, with the file cut already, when what was written does not fit any more: so a
-        log does not open after `segment.index.bytes` was made smaller than the active segment's index. The new mapping
-        is then written from its first byte on. Kafka: `AbstractIndex.resize`.
+        Raises IllegalArgumentException, after cutting the file, when the entries do not fit any more: a log does not
+        open after `segment.index.bytes` was made smaller than the active segment's index. The next entry is then
+        written to the first byte. Kafka: `AbstractIndex.resize`.
         """
         rounded_new_size = self._round_down(new_size)
         if self.length == rounded_new_size:
@@ -116,14 +122,14 @@ class AbstractIndex:
         return True
 
     def rename_to(self, file: Path) -> None:
-        """Rename the index file. Raises OSError; `self.file` is `file` then too. Kafka: `AbstractIndex.renameTo`."""
+        """Rename the index file; `self.file` is `file` even if that raises OSError. Kafka: `AbstractIndex.renameTo`."""
         try:
             file_ops.atomic_move_with_fallback(self.file, file, need_flush_parent_dir=False)
         finally:
             self.file = file
 
     def flush(self) -> None:
-        """Force the entries down to the device. Kafka: `AbstractIndex.flush`."""
+        """Force the entries to the device. Kafka: `AbstractIndex.flush`."""
         mapping = self._mapping()
         if isinstance(mapping, mmap.mmap):  # an empty file is not mapped
             file_ops.flush_mapped(mapping, self.file)
@@ -174,13 +180,13 @@ class AbstractIndex:
         raise NotImplementedError
 
     def _set_entries(self, entries: int) -> None:
-        """Say how many entries there are; the next one is written behind them."""
+        """Set the number of entries; the next one is written behind them."""
         self.entries = entries
         self._position = entries * self.ENTRY_SIZE
         self._room_end = 0
 
     def _check_position(self) -> None:
-        """Raises IllegalStateException when more was written than the entries: an entry has failed half way before."""
+        """Raises IllegalStateException after an entry failed half-way: more was written than the entries."""
         if self.entries * self.ENTRY_SIZE != self._position:
             raise IllegalStateException(f"{self.entries} entries but file position in index is {self._position}")
 
@@ -196,7 +202,7 @@ class AbstractIndex:
         self._position = end
 
     def _make_room(self, start: int, end: int) -> None:
-        """Have blocks of the disk for the pages of bytes `start` … `end` (exclusive). Raises InternalError."""
+        """Allocate blocks of the disk for the pages of bytes `start` … `end` (exclusive). Raises InternalError."""
         start -= start % mmap.PAGESIZE
         room_end = min(end + -end % mmap.PAGESIZE, self.length)
         try:
@@ -208,7 +214,7 @@ class AbstractIndex:
     def _read(self, entry: Struct, position: int) -> tuple[int, ...]:
         """The fields of `entry` at byte `position`.
 
-        Raises IndexOutOfBoundsException behind the file's end, where only a `resize` that failed has left entries.
+        Raises IndexOutOfBoundsException beyond the end of the file, where only a failed `resize` leaves entries.
         """
         try:
             return entry.unpack_from(self._mapping(), position)
@@ -227,7 +233,7 @@ class AbstractIndex:
     def _largest_lower_bound_slot_for(self, column: Struct, column_start: int, target: int) -> int:
         """The slot of the largest entry whose column is ≤ `target`; -1 if there is none.
 
-        The column is read with `column` at byte `column_start` of an entry. Kafka: `largestLowerBoundSlotFor`.
+        `column` reads the column at byte `column_start` of an entry. Kafka: `AbstractIndex.largestLowerBoundSlotFor`.
         """
         mapping, entries = self._mapping(), self.entries
         if entries == 0:
@@ -238,7 +244,7 @@ class AbstractIndex:
     def _smallest_upper_bound_slot_for(self, column: Struct, column_start: int, target: int) -> int:
         """The slot of the smallest entry whose column is ≥ `target`; -1 if there is none.
 
-        Kafka: `smallestUpperBoundSlotFor`.
+        Kafka: `AbstractIndex.smallestUpperBoundSlotFor`.
         """
         mapping, entries = self._mapping(), self.entries
         if entries == 0:
@@ -251,10 +257,11 @@ class AbstractIndex:
     def _search(
         self, mapping: mmap.mmap | bytes, entries: int, column: Struct, column_start: int, target: int
     ) -> tuple[int, bool]:
-        """The largest slot whose column is ≤ `target` (-1: none), and whether halving met an equal one.
+        """The largest slot whose column is ≤ `target` (-1: none), and whether the search met an equal one.
 
-        Looks into the last 8 KiB first, where nearly all searches end: those pages are warm. On a sorted index that
-        changes no result. On a damaged one it does, so it is kept. Kafka: `AbstractIndex.indexSlotRangeFor`.
+        The last 8 KiB are searched first, since nearly all searches end in these pages, which are in the cache. In a
+        sorted index that does not change the result; in a damaged one it does, and so it must be done here too.
+        Kafka: `AbstractIndex.indexSlotRangeFor`.
         """
         size, unpack_from = self.ENTRY_SIZE, column.unpack_from
         try:
@@ -280,10 +287,10 @@ class AbstractIndex:
 
 
 def _map(fd: int, length: int, *, writable: bool) -> mmap.mmap | bytes:
-    """Map `length` bytes of the file; nothing can be mapped of an empty one.
+    """Map `length` bytes of the file; an empty file cannot be mapped.
 
-    Of an index that is only read the bytes are read: whoever is looked at may cut it meanwhile, and a mapping ends the
-    process then. One of an absurd size is mapped nevertheless.
+    An index that is not writable is read instead: its owner may cut it meanwhile, and then a mapping would end this
+    process. If its size is absurd, it is mapped nevertheless.
     """
     if length == 0:
         return b""

@@ -1,4 +1,4 @@
-"""An index that is opened, or made, by the first use of it."""
+"""An index that its first use opens or makes."""
 
 import threading
 from pathlib import Path
@@ -11,11 +11,11 @@ T = TypeVar("T", bound=AbstractIndex)
 
 
 class LazyIndex(Generic[T]):
-    """Stands for an index file until somebody needs its contents.
+    """Represents an index file until its contents are needed.
 
     A log with thousands of segments opens quickly because the indexes of old segments stay closed. The disk shows it: a
-    new segment has no index files before the first use, an untouched index is neither trimmed nor mended by closing,
-    and merely looking at a segment whose index is missing makes one of full size.
+    new segment has no index files before the first use, closing neither trims nor repairs an unused index, and merely
+    looking at a segment without an index makes one of full size.
 
     Kafka: `LazyIndex`.
     """
@@ -32,17 +32,17 @@ class LazyIndex(Generic[T]):
 
     @property
     def file(self) -> Path:
-        """The file's name, opened or not. Kafka: `LazyIndex.file`."""
+        """The path of the file, whether the index is open or not. Kafka: `LazyIndex.file`."""
         index = self._index
         return self._file if index is None else index.file
 
     def get(self) -> T:
-        """The index, opened (or created) now if it was not. Raises as its class does. Kafka: `LazyIndex.get`."""
+        """The index, which the first call opens or makes. Raises what its class raises. Kafka: `LazyIndex.get`."""
         index = self._index
         return index if index is not None else self._load()
 
     def update_parent_dir(self, parent_dir: Path) -> None:
-        """Follow a renamed log directory. Kafka: `LazyIndex.updateParentDir`."""
+        """Note that the partition's directory was renamed. Kafka: `LazyIndex.updateParentDir`."""
         with self._lock:
             if self._index is None:
                 self._file = parent_dir / self._file.name
@@ -50,7 +50,7 @@ class LazyIndex(Generic[T]):
                 self._index.update_parent_dir(parent_dir)
 
     def rename_to(self, file: Path) -> None:
-        """Rename the file; one that was never opened may be missing. Raises OSError. Kafka: `LazyIndex.renameTo`."""
+        """Rename the file, which may be missing if it was never opened. Raises OSError. Kafka: `LazyIndex.renameTo`."""
         with self._lock:
             if self._index is not None:
                 self._index.rename_to(file)
@@ -69,7 +69,7 @@ class LazyIndex(Generic[T]):
             return file_ops.delete_if_exists(self._file) if self._index is None else self._index.delete_if_exists()
 
     def flush(self) -> None:
-        """Force the entries down to the device, of an index that is not open too. Kafka: `OffsetIndex.flush`."""
+        """Force the entries to the device, even if the index is not open. Kafka: `OffsetIndex.flush`."""
         with self._lock:
             if self._index is None and self._file.exists():
                 file_ops.flush_file_if_exists(self._file)
@@ -77,9 +77,9 @@ class LazyIndex(Generic[T]):
         self.get().flush()
 
     def let_go(self) -> None:
-        """Close an index that is trimmed to its entries, until the next use opens it again.
+        """Close an index that is trimmed to its entries; the next use opens it again.
 
-        Where Kafka keeps all that recovery has made: a mapping of Python's holds a descriptor (up to 3.12), and a log
+        Kafka keeps all indexes open that recovery has made. Up to Python 3.12 a mapping holds a descriptor, and a log
         of thousands of segments would run out of them.
         """
         with self._lock:

@@ -15,7 +15,7 @@ _POSITION = 4
 
 
 class OffsetPosition(NamedTuple):
-    """An offset and the byte position of the batch that it ends. Kafka: `OffsetPosition`."""
+    """The last offset of a batch and the byte position of that batch. Kafka: `OffsetPosition`."""
 
     offset: int
     position: int
@@ -24,9 +24,9 @@ class OffsetPosition(NamedTuple):
 class OffsetIndex(AbstractIndex):
     """The `.index` file of a segment: the last offset of some batches, and where those batches begin.
 
-    An entry is 8 bytes: int32 offset - base offset, int32 position in the `.log` file. Not every batch has one (the
-    segment adds an entry after `index.interval.bytes`), so a lookup gives a position at or before the one that is
-    sought. Offsets grow from entry to entry.
+    An entry is 8 bytes: int32 offset - base offset, int32 position in the `.log` file. Since only some batches have an
+    entry (the segment adds one after each `index.interval.bytes`), a look-up gives a position at or before the batch.
+    Offsets grow from entry to entry.
 
     Kafka: `OffsetIndex`.
     """
@@ -38,7 +38,10 @@ class OffsetIndex(AbstractIndex):
         self.last_offset = self._last_entry().offset
 
     def sanity_check(self) -> None:
-        """Raises CorruptIndexException for a last offset below the base or a torn entry. Kafka: `sanityCheck`."""
+        """Raises CorruptIndexException for a last offset below the base offset, or for a torn entry.
+
+        Kafka: `OffsetIndex.sanityCheck`.
+        """
         if self.entries != 0 and self.last_offset < self.base_offset:
             raise CorruptIndexException(
                 f"Corrupt index found, index file {self.file.absolute()} has non-zero size but the last offset is"
@@ -59,7 +62,10 @@ class OffsetIndex(AbstractIndex):
         return OffsetPosition(self.base_offset, 0) if slot == -1 else self._parse_entry(slot)
 
     def entry(self, n: int) -> OffsetPosition:
-        """The entry in slot `n`, counted from 0; raises IllegalArgumentException beyond the last. Kafka: `entry`."""
+        """The entry in slot `n`, counted from 0; raises IllegalArgumentException beyond the last.
+
+        Kafka: `OffsetIndex.entry`.
+        """
         if n >= self.entries:
             raise IllegalArgumentException(
                 f"Attempt to fetch the {n}th entry from index {self.file.absolute()}, which has size {self.entries}"
@@ -67,9 +73,10 @@ class OffsetIndex(AbstractIndex):
         return self._parse_entry(n)
 
     def fetch_upper_bound_offset(self, fetch_offset: OffsetPosition, fetch_size: int) -> OffsetPosition | None:
-        """An entry surely beyond `fetch_size` bytes from `fetch_offset`: the first that begins at or after their end.
+        """The first entry of a batch that begins at or behind the `fetch_size` bytes from `fetch_offset` on.
 
-        Not the smallest such offset, in general; None when the index ends before. Kafka: `fetchUpperBoundOffset`.
+        None when the index ends before that. Batches without an entry may lie between.
+        Kafka: `OffsetIndex.fetchUpperBoundOffset`.
         """
         slot = self._smallest_upper_bound_slot_for(_INT, _POSITION, fetch_offset.position + fetch_size)
         return None if slot == -1 else self._parse_entry(slot)

@@ -20,23 +20,23 @@ _RELATIVE_OFFSET = Struct(">i")
 
 
 class TimestampOffset(NamedTuple):
-    """A timestamp (ms) and an offset at or before which none is larger. Kafka: `TimestampOffset`."""
+    """A timestamp (ms), and an offset up to which no timestamp is larger. Kafka: `TimestampOffset`."""
 
     timestamp: int
     offset: int
 
 
 UNKNOWN = TimestampOffset(-1, -1)
-"""Stands for "not looked up yet" and is recognised by identity. Kafka: `TimestampOffset.UNKNOWN`."""
+"""Stands for "not looked up yet"; compared by identity. Kafka: `TimestampOffset.UNKNOWN`."""
 
 
 class TimeIndex(AbstractIndex):
-    """The `.timeindex` file of a segment: largest timestamps so far, each with the last offset of the batch it came in.
+    """The `.timeindex` file of a segment: largest timestamps so far, each with the last offset of its batch.
 
-    An entry is 12 bytes: int64 timestamp (ms), int32 offset - base offset. All records up to and including that offset
-    have timestamps ≤ this one. Timestamps grow from entry to entry; offsets do too, or stay.
+    An entry is 12 bytes: int64 timestamp (ms), int32 offset - base offset. No record up to that offset (inclusive) has
+    a larger timestamp. Timestamps grow from entry to entry; offsets never shrink.
 
-    The last slot is kept for the entry that rolling or closing adds: the index is full one entry earlier.
+    The last slot is reserved for the entry that rolling or closing adds, so the index is full one entry earlier.
 
     Kafka: `TimeIndex`.
     """
@@ -49,11 +49,11 @@ class TimeIndex(AbstractIndex):
 
     @property
     def is_full(self) -> bool:
-        """True when only the slot for the roll is left. Kafka: `TimeIndex.isFull`."""
+        """True when only the reserved slot is left. Kafka: `TimeIndex.isFull`."""
         return self.entries >= self.max_entries - 1
 
     def sanity_check(self) -> None:
-        """Raises CorruptIndexException for shrinking timestamps, an offset below the base or a torn entry.
+        """Raises CorruptIndexException for shrinking timestamps, an offset below the base offset or a torn entry.
 
         Kafka: `TimeIndex.sanityCheck`.
         """
@@ -84,7 +84,10 @@ class TimeIndex(AbstractIndex):
             self._truncate_to_entries(slot if exact else slot + 1)
 
     def entry(self, n: int) -> TimestampOffset:
-        """The entry in slot `n`, counted from 0; raises IllegalArgumentException beyond the last. Kafka: `entry`."""
+        """The entry in slot `n`, counted from 0; raises IllegalArgumentException beyond the last.
+
+        Kafka: `TimeIndex.entry`.
+        """
         if n >= self.entries:
             raise IllegalArgumentException(
                 f"Attempt to fetch the {n}th entry from time index {self.file.absolute()} which has size {self.entries}"
@@ -100,11 +103,12 @@ class TimeIndex(AbstractIndex):
         return TimestampOffset(NO_TIMESTAMP, self.base_offset) if slot == -1 else self._parse_entry(slot)
 
     def maybe_append(self, timestamp: int, offset: int, *, skip_full_check: bool = False) -> None:
-        """Add an entry if `timestamp` is larger than the last one; an equal one is left out silently.
+        """Add an entry if `timestamp` is larger than the last one; do nothing if it is equal.
 
-        Raises IllegalArgumentException when full (unless `skip_full_check`: on roll and close),
-        InvalidOffsetException for an offset and IllegalStateException for a timestamp below the last entry's,
-        IndexOffsetOverflowException when the offset does not fit, and from then on IllegalStateException.
+        Raises IllegalArgumentException when full (unless `skip_full_check`, which rolling and closing set),
+        InvalidOffsetException for an offset below the last entry's, IllegalStateException for a timestamp below the
+        last entry's, and IndexOffsetOverflowException when the offset does not fit; each later entry is then refused
+        by IllegalStateException.
         Kafka: `TimeIndex.maybeAppend`.
         """
         if not skip_full_check and self.is_full:
@@ -121,8 +125,8 @@ class TimeIndex(AbstractIndex):
                 f" timestamp appended ({last_timestamp}) to {self.file.absolute()}"
             )
         if timestamp > last_timestamp:
-            # Two writes, as Kafka's: an offset that does not fit leaves half an entry, and every later entry, which
-            # lies behind it, is refused once it is written.
+            # Two writes, as in Kafka: an offset that does not fit leaves half an entry, and every later entry is
+            # written behind that and then refused.
             self._put(_TIMESTAMP.pack(timestamp))
             self._put(_RELATIVE_OFFSET.pack(self.relative_offset(offset)))
             self.entries += 1
@@ -130,7 +134,10 @@ class TimeIndex(AbstractIndex):
             self._check_position()
 
     def resize(self, new_size: int) -> bool:
-        """As `AbstractIndex.resize`; the last entry is read again from the file. Kafka: `TimeIndex.resize`."""
+        """Give file and mapping `new_size` bytes, see `AbstractIndex.resize`, and read the last entry again.
+
+        Kafka: `TimeIndex.resize`.
+        """
         if not super().resize(new_size):
             return False
         self.last_entry = self._last_entry_from_index_file()

@@ -22,9 +22,9 @@ _LARGEST_LIST = 2**21 * TOTAL_SIZE
 
 
 class AbortedTxn(NamedTuple):
-    """An aborted transaction: first offset, its marker's offset (both inclusive), the last stable offset after it.
+    """An aborted transaction: first offset, marker's offset (both inclusive), and the last stable offset after it.
 
-    On disk 34 bytes: int16 version 0, then the four fields as int64. Kafka: `AbortedTxn`.
+    On disk it has 34 bytes: int16 version 0, then the other fields as int64. Kafka: `AbortedTxn`.
     """
 
     producer_id: int
@@ -41,7 +41,7 @@ class AbortedTxn(NamedTuple):
 
     @property
     def as_aborted_transaction(self) -> AbortedTransaction:
-        """What a consumer is told of it. Kafka: `AbortedTxn.asAbortedTransaction`."""
+        """The two fields that a consumer gets. Kafka: `AbortedTxn.asAbortedTransaction`."""
         return AbortedTransaction(self.producer_id, self.first_offset)
 
     def encode(self) -> bytes:
@@ -56,23 +56,24 @@ class AbortedTxn(NamedTuple):
 
 
 class TxnIndexSearchResult(NamedTuple):
-    """Aborted transactions found, and whether no later segment can add to them. Kafka: `TxnIndexSearchResult`."""
+    """Aborted transactions; `is_complete` when no later segment can have more. Kafka: `TxnIndexSearchResult`."""
 
     aborted_transactions: list[AbortedTxn]
     is_complete: bool
 
 
 class TransactionIndex:
-    """The `.txnindex` file of a segment: the transactions whose abort markers lie in it, in the markers' order.
+    """The `.txnindex` file of a segment: the transactions whose abort markers lie in it, in the order of the markers.
 
-    The file is made by the first entry, grows with each and is never preallocated or trimmed. An entry torn by a crash
-    is ignored. The last offset that a new entry must exceed is known only after an append or a truncation of this run.
+    The first entry makes the file, which grows with each entry and is never preallocated or trimmed. An entry torn by a
+    crash is ignored. A new entry must have a larger last offset than the one before, but an entry from before the file
+    was opened is not compared.
 
     Kafka: `TransactionIndex`.
     """
 
     def __init__(self, start_offset: int, file: Path, *, writable: bool = True):
-        """`writable` False only reads, and needs no permission to write."""
+        """Without `writable` the file is opened for reading, which needs no permission to write."""
         self._start_offset = start_offset
         self._writable = writable
         self.file = file
@@ -83,7 +84,7 @@ class TransactionIndex:
             self._open()
 
     def update_parent_dir(self, parent_dir: Path) -> None:
-        """Follow a renamed log directory. Kafka: `TransactionIndex.updateParentDir`."""
+        """Note that the partition's directory was renamed. Kafka: `TransactionIndex.updateParentDir`."""
         self.file = parent_dir / self.file.name
 
     def append(self, aborted_txn: AbortedTxn) -> None:
@@ -101,18 +102,18 @@ class TransactionIndex:
         self._end += file_ops.write(fd, aborted_txn.encode(), self._end)
 
     def flush(self) -> None:
-        """Force the entries down to the device. Kafka: `TransactionIndex.flush`."""
+        """Force the entries to the device. Kafka: `TransactionIndex.flush`."""
         if self._fd is not None:
             file_ops.fsync(self._fd)
 
     def reset(self) -> None:
-        """Remove all entries; an existing file stays, empty. Kafka: `TransactionIndex.reset`."""
+        """Remove all entries; an existing file stays and is empty. Kafka: `TransactionIndex.reset`."""
         if self._fd is not None:
             self._truncate(self._fd, 0)
         self._last_offset = None
 
     def close(self) -> None:
-        """Close the file; it reads as empty from now on. Kafka: `TransactionIndex.close`."""
+        """Close the file, which then seems to be empty. Kafka: `TransactionIndex.close`."""
         fd, self._fd, self._end = self._fd, None, 0
         if fd is not None:
             os.close(fd)
@@ -131,7 +132,7 @@ class TransactionIndex:
             self.file = file
 
     def truncate_to(self, offset: int) -> None:
-        """Remove the first entry whose last offset is ≥ `offset` and all after it. Kafka: `truncateTo`."""
+        """Remove the first entry whose last offset is ≥ `offset`, and all later ones. Kafka: `truncateTo`."""
         fd = self._fd
         if fd is None:
             return
@@ -144,7 +145,7 @@ class TransactionIndex:
             new_last_offset = aborted_txn.last_offset
 
     def all_aborted_txns(self) -> list[AbortedTxn]:
-        """All entries. Raises KafkaException for a version above 0, MemoryError for millions of them.
+        """All entries. Raises KafkaException for a version above 0, MemoryError for more than two million entries.
 
         Kafka: `TransactionIndex.allAbortedTxns`.
         """
@@ -154,8 +155,8 @@ class TransactionIndex:
     def collect_aborted_txns(self, fetch_offset: int, upper_bound_offset: int) -> TxnIndexSearchResult:
         """The transactions that overlap [`fetch_offset`, `upper_bound_offset`).
 
-        Complete when an entry's last stable offset says that no later one can overlap: all transactions that begin
-        below it are decided by then. Kafka: `TransactionIndex.collectAbortedTxns`.
+        The result is complete when an entry's last stable offset is at or above the bound: all transactions that begin
+        below the bound are decided then, so no later entry can overlap. Kafka: `TransactionIndex.collectAbortedTxns`.
         """
         found = []
         for aborted_txn in self._entries():

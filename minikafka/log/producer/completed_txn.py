@@ -1,10 +1,10 @@
-"""A transaction that its marker has ended."""
+"""A transaction that a marker has ended."""
 
 from typing import NamedTuple
 
 
 class CompletedTxn(NamedTuple):
-    """A transaction from its first offset to its marker's offset (both inclusive). Kafka: `CompletedTxn`."""
+    """A transaction from its first offset to the offset of its marker, both inclusive. Kafka: `CompletedTxn`."""
 
     producer_id: int
     first_offset: int

@@ -1,4 +1,4 @@
-"""The checks that a producer's batches pass before they are appended, and what they will change."""
+"""The checks that a producer's batches must pass before they are appended, and the changes that they bring."""
 
 import logging
 
@@ -29,8 +29,10 @@ _MAX_EPOCH = 2**15 - 1
 
 
 class TxnMetadata:
-    """A transaction that began at `first_offset` (a `LogOffsetMetadata`) and, once its marker is there, ended at
-    `last_offset` (the marker's offset, inclusive; None while it is open). Kafka: `TxnMetadata`.
+    """A transaction, open or ended.
+
+    `first_offset` is where it began, with its place if that is known. `last_offset` is the offset of its marker
+    (inclusive), None while it is open. Kafka: `TxnMetadata`.
     """
 
     __slots__ = ("producer_id", "first_offset", "last_offset")
@@ -48,11 +50,11 @@ class TxnMetadata:
 
 
 class ProducerAppendInfo:
-    """Collects what one append changes in one producer's state; `ProducerStateManager.update` makes it visible.
+    """Collects what one append changes in one producer's state, until `ProducerStateManager.update` makes it visible.
 
-    `current_entry` is the state so far (never changed here), `origin` decides which checks are made: clients are
-    checked for sequences and epochs, coordinators for epochs only, and replication for nothing, since the leader has
-    checked already. `verification_state_entry` is set while the producer's transaction waits for verification.
+    `current_entry` is the state so far and is not changed here. `origin` decides what is checked: sequences and epochs
+    for clients, epochs for coordinators, nothing for replication, since the leader has checked already.
+    `verification_state_entry` is None unless the producer's transaction waits for verification.
 
     Kafka: `ProducerAppendInfo`.
     """
@@ -89,10 +91,10 @@ class ProducerAppendInfo:
         first_offset_metadata: LogOffsetMetadata | None = None,
         transaction_version: int = TV_UNKNOWN,
     ) -> CompletedTxn | None:
-        """Check `batch` and take it in; returns the transaction that it completes, if it is a marker of an open one.
+        """Check `batch` and remember it; returns the transaction that it ends, if it is a marker of an open one.
 
-        `first_offset_metadata` is the batch's place in the log where it is known. An empty control batch (what
-        compaction leaves of a marker) changes nothing. Raises what `append_data_batch` and `append_end_txn_marker`
+        `first_offset_metadata` is the batch's place in the log if that is known. An empty control batch, which is what
+        compaction leaves of a marker, changes nothing. Raises what `append_data_batch` and `append_end_txn_marker`
         raise. Kafka: `ProducerAppendInfo.append`.
         """
         if not batch.is_control_batch:
@@ -131,7 +133,7 @@ class ProducerAppendInfo:
         last_offset: int,
         is_transactional: bool,
     ) -> None:
-        """Check a batch of data and remember it; opens a transaction if it is the first transactional one.
+        """Check a batch of data and remember it. The first transactional batch opens a transaction.
 
         Raises `InvalidProducerEpochException` (older epoch), `OutOfOrderSequenceException` (sequence is not the next
         one), `InvalidTxnStateException` (not transactional while a transaction is open).
@@ -162,11 +164,12 @@ class ProducerAppendInfo:
         timestamp: int,
         transaction_version: int,
     ) -> CompletedTxn | None:
-        """Check an end marker and end the open transaction; returns it, or None when none is open.
+        """Check an end marker and end the open transaction; returns that, or None when none is open.
 
-        Raises `IllegalArgumentException` (no transaction version given; replication needs none, since the leader has
-        made the strict check), `InvalidProducerEpochException`, `TransactionCoordinatorFencedException` (marker of an
-        older coordinator). Kafka: `ProducerAppendInfo.appendEndTxnMarker`.
+        Raises `IllegalArgumentException` (no transaction version given, which only replication may leave out, since the
+        leader has made the strict check), `InvalidProducerEpochException`, and
+        `TransactionCoordinatorFencedException` (marker of an older coordinator).
+        Kafka: `ProducerAppendInfo.appendEndTxnMarker`.
         """
         if transaction_version == TV_UNKNOWN:
             if self._origin is not AppendOrigin.REPLICATION:
@@ -187,18 +190,18 @@ class ProducerAppendInfo:
         return completed
 
     def to_entry(self) -> ProducerStateEntry:
-        """The producer's state after this append, holding this append's batches only.
+        """The producer's state after this append, with the batches of this append only.
 
         Kafka: `ProducerAppendInfo.toEntry`.
         """
         return self._updated_entry
 
     def _check_producer_epoch(self, producer_epoch: int, offset: int, transaction_version: int) -> None:
-        """Refuse an older epoch; a transactions-v2 marker must bring a newer one.
+        """Refuse an older epoch; a marker of transactions v2 must bring a newer one.
 
-        Under v2 the coordinator bumps the epoch with each marker, so a marker with the epoch already known is a late
-        one that could end the wrong transaction. It is let through when no transaction is open (then it only repeats
-        a marker whose answer was lost), and at epoch 32767, which cannot be bumped.
+        Under v2 the coordinator bumps the epoch with each marker, so a marker with the known epoch comes late and could
+        end the wrong transaction. It is accepted when no transaction is open, because then it only repeats a marker
+        whose answer was lost, and at epoch 32767, which cannot be bumped.
         """
         current = self._updated_entry.producer_epoch
         if producer_epoch > current or (producer_epoch == current and transaction_version < 2):
@@ -222,7 +225,7 @@ class ProducerAppendInfo:
         logger.warning(message)
 
     def _check_sequence(self, producer_epoch: int, first_seq: int, offset: int) -> None:
-        """Refuse a batch that does not carry on where the producer's last one ended."""
+        """Refuse a batch that does not continue where the producer's last batch ended."""
         self._check_sequence_against_verification(first_seq, offset)
         current, updated = self._current_entry, self._updated_entry
         if producer_epoch != updated.producer_epoch:
@@ -239,7 +242,7 @@ class ProducerAppendInfo:
             current_last_seq = current.last_seq
         else:
             current_last_seq = NO_SEQUENCE
-        # Nothing known of the producer (its records were deleted, say): any sequence may begin.
+        # When nothing is known about the producer (its records were deleted, say), any sequence may begin.
         if current.producer_epoch != NO_PRODUCER_EPOCH and not _in_sequence(current_last_seq, first_seq):
             raise OutOfOrderSequenceException(
                 f"Out of order sequence number for producer {self.producer_id} at offset {offset} in partition "
@@ -265,7 +268,7 @@ class ProducerAppendInfo:
             )
 
     def _check_coordinator_epoch(self, marker: EndTransactionMarker, offset: int) -> None:
-        """Refuse the marker of a coordinator that has been replaced; replication only notes it."""
+        """Refuse the marker of a coordinator that has been replaced; replication only logs it."""
         known = self._updated_entry.coordinator_epoch
         if known <= marker.coordinator_epoch:
             return

@@ -1,4 +1,4 @@
-"""What the log remembers of one producer: its epoch, its last five batches, its open transaction."""
+"""What the log remembers about one producer: its epoch, its last five batches and its open transaction."""
 
 from collections import deque
 from typing import NamedTuple
@@ -10,7 +10,7 @@ NUM_BATCHES_TO_RETAIN = 5
 
 
 class BatchMetadata(NamedTuple):
-    """One appended batch: its last sequence and last offset (both inclusive), its length less one, its max timestamp.
+    """One appended batch: last sequence and last offset (both inclusive), last minus first offset, max timestamp (ms).
 
     Kafka: `BatchMetadata`.
     """
@@ -40,10 +40,10 @@ class BatchMetadata(NamedTuple):
 class ProducerStateEntry:
     """One producer's state.
 
-    - All remembered batches are of the current epoch, oldest first, at most five: a client has at most five requests
-      in flight, so a retry is always one of them.
+    - All remembered batches belong to the current epoch, oldest first. Five are enough, because a client has at most
+      five requests in flight, so that a retry is always among them.
     - `current_txn_first_offset` is the offset at which the open transaction began, None without one.
-    - `last_timestamp` is that of the newest batch or marker (ms): it decides when the producer is forgotten.
+    - `last_timestamp` (ms) belongs to the newest batch or marker and decides when the producer is forgotten.
 
     Kafka: `ProducerStateEntry`.
     """
@@ -75,7 +75,7 @@ class ProducerStateEntry:
 
     @classmethod
     def empty(cls, producer_id: int) -> "ProducerStateEntry":
-        """The state of a producer that nothing is known of. Kafka: `ProducerStateEntry.empty`."""
+        """The state of an unknown producer. Kafka: `ProducerStateEntry.empty`."""
         return cls(producer_id)
 
     @property
@@ -100,14 +100,14 @@ class ProducerStateEntry:
 
     @property
     def last_offset_delta(self) -> int:
-        """Length less one of the newest remembered batch, 0 without one.
+        """Last minus first offset of the newest remembered batch, 0 without one.
 
         Kafka: `ProducerStateEntry.lastOffsetDelta`.
         """
         return self.batch_metadata[-1].offset_delta if self.batch_metadata else 0
 
     def with_producer_id(self, producer_id: int) -> "ProducerStateEntry":
-        """A copy for `producer_id` that remembers no batch. Kafka: `ProducerStateEntry.withProducerId`."""
+        """A copy for `producer_id` without remembered batches. Kafka: `ProducerStateEntry.withProducerId`."""
         return ProducerStateEntry(
             producer_id,
             producer_epoch=self.producer_epoch,
@@ -123,7 +123,7 @@ class ProducerStateEntry:
         self.last_timestamp = batch.timestamp
 
     def update(self, next_entry: "ProducerStateEntry") -> None:
-        """Take over everything of `next_entry`; its batches move here, after the ones of the same epoch.
+        """Take over everything from `next_entry`; its batches move here, behind those of the same epoch.
 
         Kafka: `ProducerStateEntry.update(ProducerStateEntry)`.
         """
@@ -135,7 +135,7 @@ class ProducerStateEntry:
         self.last_timestamp = next_entry.last_timestamp
 
     def end_transaction(self, producer_epoch: int, coordinator_epoch: int, last_timestamp: int) -> None:
-        """Apply an end marker: no transaction is open any more; a bumped epoch forgets the batches.
+        """Apply an end marker: no transaction is open any more, and a bumped epoch forgets the batches.
 
         Kafka: `ProducerStateEntry.update(short, int, long)`.
         """

@@ -1,4 +1,4 @@
-"""The producers that a log knows, their open transactions, and the snapshots that save both from rescanning the log."""
+"""The producers of a log and their transactions, with snapshots that make it unnecessary to scan the whole log."""
 
 import logging
 from collections.abc import Collection
@@ -32,21 +32,22 @@ LATE_TRANSACTION_BUFFER_MS = 5 * 60 * 1000
 
 
 class ProducerStateManager:
-    """Every producer's state as of `map_end_offset`, and the snapshot files in which earlier states are kept.
+    """Every producer's state as of `map_end_offset`, and the snapshot files of earlier states.
 
     Invariants:
 
-    - The state is that of the log below `map_end_offset` (exclusive): each append updates producers first, then moves
+    - The state is that of the log below `map_end_offset` (exclusive): each append first updates producers, then moves
       this offset.
     - `ongoing_txns` holds the transactions without an end marker, `unreplicated_txns` those whose marker is not yet
-      below the high watermark. The *first unstable offset* is the smallest first offset of both: nothing from there
-      on may be shown to a reader of committed data.
-    - A snapshot at offset N is the state before N. It holds the last batch of each producer only.
-    - A snapshot is written only where `map_end_offset` has passed the last one's offset.
+      below the high watermark. The *first unstable offset* is the smallest first offset of both; readers of committed
+      data may not see anything from there on.
+    - A snapshot at offset N is the state before N. It holds only the last batch of each producer.
+    - A snapshot is written only when `map_end_offset` has passed the last snapshot's offset.
 
-    On disk: one `N.snapshot` for each (see `snapshot_file`).
+    On disk: one file `N.snapshot` for each, see `snapshot_file`.
 
-    Simpler than Kafka: no lock-free mirrors of counters (the log's lock guards this class), no metrics.
+    Simpler than Kafka: there are no volatile mirrors of counters, because they only serve metrics, which are left out.
+    The log's lock guards this class.
     Kafka: `ProducerStateManager`.
     """
 
@@ -59,19 +60,28 @@ class ProducerStateManager:
         time: Time,
         snapshots: SortedMap[SnapshotFile] | None = None,
     ):
-        """`snapshots`, by offset, are those in `log_dir`; the directory is listed for them when they are not given."""
+        """`snapshots` are the snapshot files in `log_dir` by offset; if they are not given, the directory is listed."""
         self.topic_partition = topic_partition
+        # A transaction that is open longer than this (and five minutes) is late.
         self.max_transaction_timeout_ms = max_transaction_timeout_ms
         self.producer_state_manager_config = producer_state_manager_config
+        # Where the snapshots lie: the partition's directory.
         self._log_dir = Path(log_dir)
         self._time = time
+        # The producers by id. Their order in a snapshot is that of Java's HashMap.
         self._producers: JavaHashMap[int, ProducerStateEntry] = JavaHashMap()
+        # The guards of transactions that wait for verification, by producer id.
         self._verification_states: dict[int, VerificationStateEntry] = {}
+        # Transactions by first offset: the open ones, and those whose marker is not yet below the high watermark.
         self._ongoing_txns: SortedMap[TxnMetadata] = SortedMap()
         self._unreplicated_txns: SortedMap[TxnMetadata] = SortedMap()
+        # When the oldest open transaction had its last batch (ms), -1 without one.
         self._oldest_txn_last_timestamp = -1
+        # The state is that of the log below this offset, …
         self._last_map_offset = 0
+        # … and the newest snapshot is that of the log below this one.
         self._last_snap_offset = 0
+        # The snapshot files by offset.
         self._snapshots = load_snapshots(self._log_dir) if snapshots is None else snapshots
 
     @property
@@ -107,7 +117,7 @@ class ProducerStateManager:
 
     @property
     def first_unstable_offset(self) -> LogOffsetMetadata | None:
-        """Where the first transaction begins that is undecided, or decided by a marker that is not replicated yet.
+        """The first offset of the oldest transaction that is open or whose marker is not replicated yet, else None.
 
         Kafka: `ProducerStateManager.firstUnstableOffset`.
         """
@@ -121,7 +131,7 @@ class ProducerStateManager:
 
     @property
     def first_undecided_offset(self) -> int | None:
-        """Where the first open transaction begins, replication aside.
+        """The first offset of the oldest open transaction, whatever is replicated; None without one.
 
         Kafka: `ProducerStateManager.firstUndecidedOffset`.
         """
@@ -135,7 +145,7 @@ class ProducerStateManager:
         return None if snapshot is None else snapshot.offset
 
     def has_late_transaction(self, current_time_ms: int) -> bool:
-        """True when the oldest open transaction had its last batch longer ago than any transaction may last.
+        """True when the last batch of the oldest open transaction is older than any transaction may become.
 
         Kafka: `ProducerStateManager.hasLateTransaction`.
         """
@@ -144,19 +154,19 @@ class ProducerStateManager:
         return last_timestamp > 0 and current_time_ms - last_timestamp > allowed_ms
 
     def last_entry(self, producer_id: int) -> ProducerStateEntry | None:
-        """What is known of `producer_id`. Kafka: `ProducerStateManager.lastEntry`."""
+        """The state of `producer_id`, None if it is unknown. Kafka: `ProducerStateManager.lastEntry`."""
         return self._producers.get(producer_id)
 
     # Appending
 
     def prepare_update(self, producer_id: int, origin: AppendOrigin) -> ProducerAppendInfo:
-        """Begin to collect what an append changes for `producer_id`. Kafka: `ProducerStateManager.prepareUpdate`."""
+        """Start to collect what an append changes for `producer_id`. Kafka: `ProducerStateManager.prepareUpdate`."""
         current_entry = self._producers.get(producer_id) or ProducerStateEntry.empty(producer_id)
         verification = self._verification_states.get(producer_id)
         return ProducerAppendInfo(self.topic_partition, producer_id, current_entry, origin, verification)
 
     def update(self, append_info: ProducerAppendInfo) -> None:
-        """Take over what an append changed. Raises `IllegalArgumentException` for an append without a producer id.
+        """Apply what an append changed. Raises `IllegalArgumentException` for an append without a producer id.
 
         Kafka: `ProducerStateManager.update`.
         """
@@ -176,13 +186,13 @@ class ProducerStateManager:
         self._update_oldest_txn_timestamp()
 
     def update_map_end_offset(self, last_offset: int) -> None:
-        """State that the log below `last_offset` has been applied. Kafka: `ProducerStateManager.updateMapEndOffset`."""
+        """Note that the log below `last_offset` has been applied. Kafka: `ProducerStateManager.updateMapEndOffset`."""
         self._last_map_offset = last_offset
 
     def last_stable_offset(self, completed_txn: CompletedTxn) -> int:
-        """The last stable offset once `completed_txn` is out of the way: the transaction index wants it in advance.
+        """The last stable offset as it will be once `completed_txn` is done, for the transaction index.
 
-        The first offset of the oldest open transaction of *another* producer, else the offset after the marker.
+        It is the first offset of the oldest open transaction of *another* producer, else the offset after the marker.
         Kafka: `ProducerStateManager.lastStableOffset`.
         """
         for txn in self._ongoing_txns.values():
@@ -193,7 +203,7 @@ class ProducerStateManager:
     def complete_txn(self, completed_txn: CompletedTxn) -> None:
         """Move a transaction from the open ones to those that wait for replication.
 
-        Raises `IllegalArgumentException` if it was never opened. Kafka: `ProducerStateManager.completeTxn`.
+        Raises `IllegalArgumentException` if it is not open. Kafka: `ProducerStateManager.completeTxn`.
         """
         txn = self._ongoing_txns.pop(completed_txn.first_offset)
         if txn is None:
@@ -213,7 +223,7 @@ class ProducerStateManager:
         self._remove_unreplicated_transactions(high_watermark)
 
     def on_log_start_offset_incremented(self, log_start_offset: int) -> None:
-        """Forget replicated transactions below the new log start; the map reaches at least up to it.
+        """Forget replicated transactions below the new log start, and raise `map_end_offset` to it.
 
         Kafka: `ProducerStateManager.onLogStartOffsetIncremented`.
         """
@@ -227,7 +237,7 @@ class ProducerStateManager:
     def maybe_create_verification_state_entry(
         self, producer_id: int, *, sequence: int, epoch: int, supports_epoch_bump: bool
     ) -> VerificationStateEntry:
-        """The entry of a producer whose transaction is to be verified, made if there is none, told of this sequence.
+        """The entry of a producer whose transaction is to be verified; made if missing, updated with this sequence.
 
         Kafka: `ProducerStateManager.maybeCreateVerificationStateEntry`.
         """
@@ -244,11 +254,17 @@ class ProducerStateManager:
         return entry
 
     def verification_state_entry(self, producer_id: int) -> VerificationStateEntry | None:
-        """The entry made above, if any. Kafka: `ProducerStateManager.verificationStateEntry`."""
+        """The entry of a producer whose transaction waits for verification, or None.
+
+        Kafka: `ProducerStateManager.verificationStateEntry`.
+        """
         return self._verification_states.get(producer_id)
 
     def clear_verification_state_entry(self, producer_id: int) -> None:
-        """Forget it: the transaction has been verified. Kafka: `ProducerStateManager.clearVerificationStateEntry`."""
+        """Forget the producer's entry, since its transaction has been verified.
+
+        Kafka: `ProducerStateManager.clearVerificationStateEntry`.
+        """
         self._verification_states.pop(producer_id, None)
 
     # Expiry, truncation, loading
@@ -266,10 +282,11 @@ class ProducerStateManager:
                 del self._verification_states[producer_id]
 
     def truncate_and_reload(self, log_start_offset: int, log_end_offset: int, current_time_ms: int) -> None:
-        """Go back to the newest snapshot in (`log_start_offset`, `log_end_offset`]; delete those outside.
+        """Go back to the newest snapshot in (`log_start_offset`, `log_end_offset`], and delete snapshots outside it.
 
-        When the map ends at `log_end_offset` already, nothing in memory is dropped but replicated transactions.
-        Producers expired at `current_time_ms` are not loaded. Kafka: `ProducerStateManager.truncateAndReload`.
+        When the state is already that of `log_end_offset`, only replicated transactions are forgotten.
+        Producers that have expired at `current_time_ms` are not loaded.
+        Kafka: `ProducerStateManager.truncateAndReload`.
         """
         for snapshot in self._snapshots.values_up_to(log_start_offset):
             self._remove_and_delete_snapshot(snapshot.offset)
@@ -286,7 +303,7 @@ class ProducerStateManager:
         self._load_from_snapshot(log_start_offset, current_time_ms)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Forget all producers, delete all snapshots, and begin anew at `offset`.
+        """Forget all producers, delete all snapshots and start anew at `offset`.
 
         Kafka: `ProducerStateManager.truncateFullyAndStartAt`.
         """
@@ -300,7 +317,7 @@ class ProducerStateManager:
         self._update_oldest_txn_timestamp()
 
     def load_producer_entry(self, entry: ProducerStateEntry) -> None:
-        """Take in one entry of a snapshot, and reopen its transaction.
+        """Add one entry of a snapshot and reopen its transaction.
 
         Kafka: `ProducerStateManager.loadProducerEntry`.
         """
@@ -312,9 +329,9 @@ class ProducerStateManager:
     # Snapshots
 
     def take_snapshot(self, *, sync: bool = True) -> Path | None:
-        """Write a snapshot at `map_end_offset` unless that is not beyond the last one; returns its file or None.
+        """Write a snapshot at `map_end_offset` and return its file; None if that is not beyond the last snapshot.
 
-        `sync` flushes it to the device. Kafka: `ProducerStateManager.takeSnapshot`.
+        `sync` forces the file to the device. Kafka: `ProducerStateManager.takeSnapshot`.
         """
         if self._last_map_offset <= self._last_snap_offset:
             return None
@@ -333,16 +350,16 @@ class ProducerStateManager:
         return snapshot.file
 
     def update_parent_dir(self, parent_dir: Path) -> None:
-        """Follow a renamed log directory. Kafka: `ProducerStateManager.updateParentDir`."""
+        """Note that the partition's directory was renamed. Kafka: `ProducerStateManager.updateParentDir`."""
         self._log_dir = parent_dir
         for snapshot in self._snapshots.values():
             snapshot.update_parent_dir(parent_dir)
 
     def remove_stray_snapshots(self, segment_base_offsets: Collection[int]) -> None:
-        """Delete snapshots at no segment's base, but for the largest, if no segment begins above it.
+        """Delete the snapshots at offsets where no segment begins.
 
-        That one was written by a clean shutdown: it stands at the log end, where no segment begins yet.
-        Kafka: `ProducerStateManager.removeStraySnapshots`.
+        The latest of them stays if no segment begins above it: a clean shutdown writes one at the log end, where no
+        segment begins yet. Kafka: `ProducerStateManager.removeStraySnapshots`.
         """
         base_offsets = set(segment_base_offsets)
         snapshots = load_snapshots(self._log_dir)
@@ -358,7 +375,7 @@ class ProducerStateManager:
     def remove_and_mark_snapshot_for_deletion(self, snapshot_offset: int) -> SnapshotFile | None:
         """Rename the snapshot at `snapshot_offset` to `.deleted` and forget it; None if there is none.
 
-        A file that is gone already is no error: recovery uses a manager of its own, which may have deleted it.
+        A missing file is no error, because recovery uses other managers, which may have deleted it.
         Kafka: `ProducerStateManager.removeAndMarkSnapshotForDeletion`.
         """
         snapshot = self._snapshots.pop(snapshot_offset)
@@ -378,7 +395,7 @@ class ProducerStateManager:
     # Helpers
 
     def _load_from_snapshot(self, log_start_offset: int, current_time_ms: int) -> None:
-        """Load the newest snapshot that can be read; delete those that cannot. Without any, start at the log start."""
+        """Load the newest good snapshot and delete damaged ones; without a good one, start at the log start."""
         while (snapshot := self._snapshots.last()) is not None:
             try:
                 logger.info("[%s] Loading producer state from snapshot file '%s'", self.topic_partition, snapshot)

@@ -1,4 +1,4 @@
-"""Producer state brought up by one append: each batch checked, what it changes collected, in Kafka's order.
+"""How one append changes the state of producers: each batch is checked, and its changes are collected.
 
 Kafka: `UnifiedLog.updateProducers`.
 """
@@ -22,9 +22,9 @@ def update_producers(
     origin: AppendOrigin,
     transaction_version: int,
 ) -> CompletedTxn | None:
-    """Check `batch`, which has a producer id, and collect in `producers` what it changes.
+    """Check `batch`, which has a producer id, and collect its changes in `producers`.
 
-    Returns the transaction that it completes, if it is a marker of an open one. Raises what `ProducerAppendInfo.append`
+    Returns the transaction that it ends, if it is a marker of an open one. Raises what `ProducerAppendInfo.append`
     raises. Kafka: `UnifiedLog.updateProducers`.
     """
     producer_id = batch.producer_id
@@ -32,8 +32,8 @@ def update_producers(
     if append_info is None:
         append_info = producers[producer_id] = producer_state_manager.prepare_update(producer_id, origin)
     completed_txn = append_info.append(batch, first_offset_metadata, transaction_version)
-    # The transaction has a first offset now, or it is over: what verified it has done its work. A marker of
-    # transactions v2 with the epoch that waits for verification is the exception, that is the next transaction's.
+    # The transaction has a first offset now, or it is over, so its verification has done its work. The exception is a
+    # marker of transactions v2 with the epoch that waits for verification: that belongs to the next transaction.
     if batch.is_transactional:
         entry = producer_state_manager.verification_state_entry(producer_id)
         is_v2_next_transaction_started = (
@@ -48,7 +48,7 @@ def update_producers(
 
 
 def in_kafkas_order(producers: dict[int, ProducerAppendInfo]) -> Collection[ProducerAppendInfo]:
-    """The values in the order in which Kafka's HashMap gives them: it decides the order of entries in a snapshot."""
+    """The values in the order of Kafka's HashMap, which decides the order of entries in a snapshot."""
     if len(producers) <= 1:
         return producers.values()
     ordered: JavaHashMap[int, ProducerAppendInfo] = JavaHashMap()

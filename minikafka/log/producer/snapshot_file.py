@@ -1,7 +1,7 @@
-"""One `.snapshot` file: where it lies, how it is read, written and deleted.
+"""One `.snapshot` file: its place, and how it is read, written and deleted.
 
-On disk: an int16 version (1), a CRC-32C of all that follows it (uint32), an int32 number of entries, and 46 bytes for
-each producer, in the order in which Java's HashMap is walked:
+On disk: an int16 version (1), the CRC-32C of everything behind it (uint32), an int32 number of entries, and 46 bytes
+for each producer, in the order of Java's HashMap:
 
     int64 producer id | int16 epoch | int32 last sequence | int64 last offset | int32 offset delta | int64 timestamp |
     int32 coordinator epoch | int64 first offset of the open transaction        (each -1 where there is none)
@@ -53,7 +53,7 @@ class SnapshotFile:
         return deleted
 
     def update_parent_dir(self, parent_dir: Path) -> None:
-        """Follow a renamed log directory. Kafka: `SnapshotFile.updateParentDir`."""
+        """Note that the partition's directory was renamed. Kafka: `SnapshotFile.updateParentDir`."""
         self.file = parent_dir / self.file.name
 
     def rename_to_delete(self) -> None:
@@ -72,8 +72,8 @@ def read_snapshot(file: Path) -> list[ProducerStateEntry]:
     """The entries of a snapshot file, in the file's order.
 
     Raises `CorruptSnapshotException` for an unknown version, missing bytes or a wrong CRC, `OSError` when the file
-    cannot be read, and `MemoryError` for more bytes than a Java array has. Bytes after the last entry are ignored, if
-    the CRC covers them. Nothing but entries with a right CRC is held in memory.
+    cannot be read, and `MemoryError` for more bytes than a Java array can have. Bytes after the last entry are ignored
+    if the CRC covers them. Entries are read into memory only once the CRC is known to be right.
     Kafka: `ProducerStateManager.readSnapshot`.
     """
     with open(file, "rb") as opened:
@@ -93,7 +93,7 @@ def read_snapshot(file: Path) -> list[ProducerStateEntry]:
 
 
 def _announced_entries(header: bytes, size: int) -> int:
-    """How many entries the header of a file of `size` bytes announces."""
+    """How many entries the header of a file of `size` bytes announces. Raises `CorruptSnapshotException`."""
     version = int.from_bytes(header[:2], "big", signed=True)
     if len(header) >= 2 and version != SNAPSHOT_VERSION:
         raise CorruptSnapshotException(
@@ -137,10 +137,10 @@ def _entry(data: bytes) -> ProducerStateEntry:
 
 
 def write_snapshot(file: Path, entries: Iterable[ProducerStateEntry], *, sync: bool) -> None:
-    """Write a snapshot of `entries` in their order; `sync` flushes it to the device.
+    """Write a snapshot of `entries` in their order; `sync` forces it to the device.
 
-    An existing file is written over, not truncated first: as in Kafka, a longer one keeps its tail (and its CRC no
-    longer fits). Kafka: `ProducerStateManager.writeSnapshot`.
+    An existing file is overwritten without being truncated first: as in Kafka, a longer one keeps its tail, and then
+    its CRC is wrong. Kafka: `ProducerStateManager.writeSnapshot`.
     """
     packed = [
         _ENTRY.pack(

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 
 class VerificationGuard:
-    """Handed out when the verification of a transaction begins and shown again when its first batch is appended.
+    """Handed out when the verification of a transaction begins, and shown when its first batch is appended.
 
-    Two guards are equal when they are the same one; `SENTINEL` stands for "no guard" and verifies nothing.
+    Each guard equals only itself; `SENTINEL` stands for "no guard" and verifies nothing.
     Kafka: `VerificationGuard`.
     """
 

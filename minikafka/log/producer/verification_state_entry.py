@@ -1,16 +1,16 @@
-"""What is remembered of a producer whose transaction is being verified."""
+"""What is remembered about a producer whose transaction is being verified."""
 
 from minikafka.log.producer.verification_guard import VerificationGuard
 
 
 class VerificationStateEntry:
-    """The guard of a producer that waits for verification, and the lowest sequence it tried to write meanwhile.
+    """The guard of a producer that waits for verification, and the lowest sequence that it tried to write meanwhile.
 
-    When a batch fails verification with a retriable error, a later batch (with a higher sequence) must not get in
-    before it: the first one's retry would then be out of order for ever. So higher sequences are refused until the
-    lowest one seen has been written. A newer epoch starts the sequences afresh.
+    When a batch fails verification with a retriable error, no later batch (with a higher sequence) may overtake it,
+    since the first batch's retry would then be out of order for ever. So higher sequences are refused until the lowest
+    one has been written. A newer epoch starts the sequences afresh.
 
-    `timestamp` is when it was made (ms); `supports_epoch_bump` says that the client speaks transactions v2.
+    `timestamp` is when the entry was made (ms); `supports_epoch_bump` says that the client uses transactions v2.
     Kafka: `VerificationStateEntry`.
     """
 
@@ -24,7 +24,7 @@ class VerificationStateEntry:
         self.supports_epoch_bump = supports_epoch_bump
 
     def maybe_update_lowest_sequence_and_epoch(self, incoming_sequence: int, incoming_epoch: int) -> None:
-        """Take a lower sequence of the same epoch, or whatever sequence a newer epoch brings.
+        """Note a lower sequence of the same epoch, or any sequence of a newer epoch.
 
         Kafka: `VerificationStateEntry.maybeUpdateLowestSequenceAndEpoch`.
         """
