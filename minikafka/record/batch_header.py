@@ -30,7 +30,7 @@ TRANSACTIONAL_FLAG_MASK = 0x10
 CONTROL_FLAG_MASK = 0x20
 DELETE_HORIZON_FLAG_MASK = 0x40
 
-# Every field of the header, in order; the comments number them as `RecordBatch` does.
+# The fields of the header, in order, with the numbers by which `RecordBatch` reads them.
 HEADER = struct.Struct(
     ">q"  # 0 base offset
     "i"  # 1 length of what follows
@@ -141,7 +141,10 @@ def write_empty_header(
     is_transactional: bool,
     is_control_batch: bool,
 ) -> None:
-    """Write a batch without records, which keeps what compaction must not forget. Kafka: `writeEmptyHeader`."""
+    """Write a batch without records, which keeps what compaction must not lose: the producer's last sequence.
+
+    Kafka: `DefaultRecordBatch.writeEmptyHeader`.
+    """
     write_header(
         buffer,
         position,
@@ -165,7 +168,7 @@ def write_empty_header(
 
 
 class ShortHeader:
-    """The fields of a batch too short for a header; those beyond its end raise, as reading them does in Java."""
+    """The fields of a batch that is too short for a header; a field beyond its end raises IndexOutOfBoundsException."""
 
     _ENDS = (8, 12, 16, 17, 21, 23, 27, 35, 43, 51, 53, 57, 61)
 

@@ -1,4 +1,4 @@
-"""Many batches as few columns: how to read a whole segment fast."""
+"""Many batches as few columns, which is how to read a whole segment fast."""
 
 from collections.abc import Iterator
 
@@ -6,16 +6,16 @@ from minikafka.common.bytes_like import BytesLike
 from minikafka.record.log_input_stream import batches
 from minikafka.record.record_columns import RecordColumns, decode_run
 
-# A run of so many records has columns of 1.3 MB, which fit a processor's cache.
+# The columns of a run of so many records have 1.3 MB, which fits into a processor's cache.
 RECORDS_A_RUN = 1 << 14
 
 
 def column_scan(buffer: BytesLike, start: int = 0, end: int | None = None) -> Iterator[RecordColumns]:
-    """The records between bytes `start` and `end` (exclusive) of `buffer`, in order, those of control batches left out.
+    """The records between bytes `start` and `end` (exclusive) of `buffer`, in order, without those of control batches.
 
-    Batches next to each other that are not compressed come as one `RecordColumns`, whose `data` is `buffer`; each
-    compressed or older one comes alone. Nothing is copied, and no CRC is checked. An incomplete batch ends the scan;
-    a damaged one raises what `batches` and `RecordBatch.columns` raise, after the sound ones before it were given.
+    Adjacent batches that are not compressed come as one `RecordColumns`, whose `data` is `buffer`; each batch that is
+    compressed or of an older magic comes on its own. Nothing is copied, and no CRC is checked. An incomplete batch ends
+    the scan; a damaged one raises what `batches` and `RecordBatch.columns` raise, after the sound ones before it.
     """
     view = memoryview(buffer)[:end]
     position = start

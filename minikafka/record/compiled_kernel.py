@@ -1,5 +1,4 @@
-"""The kernels, compiled: numba makes machine code of the functions in `kernel` and `writing_kernel`, once, and caches
-it beside them.
+"""The kernels, compiled: numba turns the functions of `kernel` and `writing_kernel` into machine code and caches it.
 
 Importing this module imports numba and numpy, which takes about as long as the plain kernel needs for a few hundred
 thousand records; `record_columns` does it when that many have been decoded.
@@ -20,7 +19,7 @@ R = TypeVar("R")
 
 
 def octets(data: BytesLike) -> NDArray[np.uint8]:
-    """`data` as the compiled functions take it, not copied."""
+    """`data` as the compiled functions take it, without a copy."""
     return np.frombuffer(data, dtype=np.uint8)
 
 
@@ -41,7 +40,7 @@ def compile_function(function: Callable[..., R], **compiled_helpers: Callable[..
     try:
         compiled = numba.njit(cache=True, nogil=True)(copy)
     except RuntimeError:
-        # There is no directory for the cache that can be written.
+        # No directory for the cache can be written to.
         compiled = numba.njit(nogil=True)(copy)
     return compiled
 

@@ -52,7 +52,7 @@ _NO_LEVELS = (0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Compression:
-    """A codec and its level; None is the codec's default. Kafka: `Compression`, `GzipCompression` …
+    """A codec and its level, None for the codec's default. Kafka: `Compression`, `GzipCompression` …
 
     Raises IllegalArgumentException for a level that the codec does not have.
     """
@@ -90,10 +90,10 @@ Compression.NONE = Compression(CompressionType.NONE)
 
 
 def pieces(compression_type: CompressionType, data: BytesLike, magic: int) -> Iterator[BytesLike]:
-    """The bytes of the stream `data`, a few hundred KB at a time: a small stream can become a huge one.
+    """The bytes of the stream `data`, a few hundred KB at a time, because a small stream can become a huge one.
 
-    Raises KafkaException here for a stream that cannot even be opened; in the iterator, after the bytes before the
-    damage, KafkaException or BufferUnderflowException. Of a stream of codec NONE there is one piece.
+    Raises KafkaException at once for a stream that cannot even be opened. For damage further on, the iterator raises
+    KafkaException or BufferUnderflowException after the bytes before it. With codec NONE there is one piece.
     Kafka: `Compression.wrapForInput`.
     """
     if compression_type is CompressionType.NONE:
@@ -125,13 +125,13 @@ def decompress(
 
 
 class _Codec(Protocol):
-    """What the module of a codec has."""
+    """What the module of a codec offers."""
 
     def compress(self, data: BytesLike, level: int, magic: int) -> bytes:
         """`data` as one stream; a codec without levels does not look at `level`."""
 
     def open_stream(self, data: BytesLike, magic: int) -> Iterator[BytesLike]:
-        """The uncompressed pieces of `data`; IOException for a stream that cannot be opened or goes on."""
+        """The uncompressed pieces of `data`; IOException for a bad header at once, for other damage in the iterator."""
 
 
 def _codec(compression_type: CompressionType) -> _Codec:

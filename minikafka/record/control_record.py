@@ -1,4 +1,4 @@
-"""Control records: batches that carry no user data but a decision, such as the end of a transaction.
+"""Control records, which carry no user data but a decision, such as the end of a transaction.
 
 Key: int16 version, int16 type. Value of an end marker: int16 version, int32 coordinator epoch. Higher versions are read
 as version 0.
@@ -21,7 +21,7 @@ _END_TXN_VALUE = struct.Struct(">hi")
 
 
 class ControlRecordType(enum.Enum):
-    """What a control record says; types 2 … 6 occur in the metadata log only. Kafka: `ControlRecordType`."""
+    """What a control record says; types 2 … 6 only occur in the metadata log. Kafka: `ControlRecordType`."""
 
     ABORT = 0
     COMMIT = 1

@@ -1,12 +1,17 @@
-"""The one kernel: it walks the records of a magic-2 batch, checks each as Kafka does, and writes them as columns.
+"""The one kernel that reads records: it walks those of a magic-2 batch, checks each as Kafka does, and makes columns.
 
-It is plain Python over integers and flat buffers, and numba compiles the very same functions (`compiled_kernel`), so
-nothing here may use what only one of the two knows: no exceptions, no objects, no integers beyond 64 bits. Errors are
-returned as a status; `record_columns` turns them into Kafka's exceptions.
+It is plain Python over integers and flat buffers, and numba compiles the very same functions (`compiled_kernel`). So
+nothing here may use what only one of the two understands: no exceptions, no objects, no integers beyond 64 bits. Errors
+are returned as a status, which `record_columns` turns into Kafka's exceptions.
 
-A record is: varint size of the body; body = attributes (int8), varlong timestamp delta, varint offset delta, varint key
-size (-1: null) and key, varint value size and value, varint number of headers, and for each header a key and a value in
-the same form, where the key must not be null.
+A record is the size of its body (varint), then the body:
+
+    attributes        int8, unused
+    timestamp delta   varlong, ms after the batch's base timestamp
+    offset delta      varint, from the batch's base offset
+    key               its size (varint, -1 for null), then its bytes
+    value             its size (varint, -1 for null), then its bytes
+    headers           how many (varint), then for each a key and a value in the same form; a key is never null
 
 Kafka: `DefaultRecord.readFrom`, `readPartiallyFrom`; `DefaultRecordBatch.RecordIterator.next`.
 """
@@ -14,10 +19,10 @@ Kafka: `DefaultRecord.readFrom`, `readPartiallyFrom`; `DefaultRecordBatch.Record
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.java_numbers import LONG_MAX, LONG_MIN
 
-# How the records lie in the data; the same damage is told differently by each of Kafka's three readers.
+# How the records lie in the data. Kafka has a reader for each, and the three report the same damage differently.
 BUFFER = 0  # an uncompressed batch: record bodies are read from the batch itself
 STREAM = 1  # a decompressed stream: each record's body is cut out first
-PARTIAL = 2  # a decompressed stream whose keys and values are skipped: the declared body size is not looked at
+PARTIAL = 2  # a decompressed stream whose keys and values are skipped: the declared body size is not checked
 
 # What the walk found.
 OK = 0
@@ -59,7 +64,7 @@ TOO_LONG = -2
 
 
 def read_varint(data: BytesLike, position: int, end: int) -> tuple[int, int]:
-    """The 32-bit zig-zag varint at `position` and the position after it, or a negative number in its place."""
+    """The 32-bit zig-zag varint at `position`, and the position after it, or UNDERFLOW or TOO_LONG instead of that."""
     if position >= end:
         return 0, UNDERFLOW
     byte = data[position]
@@ -81,7 +86,7 @@ def read_varint(data: BytesLike, position: int, end: int) -> tuple[int, int]:
 
 
 def read_varlong(data: BytesLike, position: int, end: int) -> tuple[int, int]:
-    """The 64-bit zig-zag varint at `position` and the position after it, or a negative number in its place."""
+    """The 64-bit zig-zag varint at `position`, and the position after it, or UNDERFLOW or TOO_LONG instead of that."""
     if position >= end:
         return 0, UNDERFLOW
     byte = data[position]
@@ -102,7 +107,7 @@ def read_varlong(data: BytesLike, position: int, end: int) -> tuple[int, int]:
 
 
 def wrapping_add(a: int, b: int) -> int:
-    """a + b as 64-bit integers add in Java: beyond the largest comes the smallest."""
+    """a + b as Java adds 64-bit integers: the smallest follows the largest."""
     if b > 0 and a > LONG_MAX - b:
         return LONG_MIN + (a - (LONG_MAX - b) - 1)
     if b < 0 and a < LONG_MIN - b:
@@ -111,9 +116,10 @@ def wrapping_add(a: int, b: int) -> int:
 
 
 def skip_headers(data: BytesLike, position: int, end: int, count: int) -> tuple[int, int, int, int]:
-    """How many of `count` headers are sound, the position after these, OK or what is wrong with the next one, its size.
+    """Skip `count` headers. Returns how many are sound, the position after these, what is wrong, and a size.
 
-    What can be wrong is UNDERFLOW, TOO_LONG, or a size that gives HEADER_KEY_NEGATIVE.
+    What is wrong with the next header is UNDERFLOW, TOO_LONG or HEADER_KEY_NEGATIVE, where the size is that of the key;
+    it is OK when all are sound.
     """
     for done in range(count):
         header_start = position
@@ -153,10 +159,10 @@ def decode(
 ) -> int:
     """Walk the records `index` … `stop` (exclusive) of a batch of `count`; the first of them begins at `position`.
 
-    Returns the index behind the last sound one; out[STATUS] tells what ended the walk. `data` holds bytes 0 … 255 and
-    nothing outside position … end is looked at. Every record gets `append_time` as its timestamp when
-    `has_append_time` is 1. The summary goes to the first places of `out`; when `capacity` > 0 the columns follow it:
-    record i stands at the place `first` + i, which must lie in 0 … capacity (exclusive) for all records that fit.
+    Returns the index after the last sound record; out[STATUS] says what ended the walk. Nothing of `data` outside
+    `position` … `end` (exclusive) is read. When `has_append_time` is 1, every record gets `append_time` (ms) as its
+    timestamp. The summary goes to the first places of `out`. When `capacity` > 0, the columns follow: record i goes to
+    place `first` + i of each, which must lie in 0 … `capacity` (exclusive).
     """
     consecutive = 1
     first_null_key = -1
@@ -304,8 +310,8 @@ def read_long(data: BytesLike, position: int) -> int:
 def measure_run(data: BytesLike, position: int, end: int, enough: int) -> tuple[int, int]:
     """How many records the batches from `position` on hold, and where their run ends.
 
-    A run are complete batches of magic 2 without codec that are no control batches and whose count is possible; it ends
-    when it has `enough` records.
+    A run consists of complete batches of magic 2 that are neither compressed nor control batches and whose count is
+    possible; it ends when it has `enough` records.
     """
     records = 0
     while end - position >= _HEADER_SIZE and records < enough:

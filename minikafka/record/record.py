@@ -12,7 +12,7 @@ class Header(NamedTuple):
 
 
 class AnyRecord(Protocol):
-    """What a record of any magic can be asked; `Record` and `BasicLegacyRecordBatch` are behind it. Kafka: `Record`."""
+    """A record of any magic: a `Record` or a `BasicLegacyRecordBatch`. Kafka: `Record`."""
 
     @property
     def offset(self) -> int:
@@ -20,7 +20,7 @@ class AnyRecord(Protocol):
 
     @property
     def timestamp(self) -> int:
-        """In ms since 1970, -1 for none. Kafka: `Record.timestamp`."""
+        """The timestamp in ms since 1970, -1 for none. Kafka: `Record.timestamp`."""
 
     @property
     def key(self) -> bytes | None:
@@ -71,7 +71,7 @@ class AnyRecord(Protocol):
 
 @dataclass(slots=True)
 class Record:
-    """A record of a magic-2 batch with its absolute offset; made from a batch's columns only when asked for.
+    """A record of a magic-2 batch with its absolute offset, made from the batch's columns when a caller asks for it.
 
     `timestamp` in ms (-1: none), `sequence` -1 without a producer id, `size_in_bytes` with the length prefix.
     Kafka: `DefaultRecord`.
@@ -106,7 +106,7 @@ class Record:
         return -1 if self.value is None else len(self.value)
 
     def ensure_valid(self) -> None:
-        """Nothing to check: the batch's CRC covers the record. Kafka: `DefaultRecord.ensureValid`."""
+        """Do nothing: the CRC of the batch covers the record. Kafka: `DefaultRecord.ensureValid`."""
 
     def has_magic(self, magic: int) -> bool:
         """True for magic 2 and above. Kafka: `DefaultRecord.hasMagic`."""

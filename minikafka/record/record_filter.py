@@ -1,4 +1,4 @@
-"""Batches written once more without the records that a filter drops: how compaction rewrites a log."""
+"""Batches rewritten without the records that a filter drops, which is how compaction rewrites a log."""
 
 import enum
 from abc import ABC, abstractmethod
@@ -44,10 +44,10 @@ class BatchRetentionResult(NamedTuple):
 
 
 class RecordFilter(ABC):
-    """Says which batches stay and which of their records.
+    """Says which batches stay, and which of their records.
 
-    `current_time` (ms) is when the filtering began. Tombstones and markers that are met for the first time may go
-    `delete_retention_ms` after it. Kafka: `MemoryRecords.RecordFilter`.
+    `current_time` (ms) is when the filtering began. Tombstones and markers that it meets for the first time may go
+    `delete_retention_ms` later. Kafka: `MemoryRecords.RecordFilter`.
     """
 
     def __init__(self, current_time: int, delete_retention_ms: int):
@@ -56,13 +56,13 @@ class RecordFilter(ABC):
 
     @abstractmethod
     def check_batch_retention(self, batch: RecordBatch | LegacyRecordBatch) -> BatchRetentionResult:
-        """What becomes of `batch`; asked once for each, in their order. Kafka: `RecordFilter.checkBatchRetention`."""
+        """What becomes of `batch`; asked once for each batch, in order. Kafka: `RecordFilter.checkBatchRetention`."""
 
     @abstractmethod
     def retained_records(
         self, batch: RecordBatch | LegacyRecordBatch, columns: RecordColumns
     ) -> "NDArray[numpy.int64]":
-        """The places of those records in `columns` that stay, ascending, as an int64 array.
+        """The places in `columns` of the records that stay, ascending, as an int64 array.
 
         Asked after `check_batch_retention` of the same batch, unless that said DELETE.
         Kafka: `RecordFilter.shouldRetainRecord`, for all records at once.
@@ -104,8 +104,8 @@ class FilterResult:
 def filter_to(records: MemoryRecords, record_filter: RecordFilter, buffer_size: int) -> FilterResult:
     """Copy the complete batches of `records` without what `record_filter` drops.
 
-    Ends early, after the batch with which the copies exceed `buffer_size` (bytes). A batch of which everything stays is
-    copied as it is, unless a delete horizon must be set. Records are looked at as columns, never as objects.
+    Ends early, after the batch with which the copies exceed `buffer_size` (bytes). A batch of which all records stay is
+    copied as it is, unless a delete horizon must be set. Records are read as columns, without an object for each.
 
     Raises what reading a damaged batch raises, and IllegalStateException for an empty batch of an old format that
     should stay. Kafka: `MemoryRecords.filterTo`.
@@ -183,11 +183,11 @@ def _build_retained_records(
     places: "NDArray[numpy.int64]",
     delete_horizon_ms: int | None,
 ) -> MemoryRecordsBuilder:
-    """A batch like `batch` with the records at `places`, of magic 2 whatever it was.
+    """A batch of magic 2 like `batch`, whose magic may be lower, with the records at `places`.
 
     Kafka: `MemoryRecords.buildRetainedRecordsInto`.
     """
-    # Magic 0 knows no timestamps. There is no time of its append to be had either.
+    # Magic 0 has no timestamps, and nothing else says when its records were appended.
     timestamp_type = batch.timestamp_type
     if timestamp_type is TimestampType.NO_TIMESTAMP_TYPE:
         timestamp_type = TimestampType.CREATE_TIME
@@ -214,7 +214,7 @@ def _build_retained_records(
 
 
 def _retain_empty(batch: RecordBatch | LegacyRecordBatch, result: FilterResult) -> None:
-    """Keep of `batch` its header only."""
+    """Keep only the header of `batch`."""
     if batch.magic < MAGIC_VALUE_V2:
         raise IllegalStateException("Empty batches are only supported for magic v2 and above")
     position = len(result.output)

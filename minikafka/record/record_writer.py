@@ -26,7 +26,7 @@ def write_record(
     for header_key, header_value in headers:
         if header_key is None:
             raise IllegalArgumentException("Invalid null header key found in headers")
-        # A lone surrogate, which Java too may hold in a string, is written as it writes it: as a question mark.
+        # A lone surrogate, which a Java string may hold as well, is written as Java writes it: as a question mark.
         _write_nullable(header_key.encode("utf-8", "replace"), body)
         _write_nullable(header_value, body)
     start = len(out)

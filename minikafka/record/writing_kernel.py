@@ -1,7 +1,7 @@
-"""The kernel that writes: records that stand in columns become records of magic 2 again, in other batches.
+"""The kernel that writes: it turns columns back into records of magic 2, which go into other batches.
 
-As `kernel`, which reads, it is plain Python over integers and flat buffers, and numba compiles the very same functions.
-`kernel` describes the form of a record.
+Like `kernel`, which reads and describes the form of a record, it is plain Python over integers and flat buffers, and
+numba compiles the very same functions.
 
 Kafka: `DefaultRecord.writeTo`; `ByteUtils.writeVarint`, `writeVarlong`, `sizeOfVarint`, `sizeOfVarlong`.
 """
@@ -15,7 +15,7 @@ from minikafka.record.kernel import SUMMARY_SIZE, read_varint
 
 NOT_WRITTEN = -1  # instead of a position: a record that needs a closer look
 
-# A record that is written anew is at most so many bytes longer than what was read: longer sizes and deltas.
+# By how many bytes a record can grow at most when it is rewritten, because sizes and deltas may need more bytes.
 MOST_GROWTH = 32
 
 _NO_TIMESTAMP = -1
@@ -47,7 +47,7 @@ def write_varint(value: int, out: bytearray, position: int) -> int:
 
 
 def write_nullable(data: BytesLike, start: int, end: int, out: bytearray, position: int) -> int:
-    """Write the size of the bytes `start` … `end` (exclusive) of `data` and these; an `end` of -1 stands for null."""
+    """Write the bytes `start` … `end` (exclusive) of `data` after their size; an `end` of -1 stands for null."""
     if end < 0:
         return write_varint(-1, out, position)
     position = write_varint(end - start, out, position)
@@ -56,10 +56,10 @@ def write_nullable(data: BytesLike, start: int, end: int, out: bytearray, positi
 
 
 def headers_can_be_copied(data: BytesLike, position: int, end: int, count: int) -> bool:
-    """Whether `count` headers, which end at `end`, are written as a reader would write them again.
+    """True when a reader that rewrites these `count` headers, which end at `end`, would write the same bytes.
 
-    They are not where a size has more bytes than it needs, or a key has other letters than ASCII's: such a key may be
-    no UTF-8, and is then changed by being read.
+    It would not when a size has more bytes than it needs. It might not when a key is not ASCII: bytes that are not
+    UTF-8 are changed by being decoded.
     """
     for _ in range(count):
         start = position
@@ -89,10 +89,10 @@ def encode(
     last_offset: int,
     out: bytearray,
 ) -> int:
-    """Write the records at `places` of `columns`, which `kernel.decode` made of `data`, to `out`, one after another.
+    """Write the records at `places` of `columns`, which `kernel.decode` made from `data`, to `out`.
 
-    Deltas count from `base_offset` and `base_timestamp` (ms). Returns the end in `out`, or NOT_WRITTEN if there is a
-    record that an ordinary writer would refuse (`last_offset` is the one before the first) or change.
+    Deltas count from `base_offset` and `base_timestamp` (ms). Returns the end in `out`, or NOT_WRITTEN if an ordinary
+    writer would refuse or change one of the records; `last_offset` is the offset before the first.
     """
     position = 0
     for place in places:
