@@ -4,6 +4,8 @@
 //                                                          measurement of each round
 //   LogBench recover DIR ROUNDS                            loads the partition DIR as after an unclean stop, again and
 //                                                          again: each time all of it is read and all indexes are made anew
+//   LogBench clean MEMORY DIR…                             compacts each of the partitions DIR, with an offset map of
+//                                                          MEMORY bytes
 //
 // Compiled by the scala-compiler jar that PySpark ships, so that a machine without javac will do.
 
@@ -21,6 +23,7 @@ import org.apache.kafka.server.common.RequestLocal
 import org.apache.kafka.server.storage.log.FetchIsolation
 import org.apache.kafka.server.util.KafkaScheduler
 import org.apache.kafka.storage.internals.log._
+import org.apache.kafka.storage.internals.utils.Throttler
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats
 
 object LogBench {
@@ -30,6 +33,7 @@ object LogBench {
   def main(args: Array[String]): Unit = {
     scheduler.startup()
     if (args(0) == "recover") for (_ <- 0 until args(2).toInt) recover(new File(args(1)))
+    else if (args(0) == "clean") for (dir <- args.drop(2)) clean(new File(dir), args(1).toInt)
     else rounds(Path.of(args(0)), Files.readAllBytes(Path.of(args(1))), args(2).toInt, args(3).toInt, args(4).toInt)
     if (sink == 42) println("the reads are not optimised away")
     System.exit(0)
@@ -89,6 +93,18 @@ object LogBench {
   private def recover(dir: File): Unit = {
     var log: UnifiedLog = null
     timed("recover") { log = open(dir, clean = false) }
+    log.close()
+  }
+
+  private def clean(dir: File, memory: Int): Unit = {
+    val log = open(dir, clean = true)
+    log.updateHighWatermark(log.logEndOffset)
+    val throttler = new Throttler(Double.MaxValue, 300, "cleaner-io", "bytes", Time.SYSTEM)
+    val cleaner = new Cleaner(0, new SkimpyOffsetMap(memory), 256 * 1024, 1 << 20, 0.9, throttler, Time.SYSTEM, _ => ())
+    val todo = new LogToClean(log, 0, log.logEndOffset, false)
+    var stats: CleanerStats = null
+    timed("clean") { stats = cleaner.doClean(todo, Time.SYSTEM.milliseconds).getValue }
+    println(s"index ${stats.elapsedIndexSecs}")
     log.close()
   }
 
