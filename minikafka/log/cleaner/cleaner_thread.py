@@ -58,6 +58,7 @@ class CleanerThread:
         self._time = time
         self._backoff_ms = config.backoff_ms
         self._is_running = True
+        self._disk_failed = False
         self._turn = threading.RLock()
         memory = config.dedupe_buffer_size // config.num_threads
         if memory > INT_MAX:
@@ -90,12 +91,15 @@ class CleanerThread:
     def do_work(self) -> int:
         """Take one turn; returns how many ms to wait before the next one. Kafka: `CleanerThread.doWork`.
 
-        Raises ThreadShutdownException when `shutdown` comes in between.
+        None if a log was cleaned. After a failure of the disk, Kafka's thread tries again at once, until the log is taken
+        away; this one waits, since a manual clock would never move on. Raises ThreadShutdownException when `shutdown`
+        comes in between.
         """
         with self._turn:
-            # Kafka does this at the end of a turn, but when it has waited; it comes to the same.
+            # Kafka does this at the end of a turn, when it has waited, which comes to the same.
             self._cleaner_manager.maintain_uncleanable_partitions()
-            return 0 if self._try_clean_filthiest_log() else self._backoff_ms
+            self._disk_failed = False
+            return 0 if self._try_clean_filthiest_log() and not self._disk_failed else self._backoff_ms
 
     def _try_clean_filthiest_log(self) -> bool:
         try:
@@ -148,9 +152,12 @@ class CleanerThread:
         try:
             end_offset, stats = self.cleaner.clean(cleanable)
             self._record_stats(log.name, cleanable.first_dirty_offset, end_offset, stats)
-        except (LogCleaningAbortedException, KafkaStorageException):
-            pass  # somebody asked for that, or the directory is offline already
+        except LogCleaningAbortedException:
+            pass  # somebody asked for that
+        except KafkaStorageException:
+            self._disk_failed = True  # which is known already
         except OSError as error:
+            self._disk_failed = True
             message = (
                 f"Failed to clean up log for {cleanable.topic_partition} in dir {log.parent_dir} due to IOException"
             )

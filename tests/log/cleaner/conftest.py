@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from minikafka.common.errors import LogCleaningException
+from minikafka.common.errors import IllegalStateException, LogCleaningException
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.throttler import Throttler
 from minikafka.log.cleaner.cleaner import Cleaner
@@ -68,6 +68,8 @@ class OurCleaner:
             todo = self.manager.grab_filthiest_compacted_log(self.time, pre)
         except LogCleaningException as error:
             return Turn(error=f"{error}: {type(error.__cause__).__name__}: {error.__cause__}")
+        except IllegalStateException as error:
+            return Turn(error=str(error).split(" (attempted")[0])
         numbers = pre.max_compaction_delay_ms, pre.delayed_partitions, pre.cleanable_partitions
         seen, end, counted, error = "", -1, (), ""
         dirty = ()
@@ -131,6 +133,8 @@ class KafkasCleaner:
         except Py4JJavaError as failure:
             error = failure.java_exception
             cause = error.getCause()
+            if cause is None:  # of two values, which is named first follows from the directory's name
+                return Turn(error=error.getMessage().split(" (attempted")[0])
             return Turn(error=f"{error.getMessage()}: {cause.getClass().getSimpleName()}: {cause.getMessage()}")
         numbers = pre.maxCompactionDelayMs(), pre.delayedPartitions(), pre.cleanablePartitions()
         seen, end, counted, error, dirty = "", -1, (), "", ()
