@@ -91,9 +91,9 @@ class CleanerThread:
     def do_work(self) -> int:
         """Take one turn; returns how many ms to wait before the next one. Kafka: `CleanerThread.doWork`.
 
-        None if a log was cleaned. After a failure of the disk, Kafka's thread tries again at once, until the log is taken
-        away; this one waits, since a manual clock would never move on. Raises ThreadShutdownException when `shutdown`
-        comes in between.
+        None if a log was cleaned. After a failure of the disk, Kafka's thread tries again at once, until the log is
+        taken away; this one waits, since a manual clock would never move on. Raises ThreadShutdownException when
+        `shutdown` comes in between.
         """
         with self._turn:
             # Kafka does this at the end of a turn, when it has waited, which comes to the same.
