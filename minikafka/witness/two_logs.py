@@ -100,8 +100,8 @@ class TwoLogs:
             change(directory)
 
     def compare(self, after: str = "") -> None:
-        """Demand equal directories."""
-        diff = directory_diff(*self.directories)
+        """Demand equal log directories."""
+        diff = directory_diff(*(directory.parent for directory in self.directories))
         assert diff.equal, f"after {after}: {diff}"
 
     def _apply(self, runner: Runner, line: str) -> Observation:

@@ -40,6 +40,7 @@ def test_an_entry_of_a_transaction():
     aborted_txn = AbortedTxn.of(CompletedTxn(9, 2, 3, True), 4)
     assert aborted_txn == AbortedTxn(9, 2, 3, 4)
     assert aborted_txn.as_aborted_transaction == AbortedTransaction(9, 2)
+    assert AbortedTxn(9, 2, 3, 4, second_byte=7).encode()[:2] == b"\0\7"
     assert str(aborted_txn) == "AbortedTxn(version=0, producerId=9, firstOffset=2, lastOffset=3, lastStableOffset=4)"
 
 

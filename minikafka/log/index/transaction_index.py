@@ -12,7 +12,7 @@ from minikafka.common.errors import CorruptIndexException, IllegalArgumentExcept
 from minikafka.log.fetch_data_info import AbortedTransaction
 from minikafka.log.producer.completed_txn import CompletedTxn
 
-_ENTRY = Struct(">bxqqqq")
+_ENTRY = Struct(">bBqqqq")
 TOTAL_SIZE = _ENTRY.size
 """Bytes of an entry. Kafka: `AbortedTxn.TOTAL_SIZE`."""
 CURRENT_VERSION = 0
@@ -24,7 +24,8 @@ _LARGEST_LIST = 2**21 * TOTAL_SIZE
 class AbortedTxn(NamedTuple):
     """An aborted transaction: first offset, marker's offset (both inclusive), and the last stable offset after it.
 
-    On disk it has 34 bytes: int16 version 0, then the other fields as int64. Kafka: `AbortedTxn`.
+    On disk it has 34 bytes: int16 version 0, then the other fields as int64. Only the first byte of the version is
+    read; the second one stays as it is when a cleaner copies the entry. Kafka: `AbortedTxn`.
     """
 
     producer_id: int
@@ -32,6 +33,7 @@ class AbortedTxn(NamedTuple):
     last_offset: int
     last_stable_offset: int
     version: int = CURRENT_VERSION
+    second_byte: int = 0
 
     @staticmethod
     def of(completed_txn: CompletedTxn, last_stable_offset: int) -> "AbortedTxn":
@@ -46,7 +48,7 @@ class AbortedTxn(NamedTuple):
 
     def encode(self) -> bytes:
         """The entry's 34 bytes."""
-        return _ENTRY.pack(self.version, *self[:4])
+        return _ENTRY.pack(self.version, self.second_byte, *self[:4])
 
     def __str__(self) -> str:
         return (
@@ -202,10 +204,10 @@ class TransactionIndex:
                     f"Failed to read from the transaction index {self.file.absolute()}"
                 ) from file_ops.named(error, fd)
             for position in range(0, len(data) - TOTAL_SIZE + 1, TOTAL_SIZE):
-                version, producer_id, first, last, last_stable = _ENTRY.unpack_from(data, position)
+                version, second_byte, producer_id, first, last, last_stable = _ENTRY.unpack_from(data, position)
                 if version > CURRENT_VERSION:
                     raise KafkaException(
                         f"Unexpected aborted transaction version {version} in transaction index {self.file.absolute()},"
                         f" current version is {CURRENT_VERSION}"
                     )
-                yield AbortedTxn(producer_id, first, last, last_stable, version)
+                yield AbortedTxn(producer_id, first, last, last_stable, version, second_byte)
