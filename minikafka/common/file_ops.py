@@ -119,8 +119,11 @@ def create_file_if_missing(path: Path) -> bool:
 
 
 def create_directories(path: Path) -> None:
-    """Make the directory `path` and those above it that are missing. Kafka: `Files.createDirectories`."""
-    missing = [p for p in (path, *path.parents) if not p.exists()]
+    """Make the directory `path` and those above it that are missing. Raises FileExistsError where a file has the name.
+
+    Kafka: `Files.createDirectories`.
+    """
+    missing = [p for p in (path, *path.parents) if not p.is_dir()]
     for directory in reversed(missing):
         directory.mkdir(exist_ok=True)
         if _observers:

@@ -15,6 +15,7 @@ from minikafka.common.errors import (
     ConfigException,
     IllegalStateException,
     InconsistentTopicIdException,
+    KafkaException,
     KafkaStorageException,
     NoSuchElementException,
     RuntimeException,
@@ -207,6 +208,7 @@ class LogManager:
         one partition, and whatever the bytes of a log make its loading raise. Kafka: `LogManager.loadLogs`.
         """
         failed_dirs: dict[Path, OSError] = {}
+        failures: list[Exception] = []
         pools: list[JobPool] = []
         jobs: list[tuple[Path, Callable[[], Log]]] = []
         for log_dir in self.live_log_dirs:
@@ -221,6 +223,9 @@ class LogManager:
             except OSError as error:
                 failed_dirs[log_dir] = error
                 continue
+            except KafkaException as error:  # what is none of a partition's ends the start; jobs handed in go on
+                failures.append(error)
+                break
             # 4. A job for each of them, some at a time.
             pools.append(pool := JobPool(self.recovery_threads_per_data_dir, f"log-recovery-{log_dir}-"))
             self._load_logs_completed[log_dir] = not directories
@@ -235,7 +240,6 @@ class LogManager:
                 )
                 jobs.append((log_dir, pool.submit(load)))
         # 5. Wait for all, in order; each log goes where its directory's name says.
-        failures: list[Exception] = []
         for log_dir, loaded in jobs:
             try:
                 self._add_log(loaded(), is_stray)

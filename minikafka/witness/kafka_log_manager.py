@@ -16,6 +16,8 @@ from minikafka.witness.kafka_jvm import KafkaJvm
 from minikafka.witness.kafka_log import KafkaLog
 from minikafka.witness.kafka_time import JavaScheduler, JavaTime
 
+_METADATA = "org.apache.kafka.common.metadata"
+_BROKER_ID = 1
 _CHECKPOINT = "org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile"
 
 
@@ -121,16 +123,21 @@ class KafkaLogManager:
         """What `LogManager.log_dirs` tells."""
         return KafkaLogDirs(self.log_manager)
 
+    @property
+    def configs(self) -> "KafkaLogConfigs":
+        """What `LogManager.configs` does."""
+        return KafkaLogConfigs(self)
+
     def get_log(self, topic_partition: TopicPartition, is_future: bool = False) -> KafkaLog | None:
         """Kafka: `LogManager.getLog`."""
-        return self._log(_option(self.log_manager.getLog(self._partition(topic_partition), is_future)))
+        return self._log(_option(self.log_manager.getLog(self.partition(topic_partition), is_future)))
 
     # Creating, deleting, moving, truncating
 
     def maybe_update_preferred_log_dir(self, topic_partition: TopicPartition, log_dir: str) -> None:
         """Kafka: `LogManager.maybeUpdatePreferredLogDir`."""
         with kafka_errors():
-            self.log_manager.maybeUpdatePreferredLogDir(self._partition(topic_partition), log_dir)
+            self.log_manager.maybeUpdatePreferredLogDir(self.partition(topic_partition), log_dir)
 
     def get_or_create_log(
         self,
@@ -145,7 +152,7 @@ class KafkaLogManager:
         target = self.kafka.find_class("scala.Option").apply(self._uuid(target_log_directory_id))
         with kafka_errors():
             log = self.log_manager.getOrCreateLog(
-                self._partition(topic_partition), is_new, is_future, self.kafka.optional(self._uuid(topic_id)), target
+                self.partition(topic_partition), is_new, is_future, self.kafka.optional(self._uuid(topic_id)), target
             )
         return self._log(log)
 
@@ -159,7 +166,7 @@ class KafkaLogManager:
     ) -> KafkaLog | None:
         """Kafka: `LogManager.asyncDelete`."""
         with kafka_errors():
-            removed = self.log_manager.asyncDelete(self._partition(topic_partition), is_future, checkpoint, is_stray)
+            removed = self.log_manager.asyncDelete(self.partition(topic_partition), is_future, checkpoint, is_stray)
         return self._log(_option(removed))
 
     def async_delete_all(
@@ -171,7 +178,7 @@ class KafkaLogManager:
         """Kafka: `LogManager.asyncDelete` (of many)."""
         partitions = self.kafka.find_class("java.util.ArrayList")()
         for topic_partition in topic_partitions:
-            partitions.add(self._partition(topic_partition))
+            partitions.add(self.partition(topic_partition))
 
         def handle(partition, throwable):
             error_handler(TopicPartition(partition.topic(), partition.partition()), to_python(throwable))
@@ -183,7 +190,29 @@ class KafkaLogManager:
     def replace_current_with_future_log(self, topic_partition: TopicPartition) -> None:
         """Kafka: `LogManager.replaceCurrentWithFutureLog`."""
         with kafka_errors():
-            self.log_manager.replaceCurrentWithFutureLog(self._partition(topic_partition))
+            self.log_manager.replaceCurrentWithFutureLog(self.partition(topic_partition))
+
+    def recover_abandoned_future_logs(self, directory_id_of: Callable[[str, int], str | None]) -> None:
+        """Kafka: `LogManager.recoverAbandonedFutureLogs`."""
+        delta = self.kafka.find_class("org.apache.kafka.image.TopicsDelta")(
+            self.kafka.constant("org.apache.kafka.image.TopicsImage", "EMPTY")
+        )
+        topics = set()
+        for log in self.all_logs:
+            name, partition = log.topic_partition
+            topic_id = log.unified_log.topicId().get()
+            if name not in topics:
+                topics.add(name)
+                topic_record = self.kafka.find_class(f"{_METADATA}.TopicRecord")()
+                delta.replay(topic_record.setName(name).setTopicId(topic_id))
+            directory_id = directory_id_of(topic_id.toString(), partition)
+            if directory_id is not None:
+                record = self.kafka.find_class(f"{_METADATA}.PartitionRecord")()
+                record.setTopicId(topic_id).setPartitionId(partition).setLeader(_BROKER_ID)
+                record.setReplicas([_BROKER_ID]).setIsr([_BROKER_ID]).setDirectories([self._uuid(directory_id)])
+                delta.replay(record)
+        with kafka_errors():
+            self.log_manager.recoverAbandonedFutureLogs(_BROKER_ID, delta.apply())
 
     def truncate_to(self, partition_offsets: Mapping[TopicPartition, int], is_future: bool = False) -> None:
         """Kafka: `LogManager.truncateTo`."""
@@ -200,17 +229,24 @@ class KafkaLogManager:
         """Kafka: `LogManager.truncateFullyAndStartAt`."""
         log_start = self.kafka.optional_long(log_start_offset)
         with kafka_errors():
-            self.log_manager.truncateFullyAndStartAt(self._partition(topic_partition), new_offset, is_future, log_start)
+            self.log_manager.truncateFullyAndStartAt(self.partition(topic_partition), new_offset, is_future, log_start)
 
     def abort_and_pause_cleaning(self, topic_partition: TopicPartition) -> None:
         """Kafka: `LogManager.abortAndPauseCleaning`."""
         with kafka_errors():
-            self.log_manager.abortAndPauseCleaning(self._partition(topic_partition))
+            self.log_manager.abortAndPauseCleaning(self.partition(topic_partition))
 
     def resume_cleaning(self, topic_partition: TopicPartition) -> None:
         """Kafka: `LogManager.resumeCleaning`."""
         with kafka_errors():
-            self.log_manager.resumeCleaning(self._partition(topic_partition))
+            self.log_manager.resumeCleaning(self.partition(topic_partition))
+
+    def note_cleaned(self, topic_partition: TopicPartition, offset: int) -> None:
+        """Let the cleaner's checkpoint say that the partition is clean below `offset`, as after a cleaning."""
+        entry = self.kafka.optional(next(iter(self._offsets_in_java({topic_partition: offset}).entrySet())))
+        manager = self.log_manager.cleaner().cleanerManager()
+        log_dir = self.get_log(topic_partition).unified_log.parentDirFile()
+        manager.updateCheckpoints(log_dir, entry, self.kafka.optional(None))
 
     # Settings and failures
 
@@ -234,17 +270,22 @@ class KafkaLogManager:
     # Java's objects
 
     def _offsets(self, partition_offsets: Mapping[TopicPartition, int]):
-        """A map of Scala's with Longs, read from a file as a checkpoint: py4j would make small numbers Integers."""
+        """A map of Scala's."""
+        converters = self.kafka.find_class("scala.jdk.javaapi.CollectionConverters")
+        return converters.asScala(self._offsets_in_java(partition_offsets))
+
+    def _offsets_in_java(self, partition_offsets: Mapping[TopicPartition, int]):
+        """A map of Java's with Longs, read from a file as a checkpoint: py4j would make small numbers Integers."""
         with tempfile.TemporaryDirectory() as directory:
             file = Path(directory, "offsets")
             OffsetCheckpointFile(file).write(partition_offsets)
-            offsets = self.kafka.find_class(_CHECKPOINT)(self.kafka.file(file), None).read()
-        return self.kafka.find_class("scala.jdk.javaapi.CollectionConverters").asScala(offsets)
+            return self.kafka.find_class(_CHECKPOINT)(self.kafka.file(file), None).read()
 
     def _log(self, unified_log) -> KafkaLog | None:
         return unified_log and KafkaLog(self.kafka, unified_log, self._tasks)
 
-    def _partition(self, topic_partition: TopicPartition):
+    def partition(self, topic_partition: TopicPartition):
+        """Java's TopicPartition."""
         return self.kafka.find_class("org.apache.kafka.common.TopicPartition")(*topic_partition)
 
     def _uuid(self, text: str | None):
@@ -273,6 +314,32 @@ class KafkaLogDirs:
         for log_dir in log_dirs:
             cordoned = getattr(cordoned, "$plus")(log_dir)
         self._log_manager.updateCordonedLogDirs(cordoned)
+
+
+class KafkaLogConfigs:
+    """How Kafka's log manager gives logs their settings, with the names of minikafka's `LogConfigs`."""
+
+    def __init__(self, manager: KafkaLogManager):
+        self._manager = manager
+
+    def initializing_log(self, topic_partition: TopicPartition) -> None:
+        """Kafka: `LogManager.initializingLog`."""
+        self._manager.log_manager.initializingLog(self._manager.partition(topic_partition))
+
+    def topic_config_updated(self, topic: str) -> None:
+        """Kafka: `LogManager.topicConfigUpdated`."""
+        self._manager.log_manager.topicConfigUpdated(topic)
+
+    def broker_config_updated(self) -> None:
+        """Kafka: `LogManager.brokerConfigUpdated`."""
+        self._manager.log_manager.brokerConfigUpdated()
+
+    def finished_initializing_log(self, topic_partition: TopicPartition, log: KafkaLog | None) -> None:
+        """Kafka: `LogManager.finishedInitializingLog`."""
+        option = self._manager.kafka.find_class("scala.Option")
+        maybe_log = option.apply(log and log.unified_log)
+        with kafka_errors():
+            self._manager.log_manager.finishedInitializingLog(self._manager.partition(topic_partition), maybe_log)
 
 
 class _JavaConfigRepository:

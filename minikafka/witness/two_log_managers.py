@@ -85,6 +85,21 @@ class OneLogManager:
             log.append_as_leader(records, 0)
         log.update_high_watermark(log.log_end_offset)
 
+    def next_failed_log_dir(self) -> str:
+        """The log directory that was reported next as offline; waits for one."""
+        channel = self.manager.log_dir_failure_channel
+        if isinstance(self.manager, KafkaLogManager):
+            return channel.takeNextOfflineLogDir()
+        return channel.take_next_offline_log_dir()
+
+    def note_cleaned(self, partition: TopicPartition, offset: int) -> None:
+        """Let the cleaner's checkpoint say that the partition is clean below `offset`, as after a cleaning."""
+        if isinstance(self.manager, KafkaLogManager):
+            self.manager.note_cleaned(partition, offset)
+        else:
+            cleaner_manager = self.manager.cleaner.cleaner_manager
+            cleaner_manager.update_checkpoints(self.manager.get_log(partition).dir.parent, (partition, offset), None)
+
     def world(self) -> dict[str, bytes | None]:
         """All files of the log directories and their contents, all directories; unique ids in names left out."""
         world: dict[str, bytes | None] = {}
@@ -151,6 +166,10 @@ class TwoLogManagers:
     def append(self, partition: TopicPartition, *batches: str, is_future: bool = False):
         """Append batches, in the text form of workloads, to a log, and let them count as replicated."""
         return self.do(lambda one: one.append(partition, *batches, is_future=is_future))
+
+    def note_cleaned(self, partition: TopicPartition, offset: int):
+        """Let both cleaners' checkpoints say that the partition is clean below `offset`."""
+        return self.do(lambda one: one.note_cleaned(partition, offset))
 
     def call(self, method: str, *args, **kwargs):
         """Call a method of the managers. Paths of log directories begin with `DIR/`."""
