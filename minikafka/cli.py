@@ -10,6 +10,7 @@ from minikafka.tools.tool_command import failures_in_one_line
 
 # name: (where its click command is, the line that `minikafka --help` shows)
 COMMANDS = {
+    "clean": ("minikafka.tools.clean:clean", "Compact a partition directory: one round of the log cleaner."),
     "doctor": ("minikafka.doctor:doctor", "Print what this machine has, and what to do about what is missing."),
     "dump-log": ("minikafka.tools.dump_log:dump_log", "Print segments and indexes as Kafka's own tool prints them."),
     "verify": ("minikafka.tools.verify:verify", "Check partition or log directories without changing a byte."),

@@ -68,7 +68,7 @@ def require_recoverable(
     # Each `.log` and `.txnindex` stays open; so does the index of a segment that is read but not recovered.
     indexes = sum(first_read <= base_offset < first_recovered for base_offset in logs.values())
     transaction_indexes = sum(file.suffix == TXN_INDEX_FILE_SUFFIX for file in files)
-    _require_descriptors(directory, len(logs) + transaction_indexes + indexes + _SPARE_DESCRIPTORS)
+    require_descriptors(directory, len(logs) + transaction_indexes + indexes + _SPARE_DESCRIPTORS)
 
 
 @contextmanager
@@ -138,13 +138,21 @@ def _open_and_read(file: Path, *, whole: bool) -> None:
 
 
 def _require_room(directory: Path, config: LogConfig, sizes: list[int]) -> None:
-    """Make a nameless file there, as long as a growing index, with disk blocks for everything that will be written."""
+    """Room for everything that the load will write: the indexes of segments of these sizes, and what is smaller."""
     entry_size = OffsetIndex.ENTRY_SIZE + TimeIndex.ENTRY_SIZE
     longest = 2 * config.max_index_size
     entries = (min(longest, (size // (config.index_interval + 1) + 2) * entry_size) for size in sizes)
-    needed = sum(entries) + len(sizes) * _ROOM_PER_SEGMENT + _SPARE_ROOM
+    require_room(directory, sum(entries) + len(sizes) * _ROOM_PER_SEGMENT, config.max_index_size)
+
+
+def require_room(directory: Path, needed: int, longest: int = 0) -> None:
+    """Make a nameless file there, `longest` bytes long, with disk blocks for `needed` bytes and some to spare.
+
+    Raises OSError, naming the directory, when it takes no new file or has no room.
+    """
+    needed += _SPARE_ROOM
     with naming(directory), _file_without_a_name(directory) as probe:
-        os.ftruncate(probe.fileno(), max(needed, config.max_index_size))
+        os.ftruncate(probe.fileno(), max(needed, longest))
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(probe.fileno(), 0, needed)
 
@@ -157,8 +165,11 @@ def _file_without_a_name(directory: Path) -> IO[bytes]:
         raise
 
 
-def _require_descriptors(directory: Path, needed: int) -> None:
-    """Raise the limit as far as possible, as the JVM does, and check that `needed` files can be open at once."""
+def require_descriptors(directory: Path, needed: int) -> None:
+    """Raise the limit as far as possible, as the JVM does, and check that `needed` files can be open at once.
+
+    Raises IOException.
+    """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     opened = []

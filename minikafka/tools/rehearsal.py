@@ -126,7 +126,7 @@ class Rehearsal:
         clock = ManualTime(self._next_start.now_ms)
         scheduler = ManualScheduler(clock)
         log = None
-        with file_ops.lay_over(self), file_ops.observe(self._forget_identity), _silence():
+        with file_ops.lay_over(self), file_ops.observe(self._forget_identity), silence():
             try:
                 log = Log.create(
                     self._scratch,
@@ -225,8 +225,8 @@ class Rehearsal:
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
-    """Silence the loader's warnings, which are reported as findings."""
+def silence() -> Iterator[None]:
+    """Silence warnings: those of a rehearsal are reported as findings, those of a repetition have been told."""
     logger = logging.getLogger("minikafka")
     level = logger.level
     logger.setLevel(logging.CRITICAL)

@@ -25,11 +25,11 @@ from minikafka.tools.checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE, checkpoi
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import TOLD, describe, one_line
 from minikafka.tools.findings import Fate, Finding, NextStart
+from minikafka.tools.offline_log import config_of
 from minikafka.tools.partition_files import FOLLOW_LINKS, require_regular
 from minikafka.tools.partition_verifier import PartitionVerifier
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.read_bounded import require_bounded
-from minikafka.tools.recover import config_of
 from minikafka.tools.tool_command import ToolCommand
 
 _CHECKPOINTS = {

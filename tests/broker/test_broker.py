@@ -21,7 +21,7 @@ from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_checkpoints import RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.record.memory_records import MemoryRecords
-from minikafka.tools.recover import checkpointed_offset
+from minikafka.tools.offline_log import checkpointed_offset
 from minikafka.witness.batch import Batch
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka_broker import KafkaBroker, KafkaClients

@@ -1,4 +1,4 @@
-"""`make fuzz-tools`: damaged directories through `verify`, `ls`, `dump-log` and `recover`, as users call them.
+"""`make fuzz-tools`: damaged directories through `verify`, `ls`, `dump-log`, `recover` and `clean`, as users call them.
 
 Of each directory is demanded that
 
@@ -95,6 +95,7 @@ class Directory:
         self._without_change(self._dump)
         foretold = self._without_change(self._dry_run)
         self._recover(foretold)
+        self._clean()
 
     def check_commands(self) -> None:
         """The commands in processes of their own, also where no other bytes than ASCII can be printed."""
@@ -192,6 +193,23 @@ class Directory:
         changes = difference(after_second, _left(recovered, states[1]))
         if third.exit_code or changes or any(parsed(third)[name] != states[1][name] for name in _STATE_OF_A_LOG):
             raise Fault("a third recovery changes what the second left:\n" + "\n".join([third.stderr, *changes]))
+
+    def _clean(self) -> None:
+        """A round is as a dry run foretells it; one that fails leaves everything as it was."""
+        options = [*self._options, "--config", "cleanup.policy=compact", "--map-memory", "65536"]
+
+        def dry_run() -> Run:
+            return well_said(call("clean", str(self._partition), "--dry-run", *options), (0, 1))
+
+        foretold = self._without_change(dry_run)
+        copy = self._copy("cleaned")
+        before = tree(copy.parent, times=True)
+        run = well_said(call("clean", str(copy), *options), (0, 1))
+        if (run.exit_code, run.stdout) != (foretold.exit_code, foretold.stdout):
+            raise Fault(f"a dry run and the cleaning say\n{foretold}\n{run}")
+        changes = difference(before, tree(copy.parent, times=True)) if run.exit_code else []
+        if changes:
+            raise Fault("a cleaning that failed changed the directory:\n" + "\n".join(changes))
 
     def _list_recovered(self, recovered: Path, state: dict) -> None:
         """A directory in which `verify` finds nothing is listed as it was loaded."""

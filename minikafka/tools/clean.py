@@ -1,0 +1,186 @@
+"""`minikafka clean`: one round of the log cleaner over a partition's directory, and what the cleaner counted.
+
+The partition is loaded as `recover` loads it, cleaned as the cleaner would clean it next, however dirty it is, and
+closed. The round is played on a copy first, and the directory is changed only when that went well; so a damaged
+batch in the middle leaves it as it was.
+
+Kafka: `LogCleaner.CleanerThread.cleanLog`.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.common.errors import IllegalArgumentException
+from minikafka.common.java_hash_map import JavaHashMap
+from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.time import ManualTime
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.cleaner.cleaner_config import CleanerConfig
+from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
+from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.tools.before_recovery import require_descriptors, require_room
+from minikafka.tools.checkpoints import read_checkpoint
+from minikafka.tools.cleaning_round import CleaningRound, Limits, clean_once
+from minikafka.tools.failure import TOLD, describe, naming
+from minikafka.tools.offline_log import ask, config_of, known_of, locked, made_ready
+from minikafka.tools.partition_files import FOLLOW_LINKS
+from minikafka.tools.progress_bar import progress_bar
+from minikafka.tools.recover import INT64
+from minikafka.tools.rehearsal import silence
+from minikafka.tools.tool_command import ToolCommand
+
+_COUNTED = (
+    "bytes_read",
+    "bytes_written",
+    "messages_read",
+    "messages_written",
+    "map_bytes_read",
+    "map_messages_read",
+    "invalid_messages_read",
+)
+_DESCRIPTORS_PER_SEGMENT = 8
+"""Of a segment and the one that takes its place."""
+
+
+@click.command(cls=ToolCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
+@click.option("--config", "configs", multiple=True, metavar="K=V", help="A topic setting, by Kafka's name; repeatable.")
+@click.option("--now-ms", type=INT64, help="The clock, in ms since 1970, in place of the machine's.")
+@click.option(
+    "--map-memory",
+    type=click.IntRange(0, INT_MAX),
+    metavar="BYTES",
+    help="Memory of the offset map (log.cleaner.dedupe.buffer.size of one thread); 134217728 unless told.",
+)
+@click.option("--high-watermark", type=INT64, help="Clean below it only; the log's end unless told.")
+@click.option("--first-dirty-offset", type=INT64, help="Instead of the one in cleaner-offset-checkpoint.")
+@click.option("--dry-run", is_flag=True, help="Work on a copy, leave the directory as it is, say what would be saved.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object; for programs, so it asks nothing, as --yes."
+)
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Change the directory without asking; where there is no terminal, this or --json is needed.",
+)
+@click.option(FOLLOW_LINKS, is_flag=True, help="Change files that have names elsewhere, too: what links lead to.")
+def clean(
+    directory: Path,
+    configs: tuple[str, ...],
+    now_ms: int | None,
+    map_memory: int | None,
+    high_watermark: int | None,
+    first_dirty_offset: int | None,
+    dry_run: bool,
+    as_json: bool,
+    yes: bool,
+    follow_links: bool,
+) -> None:
+    """Compact the partition directory DIR: one round of the log cleaner.
+
+    The round begins where cleaner-offset-checkpoint, in the directory above, says that the last one ended, else at the
+    log's start; if there is such a file, it says afterwards where this one ended.
+    """
+    directory = Path(os.path.abspath(directory))
+    config = config_of(configs, cleanup__policy="compact")
+    if not config.compact:
+        raise IllegalArgumentException("cleanup.policy is not compact: no cleaner touches this topic")
+    partition = parse_topic_partition_name(directory)
+    checkpoint = directory.parent / OFFSET_CHECKPOINT_FILE
+    cleaned = read_checkpoint(checkpoint) if os.path.lexists(checkpoint) else None
+    if first_dirty_offset is None and cleaned is not None:
+        first_dirty_offset = cleaned.get(partition)
+    if map_memory is None:
+        map_memory = CleanerConfig.of({}).dedupe_buffer_size
+    if not (dry_run or as_json or yes):
+        ask(f"Compact {directory}?", directory)
+    arguments = known_of(directory.parent, partition)
+    now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
+    limits = Limits(first_dirty_offset, high_watermark, map_memory)
+
+    def clean_in(place: Path) -> CleaningRound:
+        size = sum(file.stat().st_size for file in place.glob("*.log"))
+        with naming(place), progress_bar(f"clean {directory.name}", 2 * size) as advance:
+            return clean_once(place, config, ManualTime(now_ms), arguments, limits, advance)
+
+    with locked(directory.parent):
+        if not dry_run:
+            _require_writable(directory, with_checkpoint=cleaned is not None)
+        with (
+            made_ready(directory, config, arguments, follow_links=follow_links, dry_run=True) as copy,
+            _told_of(directory, copy),
+        ):
+            done = clean_in(copy)
+        if not dry_run:
+            with made_ready(directory, config, arguments, follow_links=follow_links, dry_run=False) as place, silence():
+                require_room(place, sum(size for _, size in done.after), config.max_index_size)
+                require_descriptors(place, _DESCRIPTORS_PER_SEGMENT * (len(done.before) + len(done.after)))
+                done = clean_in(place)
+            if cleaned is not None:
+                _note(checkpoint, cleaned, partition, done.next_dirty_offset)
+    click.echo(json.dumps(_as_json(partition, done)) if as_json else _report(directory, done, dry_run=dry_run))
+
+
+def _require_writable(directory: Path, *, with_checkpoint: bool) -> None:
+    """Raises OSError when a directory takes no new file."""
+    for place in (directory, directory.parent)[: 1 + with_checkpoint]:
+        require_room(place, 0)
+
+
+@contextmanager
+def _told_of(directory: Path, copy: Path) -> Iterator[None]:
+    """What goes wrong with the copy is told of the directory. Raises SystemExit."""
+    try:
+        yield
+    except TOLD as error:
+        click.echo(describe(error).replace(str(copy), str(directory)), err=True)
+        sys.exit(1)
+
+
+def _note(checkpoint: Path, cleaned: dict[TopicPartition, int], partition: TopicPartition, offset: int) -> None:
+    """Replace the checkpoint, in the order that Kafka's has. Kafka: `LogCleanerManager.updateCheckpoints`."""
+    current: JavaHashMap[TopicPartition, int] = JavaHashMap()
+    for each, cleaned_to in cleaned.items():
+        current[each] = cleaned_to
+    updated = JavaHashMap.copy_of(current)
+    updated[partition] = offset
+    OffsetCheckpointFile(checkpoint).write(dict(updated.items()))
+
+
+def _as_json(partition: TopicPartition, done: CleaningRound) -> dict:
+    return {
+        "topic": partition.topic,
+        "partition": partition.partition,
+        "first_dirty_offset": done.first_dirty_offset,
+        "first_uncleanable_offset": done.first_uncleanable_offset,
+        "next_dirty_offset": done.next_dirty_offset,
+        **{name: getattr(done.stats, name) for name in _COUNTED},
+        "segments": done.after,
+    }
+
+
+def _report(directory: Path, done: CleaningRound, *, dry_run: bool) -> str:
+    stats = done.stats
+    before, after = (sum(size for _, size in segments) for segments in (done.before, done.after))
+    saved = f"{before - after} of {before} bytes" + (f" ({1 - after / before:.1%})" if before else "")
+    lines = [
+        f"{directory}: one round of the cleaner" + (", on a copy" if dry_run else ""),
+        f"  dirty              from {done.first_dirty_offset} up to {done.first_uncleanable_offset}",
+        f"  next round         from {done.next_dirty_offset}",
+        f"  offset map         {stats.map_messages_read} messages ({stats.map_bytes_read} bytes) read, "
+        f"{stats.buffer_utilization:.1%} full",
+        f"  read               {stats.messages_read} messages ({stats.bytes_read} bytes)",
+        f"  written            {stats.messages_written} messages ({stats.bytes_written} bytes)",
+        f"  without a key      {stats.invalid_messages_read} messages",
+        "  segments           " + ", ".join(f"{base} ({size} bytes)" for base, size in done.after),
+        f"  {'would be saved' if dry_run else 'saved':18} {saved}",
+    ]
+    return "\n".join(lines)

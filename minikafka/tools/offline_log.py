@@ -1,0 +1,147 @@
+"""A partition that no broker has in hand: a tool finds out how it was left, locks it, tries what it will need, loads it
+and closes it.
+"""
+
+import fcntl
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from pathlib import Path
+
+import click
+
+from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.common.errors import IllegalArgumentException, InvalidConfigurationException, KafkaException
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.directory_lock import DirectoryLock
+from minikafka.log.log import Log
+from minikafka.log.log_config import LogConfig
+from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
+from minikafka.tools.before_recovery import copied, require_files, require_recoverable
+from minikafka.tools.ended_by_signals import ended_by_signals
+from minikafka.tools.failure import naming
+from minikafka.tools.partition_files import require_regular
+from minikafka.tools.progress_bar import LONG_WORK
+
+LOCK_FILE_NAME = ".lock"
+
+
+def config_of(settings: tuple[str, ...], **defaults: object) -> LogConfig:
+    """The settings given as name=value, on top of the `defaults` (with `__` for dots).
+
+    Warns of a name that Kafka does not have, because it changes nothing.
+    """
+    overrides = dict(map(_setting, settings))
+    for name in overrides:
+        try:
+            LogConfig.validate_names({name: None})
+        except InvalidConfigurationException as unknown:
+            click.echo(f"Warning: {unknown}", err=True)
+    return LogConfig({**{name.replace("__", "."): value for name, value in defaults.items()}, **overrides})
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise IllegalArgumentException(f"--config takes a setting as name=value, not {text!r}")
+    return name, value
+
+
+def known_of(log_dir: Path, partition: TopicPartition) -> dict:
+    """What the log directory's files say about the partition; a damaged checkpoint counts as empty, as in Kafka."""
+    return {
+        "log_start_offset": checkpointed_offset(log_dir / LOG_START_OFFSET_CHECKPOINT_FILE, partition),
+        "recovery_point": checkpointed_offset(log_dir / RECOVERY_POINT_CHECKPOINT_FILE, partition),
+        "last_shutdown_clean": CleanShutdownFileHandler(log_dir).exists(),
+    }
+
+
+def checkpointed_offset(file: Path, partition: TopicPartition) -> int:
+    """The partition's offset in a checkpoint file of the log directory; 0 if there is none.
+
+    Raises OSError, with the file's name, when the file cannot be read.
+    """
+    if not os.path.lexists(file):
+        return 0
+    require_regular(file, follow_links=True)
+    with naming(file):
+        return OffsetCheckpointFile(file).read_or_empty().get(partition, 0)
+
+
+@contextmanager
+def locked(log_dir: Path) -> Iterator[None]:
+    """Hold the log directory's `.lock` as a broker would; a directory that no broker has used has no such file."""
+    lock_file = log_dir / LOCK_FILE_NAME
+    if not os.path.lexists(lock_file):
+        yield
+        return
+    require_regular(lock_file, follow_links=True)
+    with open(lock_file, "r+b") as lock:
+        try:
+            with naming(lock_file):
+                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            raise KafkaException(
+                f"{lock_file} is held: a broker is running on this log directory, or another recover"
+            ) from None
+        yield
+
+
+def ask(question: str, directory: Path) -> None:
+    """Ask for leave. Raises Abort for a no, and ClickException where nobody can be asked."""
+    if not sys.stdin.isatty():
+        raise click.ClickException(f"{directory} would be changed: pass --yes to agree, or --dry-run to work on a copy")
+    click.confirm(question, abort=True, err=True)
+
+
+@contextmanager
+def made_ready(
+    directory: Path, config: LogConfig, arguments: dict, *, follow_links: bool, dry_run: bool
+) -> Iterator[Path]:
+    """Where to load: the directory or a copy of it, checked for everything known that would stop the load half-way."""
+    with ExitStack() as until_the_end:
+        place = directory
+        with DirectoryLock(directory):  # the log locks what it loads itself
+            files = require_files(directory, follow_links=follow_links, in_place=not dry_run)
+            if dry_run:
+                until_the_end.enter_context(ended_by_signals())
+                place = until_the_end.enter_context(copied(directory, files))
+            require_recoverable(
+                place,
+                [place / file.name for file in files],
+                config,
+                recovery_point=arguments["recovery_point"],
+                last_shutdown_clean=arguments["last_shutdown_clean"],
+            )
+        yield place
+
+
+@contextmanager
+def loaded(directory: Path, config: LogConfig, clock: ManualTime, **arguments) -> Iterator[tuple[Log, ManualScheduler]]:
+    """The log in `directory`, loaded, and closed at the end; what is due at once in the background is done.
+
+    Raises what `Log.create` raises. After a failure nothing but its files is closed.
+    """
+    scheduler = ManualScheduler(clock)
+    log = Log.create(directory, config, scheduler=scheduler, time=clock, **arguments)
+    try:
+        scheduler.run_due_tasks()
+        yield log, scheduler
+        log.close()
+        scheduler.run_due_tasks()
+    except BaseException:
+        log.close_handlers()
+        raise
+
+
+def recovery_progress(directory: Path) -> AbstractContextManager[dict[str, int] | None]:
+    """A progress bar on a terminal, for a log that takes a while."""
+    if not sys.stderr.isatty() or sum(file.stat().st_size for file in directory.glob("*.log")) < LONG_WORK:
+        return nullcontext()
+    from minikafka.tools.recovery_progress import RecoveryProgress
+
+    return RecoveryProgress(directory.name)

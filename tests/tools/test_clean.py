@@ -1,0 +1,333 @@
+"""`minikafka clean` leaves the directory, and tells the numbers, that Kafka's own cleaner leaves and counts."""
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.cli import main
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_CHECKPOINT
+from minikafka.record.compression import CompressionType
+from minikafka.record.file_records import FileRecords
+from minikafka.tools.failure import TOLD, describe
+from minikafka.tools.offline_log import known_of
+from minikafka.witness.directory_diff import directory_diff
+from tests.fuzz.mutations import mutate
+from tests.fuzz.origins import Origins
+from tests.fuzz.tool_runs import difference, tree
+from tests.tools.kafkas_cleaning import KafkasCleaning
+
+MEMORY = 1 << 16
+SAME_BYTES = {CompressionType.NONE, CompressionType.GZIP}
+"""Of these codecs the bytes are those of Java's, too."""
+COMPACTED = TopicPartition("compacted", 0)
+
+
+KAFKA_FAILS = ("drawn-3", "drawn-27")
+"""Origins that Kafka's cleaner cannot clean: an old batch would become empty, an index is too small."""
+
+
+@pytest.fixture(scope="module")
+def origins(tmp_path_factory) -> Origins:
+    return Origins(tmp_path_factory.mktemp("origins"))
+
+
+@pytest.fixture
+def partition(origins, tmp_path) -> Path:
+    """A partition with something to clean; its log directory has no `.lock`, and no checkpoint of the cleaner."""
+    return origins["compacted"].copy_to(tmp_path / "log.dir")
+
+
+def run(directory: Path, *options: str, code: int = 0):
+    consent = () if {"--dry-run", "--json"} & set(options) else ("--yes",)
+    arguments = ["clean", str(directory), *consent, *options]
+    if "--map-memory" not in options:
+        arguments += ["--map-memory", str(MEMORY)]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def cleaned(directory: Path, *options: str) -> dict:
+    return json.loads(run(directory, "--json", *options).stdout)
+
+
+def settings(config: dict) -> list[str]:
+    return [word for name, value in config.items() for word in ("--config", f"{name}={value}")]
+
+
+class BothCleanings:
+    """The same round by both, each on its copy of a log directory; what is told and left must be equal."""
+
+    def __init__(self, kafka, tmp_path: Path):
+        self._kafkas = KafkasCleaning(kafka)
+        self._home = tmp_path
+
+    def __call__(self, log_dir: Path, name: str, config: dict, now_ms: int, **limits) -> str:
+        """Ends with "" or with the name of the exception. `log_dir` is left as ours left it."""
+        theirs = self._home / "theirs"
+        shutil.rmtree(theirs, ignore_errors=True)
+        shutil.copytree(log_dir, theirs, symlinks=True)
+        before, exact = tree(log_dir, times=True), _codecs(log_dir / name) <= SAME_BYTES
+        policy = {"cleanup.policy": "compact"} if "compact" not in config.get("cleanup.policy", "") else {}
+        config = {**config, **policy}
+        options = [w for key, value in limits.items() for w in (f"--{key.replace('_', '-')}", str(value))]
+        arguments = [str(log_dir / name), "--json", "--now-ms", str(now_ms), *settings(config), *options]
+        ours = CliRunner().invoke(main, ["clean", *arguments], catch_exceptions=False)
+        partition = TopicPartition(name.rpartition("-")[0], int(name.rpartition("-")[2]))
+        if not limits.keys() & {"first_dirty_offset"} and (theirs / CLEANER_CHECKPOINT).exists():
+            cleaned_to = OffsetCheckpointFile(theirs / CLEANER_CHECKPOINT).read()
+            limits["first_dirty_offset"] = cleaned_to.get(partition)
+        try:
+            known = known_of(theirs, partition)
+            told = self._kafkas(theirs / name, config, now_ms, known, **limits)
+        except TOLD as error:
+            failure = describe(error).replace(str(theirs), str(log_dir))
+            line = ours.stderr.splitlines()[-1]
+            assert ours.exit_code == 1 and line.partition(":")[0] == failure.partition(":")[0], (ours.stderr, failure)
+            assert not difference(before, tree(log_dir, times=True))
+            return line.partition(":")[0]
+        assert ours.exit_code == 0, ours.stderr
+        mine = {key: value for key, value in json.loads(ours.stdout).items() if key in told}
+        if not exact:  # another compressor's bytes: the same records in other sizes
+            for counted in (mine, told):
+                counted["segments"] = [base for base, _ in counted["segments"]]
+                del counted["bytes_written"]
+        assert mine == told
+        if exact:
+            directory_diff(log_dir / name, theirs / name).require()
+        assert _batches(log_dir / name) == _batches(theirs / name)
+        return ""
+
+
+def _codecs(partition: Path) -> set[CompressionType]:
+    return {batch.compression_type for file in partition.glob("*.log") for batch in _batches_of(file)}
+
+
+def _batches(partition: Path) -> dict[str, list[tuple]]:
+    """What stands in the segments, by their names."""
+    return {
+        file.name: [
+            (
+                batch.base_offset,
+                batch.last_offset,
+                batch.producer_id,
+                batch.max_timestamp,
+                [(record.offset, record.timestamp, record.key, record.value) for record in batch.records()],
+            )
+            for batch in _batches_of(file)
+        ]
+        for file in sorted(partition.glob("*.log"))
+    }
+
+
+def _batches_of(file: Path) -> list:
+    """Up to a damaged one."""
+    batches, records = [], FileRecords.open(file, mutable=False)
+    try:
+        for batch in records.batches():
+            batch.records()
+            batches.append(batch)
+    except TOLD:
+        pass
+    return batches
+
+
+@pytest.fixture
+def both(kafka, tmp_path):
+    return BothCleanings(kafka, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "origin", ["mixed", "orders", "killed", "old", "compacted", *(f"drawn-{n}" for n in range(30))]
+)
+def test_the_same_rounds_as_kafkas(both, origins, tmp_path, origin):
+    """Three rounds, a day between them, so that tombstones and markers go."""
+    made = origins[origin]
+    made.copy_to(tmp_path / "ours")
+    failures = []
+    for day in range(3):
+        now_ms = made.now_ms + day * 86_400_000
+        failures.append(both(tmp_path / "ours", made.partition, made.config, now_ms, map_memory=MEMORY))
+    assert not any(failures) or origin in KAFKA_FAILS, failures
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"high_watermark": 99},
+        {"high_watermark": 60},
+        {"high_watermark": -5},
+        {"high_watermark": 10_000},
+        {"first_dirty_offset": 54},
+        {"first_dirty_offset": 70},
+        {"first_dirty_offset": -9},
+        {"first_dirty_offset": 10_000},
+        {"first_dirty_offset": 54, "high_watermark": 54},
+        {"map_memory": 100},
+    ],
+)
+def test_the_bounds_of_a_round(both, origins, tmp_path, limits):
+    made = origins["compacted"]
+    made.copy_to(tmp_path / "ours")
+    assert both(tmp_path / "ours", made.partition, made.config, made.now_ms, **{"map_memory": MEMORY, **limits}) == ""
+
+
+@pytest.mark.slow
+def test_damaged_directories(both, origins, tmp_path):
+    """What Kafka's load or its cleaner dies of ends with the same name, and leaves the directory as it was."""
+    seen = {}
+    for seed in range(60):
+        log_dir = tmp_path / "ours"
+        shutil.rmtree(log_dir, ignore_errors=True)
+        mutation = mutate(seed, origins, log_dir)
+        config = {**mutation.settings}
+        if any(path.is_symlink() or not path.is_file() for path in mutation.partition.iterdir()):
+            continue  # ours looks first, Kafka's does not
+        failure = both(mutation.partition.parent, mutation.partition.name, config, mutation.now_ms, map_memory=MEMORY)
+        seen[failure] = seen.get(failure, 0) + 1
+    assert seen[""] > 20 and len(seen) > 2, seen
+
+
+def test_a_dry_run_foretells_the_round_and_changes_nothing(partition):
+    before = tree(partition.parent, times=True)
+    foretold = cleaned(partition, "--dry-run", "--now-ms", "1700000100000")
+    told = run(partition, "--dry-run", "--now-ms", "1700000100000").stdout
+    assert not difference(before, tree(partition.parent, times=True))
+    assert foretold == cleaned(partition, "--now-ms", "1700000100000")
+    sizes = sum(file.stat().st_size for file in partition.glob("*.log"))
+    assert foretold["bytes_written"] < foretold["bytes_read"] and sum(s for _, s in foretold["segments"]) == sizes
+    assert "on a copy" in told and "would be saved" in told
+
+
+def test_the_cleaners_checkpoint_is_read_and_replaced(partition):
+    checkpoint = partition.parent / "cleaner-offset-checkpoint"
+    first = cleaned(partition)
+    assert not checkpoint.exists() and first["first_dirty_offset"] == 0
+    checkpoint.write_text("0\n2\nother 3 17\ncompacted 0 54\n")
+    told = cleaned(partition)
+    assert (told["first_dirty_offset"], told["next_dirty_offset"]) == (54, first["next_dirty_offset"])
+    assert OffsetCheckpointFile(checkpoint).read() == {
+        TopicPartition("other", 3): 17,
+        COMPACTED: told["next_dirty_offset"],
+    }
+    before = checkpoint.read_text()
+    run(partition, "--dry-run", "--first-dirty-offset", "0")
+    assert checkpoint.read_text() == before
+
+
+def test_replaced_files_are_gone(partition):
+    run(partition)
+    assert not [file.name for file in partition.iterdir() if file.name.endswith((".deleted", ".cleaned", ".swap"))]
+
+
+def test_the_report(partition):
+    told = run(partition, "--now-ms", "1700000100000").stdout
+    assert told.startswith(f"{partition}: one round of the cleaner\n")
+    for words in ("dirty              from 0 up to 99", "next round         from 99", "without a key", "saved"):
+        assert words in told
+
+
+# ---- what stops it
+
+
+def refused(partition: Path, *options: str, code: int = 1) -> str:
+    """One line, and nothing is changed."""
+    before = tree(partition.parent, times=True)
+    stderr = run(partition, *options, code=code).stderr
+    assert not difference(before, tree(partition.parent, times=True))
+    if code == 1:
+        assert stderr.count("\n") == 1, stderr
+    return stderr
+
+
+def test_wrong_arguments(partition):
+    assert refused(partition, "--config", "cleanup.policy=delete").startswith("IllegalArgumentException: ")
+    assert refused(partition, "--config", "segment.bytes=x").startswith("ConfigException: ")
+    assert refused(partition, "--map-memory", "47").startswith("IllegalArgumentException: ")
+    assert "not in the range" in refused(partition, "--map-memory", "-1", code=2)
+    assert "not in the range" in refused(partition, "--high-watermark", str(2**63), code=2)
+    os.rename(partition, partition.with_name("nopartition"))
+    assert refused(partition.with_name("nopartition")).startswith("KafkaException: ")
+
+
+def test_nobody_to_ask(partition):
+    result = CliRunner().invoke(main, ["clean", str(partition)])
+    assert result.exit_code == 1 and "--yes" in result.stderr
+
+
+@pytest.mark.parametrize("damage", ["nonsense\n", "0\n1\ncompacted 0\n", "0\n1\ncompacted 0 x\n"])
+def test_a_damaged_checkpoint_of_the_cleaner(partition, damage):
+    (partition.parent / "cleaner-offset-checkpoint").write_text(damage)
+    assert refused(partition).split(":")[0] in ("KafkaStorageException", "NumberFormatException")
+
+
+def test_a_damaged_batch_in_the_last_group_leaves_every_group(partition):
+    """Small segments: the groups before it would have been replaced."""
+    last_to_clean = partition / f"{54:020d}.log"
+    data = bytearray(last_to_clean.read_bytes())
+    data[-20] ^= 0xFF
+    last_to_clean.write_bytes(data)
+    told = refused(partition, "--config", "internal.segment.bytes=400")
+    assert told.startswith("InvalidRecordException: ") and "minikafka-recover" not in told
+
+
+def test_a_failure_of_the_disk_half_way_is_met_on_the_copy(partition, monkeypatch):
+    from minikafka.common import file_ops
+
+    def full(*_arguments, **_options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(file_ops, "replace_file", full)
+    monkeypatch.setattr("minikafka.log.cleaner.cleaner.filter_to", full)
+    assert "No space left on device" in refused(partition)
+
+
+def test_no_room_for_a_copy(partition, monkeypatch):
+    monkeypatch.setattr(
+        "minikafka.tools.before_recovery.shutil.disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0)
+    )
+    assert refused(partition).startswith("IOException: No space left on device")
+
+
+def test_links_and_pipes(partition, tmp_path):
+    os.rename(partition / f"{0:020d}.log", tmp_path / "elsewhere")
+    (partition / f"{0:020d}.log").symlink_to(tmp_path / "elsewhere")
+    assert "symbolic link" in refused(partition)
+    (partition / f"{0:020d}.log").unlink()
+    os.mkfifo(partition / f"{0:020d}.log")
+    assert "FIFO" in refused(partition)
+
+
+def test_a_second_process(partition):
+    code = (
+        "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); print('held', flush=True);"
+        "sys.stdin.read()"
+    )
+    lock = partition.parent / ".lock"
+    with subprocess.Popen([sys.executable, "-c", code, str(lock)], stdin=-1, stdout=-1, text=True) as process:
+        assert process.stdout.readline() == "held\n"
+        assert "a broker is running" in run(partition, code=1).stderr
+        process.stdin.close()
+    run(partition)
+    with open(lock, "rb") as file:
+        fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+def test_copies_are_taken_away(partition, tmp_path, monkeypatch):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    run(partition)
+    run(partition, "--dry-run")
+    assert not list(scratch.iterdir())
