@@ -138,7 +138,7 @@ class LogValidator:
             for record in records:
                 builder.append_with_offset(offset, *record)
                 offset += 1
-        return ValidationResult(now, builder.build(), builder.info().max_timestamp, True, offset)
+        return _rebuilt(builder, now, offset)
 
     def _validate_messages_and_assign_offsets_compressed(
         self, batches: Sequence[Batch], first_offset: int
@@ -180,7 +180,13 @@ class LogValidator:
         batch.set_max_timestamp(self._timestamp_type, max_timestamp)
         batch.set_last_offset(next_offset - 1)
         batch.set_partition_leader_epoch(self._partition_leader_epoch)
-        return ValidationResult(now, self._records, max_timestamp, False, next_offset)
+        return ValidationResult(
+            log_append_time_ms=now,
+            validated_records=self._records,
+            max_timestamp_ms=max_timestamp,
+            message_size_maybe_changed=False,
+            next_offset=next_offset,
+        )
 
     def _rebuild(self, first_batch: Batch, batches: Sequence[Batch], first_offset: int, now: int) -> ValidationResult:
         """Check all records, then write them into one new batch with the target codec."""
@@ -193,7 +199,7 @@ class LogValidator:
         builder = self._builder(first_batch, first_offset, now)
         for offset, record in enumerate(_contents(records), first_offset):
             builder.append_with_offset(offset, *record)
-        return ValidationResult(now, builder.build(), builder.info().max_timestamp, True, first_offset + len(records))
+        return _rebuilt(builder, now, first_offset + len(records))
 
     def _builder(self, first_batch: Batch, first_offset: int, now: int) -> MemoryRecordsBuilder:
         """A builder of the new batch, with the producer's fields of the first batch that arrived."""
@@ -341,6 +347,17 @@ class LogValidator:
                 "Producer should not set timestamp type to LogAppendTime."
             )
         return None
+
+
+def _rebuilt(builder: MemoryRecordsBuilder, now: int, next_offset: int) -> ValidationResult:
+    """The outcome when `builder` has written all records into a new batch."""
+    return ValidationResult(
+        log_append_time_ms=now,
+        validated_records=builder.build(),
+        max_timestamp_ms=builder.info().max_timestamp,
+        message_size_maybe_changed=True,
+        next_offset=next_offset,
+    )
 
 
 def _contents(records: Iterable[AnyRecord]) -> list[SimpleRecord]:

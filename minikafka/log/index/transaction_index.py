@@ -165,8 +165,8 @@ class TransactionIndex:
             if aborted_txn.last_offset >= fetch_offset and aborted_txn.first_offset < upper_bound_offset:
                 found.append(aborted_txn)
             if aborted_txn.last_stable_offset >= upper_bound_offset:
-                return TxnIndexSearchResult(found, True)
-        return TxnIndexSearchResult(found, False)
+                return TxnIndexSearchResult(found, is_complete=True)
+        return TxnIndexSearchResult(found, is_complete=False)
 
     def sanity_check(self) -> None:
         """Raises CorruptIndexException for an entry that ends before the segment begins. Kafka: `sanityCheck`."""
