@@ -20,6 +20,7 @@ from minikafka.common.errors import (
     InvalidOffsetException,
     NullPointerException,
 )
+from minikafka.common.java_numbers import INT_MAX, LONG_MAX, LONG_MIN, to_long
 from minikafka.log.index.lazy_index import LazyIndex
 from minikafka.log.index.offset_index import OffsetIndex, OffsetPosition
 from minikafka.log.index.time_index import TimeIndex, TimestampOffset
@@ -357,8 +358,8 @@ def test_an_offset_index_goes_with_kafkas(kafka, tmp_path, seed):
                 pair.call("append", rng.choice([base - 1, offset, base + 2**31]), 0)
         pair.same_bytes()
     upper = kafka.log_class("OffsetPosition")
-    for _ in range(40):
-        start, size = rng.randrange(position + 1), rng.randrange(position + 1)
+    bounds = [(rng.randrange(position + 1), rng.randrange(position + 1)) for _ in range(40)]
+    for start, size in [*bounds, (INT_MAX, 0), (INT_MAX - 10, 11)]:
         ours = pair.ours.fetch_upper_bound_offset(OffsetPosition(0, start), size)
         theirs = pair.theirs.fetchUpperBoundOffset(upper(0, start), size)
         assert ours == (plain(theirs.get()) if theirs.isPresent() else None)
@@ -449,6 +450,35 @@ def test_damaged_indexes_answer_as_kafkas_do(kafka, tmp_path, name, seed):
         pair.call("resize", 40000)
         pair.reopen(trim=rng.random() < 0.1)
     pair.same_bytes()
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("name", ["0.index", "0.timeindex"])
+def test_a_search_meets_offsets_beyond_the_largest_as_kafkas_does(kafka, tmp_path, name, seed):
+    """A base offset near 2^63 makes the offsets of some entries negative, as Java's long arithmetic does."""
+    rng = random.Random(seed)
+    base = LONG_MAX - rng.choice([0, 5, 1000, INT_MAX - 1, INT_MAX])
+    relative = sorted(rng.sample(range(0, rng.choice([2000, INT_MAX])), rng.choice([1, 3, 100, 1700])))
+    if seed == 5:
+        rng.shuffle(relative)
+    entries = enumerate(relative)
+    content = b"".join(
+        struct.pack(">qi", 1000 + place, each) if "time" in name else struct.pack(">ii", each, 70 * place)
+        for place, each in entries
+    )
+    pair = Pair(kafka, tmp_path, name, base, 40000, content)
+    pair.call("sanity_check")
+    near = [base, LONG_MAX, LONG_MIN, *(to_long(base + each) for each in rng.sample(relative, min(10, len(relative))))]
+    targets = [to_long(rng.choice(near) + rng.randrange(-3, 4)) for _ in range(60)] + [0, -1]
+    for target in targets:
+        pair.call("lookup", 1000 + target % 2000 if pair.is_time_index else target)
+    for target in targets:
+        pair.call("truncate_to", target)
+        pair.reopen(trim=True)
+        pair.same_bytes()
+        for file in pair.files:
+            file.write_bytes(content)
+        pair.reopen(trim=False)
 
 
 def test_a_full_disk_is_an_exception_and_no_signal(offset_index, monkeypatch):

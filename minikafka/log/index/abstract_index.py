@@ -7,6 +7,7 @@ import struct
 import sys
 from pathlib import Path
 from struct import Struct
+from typing import Protocol
 
 from minikafka.common import file_ops
 from minikafka.common.errors import (
@@ -18,14 +19,22 @@ from minikafka.common.errors import (
     InternalError,
     NullPointerException,
 )
-from minikafka.common.java_numbers import INT_MAX, to_long
+from minikafka.common.java_numbers import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, to_long
 
 logger = logging.getLogger(__name__)
 
+_RELATIVE_OFFSET = Struct(">i")
 _WARM_BYTES = 8192
 _LARGEST_READ = 256 * 1024 * 1024
 # A mapping needs no descriptor of its own; until Python 3.13 it cannot be told so.
 _MAP_OPTIONS = {"trackfd": False} if sys.version_info >= (3, 13) else {}
+
+
+class Column(Protocol):
+    """One number of each entry: `Struct` reads such a column, and so does whatever unpacks like one."""
+
+    def unpack_from(self, buffer: mmap.mmap | bytes, offset: int, /) -> tuple[int, ...]:
+        """A tuple of the number that begins at byte `offset`. Raises struct.error behind the end."""
 
 
 class AbstractIndex:
@@ -80,6 +89,10 @@ class AbstractIndex:
         # The byte that the next entry is written at, and up to where blocks of the disk are known to be allocated.
         self._position = self.entries * self.ENTRY_SIZE
         self._room_end = 0
+        # A search compares relative offsets, unless a long overflows when the base is added to one of them.
+        overflows = not LONG_MIN <= base_offset + INT_MIN <= base_offset + INT_MAX <= LONG_MAX
+        self._offset_column: Column = _OverflowingOffsets(base_offset) if overflows else _RELATIVE_OFFSET
+        self._offset_origin = 0 if overflows else base_offset
 
     @property
     def is_full(self) -> bool:
@@ -230,7 +243,7 @@ class AbstractIndex:
     def _round_down(self, size: int) -> int:
         return size // self.ENTRY_SIZE * self.ENTRY_SIZE
 
-    def _largest_lower_bound_slot_for(self, column: Struct, column_start: int, target: int) -> int:
+    def _largest_lower_bound_slot_for(self, column: Column, column_start: int, target: int) -> int:
         """The slot of the largest entry whose column is ≤ `target`; -1 if there is none.
 
         `column` reads the column at byte `column_start` of an entry. Kafka: `AbstractIndex.largestLowerBoundSlotFor`.
@@ -241,7 +254,7 @@ class AbstractIndex:
         slot, _ = self._search(mapping, entries, column, column_start, target)
         return slot
 
-    def _smallest_upper_bound_slot_for(self, column: Struct, column_start: int, target: int) -> int:
+    def _smallest_upper_bound_slot_for(self, column: Column, column_start: int, target: int) -> int:
         """The slot of the smallest entry whose column is ≥ `target`; -1 if there is none.
 
         Kafka: `AbstractIndex.smallestUpperBoundSlotFor`.
@@ -255,7 +268,7 @@ class AbstractIndex:
         return -1 if slot == entries - 1 else slot + 1
 
     def _search(
-        self, mapping: mmap.mmap | bytes, entries: int, column: Struct, column_start: int, target: int
+        self, mapping: mmap.mmap | bytes, entries: int, column: Column, column_start: int, target: int
     ) -> tuple[int, bool]:
         """The largest slot whose column is ≤ `target` (-1: none), and whether the search met an equal one.
 
@@ -284,6 +297,16 @@ class AbstractIndex:
             return low, False
         except struct.error:
             raise IndexOutOfBoundsException(f"{self.file.absolute()} is shorter than its {entries} entries") from None
+
+
+class _OverflowingOffsets:
+    """The offsets of entries, absolute and as a `long` holds them: beyond 2^63 - 1 they are negative, as in Kafka."""
+
+    def __init__(self, base_offset: int):
+        self._base_offset = base_offset
+
+    def unpack_from(self, buffer: mmap.mmap | bytes, offset: int, /) -> tuple[int, ...]:
+        return (to_long(self._base_offset + _RELATIVE_OFFSET.unpack_from(buffer, offset)[0]),)
 
 
 def _map(fd: int, length: int, *, writable: bool) -> mmap.mmap | bytes:

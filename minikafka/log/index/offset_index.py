@@ -5,7 +5,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from minikafka.common.errors import CorruptIndexException, IllegalArgumentException, InvalidOffsetException
-from minikafka.common.java_numbers import to_long
+from minikafka.common.java_numbers import to_int, to_long
 from minikafka.log.index.abstract_index import AbstractIndex
 
 _ENTRY = Struct(">ii")
@@ -58,7 +58,9 @@ class OffsetIndex(AbstractIndex):
 
         Kafka: `OffsetIndex.lookup`.
         """
-        slot = self._largest_lower_bound_slot_for(_INT, _RELATIVE_OFFSET, target_offset - self.base_offset)
+        slot = self._largest_lower_bound_slot_for(
+            self._offset_column, _RELATIVE_OFFSET, target_offset - self._offset_origin
+        )
         return OffsetPosition(self.base_offset, 0) if slot == -1 else self._parse_entry(slot)
 
     def entry(self, n: int) -> OffsetPosition:
@@ -78,7 +80,8 @@ class OffsetIndex(AbstractIndex):
         None when the index ends before that. Batches without an entry may lie between.
         Kafka: `OffsetIndex.fetchUpperBoundOffset`.
         """
-        slot = self._smallest_upper_bound_slot_for(_INT, _POSITION, fetch_offset.position + fetch_size)
+        end = to_int(fetch_offset.position + fetch_size)
+        slot = self._smallest_upper_bound_slot_for(_INT, _POSITION, end)
         return None if slot == -1 else self._parse_entry(slot)
 
     def append(self, offset: int, position: int) -> None:
@@ -101,12 +104,11 @@ class OffsetIndex(AbstractIndex):
 
     def truncate_to(self, offset: int) -> None:
         """Remove the entries with offsets ≥ `offset`. Kafka: `OffsetIndex.truncateTo`."""
-        relative = offset - self.base_offset
-        slot = self._largest_lower_bound_slot_for(_INT, _RELATIVE_OFFSET, relative)
+        slot = self._largest_lower_bound_slot_for(self._offset_column, _RELATIVE_OFFSET, offset - self._offset_origin)
         if slot < 0:
             self._truncate_to_entries(0)
         else:
-            exact = self._read(_INT, slot * self.ENTRY_SIZE)[0] == relative
+            exact = self._read(_INT, slot * self.ENTRY_SIZE)[0] == to_long(offset - self.base_offset)
             self._truncate_to_entries(slot if exact else slot + 1)
 
     def _truncate_to_entries(self, entries: int) -> None:

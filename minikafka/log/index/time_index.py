@@ -75,12 +75,11 @@ class TimeIndex(AbstractIndex):
 
     def truncate_to(self, offset: int) -> None:
         """Remove the entries with offsets ≥ `offset`. Kafka: `TimeIndex.truncateTo`."""
-        relative = offset - self.base_offset
-        slot = self._largest_lower_bound_slot_for(_RELATIVE_OFFSET, 8, relative)
+        slot = self._largest_lower_bound_slot_for(self._offset_column, 8, offset - self._offset_origin)
         if slot < 0:
             self._truncate_to_entries(0)
         else:
-            exact = self._read(_RELATIVE_OFFSET, slot * self.ENTRY_SIZE + 8)[0] == relative
+            exact = self._read(_RELATIVE_OFFSET, slot * self.ENTRY_SIZE + 8)[0] == to_long(offset - self.base_offset)
             self._truncate_to_entries(slot if exact else slot + 1)
 
     def entry(self, n: int) -> TimestampOffset:
