@@ -12,7 +12,7 @@ Importing this package imports none of them: a name is imported when it is first
 
 import logging
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
@@ -37,6 +37,22 @@ _HOMES = {
 }
 
 __all__ = list(_HOMES)
+
+if TYPE_CHECKING:  # the same names, for type checkers and editors, which do not run `__getattr__`
+    from minikafka.common.scheduler import KafkaScheduler as KafkaScheduler
+    from minikafka.common.scheduler import ManualScheduler as ManualScheduler
+    from minikafka.common.time import ManualTime as ManualTime
+    from minikafka.common.time import SystemTime as SystemTime
+    from minikafka.common.topic_partition import TopicPartition as TopicPartition
+    from minikafka.log.fetch_isolation import FetchIsolation as FetchIsolation
+    from minikafka.log.log import Log as Log
+    from minikafka.log.log_config import LogConfig as LogConfig
+    from minikafka.record.compression import Compression as Compression
+    from minikafka.record.compression import CompressionType as CompressionType
+    from minikafka.record.file_records import FileRecords as FileRecords
+    from minikafka.record.memory_records import MemoryRecords as MemoryRecords
+    from minikafka.record.record import Header as Header
+    from minikafka.record.record import SimpleRecord as SimpleRecord
 
 
 def __getattr__(name: str) -> Any:
