@@ -18,7 +18,10 @@ logging.getLogger("minikafka").addHandler(logging.NullHandler())
 
 _HOMES = {
     "Case": "exercises.exercise",
+    "Cleaning": "stage.cleaning",
+    "CompactionShelves": "widgets.compaction_shelves",
     "Exercise": "exercises.exercise",
+    "OffsetMapSlots": "widgets.offset_map_slots",
     "OffsetRuler": "widgets.offset_ruler",
     "Producer": "stage.producers",
     "ReadLanes": "widgets.read_lanes",

@@ -7,6 +7,7 @@ import re
 import pytest
 
 import minikafka.lab.exercises
+from minikafka.lab.exercises.compaction.asked import AskedCase, judged_by_asking
 from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, Case, Exercise, first_difference
 from minikafka.lab.exercises.loading.wrecked import WreckedCase, judged_by_loading
 from minikafka.lab.exercises.prediction import ___
@@ -124,8 +125,11 @@ def test_true_is_not_taken_for_one():
 
 
 def _judge(exercise, factory, tmp_path):
-    """A judge whose logs are made by `factory`: it runs each case's workload, or loads what the case has wrecked."""
-    if all(isinstance(case, WreckedCase) for case in exercise.cases):
-        return judged_by_loading(factory)
+    """A judge whose logs are made by `factory`: it runs each case's workload, loads what the case has wrecked, or asks
+    what the case asks.
+    """
+    for kind, judged in ((WreckedCase, judged_by_loading), (AskedCase, judged_by_asking)):
+        if all(isinstance(case, kind) for case in exercise.cases):
+            return judged(factory)
     count = iter(range(1000))
     return judged_by(lambda workload: run(workload, factory, tmp_path / f"{next(count)}" / "lesson-0"))

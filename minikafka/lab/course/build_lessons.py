@@ -87,7 +87,7 @@ def main() -> None:
     """Build the lessons whose names contain one of the words on the command line, or all."""
     words = sys.argv[1:] or [""]
     for text in texts():
-        if any(word in text.as_posix() for word in words):
+        if any(word in text.relative_to(TEXTS).as_posix() for word in words):
             print(build(text).relative_to(COURSE.parent), flush=True)
 
 

@@ -148,7 +148,7 @@ def loaded_by_both(
 
     kafka = kafka_witness()
     if kafka is None:
-        return _Absent()
+        return Absent()
     ours, theirs = another(directory), another(directory)
     for copy in (ours, theirs):
         damage(copy)
@@ -169,7 +169,7 @@ def loaded_by_both(
     return directory_diff(ours, theirs)
 
 
-class _Absent:
+class Absent:
     """Stands in for a comparison with Kafka where its jars are absent."""
 
     equal = None

@@ -33,7 +33,19 @@ def _first_undecided(producers: Any) -> Any:
     return ongoing[0].first_offset if ongoing else None
 
 
+def _counting_aborted_ones(build_offset_map_for_segment: Callable[..., bool]) -> Callable[..., bool]:
+    """Without what is known of aborted transactions: their records hide the older ones of their keys."""
+    from minikafka.log.cleaner.cleaned_transaction_metadata import CleanedTransactionMetadata
+
+    def build(*arguments: Any) -> bool:
+        *others, _aborted, stats = arguments
+        return build_offset_map_for_segment(*others, CleanedTransactionMetadata(), stats)
+
+    return build
+
+
 def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
+    from minikafka.log.cleaner.cleaner import Cleaner
     from minikafka.log.local_log import LocalLog
     from minikafka.log.log import Log
     from minikafka.log.log_loader import LogLoader
@@ -53,6 +65,11 @@ def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
             property(_first_undecided),
         ),
         "the leader's high watermark may fall": (Log, "maybe_increment_high_watermark", _may_fall),
+        "an aborted record counts as the newest of its key": (
+            Cleaner,
+            "_build_offset_map_for_segment",
+            _counting_aborted_ones(Cleaner._build_offset_map_for_segment),
+        ),
         "an unclean log is not scanned": (LogLoader, "_recover_unflushed_segments", _not_scanned),
     }
 

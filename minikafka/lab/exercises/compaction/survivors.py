@@ -1,0 +1,162 @@
+"""Which records stay, in Spark."""
+
+from typing import Any
+
+from minikafka.lab.exercises.compaction.asked import AskedCase, judged_by_spark
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.solutions import compaction as solutions
+from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.witness.workload import START_MS, Workload
+
+_SCHEMA = "offset BIGINT, key STRING, value STRING, aborted BOOLEAN, horizon BIGINT"
+_RETENTION_MS = 1000
+
+
+def _case(name: str, rounds: list[str], rows: str, *, end: int, now_ms: int = 0, keys: int = 1000) -> AskedCase:
+    """Each of `rounds` is written and cleaned; before the last cleaning the log holds `rows`.
+
+    In both a word is a record: `a` sets key a, `-a` deletes it, `a!` is in a transaction that is aborted after it. In
+    `rows` a number before a word says the offset, `-a@` has a horizon. `now_ms`: when the last cleaning runs, after the
+    first; `keys`: how many fit the offset map; `end`: where the last cleaning ended.
+    """
+    records = frame([_row(word) for word in rows.split()], _SCHEMA)
+
+    def expected() -> list[int]:
+        return as_rows(
+            records.sparkSession.sql(
+                """SELECT r.offset FROM {records} r
+                   LEFT JOIN {records} newer
+                        ON newer.key = r.key AND newer.offset > r.offset AND newer.offset < {end} AND NOT newer.aborted
+                   GROUP BY r.offset, r.key, r.value, r.aborted, r.horizon
+                   HAVING r.offset >= {end}
+                       OR count(newer.offset) = 0 AND r.key IS NOT NULL AND NOT r.aborted
+                          AND NOT (r.value IS NULL AND coalesce(r.horizon <= {now}, false))
+                   ORDER BY r.offset""",
+                records=records,
+                end=end,
+                now=START_MS + now_ms,
+            )
+        )
+
+    def asked(factory: Any) -> list[int]:
+        from minikafka.lab.stage.workbench import scratch
+        from minikafka.witness import run
+
+        workload = _workload(rounds, now_ms, keys)
+        told = run(workload, factory, scratch())
+        return _offsets(told.value(len(workload) - 1, "result"))
+
+    return AskedCase(f"{name}; cleaned up to {end}", (records, end, START_MS + now_ms), expected, asked)
+
+
+def _row(word: str) -> tuple[int, str, str | None, bool, int | None]:
+    offset, what = word.split(":")
+    deleted = what.startswith("-")
+    horizon = START_MS + _RETENTION_MS if what.endswith("@") else None
+    return int(offset), what.strip("-!@"), None if deleted else "1", what.endswith("!"), horizon
+
+
+def _workload(rounds: list[str], now_ms: int, keys: int) -> Workload:
+    memory = 24 * -(-keys * 10 // 9)  # 24 bytes for each key, of which 9 in 10 are used
+    lines = [
+        f"config cleanup.policy=compact delete.retention.ms={_RETENTION_MS} min.cleanable.dirty.ratio=0"
+        f" log.cleaner.dedupe.buffer.size={memory}"
+    ]
+    for number, words in enumerate(rounds):
+        for word in words.split():
+            size = "null" if word.startswith("-") else "10"
+            txn = " pid=7 epoch=0 seq=0 txn" if word.endswith("!") else ""
+            lines.append(f"append_as_leader [1x{size} keys=26 data={ord(word.strip('-!')) - ord('a')}{txn}]")
+            if txn:
+                lines.append("append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0]")
+        lines += [f"tick {now_ms}"] if number and number == len(rounds) - 1 else []
+        lines += ["roll", "update_high_watermark leo", "clean"]
+    return Workload.parse("\n".join([*lines, "consume 0"]))
+
+
+def _offsets(told: str) -> list[int]:
+    """`0..2 5` as the offsets 0, 1, 2 and 5."""
+    found: list[int] = []
+    for word in told.split():
+        first, _, last = word.partition("..")
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+def _kept(
+    *,
+    candidates=lambda row, end: row.offset < end and not row.aborted,
+    above=lambda row, end: row.offset >= end,
+    stands=lambda row, now: row.horizon is None or now < row.horizon,
+    aborted_stay=False,
+):
+    """A wrong answer, where not told otherwise the right one."""
+
+    def surviving(records, end, now):
+        rows = records.orderBy("offset").collect()
+        newest = {row.key: row.offset for row in rows if candidates(row, end)}
+        return [
+            row.offset
+            for row in rows
+            if above(row, end)
+            or (aborted_stay or not row.aborted)
+            and newest.get(row.key) == row.offset
+            and (row.value is not None or stands(row, now))
+        ]
+
+    return surviving
+
+
+survivors = Exercise(
+    "Exercise 5, who stays",
+    lambda: [
+        _case("five rows", ["a b a c b"], "0:a 1:b 2:a 3:c 4:b", end=5),
+        _case("deletions that nobody has seen before", ["a b -a c -b b"], "0:a 1:b 2:-a 3:c 4:-b 5:b", end=6),
+        _case("before the horizon", ["a b -a", "c d"], "1:b 2:-a@ 3:c 4:d", end=5, now_ms=999),
+        _case("at the horizon", ["a b -a", "c d -b"], "1:b 2:-a@ 3:c 4:d 5:-b", end=6, now_ms=1000),
+        _case("after the horizon", ["a b -a", "b -c"], "1:b 2:-a@ 3:b 4:-c", end=5, now_ms=5000),
+        _case("an aborted transaction", ["a b a! c b"], "0:a 1:b 2:a! 4:c 5:b", end=6),
+        _case("a full map", ["a a b c d b a"], "0:a 1:a 2:b 3:c 4:d 5:b 6:a", end=4, keys=3),
+    ],
+    judged_by_spark,
+    solutions.surviving,
+    hints=[
+        "What lies at or above `end` stays: the map knows nothing of it. The rest must be the newest of its key.",
+        "Newest among what? Rows below `end` whose transaction was not aborted: a window over each key, or a join.",
+        "A tombstone (value IS NULL) that is the newest stays while horizon IS NULL OR {now} < horizon; rows that were"
+        " aborted go.",
+    ],
+    beliefs=[
+        Belief(
+            _kept(candidates=lambda row, end: not row.aborted),
+            "You look for the newest above `end` as well. The map ended there, so nobody has seen those rows yet.",
+        ),
+        Belief(
+            _kept(candidates=lambda row, end: row.offset < end, aborted_stay=True),
+            "You take a row for the newest that belongs to an aborted transaction. It never counted: it goes, and the"
+            " older row stays.",
+        ),
+        Belief(
+            _kept(candidates=lambda row, end: row.offset < end),
+            "You lose a row for nothing: where the newest of a key was aborted, the one before it is the newest, and"
+            " stays.",
+        ),
+        Belief(
+            _kept(stands=lambda row, now: False),
+            "You drop every tombstone. It stays until its horizon, for readers who have the old value.",
+        ),
+        Belief(
+            _kept(stands=lambda row, now: True),
+            "You keep tombstones for ever. From its horizon on a tombstone goes.",
+        ),
+        Belief(
+            _kept(stands=lambda row, now: row.horizon is None or now <= row.horizon),
+            "You keep a tombstone at its horizon. It stays while now < horizon.",
+        ),
+        Belief(
+            _kept(above=lambda row, end: False),
+            "You drop what lies above `end`, or judge it by rows below. It was not looked at: it stays as it is.",
+        ),
+    ],
+    normal=as_rows,
+)

@@ -1,0 +1,90 @@
+"""A cleaner's thread, played by hand: one turn at a time, on the lesson's own clock."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a turn cleaned: the log's name, where the dirty part began, the first offset that could not be cleaned, the
+    `end` up to which the log is clean now, the share of dirty bytes before (0 to 1), and what the cleaner counted.
+    """
+
+    log: str
+    first_dirty: int
+    first_uncleanable: int
+    end: int
+    ratio: float
+    stats: Any
+
+    def __str__(self) -> str:
+        counted = self.stats
+        return (
+            f"{self.log}: dirty from {self.first_dirty} ({self.ratio:.0%} of the bytes), uncleanable from"
+            f" {self.first_uncleanable}; clean up to {self.end} now. Read {counted.messages_read} records in"
+            f" {counted.bytes_read} bytes, wrote {counted.messages_written} in {counted.bytes_written}."
+        )
+
+    __repr__ = __str__
+
+
+class Cleaning:
+    """One cleaner with its manager, for these logs; the offset map has room for `slots` keys, of which it uses 9 in 10.
+
+    The clock is the first log's. `manager` and `cleaner` are minikafka's own `LogCleanerManager` and `Cleaner`.
+    """
+
+    def __init__(self, *logs: Any, slots: int = 1000):
+        from minikafka.common.throttler import Throttler
+        from minikafka.log.cleaner.cleaner_config import CleanerConfig
+        from minikafka.log.cleaner.cleaner_thread import CleanerThread
+        from minikafka.log.cleaner.log_cleaner_manager import LogCleanerManager
+        from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
+
+        self.time, channel = logs[0].time, logs[0].log_dir_failure_channel
+        by_partition = {log.topic_partition: log for log in logs}
+        self.manager = LogCleanerManager([Path(log.parent_dir) for log in logs], by_partition, channel)
+        config = CleanerConfig(dedupe_buffer_size=slots * SkimpyOffsetMap.BYTES_PER_ENTRY)
+        throttler = Throttler(config.max_io_bytes_per_second, 300, self.time)
+        self.cleaner = CleanerThread(0, config, self.manager, throttler, channel, self.time).cleaner
+
+    def grab(self) -> Any:
+        """The log that is to be cleaned next, a `LogToClean`; None if none is dirty enough."""
+        from minikafka.log.cleaner.pre_clean_stats import PreCleanStats
+
+        return self.manager.grab_filthiest_compacted_log(self.time, PreCleanStats())
+
+    def clean(self, to_clean: Any) -> Turn:
+        """Clean the log that was grabbed, and note in the checkpoint how far."""
+        end, stats = self.cleaner.do_clean(to_clean, self.time.milliseconds())
+        self.manager.done_cleaning(to_clean.topic_partition, Path(to_clean.log.parent_dir), end)
+        first_dirty, first_uncleanable = to_clean.first_dirty_offset, to_clean.first_uncleanable_offset
+        return Turn(to_clean.log.name, first_dirty, first_uncleanable, end, to_clean.cleanable_ratio, stats)
+
+    def turn(self) -> Turn | None:
+        """One turn of the thread, without the deletion of old segments: grab and clean; None if nothing was grabbed.
+
+        Kafka: `LogCleaner.CleanerThread.cleanFilthiestLog`.
+        """
+        to_clean = self.grab()
+        return None if to_clean is None else self.clean(to_clean)
+
+
+def cleaned_by_both(workload: Any) -> Any:
+    """Run `workload`, cleanings and all, by minikafka and by Apache Kafka, and compare the directories byte by byte.
+
+    `equal` of the answer is None where Kafka's jars are absent.
+    """
+    from minikafka.lab.stage.damage import Absent
+    from minikafka.lab.stage.workbench import kafka_witness, scratch
+    from minikafka.witness import minikafka_log, run
+    from minikafka.witness.directory_diff import directory_diff
+
+    kafka = kafka_witness()
+    if kafka is None:
+        return Absent()
+    ours, theirs = scratch(), scratch()
+    run(workload, minikafka_log, ours)
+    run(workload, kafka, theirs)
+    return directory_diff(ours, theirs)

@@ -1,0 +1,640 @@
+# %% [markdown]
+# # Compaction
+#
+# *How a log forgets what is superseded, and nothing else; and what must not be forgotten too soon.*
+#
+# ## 1. The question
+#
+# **Time:** fifty minutes to read, forty for the functions of part 6. **Before:** the lessons *Segments*; *Append* for producers and transactions; *Read* for what
+# each reader is given.
+# **Afterwards you can decide:** why a compacted topic is larger than its table, why a cleaner leaves a log alone, how long a consumer may be
+# away before it misses a deletion, and how much memory a cleaner needs.
+#
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
+# is right.
+
+# %%
+from minikafka.lab import Cleaning, CompactionShelves, OffsetMapSlots, ___, diagram, erratum, fresh_log
+from minikafka.lab import planted, predict, scratch, step_through, three_witnesses, wake_witnesses
+from minikafka.lab.stage.cleaning import cleaned_by_both
+from minikafka.lab.stage.colliding_keys import COLLIDING_KEYS
+from minikafka.lab.stage.tables import rows, table, write
+from minikafka.lab.widgets.offset_map_slots import tries
+from minikafka.log.cleaner import cleanable_offsets as bounds
+from minikafka.log.cleaner.cleaner_config import CleanerConfig
+
+wake_witnesses()
+
+# %% [markdown]
+# A topic keeps settings: the key is a setting's name, the value what it was set to. Whoever reads the topic from its beginning, and lets a later
+# record of a key replace the earlier one, has the table of all settings. What goes wrong without compaction? Two logs get the same records. The first keeps the
+# newest 400 bytes, as in the lesson *Segments*, the second is compacted.
+#
+# (`write(log, "a=1 b=1")` appends one batch of two records with the keys `a` and `b`, and raises the high watermark to the log end. `table(log)` is the table
+# that a consumer builds.)
+
+# %%
+by_size = fresh_log({"internal.segment.bytes": 250, "retention.bytes": 400})
+compacted = fresh_log({"internal.segment.bytes": 250, "cleanup.policy": "compact"})
+for log in (by_size, compacted):
+    write(log, "a=1 b=1 c=1")
+    for number in range(2, 12):
+        write(log, f"a={number}")
+    print(table(log), log.size, "bytes")
+
+# %%
+by_size.delete_old_segments()
+Cleaning(compacted).turn()
+for log in (by_size, compacted):
+    print(table(log), log.size, "bytes")
+
+# %% [markdown]
+# Settings `b` and `c` were made once and hold to this day. Retention has lost them, because they are old. Compaction has kept them, in fewer
+# bytes, because nothing came after them. **Retention forgets what is old. Compaction forgets what is superseded.**
+
+# %% [markdown]
+# ## 2. The picture
+
+# %%
+diagram("compaction")
+
+# %% [markdown]
+# - **First dirty offset**, or **cleaner point**: below it the log has been cleaned before. It stands in the file `cleaner-offset-checkpoint`. The part
+#   below it is the log's **tail**, what comes from there on its **head**.
+# - **First uncleanable offset:** from here on it is too early to clean.
+# - **Dirty ratio:** of the bytes below the first uncleanable offset, the share that is dirty.
+# - **Offset map:** key → offset of its newest record. The cleaner's memory, of a fixed size.
+# - **Tombstone:** a record with a key and no value. It deletes the key.
+# - **Delete horizon:** the time from which on a tombstone may go.
+#
+# In the errata of this page, *older text* is the one that the course grew from.
+
+# %% [markdown]
+# ## 3. The rules
+#
+# 1. A record that stays keeps its offset, key, value and timestamp, and records keep their order.
+# 2. After a cleaning no key has two records below the cleaner point.
+# 3. Whoever reads the log from its beginning has the same table after a cleaning as before.
+# 4. Nothing at or above the first uncleanable offset is touched.
+# 5. Log start, high watermark and log end stay. So does what the log knows of its producers.
+#
+# Here they are on a log of three segments with a deletion and a transaction that was aborted. (`transaction="abort"` makes the batch a transaction, and its
+# marker follows. `Cleaning(log).turn()` is one turn of a cleaner's thread: it grabs the dirtiest of its logs and cleans it.)
+
+# %%
+HOUR = 3_600_000
+SMALL = {"cleanup.policy": "compact", "internal.segment.bytes": 260, "min.cleanable.dirty.ratio": 0.1, "delete.retention.ms": HOUR}
+settings = fresh_log(SMALL)
+for batch in ("a=1 b=1", "c=1 a=2", "-b d=1", "a=3 e=1"):
+    write(settings, batch)
+write(settings, "c=9 d=9", producer=7, transaction="abort")
+write(settings, "f=1 a=4")
+before, known, offsets = rows(settings), table(settings), settings.fetch_offset_snapshot()
+active, producers = settings.active_segment.log.file.read_bytes(), str(settings.producer_state_manager.active_producers)
+
+# %%
+cleaning, shelves = Cleaning(settings), CompactionShelves(settings, "Three segments and a cleaning")
+turn = shelves.around("first turn", cleaning.turn)
+after = rows(settings)
+keys = [key for offset, key, _ in after if offset < turn.end]
+print("rule 1:", [row for row in before if row in after] == after)
+print("rule 2:", len(keys) == len(set(keys)), keys)
+print("rule 3:", table(settings) == known, known)
+print("rule 4:", settings.active_segment.log.file.read_bytes() == active)
+print("rule 5:", settings.fetch_offset_snapshot() == offsets, str(settings.producer_state_manager.active_producers) == producers)
+
+# %%
+shelves.play()
+
+# %% [markdown]
+# Above lies the log as it was, below what it became, and a line leads from each survivor to its new place. Three things on this picture may surprise you: `−b` is still
+# there, `c=1` at offset 2 has survived `c=9` at 8, and something is left of the transaction that was aborted. Part 4 comes to all three.
+
+# %% [markdown]
+# ## 4. The source, walked
+#
+# ### From where to where
+#
+# Before anything is cleaned, the manager works out how much of each log may be. Here is one that was never cleaned: four segments of four records, at 0, 4, 8
+# and 12. The high watermark is 14, the log ends at 16, and since offset 9 a transaction of producer 7 is open.
+
+# %%
+prices = fresh_log({"cleanup.policy": "compact"}, name="prices-0")
+write(prices, "a=1 b=1 c=1 d=1", roll=True)
+write(prices, "a=2 b=2 c=2 d=2", roll=True)
+write(prices, "a=3")
+write(prices, "b=3 c=3", producer=7, transaction="open")
+write(prices, "d=3", roll=True)
+write(prices, "a=4 b=4 c=4 d=4", replicated=False)
+print("high watermark", prices.update_high_watermark(14), " log end", prices.log_end_offset, " segments", [segment.base_offset for segment in prices.log_segments])
+
+# %%
+predict(
+    "The first uncleanable offset that cleanable_offsets gives for this log?",
+    ___,
+    lambda: bounds.cleanable_offsets(prices, None, prices.time.milliseconds()).first_uncleanable_dirty_offset,
+)
+
+# %%
+cleaning = Cleaning(prices)
+walk = step_through(
+    cleaning.grab,
+    into={"LogCleanerManager.grab_filthiest_compacted_log", "cleanable_offsets"},
+    locals_of_interest={"last_clean", "first_dirty_offset", "first_uncleanable_offset", "log_to_clean", "cleanable_logs"},
+)
+walk.play()
+
+# %% [markdown]
+# Step 3 of `cleanable_offsets` names an offset, step 3 of the method around it a segment: a cleaning takes whole segments, so the offset is rounded down to a base. One
+# open transaction holds up the cleaning of all that comes after it.
+
+# %%
+turn = cleaning.clean(walk.result)
+erratum(
+    "All segments but the active one are compacted; afterwards the cleaner point is the active segment's base offset",
+    "it ends at the last stable offset, at min.compaction.lag.ms, or where the offset map is full; the point is the map's latest offset + 1",
+    f"active segment {prices.active_segment.base_offset}, last stable offset {prices.last_stable_offset}, cleaned up to {turn.end}",
+)
+
+# %% [markdown]
+# `min.compaction.lag.ms` keeps a cleaner from segments whose youngest record is younger; a consumer that follows closely then sees every record. One minute, say (`grab` gives the log
+# that is to be cleaned, or nothing):
+
+# %%
+waiting = fresh_log({"cleanup.policy": "compact", "min.compaction.lag.ms": 60_000}, name="waiting-0")
+write(waiting, "a=1 a=2", roll=True)
+for wait in (59_999, 1):
+    waiting.time.sleep(wait)
+    print(Cleaning(waiting).grab())
+
+# %% [markdown]
+# ### Whose turn it is
+#
+# A cleaning rewrites a whole log, so the manager chooses with care. Three logs have been cleaned before, and something has been added since. A log is
+# not cleaned at a ratio of 0.3 or less (`min.cleanable.dirty.ratio`; a topic that says nothing has 0.5).
+
+# %%
+logs = []
+for name, clean, dirty in (("orders", 3000, 900), ("users", 9000, 4000), ("prices", 300, 400)):
+    logs.append(fresh_log({"cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0.3}, name=f"{name}-0"))
+    write(logs[-1], f"a={'x' * clean}", roll=True)
+    Cleaning(logs[-1]).turn()
+    write(logs[-1], f"b={'x' * dirty}", roll=True)
+    print(f"{name:7}", [(segment.base_offset, segment.size) for segment in logs[-1].log_segments])
+
+# %%
+predict(
+    "Which log is grabbed first? ('orders-0', 'users-0' or 'prices-0')",
+    ___,
+    lambda: Cleaning(*logs).grab().log.name,
+)
+
+# %%
+cleaning = Cleaning(*logs)
+for turn in iter(cleaning.turn, None):
+    print(f"{turn.log:8} {turn.ratio:.3f} dirty, cleaned up to {turn.end}")
+print(logs[0].name, "is left alone:", round(logs[0].log_segments[1].size / logs[0].size, 3), " default ratio:", waiting.config.min_cleanable_ratio)
+
+# %% [markdown]
+# `users` had the most dirty bytes, `prices` the greatest share. `orders` is left alone, and could be for ever. `max.compaction.lag.ms` is the way out: a log
+# with a dirty record older than that is cleaned, however small its ratio is.
+
+# %%
+late = fresh_log({"cleanup.policy": "compact", "max.compaction.lag.ms": 3_600_000}, name="late-0")
+write(late, f"a={'x' * 900}", roll=True)
+Cleaning(late).turn()
+write(late, "b=1", roll=True)
+for wait in (3_600_000, 1):
+    late.time.sleep(wait)
+    print(Cleaning(late).grab())
+
+# %% [markdown]
+# ### The offset map
+#
+# The cleaner must know the newest offset of each key in the head, and keys may be long and many. The map is one block of memory with slots of 24 bytes: an MD5 digest of
+# the key and an offset. `log.cleaner.dedupe.buffer.size` says how large the block is. There are no pointers and no lists: if a slot is taken by another
+# digest, the next **try** reads another four bytes of the digest as a number, and looks there.
+#
+# A map of 8 slots gets the keys `a`, `b`, `c`, `d`, each with an offset. Then comes `e`. Here is where the first four went, and which slots the first four tries for `e` name:
+
+# %%
+slots = OffsetMapSlots(8)
+print({key: slots.put(key, offset) for offset, key in enumerate("abcd")}, " e:", tries("e", 8))
+print(slots.map.slots, "slots of", slots.map.BYTES_PER_ENTRY, "bytes")
+
+# %%
+predict(
+    "Into which slot goes e?",
+    ___,
+    lambda: slots.put("e", 4),
+)
+
+# %%
+slots = OffsetMapSlots(8)
+for offset, key in enumerate("abcdeag"):
+    slots.put(key, offset)
+print("offset of c:", slots.get("c"), " of h:", slots.get("h"))
+slots.play()
+
+# %% [markdown]
+# Go back through the frames. A key that is put in again keeps its slot and gets the new offset: `a` has 5. `g` met `a`, `e`, `b` and `a` again before its fifth try found a
+# free slot. `get` walks the same way, and stops at the digest that it seeks, or at an empty slot: `h` is not there. Two keys with equal digests would be one
+# to the map. Nobody meets two such keys by chance, but they can be made:
+
+# %%
+one, other = COLLIDING_KEYS
+slots.map.put(one, 20)
+print("two keys of", len(one), "bytes, equal:", one == other, " the map has", slots.map.get(one), "for one and", slots.map.get(other), "for the other")
+
+# %% [markdown]
+# The map cannot tell them apart, and a record with one of these keys would be thrown away in favour of a later one with the other.
+#
+# The fuller a map, the longer these walks. So only a share of the slots is used, `log.cleaner.io.buffer.load.factor`. And what if there are more keys?
+# Here a batch of six records meets a map of 4 slots, of which 3 are used.
+
+# %%
+many, twin = (fresh_log({"cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0.3}) for _ in range(2))
+for each in (many, twin):
+    write(each, "a=1 b=1 a=2 c=1 d=1 a=3", roll=True)
+print([(offset, key) for offset, key, _ in rows(many)])
+factor = CleanerConfig.of({}).dedupe_buffer_load_factor
+print("load factor:", factor, " keys for 8 slots:", int(8 * factor), " for 4:", int(4 * factor))
+
+# %%
+predict(
+    "Up to which offset is this log clean after one turn?",
+    ___,
+    lambda: Cleaning(twin, slots=4).turn().end,
+)
+
+# %%
+cleaning = Cleaning(many, slots=4)
+for turn in iter(cleaning.turn, None):
+    print(f"from {turn.first_dirty} up to {turn.end}:", [(offset, key) for offset, key, _ in rows(many)])
+
+# %% [markdown]
+# `d` found no room, and the turn ended there, in the middle of a batch. What lies above stays as it is, duplicates and all; the next turn begins where this one ended. The log is clean in
+# the end, but each turn has rewritten it from its beginning. A map that is too small costs time and disk, not correctness.
+#
+# ### Two passes and a swap
+#
+# Back to the log of part 3, which has been cleaned up to 11. Two records more, and its last segment is rolled:
+
+# %%
+write(settings, "a=5 c=2", roll=True)
+cleaning = Cleaning(settings)
+grabbed = cleaning.grab()
+print(grabbed, [segment.base_offset for segment in settings.log_segments])
+print(*(f"{offset}:{key}={value}" for offset, key, value in rows(settings)))
+INTO = {"Cleaner.do_clean", "Cleaner.build_offset_map", "Cleaner.clean_segments"}
+LOCALS = {"segments", "upper_bound_offset", "end_offset", "grouped_segments", "dirty", "cleaned", "segment"}
+walk = step_through(cleaning.cleaner.do_clean, grabbed, settings.time.milliseconds(), into=INTO, locals_of_interest=LOCALS)
+
+# %% [markdown]
+# The log has ten records: these nine, and at offset 10 the marker of the transaction that was aborted. The horizon of the tombstone at 4 is an hour away. The walk below has been run, but is not shown yet. How many records did it write?
+
+# %%
+predict(
+    "How many of the ten records are written by the second pass?",
+    ___,
+    lambda: walk.result[1].messages_written,
+)
+
+# %%
+walk.play()
+
+# %% [markdown]
+# The thread then writes the end that `do_clean` returned into the checkpoint. Here is the file, with what the turn in part 3 left: version, number of lines, then topic, partition and first dirty offset.
+
+# %%
+print((settings.dir.parent / "cleaner-offset-checkpoint").read_text())
+stats = walk.result[1]
+erratum(
+    "Only the log's head needs work",
+    "the head fills the map, but head and tail are written anew, all segments from the log's beginning",
+    f"read for the map: {stats.map_messages_read} records, read by the second pass: {stats.messages_read}, written: {stats.messages_written}",
+)
+
+# %% [markdown]
+# **Groups.** A log that shrinks must not end as thousands of tiny files. So neighbours that fit into one segment together are written into one. Here are five
+# segments of 97 bytes each, and a limit of 180. Of the first four only one record in four will stay:
+
+# %%
+small, twin = (fresh_log({**SMALL, "internal.segment.bytes": 180}) for _ in range(2))
+for each in (small, twin):
+    for key in "bcde":
+        write(each, f"a=1 a=2 a=3 {key}=1")
+    write(each, "a=4 f=1 f=2 f=3", roll=True)
+print([(segment.base_offset, segment.size) for segment in small.log_segments])
+
+# %%
+predict(
+    "How many segments has this log after one turn, the empty active one included?",
+    ___,
+    lambda: Cleaning(twin).turn() and twin.number_of_segments,
+)
+
+# %%
+cleaning, shelves = Cleaning(small), CompactionShelves(small, "Groups")
+shelves.around("first turn", cleaning.turn)
+write(small, "a=5 f=4 g=1", roll=True)
+shelves.around("second turn", cleaning.turn)
+shelves.play()
+
+# %% [markdown]
+# Whether segments fit together is asked of the sizes that they have *before* the cleaning. So the first turn joined none, and the second found small ones.
+
+# %%
+erratum(
+    "Small files are put into groups of at most 1 GB",
+    "the limit is the topic's segment.bytes for the .log files, segment.index.bytes for each kind of index, and 2³¹ − 1 for the span of offsets",
+    f"limit {small.config.segment_size} bytes: {[(segment.base_offset, segment.size) for segment in small.log_segments]}",
+)
+
+# %% [markdown]
+# ### The three lives of a tombstone
+
+# %% [markdown]
+# Offset 2 deletes `a`. A consumer, call it the slow one, has read offsets 0 and 1 and pauses there. The deletion is written at noon; two hours later a cleaner comes by for the first time; `delete.retention.ms` is one hour.
+
+# %%
+log = fresh_log(SMALL)
+noon = log.time.milliseconds()
+write(log, "a=1 b=1")
+slow = table(log)
+write(log, "-a", roll=True)
+log.time.sleep(2 * HOUR)
+cleaning, shelves = Cleaning(log), CompactionShelves(log, "The lives of a tombstone")
+turn = shelves.around("first turn", cleaning.turn)
+horizons = {batch.base_offset: batch.delete_horizon_ms for batch in log.log_segments[0].log.batches()}
+
+# %%
+predict(
+    "From how many hours after noon on may the tombstone go?",
+    ___,
+    lambda: (horizons[2] - noon) // HOUR,
+)
+
+# %%
+print("the slow one's table:", slow, " in the log:", rows(log))
+print("delete horizons, in hours after noon:", {base: horizon and (horizon - noon) / HOUR for base, horizon in horizons.items()})
+
+# %%
+diagram("compaction_tombstone")
+
+# %% [markdown]
+# The first cleaning that keeps a tombstone gives its batch a **delete horizon**. It stands in the batch's header, where the base timestamp was. Two more turns, one a
+# millisecond before the horizon, one at the very millisecond (a few records are added each time, so that there is something dirty):
+
+# %%
+for words, caption, wait in (("c=1 d=1", "a millisecond before the horizon", HOUR - 1), ("c=2 d=2", "at the horizon", 1)):
+    log.time.sleep(wait)
+    write(log, words, roll=True)
+    shelves.around(caption, cleaning.turn)
+    print(caption, rows(log))
+
+# %%
+shelves.play()
+
+# %% [markdown]
+# Three lives: *written*, with no clock running, for as long as no cleaning comes by; *with a horizon*; *gone*, at the first cleaning for which `now < horizon` is false. `delete.retention.ms` does not count from the deletion.
+#
+# Now the slow consumer comes back. It goes on at offset 2, with the table that it has. What does it believe of `a`?
+
+# %%
+predict(
+    "The slow consumer's value of a, when it has read to the end? (a text, or None if it has none)",
+    ___,
+    lambda: table(log, start=2, so_far=slow).get("a"),
+)
+
+# %%
+print("the slow one:", table(log, start=2, so_far=slow), " a new one:", table(log))
+erratum(
+    "A tombstone stays while its segment's file is younger than a horizon that is worked out from the last clean segment's file",
+    "so it is for batches of magic 0 and 1. A batch of magic 2 carries its own: the time of the first cleaning that kept the tombstone + delete.retention.ms",
+    f"a millisecond before the horizon: there; at the horizon: {'there' if 2 in [offset for offset, _, _ in rows(log)] else 'gone'}",
+)
+
+# %% [markdown]
+# No error, and no gap that it could notice: offsets are missing in every compacted log. It has a row that nobody else has. The clock begins at the first cleaning that keeps the tombstone. That cleaning takes away the older row, too, so
+# whoever has that row read it before. **A consumer that keeps a table must never be `delete.retention.ms` or more behind.** One that was away for longer throws its table away and reads from the beginning.
+#
+# ### Transactions
+#
+# Six batches: one of nobody in particular, producer 7's and its abort marker, producer 8's and its commit marker, and one that supersedes all rows before it.
+
+# %%
+log, twin = fresh_log(SMALL), fresh_log(SMALL)
+for each in (log, twin):
+    write(each, "a=1 b=1")
+    write(each, "a=9 b=9", producer=7, transaction="abort")
+    write(each, "b=2 c=2", producer=8, transaction="commit")
+    write(each, "a=3 b=3 c=3", roll=True)
+print([(batch.base_offset, batch.last_offset) for segment in log.log_segments for batch in segment.log.batches()])
+
+# %%
+predict(
+    "How many of the six batches are left after a turn?",
+    ___,
+    lambda: Cleaning(twin).turn() and sum(1 for segment in twin.log_segments for _ in segment.log.batches()),
+)
+
+# %%
+cleaning, shelves = Cleaning(log), CompactionShelves(log, "Two transactions")
+shelves.around("1. a first turn", cleaning.turn)
+write(log, "d=7", producer=7, transaction="commit", roll=True)
+shelves.around("2. producer 7 has written again", cleaning.turn)
+for caption, wait in (("3. once more", 0), ("4. an hour later", HOUR)):
+    log.time.sleep(wait)
+    write(log, "e=2", roll=True)
+    shelves.around(caption, cleaning.turn)
+print("aborted transactions in the indexes:", sum(len(segment.txn_index.all_aborted_txns()) for segment in log.log_segments))
+
+# %%
+shelves.play()
+
+# %% [markdown]
+# Go through the frames from the first on.
+#
+# 1. Of nobody's batch nothing is left. Of the two producers' batches headers are left, without records: each holds its producer's last sequence number, which the log must
+#    know to recognise a duplicate. A marker stays as long as anything of its transaction does.
+# 2. Producer 7 has a newer last batch, so the old header goes.
+# 3. The abort marker finds nothing of its transaction any more, and gets a horizon, like a tombstone. Its transaction's entry in the index is gone.
+# 4. The horizon is reached, and the abort marker goes. Producer 8's header and marker stay until it writes again, or is forgotten after `producer.id.expiration.ms`.
+#
+# Aborted records never get into the offset map: in part 3 `c=9` hid nothing. They go at the first cleaning, newest of their key or not.
+
+# %%
+erratum(
+    "Exactly the newest record of each key survives",
+    "of the part that is cleaned, and of transactions that are not aborted; tombstones, markers and empty batches stay for a time",
+    f"empty batches: {[(b.base_offset, b.last_offset) for s in log.log_segments for b in s.log.batches() if not list(b)]}",
+)
+
+# %% [markdown]
+# ## 5. Three witnesses
+#
+# The same workload by **minikafka**, by **Spark** from the lines alone, by the real **Apache Kafka**, whose own `LogCleaner` takes its turns at `clean`. (`keys=3 data=1`: keys are drawn from three,
+# beginning with the second: `key-1`, `key-2`, `key-0`. A value `null` makes a tombstone. `consume` tells which offsets a consumer sees.)
+
+# %%
+from minikafka.witness import Workload, agree, minikafka_log, run
+
+workload = Workload.parse("""
+config cleanup.policy=compact delete.retention.ms=1000 min.cleanable.dirty.ratio=0
+append_as_leader [3x10 keys=3]
+append_as_leader [2x10 keys=3 data=1]
+append_as_leader [1x10 keys=3 data=0 pid=7 epoch=0 seq=0 txn]
+append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0]
+append_as_leader [1xnull keys=3 data=1]
+roll
+maybe_increment_high_watermark leo
+consume start
+clean
+consume start
+append_as_leader [1x10 keys=3 data=2]
+roll
+maybe_increment_high_watermark leo
+tick 1000
+clean
+consume start
+""")
+ours, spark, kafka = three_witnesses(workload)
+agree(ours, spark, kafka)
+
+# %%
+print(*(f"{number:2} {workload.operations[number]}: {ours.value(number, 'result')}" for number in (7, 8, 9, 14, 15)), sep="\n")
+
+# %% [markdown]
+# Bytes are the stricter judge. Each file of both directories after the last turn:
+
+# %%
+cleaned_by_both(workload)
+
+# %% [markdown]
+# Now a bug is planted: when the offset map is built, a record counts although its transaction was aborted. (Operation 0 is the first append, the aborted record comes with operation 2.)
+
+# %%
+with planted("an aborted record counts as the newest of its key"):
+    sick = run(workload, minikafka_log, scratch())
+found = agree(sick, spark, kafka)
+
+# %%
+predict(
+    "After which operation do minikafka and another witness differ first?",
+    ___,
+    lambda: found.first_difference.operation,
+)
+
+# %%
+predict(
+    "About what the consumer of operation 9 sees, how many witnesses contradict minikafka? (1 or 2)",
+    ___,
+    lambda: sum(witness.value(9, "result") != sick.value(9, "result") for witness in (spark, kafka) if witness),
+)
+
+# %%
+print(found.first_difference)
+print("operation 9, a consumer sees", sick.value(9, "result"), " and should see", spark.value(9, "result"))
+
+# %% [markdown]
+# The row of `key-0` at offset 0 was thrown away in favour of the one at 5, which was aborted and went as well. A live row is lost for good, and no reader gets an error.
+
+# %% [markdown]
+# ## 6. Exercises
+#
+# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
+# more; `solution()` shows one way. Kafka has sat the same exam: the tests ask its own methods, or let its cleaner clean. The functions of exercises 1, 2 and 4 have the arguments of Kafka's
+# methods (`positionOf`, `cleanableOffsets`, `shouldRetainRecord`, less what is for old formats and for counting).
+
+# %%
+from minikafka.lab.exercises.compaction import cleanable_range, filthiest_log, map_position, retained_record, survivors
+
+# %% [markdown]
+# **Exercise 1, where the map looks.** *Why: how much memory a cleaner needs follows from what it keeps of a key.*
+# The number that a try reads is Java's `int`: four bytes with a sign, −2³¹ to 2³¹ − 1. Kafka's `Utils.abs` gives 0 for −2³¹.
+
+# %%
+def slot_of(digest, attempt, slots):
+    """digest: 16 bytes. attempt: 0, 1, 2 …: the number of the try. slots: how many the map has. Returns the slot, 0 to slots − 1."""
+    return ___
+
+
+map_position.check(slot_of)
+
+# %% [markdown]
+# **Exercise 2, from where to where.** *Why: to know why a topic is not being compacted.*
+
+# %%
+def cleanable_offsets(log, last_clean_offset, now):
+    """log: has log_start_offset, log_end_offset, last_stable_offset, active_segment, non_active_log_segments_from(offset) (each segment:
+    base_offset, largest_timestamp in ms) and config.compaction_lag_ms. last_clean_offset: the checkpoint, None for none. now: ms.
+    Returns (first dirty offset, first uncleanable offset, whether the checkpoint must be written anew)."""
+    return ___
+
+
+cleanable_range.check(cleanable_offsets)
+
+# %% [markdown]
+# **Exercise 3, the filthiest log, in Spark.** *Why: one thread serves all logs of a broker; which of them waits?*
+# `segments.sparkSession.sql("SELECT … FROM {segments} WHERE … {ratio}", segments=segments, ratio=min_ratio)` queries the table: names in braces are filled in.
+
+# %%
+def filthiest(segments, min_ratio):
+    """segments: DataFrame of log (its name), base, size (bytes), active (BOOLEAN), first_dirty (of the log; the base of a segment). All is
+    stable and old enough. min_ratio: min.cleanable.dirty.ratio. Returns a DataFrame: the name of the log that is grabbed, or no row."""
+    return ___
+
+
+filthiest_log.check(filthiest)
+
+# %% [markdown]
+# **Exercise 4, does a record stay?** *Why: all of compaction is in this one question.*
+
+# %%
+def should_retain_record(offset_map, batch, record, current_time):
+    """offset_map: has latest_offset (inclusive) and get(key), −1 for an unknown key. batch: has delete_horizon_ms, None for none. record: has offset,
+    key, value (None: there is none). current_time: ms. The record's transaction was not aborted. Returns True if it stays."""
+    return ___
+
+
+retained_record.check(should_retain_record)
+
+# %% [markdown]
+# **Exercise 5, who stays, in Spark.** *Why: to know what a topic will weigh after a cleaning, before it is cleaned.*
+
+# %%
+def surviving(records, end, now):
+    """records: DataFrame of offset, key, value (null: a tombstone), aborted (BOOLEAN), horizon (of its batch in ms, or null), in one segment. end: the
+    cleaning went up to it, exclusive. now: ms. Returns a DataFrame: the offsets that stay, ascending."""
+    return ___
+
+
+survivors.check(surviving)
+
+# %% [markdown]
+# ## 7. Honesty box
+#
+# | Same as Kafka | Simpler than Kafka | Not shown here |
+# |---|---|---|
+# | what stays and what goes, offsets, headers, indexes, the transaction index, times of files, to the byte | one cleaner, its turns taken by hand; Kafka runs `log.cleaner.threads` of them | topics with `compact,delete`, whose old segments a turn deletes as well |
+# | the offset map: digests, slots, tries, when it is full | no metrics | batches that were compressed: they are written anew with the same codec |
+# | the choice of the log, the checkpoint, the bounds | buffers for decompression are made anew for each batch | throttling, pausing and aborting, partitions that turned out to be uncleanable |
+#
+# *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
+# that to the format's own rule. All else Spark works out from the workload.
+#
+# **A question to take along.** A compacted topic of a few thousand keys takes 200 GB, and grows. What do you check first?
+#
+# <details><summary>One answer</summary>
+#
+# Whether its checkpoint moves: `cleaner-offset-checkpoint` in the log directory. If it does not, who holds it? A last stable offset that stands still (a transaction that nobody ends; `kafka-transactions.sh
+# find-hanging`), a high watermark that stands still (a follower that lags), `min.compaction.lag.ms`, or an active segment that is never rolled because `segment.ms` is long and
+# little is written. Then whether the cleaner lives, and whether it has given the partition up: the metrics `DeadThreadCount` and `uncleanable-partitions-count`, and the broker's log. Such a partition is
+# left alone until the broker starts again. Then the ratio: with 200 GB of tail, as much again must be dirty before the default lets a cleaner come.
+#
+# </details>
+#
+# **Next:** the produce path: from a producer's request to the append.
