@@ -217,6 +217,8 @@ def test_queries_say_what_they_admit():
         assert f"-- {query.name}: {query.rule}" in str(query)
 
 
+@pytest.mark.spark
+@pytest.mark.slow  # a session of its own
 def test_the_witness_knows_nothing_of_the_log(tmp_path):
     """Asked in a process of its own, Spark answers all of its queries, and no module of the log is ever loaded."""
     for name, workload in (("followers", FOLLOWERS), ("transactions", TRANSACTIONS), ("drawn", draw_workload(2, 20))):
