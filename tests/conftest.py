@@ -1,5 +1,6 @@
 """Fixtures that every room of the tests may use."""
 
+import logging
 import os
 import shutil
 import tempfile
@@ -37,6 +38,15 @@ def _is_left_out(item) -> bool:
     """Whether `make quick` does without the test, by its fixtures and marks."""
     names = {*item.fixturenames, *(marker.name for marker in item.iter_markers())}
     return bool(names & {"kafka", "spark", "browser", "bare", "slow"})
+
+
+@pytest.fixture(scope="module")
+def silent():
+    """No warnings from minikafka: where trouble is meant, they would hide what a failure says."""
+    logger = logging.getLogger("minikafka")
+    logger.setLevel(logging.CRITICAL)
+    yield
+    logger.setLevel(logging.NOTSET)
 
 
 @pytest.fixture(scope="session")

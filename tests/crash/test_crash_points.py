@@ -5,7 +5,6 @@ or the power fails (bytes and names that were never forced down to the device ar
 loses some). `MINIKAFKA_CRASH=4 pytest tests/crash` looks at four times as many torn writes.
 """
 
-import logging
 import os
 from pathlib import Path
 
@@ -22,13 +21,7 @@ THOROUGHNESS = int(os.environ.get("MINIKAFKA_CRASH", "1"))
 CONFIG = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200, "retention.ms": -1}
 
 
-@pytest.fixture(autouse=True, scope="module")
-def silent():
-    """Warnings of thousands of recoveries would hide what a failure says."""
-    logger = logging.getLogger("minikafka")
-    logger.setLevel(logging.CRITICAL)
-    yield
-    logger.setLevel(logging.NOTSET)
+pytestmark = pytest.mark.usefixtures("silent")
 
 
 # What happens while the world may stop: functions of the runner.

@@ -5,7 +5,6 @@ of what was not synced is gone afterwards; what is left is opened by both engine
 the same exceptions, the same files. `--worlds` says how many worlds of each life are opened, `--seed` which.
 """
 
-import logging
 import random
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -31,13 +30,7 @@ SCENARIOS = {
 BY_HAND = ("vanish", "tear", "overflow", "swap", "litter")  # acts that lay out a world, all of it on the device
 
 
-@pytest.fixture(autouse=True, scope="module")
-def silent():
-    """Warnings of thousands of recoveries would hide what a failure says."""
-    logger = logging.getLogger("minikafka")
-    logger.setLevel(logging.CRITICAL)
-    yield
-    logger.setLevel(logging.NOTSET)
+pytestmark = pytest.mark.usefixtures("silent")
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -1,6 +1,5 @@
 """A pair of log managers, one minikafka's and one Kafka's."""
 
-import logging
 import shutil
 import tempfile
 from pathlib import Path
@@ -35,10 +34,6 @@ def two_managers(kafka):
     shutil.rmtree(directory)
 
 
-@pytest.fixture(autouse=True, scope="package")
-def silent():
-    """Warnings of managers that are meant to meet trouble would hide what a failure says."""
-    logger = logging.getLogger("minikafka")
-    logger.setLevel(logging.CRITICAL)
-    yield
-    logger.setLevel(logging.NOTSET)
+@pytest.fixture(autouse=True, scope="module")
+def trouble_is_meant(silent):
+    """No test of this folder shows warnings."""
