@@ -54,7 +54,8 @@ COLUMNS = 10  # offset, timestamp, key start/end, value start/end, headers start
 SMALLEST_RECORD = 7  # bytes: a size and the six fields of a record without key, value and headers
 
 _HEADER_SIZE = 61
-_CODEC_OR_CONTROL = 0x27  # attribute bits
+CODEC_OR_CONTROL = 0x27  # attribute bits
+TRANSACTION_OR_HORIZON = 0x50
 
 _HALF_LONG = 4611686018427387904
 
@@ -307,17 +308,17 @@ def read_long(data: BytesLike, position: int) -> int:
     return read_int(data, position) * 4294967296 + (low + 4294967296 if low < 0 else low)
 
 
-def measure_run(data: BytesLike, position: int, end: int, enough: int) -> tuple[int, int]:
+def measure_run(data: BytesLike, position: int, end: int, enough: int, apart: int) -> tuple[int, int]:
     """How many records the batches from `position` on hold, and where their run ends.
 
-    A run consists of complete batches of magic 2 that are neither compressed nor control batches and whose count is
+    A run consists of complete batches of magic 2 that have none of the attribute bits `apart` and whose count is
     possible; it ends when it has `enough` records.
     """
     records = 0
     while end - position >= _HEADER_SIZE and records < enough:
         size = read_int(data, position + 8) + 12
         count = read_int(data, position + 57)
-        plain = data[position + 16] == 2 and data[position + 22] & _CODEC_OR_CONTROL == 0
+        plain = data[position + 16] == 2 and data[position + 22] & apart == 0
         if not plain or size < _HEADER_SIZE or size > end - position:
             break
         if count < 0 or count > (size - _HEADER_SIZE) // SMALLEST_RECORD:

@@ -115,6 +115,10 @@ class RecordColumns:
     def __len__(self) -> int:
         return self.count
 
+    def part(self, start: int, stop: int) -> "RecordColumns":
+        """The columns of records `start` … `stop` (exclusive), which share these columns' numbers."""
+        return RecordColumns(self.data, stop - start, self.base_sequence, None, self._out[start:], self._capacity)
+
     def key(self, index: int) -> bytes | None:
         """The key of record `index`, None when it is null."""
         end = self.key_end[index]
@@ -157,20 +161,23 @@ class RecordColumns:
             raise self.error
 
 
-def decode_run(data: BytesLike, start: int, enough: int) -> tuple[RecordColumns, int]:
+def decode_run(
+    data: BytesLike, start: int, enough: int, apart: int = kernel.CODEC_OR_CONTROL
+) -> tuple[RecordColumns, int]:
     """Decode the run of batches that begins at byte `start` of `data`.
 
-    The run ends before a batch that is compressed, damaged or a control batch, or when it has `enough` records. Returns
-    the columns and where the run ended.
+    The run ends before a batch that is damaged or has one of the attribute bits `apart` (by default it ends before a
+    compressed one and a control batch), or when it has `enough` records. Returns the columns and where the run ended.
     """
-    _maybe_compile((len(data) - start) // kernel.SMALLEST_RECORD)
     if _compiled is None:
-        capacity, end = kernel.measure_run(data, start, len(data), enough)
+        capacity, end = kernel.measure_run(data, start, len(data), enough, apart)
+        _maybe_compile(capacity)
+    if _compiled is None:
         numbers = [0] * (kernel.SUMMARY_SIZE + kernel.COLUMNS * capacity)
         count, end = kernel.decode_run(data, start, end, numbers, capacity)
         return RecordColumns(data, count, -1, None, memoryview(array("q", numbers)), capacity), end
     octets = _compiled.octets(data)
-    capacity, end = _compiled.measure_run(octets, start, len(data), enough)
+    capacity, end = _compiled.measure_run(octets, start, len(data), enough, apart)
     out = _compiled.room_for(kernel.SUMMARY_SIZE + kernel.COLUMNS * capacity)
     count, end = _compiled.decode_run(octets, start, end, out, capacity)
     return RecordColumns(data, count, -1, None, out, capacity), end

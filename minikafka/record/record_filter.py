@@ -2,10 +2,12 @@
 
 import enum
 from abc import ABC, abstractmethod
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException
 from minikafka.record.batch_header import write_empty_header
+from minikafka.record.batch_run import BatchRun, batch_runs
 from minikafka.record.compression import Compression
 from minikafka.record.legacy_record_batch import LegacyRecordBatch
 from minikafka.record.memory_records import MemoryRecords
@@ -43,11 +45,25 @@ class BatchRetentionResult(NamedTuple):
     contains_marker_for_empty_txn: bool
 
 
-class RecordFilter(ABC):
-    """Says which batches stay, and which of their records.
+class RetainedRecords(NamedTuple):
+    """Places of records in columns, both ascending: those that stay, and those that go because a compacted log cannot
+    hold them.
+    """
 
-    `current_time` (ms) is when the filtering began. Tombstones and markers that it meets for the first time may go
-    `delete_retention_ms` later. Kafka: `MemoryRecords.RecordFilter`.
+    places: "NDArray[numpy.int64]"
+    invalid_places: "NDArray[numpy.int64]"
+
+
+class RecordFilter(ABC):
+    """Says which batches stay and which of their records.
+
+    `current_time` (ms) is when the filtering began. Tombstones and markers that are met for the first time may go
+    `delete_retention_ms` after it.
+
+    Batches are asked about in their order. Those that stand in a `BatchRun` have nothing that could decide about all of
+    their records: they are never answered by DELETE, and their records are asked about together.
+
+    Kafka: `MemoryRecords.RecordFilter`.
     """
 
     def __init__(self, current_time: int, delete_retention_ms: int):
@@ -56,13 +72,15 @@ class RecordFilter(ABC):
 
     @abstractmethod
     def check_batch_retention(self, batch: RecordBatch | LegacyRecordBatch) -> BatchRetentionResult:
-        """What becomes of `batch`; asked once for each batch, in order. Kafka: `RecordFilter.checkBatchRetention`."""
+        """What becomes of `batch`. Kafka: `RecordFilter.checkBatchRetention`.
+
+        Of a run, only the first batch is asked about, and each batch of which no record stays, if it has a producer id
+        or is the last of the run.
+        """
 
     @abstractmethod
-    def retained_records(
-        self, batch: RecordBatch | LegacyRecordBatch, columns: RecordColumns
-    ) -> "NDArray[numpy.int64]":
-        """The places in `columns` of the records that stay, ascending, as an int64 array.
+    def retained_records(self, batch: RecordBatch | LegacyRecordBatch, columns: RecordColumns) -> RetainedRecords:
+        """Which of the records in `columns` stay: those of `batch`, or of a run that begins with it.
 
         Asked after `check_batch_retention` of the same batch, unless that said DELETE.
         Kafka: `RecordFilter.shouldRetainRecord`, for all records at once.
@@ -72,15 +90,26 @@ class RecordFilter(ABC):
 class FilterResult:
     """What filtering read and what it kept: numbers of records and bytes, the batches, and their largest offset.
 
+    `messages_invalid`: how many went because a compacted log cannot hold them.
+
     Kafka: `MemoryRecords.FilterResult`.
     """
 
-    __slots__ = ("output", "messages_read", "bytes_read", "messages_retained", "bytes_retained", "max_offset")
+    __slots__ = (
+        "output",
+        "messages_read",
+        "bytes_read",
+        "messages_invalid",
+        "messages_retained",
+        "bytes_retained",
+        "max_offset",
+    )
 
     def __init__(self) -> None:
         self.output = bytearray()
         self.messages_read = 0
         self.bytes_read = 0
+        self.messages_invalid = 0
         self.messages_retained = 0
         self.bytes_retained = 0
         self.max_offset = -1
@@ -111,27 +140,81 @@ def filter_to(records: MemoryRecords, record_filter: RecordFilter, buffer_size: 
     should stay. Kafka: `MemoryRecords.filterTo`.
     """
     result = FilterResult()
-    for batch in records.batches():
-        # 1. What becomes of the batch as a whole?
-        batch_retention, contains_marker_for_empty_txn = record_filter.check_batch_retention(batch)
-        result.bytes_read += batch.size_in_bytes
-        if batch_retention is BatchRetention.DELETE:
-            continue
-        # 2. Which of its records stay?
-        columns = batch.streaming_columns()
-        places = record_filter.retained_records(batch, columns)
-        if columns.error is not None:
-            raise columns.error
-        result.messages_read += columns.count
-        # 3. Copy it, write it anew, or write its header only.
-        if len(places):
-            _retain(batch, columns, places, contains_marker_for_empty_txn, record_filter, result)
-        elif batch_retention is BatchRetention.RETAIN_EMPTY:
-            _retain_empty(batch, result)
-        # 4. Where Kafka's buffer would have to grow, it is written out first.
+    for part in batch_runs(records.buffer):
+        if isinstance(part, BatchRun):
+            _filter_run(part, record_filter, buffer_size, result)
+        else:
+            _filter_batch(part, record_filter, result)
+        # Where Kafka's buffer would have to grow, it is written out first.
         if len(result.output) > buffer_size:
             break
     return result
+
+
+def _filter_batch(batch: RecordBatch | LegacyRecordBatch, record_filter: RecordFilter, result: FilterResult) -> None:
+    # 1. What becomes of the batch as a whole?
+    batch_retention, contains_marker_for_empty_txn = record_filter.check_batch_retention(batch)
+    result.bytes_read += batch.size_in_bytes
+    if batch_retention is BatchRetention.DELETE:
+        return
+    # 2. Which of its records stay?
+    columns = batch.streaming_columns()
+    places, invalid_places = record_filter.retained_records(batch, columns)
+    if columns.error is not None:
+        raise columns.error
+    result.messages_read += columns.count
+    result.messages_invalid += len(invalid_places)
+    # 3. Copy it, write it anew, or write its header only.
+    if len(places):
+        _retain(batch, columns, places, contains_marker_for_empty_txn, record_filter, result)
+    elif batch_retention is BatchRetention.RETAIN_EMPTY:
+        _retain_empty(batch, result)
+
+
+def _filter_run(run: BatchRun, record_filter: RecordFilter, buffer_size: int, result: FilterResult) -> None:
+    """As `_filter_batch` for one batch after the other, but only those that change are looked at by themselves."""
+    import numpy
+
+    # 1. Which records stay, and how many of them lie before each batch?
+    record_filter.check_batch_retention(run.batch(0))
+    places, invalid_places = record_filter.retained_records(run.batch(0), run.columns)
+    tombstones = places[numpy.asarray(run.columns.value_end)[places] < 0]
+    retained_before, tombstones_before, invalid_before = (
+        numpy.searchsorted(some, run.firsts).tolist() for some in (places, tombstones, invalid_places)
+    )
+    for number, (first, stop) in enumerate(pairwise(run.firsts)):
+        result.bytes_read += run.positions[number + 1] - run.positions[number]
+        result.messages_read += stop - first
+        result.messages_invalid += invalid_before[number + 1] - invalid_before[number]
+        begin, end = retained_before[number], retained_before[number + 1]
+        has_tombstones = tombstones_before[number + 1] > tombstones_before[number]
+        # 2. All records of the batch, and no tombstones: copy it.
+        if begin < end and end - begin == stop - first and not has_tombstones:
+            _copy(run, number, result)
+        # 3. Some, or tombstones: write it anew.
+        elif begin < end:
+            columns = run.columns.part(first, stop)
+            _retain(run.batch(number), columns, places[begin:end] - first, False, record_filter, result)
+        # 4. None: its header may still be wanted.
+        elif run.has_producer_id(number) or number + 1 == len(run):
+            batch = run.batch(number)
+            if record_filter.check_batch_retention(batch).batch_retention is BatchRetention.RETAIN_EMPTY:
+                _retain_empty(batch, result)
+        if len(result.output) > buffer_size:
+            return
+
+
+def _copy(run: BatchRun, number: int, result: FilterResult) -> None:
+    data = run.data(number, number + 1)
+    result.output += data
+    last_offset = run.last_offset(number)
+    result.update_retained_batch_metadata(
+        max_timestamp=run.max_timestamp(number),
+        last_offset=last_offset,
+        max_offset=last_offset,
+        messages_retained=run.firsts[number + 1] - run.firsts[number],
+        bytes_retained=len(data),
+    )
 
 
 def _retain(

@@ -22,8 +22,11 @@ from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
 from minikafka.log.log import Log
 from minikafka.log.log_segment import LogSegment
 from minikafka.log.segment_files import create_new_cleaned_segment
+from minikafka.record.batch_run import BatchRun, batch_runs
 from minikafka.record.file_records import FileRecords
+from minikafka.record.legacy_record_batch import LegacyRecordBatch
 from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.record_batch import RecordBatch
 from minikafka.record.record_filter import filter_to
 
 logger = logging.getLogger(__name__)
@@ -177,7 +180,6 @@ class Cleaner:
     ) -> bool:
         """Returns whether the map became full. Kafka: `Cleaner.buildOffsetMapForSegment`."""
         position = segment.offset_index.lookup(start_offset).position
-        max_desired_map_size = int(offset_map.slots * self._dup_buffer_load_factor)
         while position < segment.log.size_in_bytes:
             self._check_done(topic_partition)
             try:
@@ -187,23 +189,11 @@ class Cleaner:
                     f"Failed to read from segment {segment} of partition {topic_partition} while loading offset map"
                 ) from error
             self._throttler.maybe_throttle(records.size_in_bytes)
-            for batch in records.batches():
-                if batch.is_control_batch:
-                    transaction_metadata.on_control_batch_read(batch)
-                    stats.index_messages_read(1)
-                elif transaction_metadata.on_batch_read(batch):
-                    stats.index_messages_read(batch.count_or_none or 0)
-                else:
-                    columns = batch.streaming_columns()
-                    looked_at = offset_map.put_columns(columns, start_offset, max_desired_map_size)
-                    stats.index_messages_read(looked_at)
-                    if looked_at < columns.count:
-                        return True
-                    if columns.error is not None:
-                        raise columns.error
-                if batch.last_offset >= start_offset:
-                    offset_map.update_latest_offset(batch.last_offset)
-            bytes_read = records.valid_bytes()
+            bytes_read = 0
+            for part in batch_runs(records.buffer):
+                if self._put_keys(part, offset_map, start_offset, transaction_metadata, stats):
+                    return True
+                bytes_read += part.size_in_bytes
             position += bytes_read
             stats.index_bytes_read(bytes_read)
             if bytes_read == 0:
@@ -211,6 +201,44 @@ class Cleaner:
         # Where offsets are missing before the next segment, there is nothing that could be dirty.
         offset_map.update_latest_offset(next_segment_start_offset - 1)
         self._restore_buffers()
+        return False
+
+    def _put_keys(
+        self,
+        part: BatchRun | RecordBatch | LegacyRecordBatch,
+        offset_map: SkimpyOffsetMap,
+        start_offset: int,
+        transaction_metadata: CleanedTransactionMetadata,
+        stats: CleanerStats,
+    ) -> bool:
+        """Put the keys of a batch, or of a run of batches, into the map; returns whether it became full."""
+        if isinstance(part, BatchRun):
+            columns, last_offset = part.columns, part.last_offset(len(part) - 1)
+        elif part.is_control_batch:
+            transaction_metadata.on_control_batch_read(part)
+            stats.index_messages_read(1)
+            columns, last_offset = None, part.last_offset
+        elif transaction_metadata.on_batch_read(part):
+            stats.index_messages_read(part.count_or_none or 0)
+            columns, last_offset = None, part.last_offset
+        else:
+            columns, last_offset = part.streaming_columns(), part.last_offset
+
+        if columns is not None:
+            max_desired_map_size = int(offset_map.slots * self._dup_buffer_load_factor)
+            looked_at = offset_map.put_columns(columns, start_offset, max_desired_map_size)
+            stats.index_messages_read(looked_at)
+            if looked_at < columns.count:
+                # What a run holds before the batch in which the map became full is covered by the map.
+                if isinstance(part, BatchRun) and (full_batch := part.batch_of(looked_at)) > 0:
+                    covered = part.last_offset(full_batch - 1)
+                    if covered >= start_offset:
+                        offset_map.update_latest_offset(max(covered, offset_map.latest_offset))
+                return True
+            if columns.error is not None:
+                raise columns.error
+        if last_offset >= start_offset:
+            offset_map.update_latest_offset(last_offset)
         return False
 
     # The second pass
@@ -254,7 +282,6 @@ class Cleaner:
                     transaction_metadata,
                     last_records_of_active_producers,
                     upper_bound_offset_of_cleaning_round,
-                    stats,
                     current_time,
                 )
                 try:
@@ -304,6 +331,7 @@ class Cleaner:
             self._throttler.maybe_throttle(records.size_in_bytes)
             result = filter_to(records, log_cleaner_filter, len(self._read_buffer))
             stats.read_messages(result.messages_read, result.bytes_read)
+            stats.invalid_messages(result.messages_invalid)
             stats.recopy_messages(result.messages_retained, result.bytes_retained)
             position += result.bytes_read
             if result.output:

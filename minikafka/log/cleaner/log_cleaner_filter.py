@@ -1,19 +1,12 @@
 """Which batches and records a cleaning keeps."""
 
-from typing import TYPE_CHECKING
-
 from minikafka.log.cleaner.cleaned_transaction_metadata import CleanedTransactionMetadata
-from minikafka.log.cleaner.cleaner_stats import CleanerStats
 from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
 from minikafka.log.log import LastRecord
 from minikafka.record.batch import Batch
 from minikafka.record.record_batch import MAGIC_VALUE_V2
 from minikafka.record.record_columns import RecordColumns
-from minikafka.record.record_filter import BatchRetention, BatchRetentionResult, RecordFilter
-
-if TYPE_CHECKING:  # numpy is imported when a log is cleaned
-    import numpy as np
-    from numpy.typing import NDArray
+from minikafka.record.record_filter import BatchRetention, BatchRetentionResult, RecordFilter, RetainedRecords
 
 
 class LogCleanerFilter(RecordFilter):
@@ -39,7 +32,6 @@ class LogCleanerFilter(RecordFilter):
         transaction_metadata: CleanedTransactionMetadata,
         last_records_of_active_producers: dict[int, LastRecord],
         upper_bound_offset_of_cleaning_round: int,
-        stats: CleanerStats,
         current_time: int,
     ):
         """`upper_bound_offset_of_cleaning_round`: the first uncleanable offset; times in ms."""
@@ -49,7 +41,6 @@ class LogCleanerFilter(RecordFilter):
         self._transaction_metadata = transaction_metadata
         self._last_records_of_active_producers = last_records_of_active_producers
         self._upper_bound_offset = upper_bound_offset_of_cleaning_round
-        self._stats = stats
         self._discard_batch_records = False
 
     def check_batch_retention(self, batch: Batch) -> BatchRetentionResult:
@@ -81,13 +72,14 @@ class LogCleanerFilter(RecordFilter):
             return batch.last_offset == last_record.last_data_offset
         return batch.is_control_batch and batch.producer_epoch == last_record.producer_epoch
 
-    def retained_records(self, batch: Batch, columns: RecordColumns) -> "NDArray[np.int64]":
+    def retained_records(self, batch: Batch, columns: RecordColumns) -> RetainedRecords:
         import numpy as np
 
+        none = np.empty(0, np.int64)
         if self._discard_batch_records:
-            return np.empty(0, np.int64)
+            return RetainedRecords(none, none)
         if batch.is_control_batch:
-            return np.arange(columns.count)
+            return RetainedRecords(np.arange(columns.count), none)
         offsets = np.asarray(columns.offsets)
         past_latest_offset = offsets > self._offset_map.latest_offset
         has_key = np.asarray(columns.key_end) >= 0
@@ -95,8 +87,8 @@ class LogCleanerFilter(RecordFilter):
         retained = has_key & is_latest_of_key
         if not self._retains_deletes(batch):
             retained &= np.asarray(columns.value_end) >= 0
-        self._stats.invalid_messages(int((~past_latest_offset & ~has_key).sum()))
-        return np.flatnonzero(past_latest_offset | retained)
+        invalid = ~past_latest_offset & ~has_key
+        return RetainedRecords(np.flatnonzero(past_latest_offset | retained), np.flatnonzero(invalid))
 
     def _retains_deletes(self, batch: Batch) -> bool:
         if batch.magic < MAGIC_VALUE_V2:

@@ -1,0 +1,94 @@
+"""Adjacent batches of which most can be dealt with together."""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate
+
+from minikafka.common.bytes_like import BytesLike
+from minikafka.record.batch_header import HEADER, LOG_OVERHEAD, NO_PRODUCER_ID
+from minikafka.record.column_scan import RECORDS_A_RUN
+from minikafka.record.kernel import CODEC_OR_CONTROL, TRANSACTION_OR_HORIZON
+from minikafka.record.legacy_record_batch import LegacyRecordBatch
+from minikafka.record.log_input_stream import batches
+from minikafka.record.record_batch import RecordBatch
+from minikafka.record.record_columns import RecordColumns, decode_run
+
+_APART = CODEC_OR_CONTROL | TRANSACTION_OR_HORIZON
+
+
+class BatchRun:
+    """Sound batches of magic 2 that are neither compressed, nor part of a transaction, nor have a delete horizon.
+
+    - `columns`: the records of all of them.
+    - `positions`: where each batch begins, and at last where the run ends (bytes).
+    - `firsts`: the place in `columns` of each batch's first record, and at last the number of records.
+    - `headers`: the fields of each batch's header, in the order of `batch_header.HEADER`.
+    """
+
+    __slots__ = ("columns", "positions", "firsts", "headers", "_view")
+
+    def __init__(self, view: memoryview, start: int, end: int, columns: RecordColumns):
+        self._view = view
+        self.columns = columns
+        self.positions = [start]
+        self.headers = []
+        while start < end:
+            header = HEADER.unpack_from(view, start)
+            self.headers.append(header)
+            start += LOG_OVERHEAD + header[1]
+            self.positions.append(start)
+        self.firsts = list(accumulate((header[12] for header in self.headers), initial=0))
+
+    def __len__(self) -> int:
+        """How many batches there are."""
+        return len(self.headers)
+
+    @property
+    def size_in_bytes(self) -> int:
+        """The bytes of all batches."""
+        return self.positions[-1] - self.positions[0]
+
+    def data(self, start: int, stop: int) -> memoryview:
+        """The bytes of batches `start` … `stop` (exclusive)."""
+        return self._view[self.positions[start] : self.positions[stop]]
+
+    def batch(self, number: int) -> RecordBatch:
+        """Batch `number`, counted from 0."""
+        return RecordBatch(self.data(number, number + 1))
+
+    def last_offset(self, number: int) -> int:
+        """The last offset of batch `number`, inclusive."""
+        header = self.headers[number]
+        return int(header[0] + header[6])
+
+    def max_timestamp(self, number: int) -> int:
+        """The largest timestamp of batch `number`, in ms; -1 for none."""
+        return int(self.headers[number][8])
+
+    def has_producer_id(self, number: int) -> bool:
+        """Whether batch `number` is one of an idempotent producer."""
+        return bool(self.headers[number][9] > NO_PRODUCER_ID)
+
+    def batch_of(self, place: int) -> int:
+        """The number of the batch that has the record at `place` of `columns`."""
+        return bisect_right(self.firsts, place) - 1
+
+
+def batch_runs(buffer: BytesLike) -> Iterator[BatchRun | RecordBatch | LegacyRecordBatch]:
+    """The complete batches of `buffer` in their order, as many as possible in runs and the others by themselves.
+
+    Raises CorruptRecordException as `batches` does, at the batch in question.
+    """
+    view = memoryview(buffer)
+    position = 0
+    while True:
+        columns, run_end = decode_run(view, position, RECORDS_A_RUN, _APART)
+        if run_end > position:
+            yield BatchRun(view, position, run_end, columns)
+            position = run_end
+            continue
+        batch = next(batches(view, position), None)
+        if batch is None:
+            return
+        yield batch
+        position += batch.size_in_bytes
