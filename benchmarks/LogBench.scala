@@ -6,19 +6,24 @@
 //                                                          again: each time all of it is read and all indexes are made anew
 //   LogBench clean MEMORY DIR…                             compacts each of the partitions DIR, with an offset map of
 //                                                          MEMORY bytes
+//   LogBench manage DIR THREADS CLEAN ROUNDS               starts a LogManager on the log directory DIR and shuts it down,
+//                                                          again and again; CLEAN false: as after an unclean stop
 //
 // Compiled by the scala-compiler jar that PySpark ships, so that a machine without javac will do.
 
 import java.io.File
 import java.nio.ByteBuffer
 import java.nio.file.{Files, Path}
-import java.util.Optional
+import java.util.{Optional, Properties}
 
 import scala.jdk.CollectionConverters._
 import scala.util.Random
 
+import kafka.server.builders.LogManagerBuilder
+import org.apache.kafka.common.config.ConfigResource
 import org.apache.kafka.common.record.internal.{FileRecords, MemoryRecords}
 import org.apache.kafka.common.utils.Time
+import org.apache.kafka.metadata.ConfigRepository
 import org.apache.kafka.server.common.RequestLocal
 import org.apache.kafka.server.storage.log.FetchIsolation
 import org.apache.kafka.server.util.KafkaScheduler
@@ -34,6 +39,8 @@ object LogBench {
     scheduler.startup()
     if (args(0) == "recover") for (_ <- 0 until args(2).toInt) recover(new File(args(1)))
     else if (args(0) == "clean") for (dir <- args.drop(2)) clean(new File(dir), args(1).toInt)
+    else if (args(0) == "manage")
+      for (_ <- 0 until args(4).toInt) manage(new File(args(1)), args(2).toInt, args(3).toBoolean)
     else rounds(Path.of(args(0)), Files.readAllBytes(Path.of(args(1))), args(2).toInt, args(3).toInt, args(4).toInt)
     if (sink == 42) println("the reads are not optimised away")
     System.exit(0)
@@ -106,6 +113,20 @@ object LogBench {
     timed("clean") { stats = cleaner.doClean(todo, Time.SYSTEM.milliseconds).getValue }
     println(s"index ${stats.elapsedIndexSecs}")
     log.close()
+  }
+
+  private def manage(dir: File, threads: Int, clean: Boolean): Unit = {
+    if (!clean) {
+      Files.delete(dir.toPath.resolve(".kafka_cleanshutdown"))
+      Files.writeString(dir.toPath.resolve("recovery-point-offset-checkpoint"), "0\n0\n")
+    }
+    val topicConfigs = new ConfigRepository { override def config(resource: ConfigResource) = new Properties }
+    val manager = new LogManagerBuilder().setLogDirs(java.util.List.of(dir)).setConfigRepository(topicConfigs)
+      .setInitialDefaultConfig(new LogConfig(java.util.Map.of())).setCleanerConfig(new CleanerConfig(false))
+      .setRecoveryThreadsPerDataDir(threads).setScheduler(scheduler).setTime(Time.SYSTEM)
+      .setBrokerTopicStats(new BrokerTopicStats(false)).setLogDirFailureChannel(new LogDirFailureChannel(1)).build()
+    timed("startup") { manager.startup(Set.empty) }
+    timed("shutdown") { manager.shutdown() }
   }
 
   private def open(dir: File, clean: Boolean): UnifiedLog =

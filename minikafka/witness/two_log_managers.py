@@ -101,11 +101,18 @@ class OneLogManager:
             cleaner_manager.update_checkpoints(self.manager.get_log(partition).dir.parent, (partition, offset), None)
 
     def world(self) -> dict[str, bytes | None]:
-        """All files of the log directories and their contents, all directories; unique ids in names left out."""
+        """All files of the log directories and their contents, and all directories (None).
+
+        Unique ids in names are left out; of directories that then have one name, the contents say which comes first.
+        """
         world: dict[str, bytes | None] = {}
-        for path in sorted(self.directory.rglob("*")):
-            name = _UNIQUE_ID.sub("ID", path.relative_to(self.directory).as_posix())
-            world[name] = path.read_bytes() if path.is_file() else None
+        for log_dir in self.log_dirs:
+            entries = [(_UNIQUE_ID.sub("ID", path.name), _below(path)) for path in log_dir.glob("*")]
+            entries.sort(key=lambda entry: (entry[0], sorted(entry[1].items(), key=str)))
+            for number, (name, below) in enumerate(entries):
+                same = sum(other == name for other, _ in entries[:number])
+                for inner, content in below.items():
+                    world[f"{log_dir.name}/{name}{f'#{same}' if same else ''}{inner}"] = content
         return world
 
     def state(self) -> list[tuple]:
@@ -223,3 +230,9 @@ class TwoLogManagers:
             return one.neutral(act(one))
         except Exception as error:
             return type(error).__name__, one.neutral(str(error))
+
+
+def _below(path: Path) -> dict[str, bytes | None]:
+    """What is at and below the path, by what follows its name."""
+    below = [path, *path.rglob("*")] if path.is_dir() else [path]
+    return {str(each)[len(str(path)) :]: each.read_bytes() if each.is_file() else None for each in sorted(below)}

@@ -99,13 +99,16 @@ class Drawer:
         log = self.log(partition)
         if log is not None and self.log(partition, True) is None:
             target = self.rng.choice([name for name in "abc" if name != log.dir.parent.name])
-            self.managers.call("abort_and_pause_cleaning", partition)
             self.managers.call("maybe_update_preferred_log_dir", partition, f"DIR/{target}")
             return self.managers.call("get_or_create_log", partition, is_future=True)
 
     def end_move(self):
+        """With the cleaner paused: without, it fails half way and leaves two directories of the partition."""
         moving = [partition for partition in PARTITIONS if self.log(partition, True)]
-        return self.managers.call("replace_current_with_future_log", self.rng.choice(moving or PARTITIONS))
+        partition = self.rng.choice(moving or PARTITIONS)
+        if self.log(partition) and moving:
+            self.managers.call("abort_and_pause_cleaning", partition)
+        return self.managers.call("replace_current_with_future_log", partition)
 
     def update_config(self):
         topic, config = self.rng.choice(["topic", "other"]), self.rng.choice(CONFIGS)
