@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 _RELATIVE_OFFSET = Struct(">i")
 _WARM_BYTES = 8192
 _LARGEST_READ = 256 * 1024 * 1024
-# A mapping needs no descriptor of its own; until Python 3.13 it cannot be told so.
+# A mapping needs no descriptor, but only from Python 3.13 on can it be made without one.
 _MAP_OPTIONS = {"trackfd": False} if sys.version_info >= (3, 13) else {}
 
 
