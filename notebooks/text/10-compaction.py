@@ -73,7 +73,7 @@ diagram("compaction")
 # %% [markdown]
 # ## 3. The rules
 #
-# 1. A record that stays keeps its offset, key, value and timestamp, and records keep their order.
+# 1. A record that stays keeps its offset, its key and its value, and records keep their order.
 # 2. After a cleaning no key has two records below the cleaner point.
 # 3. Whoever reads the log from its beginning has the same table after a cleaning as before.
 # 4. Nothing at or above the first uncleanable offset is touched.
@@ -419,15 +419,17 @@ erratum(
 
 # %% [markdown]
 # No error, and no gap that it could notice: offsets are missing in every compacted log. It has a row that nobody else has. The clock begins at the first cleaning that keeps the tombstone. That cleaning takes away the older row, too, so
-# whoever has that row read it before. **A consumer that keeps a table must never be `delete.retention.ms` or more behind.** One that was away for longer throws its table away and reads from the beginning.
+# whoever has that row read it before. (Unless the map was full: a tombstone above its end gets its horizon all the same, while the older row stays for the next turn.)
+#
+# **A consumer that keeps a table must never be `delete.retention.ms` or more behind.** One that was away for longer throws its table away and reads from the beginning.
 #
 # ### Transactions
 #
-# Six batches: one of nobody in particular, producer 7's and its abort marker, producer 8's and its commit marker, and one that supersedes all rows before it.
+# Six batches: one without a producer id, producer 7's and its abort marker, producer 8's and its commit marker, and one that supersedes all rows before it.
 
 # %%
-log, twin = fresh_log(SMALL), fresh_log(SMALL)
-for each in (log, twin):
+log, twin, walked = (fresh_log(SMALL) for _ in range(3))
+for each in (log, twin, walked):
     write(each, "a=1 b=1")
     write(each, "a=9 b=9", producer=7, transaction="abort")
     write(each, "b=2 c=2", producer=8, transaction="commit")
@@ -441,16 +443,26 @@ predict(
     lambda: Cleaning(twin).turn() and sum(1 for segment in twin.log_segments for _ in segment.log.batches()),
 )
 
+# %% [markdown]
+# Here is step 4 of `clean_segments` from near by: `filter_to`, batch after batch. Its step 1 decides about the batch as a whole: with `DELETE_EMPTY` it goes if none of its records stays, with `RETAIN_EMPTY`
+# its header stays in any case. `places` are the places, within the batch, of the records that stay.
+
+# %%
+step_through(Cleaning(walked).turn, into={"filter_to"}, locals_of_interest={"batch_retention", "places"}).play()
+
+# %% [markdown]
+# The fates of what is left take several turns:
+
 # %%
 cleaning, shelves = Cleaning(log), CompactionShelves(log, "Two transactions")
 shelves.around("1. a first turn", cleaning.turn)
 write(log, "d=7", producer=7, transaction="commit", roll=True)
-shelves.around("2. producer 7 has written again", cleaning.turn)
-for caption, wait in (("3. once more", 0), ("4. an hour later", HOUR)):
+for caption, wait in (("2. producer 7 has written again", 0), ("3. once more", 0), ("4. an hour later", HOUR), ("5. a day later", 24 * HOUR)):
     log.time.sleep(wait)
-    write(log, "e=2", roll=True)
     shelves.around(caption, cleaning.turn)
-print("aborted transactions in the indexes:", sum(len(segment.txn_index.all_aborted_txns()) for segment in log.log_segments))
+    aborted = sum(len(segment.txn_index.all_aborted_txns()) for segment in log.log_segments)
+    print(f"{caption:32} aborted transactions in the indexes: {aborted}, producers: {[*log.producer_state_manager.active_producers]}")
+    write(log, "e=1", roll=True)
 
 # %%
 shelves.play()
@@ -458,19 +470,20 @@ shelves.play()
 # %% [markdown]
 # Go through the frames from the first on.
 #
-# 1. Of nobody's batch nothing is left. Of the two producers' batches headers are left, without records: each holds its producer's last sequence number, which the log must
+# 1. Of the first batch nothing is left. Of the two producers' batches headers are left, without records: each holds its producer's last sequence number, which the log must
 #    know to recognise a duplicate. A marker stays as long as anything of its transaction does.
 # 2. Producer 7 has a newer last batch, so the old header goes.
 # 3. The abort marker finds nothing of its transaction any more, and gets a horizon, like a tombstone. Its transaction's entry in the index is gone.
-# 4. The horizon is reached, and the abort marker goes. Producer 8's header and marker stay until it writes again, or is forgotten after `producer.id.expiration.ms`.
+# 4. The horizon is reached, and the abort marker goes. Segment 0 is left without a byte; the next turn joins it with the one behind it.
+# 5. The log has forgotten both producers (`producer.id.expiration.ms`): producer 8's header goes. Its marker will get a horizon at the next turn.
 #
 # Aborted records never get into the offset map: in part 3 `c=9` hid nothing. They go at the first cleaning, newest of their key or not.
 
 # %%
 erratum(
-    "Exactly the newest record of each key survives",
+    "Of each key exactly the newest record survives",
     "of the part that is cleaned, and of transactions that are not aborted; tombstones, markers and empty batches stay for a time",
-    f"empty batches: {[(b.base_offset, b.last_offset) for s in log.log_segments for b in s.log.batches() if not list(b)]}",
+    f"after the first turn: {shelves.frames[1].after[0]}",
 )
 
 # %% [markdown]

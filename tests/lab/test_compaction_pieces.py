@@ -1,10 +1,12 @@
 """The pieces of the lesson *Compaction*: a table in a log, a cleaner by hand, two shelves, a map slot by slot."""
 
+import hashlib
 import xml.dom.minidom
 
 import pytest
 
 from minikafka.lab.stage.cleaning import Cleaning
+from minikafka.lab.stage.colliding_keys import COLLIDING_KEYS
 from minikafka.lab.stage.tables import rows, table, write
 from minikafka.lab.stage.workbench import fresh_log
 from minikafka.lab.widgets.compaction_shelves import CompactionShelves, render_shelves
@@ -128,6 +130,14 @@ def test_the_slots_that_are_shown_are_those_that_the_map_looked_at():
     assert (slots.get("a"), slots.get("h")) == (5, -1)
     assert "slot 3 is empty: h is not in the map" in slots.frames[-1].verdict
     assert slots.map.size == 6 and slots.map.get(b"g") == 6
+
+
+def test_the_keys_that_collide_are_one_key_to_the_map():
+    one, other = COLLIDING_KEYS
+    offset_map = OffsetMapSlots(8).map
+    offset_map.put(one, 3)
+    assert one != other and hashlib.md5(one).digest() == hashlib.md5(other).digest()
+    assert offset_map.get(other) == 3
 
 
 def test_a_key_that_is_put_again_keeps_its_slot():
