@@ -1,5 +1,6 @@
 """Names of partition directories: `topic-partition`, with a suffix while the directory is deleted or moved."""
 
+import os
 import re
 import uuid
 from pathlib import Path
@@ -9,6 +10,8 @@ from minikafka.common.java_numbers import parse_int
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX
 
+_REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"
+_CLUSTER_METADATA = "__cluster_metadata"
 _MAX_NAME_LENGTH = 255
 _SUFFIXES = (DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
 _WITH_UNIQUE_ID = re.compile(r"(\S+)-(\S+)\.(\S+)(-delete|-future|-stray)", re.ASCII)
@@ -56,6 +59,22 @@ def parse_topic_partition_name(directory: Path) -> TopicPartition:
         return TopicPartition(topic, parse_int(partition))
     except NumberFormatException:
         raise _not_a_partition(directory) from None
+
+
+def partition_directories(log_dir: Path) -> list[tuple[Path, TopicPartition]]:
+    """The directories of logs in a log directory, by name; none of a log directory that cannot be listed.
+
+    Left out are the cluster's metadata and the cache of remote storage, which have a log directory for their home, too.
+    Raises KafkaException for any other directory whose name is none of a partition's. Kafka: `LogManager.loadLogs`.
+    """
+    try:
+        with os.scandir(log_dir) as entries:
+            names = sorted(entry.name for entry in entries if entry.is_dir())
+    except OSError:
+        return []
+    directories = [log_dir / name for name in names if name != _REMOTE_LOG_INDEX_CACHE]
+    partitions = [(directory, parse_topic_partition_name(directory)) for directory in directories]
+    return [(directory, partition) for directory, partition in partitions if partition.topic != _CLUSTER_METADATA]
 
 
 def _dir_name_with_suffix_capped_length(topic_partition: TopicPartition, suffix: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common import file_ops
-from minikafka.common.errors import IOException, KafkaException, LogDirNotFoundException
+from minikafka.common.errors import IOException, KafkaException, KafkaStorageException, LogDirNotFoundException
 from minikafka.common.file_lock import FileLock
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 
@@ -104,6 +104,26 @@ class LogDirs:
         if len(self._live_log_dirs) == 1 or not candidates:
             return self._live_log_dirs[:1]
         return sorted(candidates, key=lambda log_dir: log_counts.get(str(log_dir), 0))
+
+    def create_log_directory(self, log_dirs: Iterable[Path], name: str) -> Path:
+        """Make a log's directory in the first of `log_dirs` that takes it; one whose disk fails is reported.
+
+        Raises KafkaStorageException when none does, LogDirNotFoundException for one that is not configured.
+        Kafka: `LogManager.createLogDirectory`.
+        """
+        tried = list(log_dirs)
+        for log_dir in tried:
+            if not self.is_log_dir_online(str(log_dir)):
+                continue
+            try:
+                file_ops.create_directories(log_dir / name)
+            except OSError as error:
+                self._log_dir_failure_channel.maybe_add_offline_log_dir(
+                    str(log_dir), f"Error while creating log for {name} in dir {log_dir}", error
+                )
+            else:
+                return log_dir / name
+        raise KafkaStorageException(f"No log directories available. Tried {_join(tried)}")
 
     def handle_failure(self, log_dir: str) -> None:
         """Use the directory of this path no more. Raises KafkaException when none is left.
