@@ -1,7 +1,11 @@
-"""The storage layer itself: `Log` and the classes below it, named and cut as in Kafka.
+"""The storage layer itself: `LogManager`, `Log` and the classes below them, named and cut as in Kafka.
 
 Read from the bottom: `log_offset_metadata`, then the rooms `index` and `producer`, `log_segment` and `log_segments`,
 `local_log` (segments as one log), `log_validator` and `append_analysis` (the checks of an append), `log` (the whole),
 and `log_loader` (how a directory becomes a log again). `segment_files` holds how segments are deleted and
 replaced, `retention` which of them go.
+
+Then the logs of a whole broker: `log_dirs` (which directories can be used), `log_dir_checkpoints` (what is known of their
+logs between two starts), `log_configs`, `logs_to_be_deleted`, and `log_manager`, which has them all. The room `cleaner`
+compacts logs.
 """

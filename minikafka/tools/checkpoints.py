@@ -9,8 +9,6 @@ from minikafka.tools.failure import TOLD
 from minikafka.tools.partition_files import require_regular
 from minikafka.tools.read_bounded import of_the_machine, require_bounded
 
-HIGH_WATERMARK_CHECKPOINT_FILE = "replication-offset-checkpoint"
-
 
 def read_checkpoint(file: Path) -> dict[TopicPartition, int]:
     """The offsets of a checkpoint file.

@@ -19,10 +19,11 @@ from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE
 from minikafka.common.errors import IllegalArgumentException, KafkaException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
+from minikafka.log.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
-from minikafka.tools.checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE, read_checkpoint
+from minikafka.tools.checkpoints import read_checkpoint
 from minikafka.tools.failure import TOLD, describe, one_line
 from minikafka.tools.listing_table import print_listings
 from minikafka.tools.partition_listing import Checkpoints, list_partition

@@ -18,10 +18,11 @@ from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHa
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common.errors import IllegalArgumentException, KafkaException
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
+from minikafka.log.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
-from minikafka.tools.checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE, checkpointed_offsets, read_checkpoint
+from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import TOLD, describe, one_line
 from minikafka.tools.findings import Fate, Finding, NextStart

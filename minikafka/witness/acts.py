@@ -17,8 +17,6 @@ from minikafka.witness.runner import Runner
 from minikafka.witness.workload import START_MS
 
 PARTITION = TopicPartition("topic", 0)
-RECOVERY_POINTS = "recovery-point-offset-checkpoint"
-LOG_STARTS = "log-start-offset-checkpoint"
 _CHECKPOINTS = "org.apache.kafka.storage.internals.checkpoint."
 _BROKER_EPOCH = 3
 

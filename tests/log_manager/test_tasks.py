@@ -4,6 +4,8 @@ import pytest
 
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
+from minikafka.log.high_watermark_checkpoints import HighWatermarkCheckpoints
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 
 P = [TopicPartition("topic", number) for number in range(3)]
 SEGMENTS = ["[4x100]"] * 7
@@ -54,8 +56,6 @@ def test_retention_below_the_log_start(two_managers):
 
 
 def raise_log_start(one, partition, offset):
-    from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
-
     log = one.manager.get_log(partition)
     log.maybe_increment_log_start_offset(offset, LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION)
 
@@ -133,3 +133,29 @@ def test_the_cleaner_works_on_what_the_manager_has(two_managers):
     assert (one.log_dirs[0] / "cleaner-offset-checkpoint").read_text().startswith("0\n1\ntopic 0 ")
     one.stop()
     assert not [name for name in one.scheduler.pending if "cleaner" in name]
+
+
+def test_high_watermarks_are_checkpointed_and_found_again(two_managers):
+    managers = two_managers("a", "b")
+    one = managers.minikafka
+    one.start()
+    for partition in P:
+        one.manager.get_or_create_log(partition, is_new=True)
+        one.append(partition, *SEGMENTS)
+    checkpoints = HighWatermarkCheckpoints(one.log_dirs, one.manager.log_dir_failure_channel)
+    checkpoints.start(one.scheduler, lambda: one.manager.all_logs)
+    one.time.sleep(0)
+    texts = [(log_dir / "replication-offset-checkpoint").read_text() for log_dir in one.log_dirs]
+    assert texts == ["0\n2\ntopic 0 28\ntopic 2 28\n", "0\n1\ntopic 1 28\n"]
+    one.append(P[1], "[4x100]")
+    one.time.sleep(4_999)
+    assert checkpoints.high_watermark(one.manager.get_log(P[1])) == 28
+    one.time.sleep(1)
+    assert checkpoints.high_watermark(one.manager.get_log(P[1])) == 32
+    one.stop()
+    one.start()
+    assert one.manager.get_log(P[1]).high_watermark == 0
+    assert checkpoints.high_watermark(one.manager.get_log(P[1])) == 32
+    checkpoints.handle_failure(str(one.log_dirs[1]))
+    checkpoints.checkpoint_high_watermarks(one.manager.all_logs)
+    assert texts[1].replace("28", "32") == (one.log_dirs[1] / "replication-offset-checkpoint").read_text()
