@@ -5,7 +5,7 @@ Read from the bottom: `log_offset_metadata`, then the rooms `index` and `produce
 and `log_loader` (how a directory becomes a log again). `segment_files` holds how segments are deleted and
 replaced, `retention` which of them go.
 
-Then the logs of a whole broker: `log_dirs` (which directories can be used), `log_dir_checkpoints` (what is known of their
-logs between two starts), `log_configs`, `logs_to_be_deleted`, and `log_manager`, which has them all. The room `cleaner`
-compacts logs.
+Then the logs of a whole broker: `log_dirs` (which directories can be used), `log_dir_checkpoints` (what is known of
+their logs between two starts), `log_configs`, `logs_to_be_deleted`, and `log_manager`, which has them all. The room
+`cleaner` compacts logs.
 """
