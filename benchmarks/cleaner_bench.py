@@ -102,12 +102,12 @@ def clean(directory: Path, scheduler: KafkaScheduler) -> tuple[float, float]:
     cleaner = Cleaner(
         0,
         SkimpyOffsetMap(MAP_MEMORY),
-        IO_BUFFER_SIZE,
-        1 << 20,
-        0.9,
-        Throttler(1e18, 300, time),
-        time,
-        lambda _: None,
+        io_buffer_size=IO_BUFFER_SIZE,
+        max_io_buffer_size=1 << 20,
+        dup_buffer_load_factor=0.9,
+        throttler=Throttler(1e18, 300, time),
+        time=time,
+        check_done=lambda _: None,
     )
     outcome = []
     seconds = timed(lambda: outcome.append(cleaner.clean(LogToClean(log, 0, log.log_end_offset))))

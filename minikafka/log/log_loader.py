@@ -295,7 +295,7 @@ class LogLoader:
                 time_index_newly_created = not time_index_file(self.dir, base_offset).exists()
                 segment = LogSegment.open(self.dir, base_offset, self.config, self.time, file_already_exists=True)
                 try:
-                    segment.sanity_check(time_index_newly_created)
+                    segment.sanity_check(time_index_file_newly_created=time_index_newly_created)
                 except FileNotFoundError:
                     if self.had_clean_shutdown or segment.base_offset < self.recovery_point_checkpoint:
                         logger.error(

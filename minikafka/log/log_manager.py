@@ -367,15 +367,15 @@ class LogManager:
         """The current logs, then the future ones. Kafka: `LogManager.allLogs`."""
         return [*self.current_logs.values(), *self.future_logs.values()]
 
-    def get_log(self, topic_partition: TopicPartition, is_future: bool = False) -> Log | None:
+    def get_log(self, topic_partition: TopicPartition, *, is_future: bool = False) -> Log | None:
         """The current (or the future) log of a partition, None if there is none. Kafka: `LogManager.getLog`."""
-        return self._logs(is_future).get(topic_partition)
+        return self._logs(is_future=is_future).get(topic_partition)
 
     def logs_by_topic(self, topic: str) -> list[Log]:
         """The current and future logs of a topic. Kafka: `LogManager.logsByTopic`."""
         return [log for log in self.all_logs if log.topic_partition.topic == topic]
 
-    def _logs(self, is_future: bool) -> dict[TopicPartition, Log]:
+    def _logs(self, *, is_future: bool) -> dict[TopicPartition, Log]:
         return self.future_logs if is_future else self.current_logs
 
     # Creating logs
@@ -385,7 +385,7 @@ class LogManager:
 
         Nothing if its current or its future log lies there. Kafka: `LogManager.maybeUpdatePreferredLogDir`.
         """
-        logs = self.get_log(topic_partition), self.get_log(topic_partition, True)
+        logs = self.get_log(topic_partition), self.get_log(topic_partition, is_future=True)
         if all(log is None or log.parent_dir != log_dir for log in logs):
             self._preferred_log_dirs[topic_partition] = log_dir
 
@@ -411,7 +411,7 @@ class LogManager:
         """
         with self._log_creation_or_deletion_lock:
             # 1. The one that is there.
-            log = self.get_log(topic_partition, is_future)
+            log = self.get_log(topic_partition, is_future=is_future)
             if log is None:
                 # 2. It might be in a log directory that is offline.
                 if not is_new and (offline := self.log_dirs.offline_log_dirs):
@@ -420,13 +420,13 @@ class LogManager:
                         f"{','.join(map(str, offline))} are offline"
                     )
                 # 3. A directory, in the first of the log directories in which it can be made.
-                log_dirs = self._log_dirs_for(topic_partition, is_future, target_log_directory_id)
+                log_dirs = self._log_dirs_for(topic_partition, target_log_directory_id, is_future=is_future)
                 name = log_future_dir_name(topic_partition) if is_future else log_dir_name(topic_partition)
                 directory = self.log_dirs.create_log_directory(log_dirs, name)
                 # 4. The log, with its topic's settings of this moment.
                 config = self.configs.fetch_log_config(topic_partition.topic)
                 log = self._load_log(directory, config=config, topic_id=topic_id)
-                self._logs(is_future)[topic_partition] = log
+                self._logs(is_future=is_future)[topic_partition] = log
                 logger.info("Created log for partition %s in %s", topic_partition, directory)
                 # 5. What was preferred is done.
                 self._preferred_log_dirs.pop(topic_partition, None)
@@ -439,7 +439,7 @@ class LogManager:
             return log
 
     def _log_dirs_for(
-        self, topic_partition: TopicPartition, is_future: bool, target_log_directory_id: str | None
+        self, topic_partition: TopicPartition, target_log_directory_id: str | None, *, is_future: bool
     ) -> list[Path]:
         """The log directories in which the log may be made, the best first."""
         preferred = self._preferred_log_dirs.get(topic_partition)
@@ -480,7 +480,7 @@ class LogManager:
         """
         # 1. Nobody finds it any more.
         with self._log_creation_or_deletion_lock:
-            log = self._logs(is_future).pop(topic_partition, None)
+            log = self._logs(is_future=is_future).pop(topic_partition, None)
         if log is None:
             if offline := self.log_dirs.offline_log_dirs:
                 raise KafkaStorageException(
@@ -509,8 +509,9 @@ class LogManager:
     def async_delete_all(
         self,
         topic_partitions: Iterable[TopicPartition],
-        is_stray: bool,
         error_handler: Callable[[TopicPartition, Exception], None],
+        *,
+        is_stray: bool,
     ) -> None:
         """`async_delete` of the current and the future logs of many partitions; checkpoints are written once, after.
 
@@ -520,7 +521,7 @@ class LogManager:
         for topic_partition in topic_partitions:
             try:
                 for is_future in (False, True):
-                    if log := self.get_log(topic_partition, is_future):
+                    if log := self.get_log(topic_partition, is_future=is_future):
                         log_dirs[log.dir.parent] = None
                         self.async_delete(topic_partition, is_future=is_future, checkpoint=False, is_stray=is_stray)
             except Exception as error:
@@ -540,7 +541,8 @@ class LogManager:
         IllegalStateException when the cleaner was not paused. Kafka: `LogManager.replaceCurrentWithFutureLog`.
         """
         with self._log_creation_or_deletion_lock:
-            source_log, dest_log = self.get_log(topic_partition), self.get_log(topic_partition, True)
+            source_log = self.get_log(topic_partition)
+            dest_log = self.get_log(topic_partition, is_future=True)
             if source_log is None:
                 raise KafkaStorageException(f"The current replica for {topic_partition} is offline")
             if dest_log is None:
@@ -570,7 +572,7 @@ class LogManager:
             self._replace_with_future_log(current_log, future_log)
 
     def _replace_with_future_log(
-        self, source_log: Log | None, dest_log: Log, update_high_watermark: bool = False
+        self, source_log: Log | None, dest_log: Log, *, update_high_watermark: bool = False
     ) -> None:
         topic_partition = dest_log.topic_partition
         # 1. The future log's directory gets the plain name. A crash before the next rename leaves two of them.
@@ -597,14 +599,14 @@ class LogManager:
 
     # Truncating
 
-    def truncate_to(self, partition_offsets: Mapping[TopicPartition, int], is_future: bool = False) -> None:
+    def truncate_to(self, partition_offsets: Mapping[TopicPartition, int], *, is_future: bool = False) -> None:
         """Cut current (or future) logs to these offsets (exclusive), and write the recovery points where one was cut.
 
         Partitions without a log are passed over. Raises what `Log.truncate_to` raises. Kafka: `LogManager.truncateTo`.
         """
         affected_dirs: dict[Path, None] = {}
         for topic_partition, offset in partition_offsets.items():
-            log = self.get_log(topic_partition, is_future)
+            log = self.get_log(topic_partition, is_future=is_future)
             if log is None:
                 continue
             # The cleaner never touches the active segment, so only what reaches below it concerns the cleaner.
@@ -619,15 +621,16 @@ class LogManager:
         self,
         topic_partition: TopicPartition,
         new_offset: int,
-        is_future: bool = False,
         log_start_offset: int | None = None,
+        *,
+        is_future: bool = False,
     ) -> None:
         """Empty a log and let it begin at `new_offset`; its log start is `log_start_offset` if given.
 
         A partition without a log is passed over. Raises KafkaStorageException.
         Kafka: `LogManager.truncateFullyAndStartAt`.
         """
-        log = self.get_log(topic_partition, is_future)
+        log = self.get_log(topic_partition, is_future=is_future)
         if log is None:
             return
         with self._cleaning_paused(log) if not is_future else nullcontext():

@@ -246,7 +246,7 @@ class LogSegment:
         self.offset_index.resize(size)
         self.time_index.resize(size)
 
-    def sanity_check(self, time_index_file_newly_created: bool) -> None:
+    def sanity_check(self, *, time_index_file_newly_created: bool) -> None:
         """Refuse a segment without an offset index or with a bad transaction index; empty a new time index.
 
         The entries of the offset and time index are not examined. Raises FileNotFoundError and CorruptIndexException.

@@ -272,11 +272,6 @@ class MemoryRecordsBuilder:
         """Refuse further records. Kafka: `MemoryRecordsBuilder.closeForRecordAppends`."""
         self._closed_for_appends = True
 
-    @property
-    def is_closed(self) -> bool:
-        """True when the batch is built. Kafka: `MemoryRecordsBuilder.isClosed`."""
-        return self._built is not None
-
     def build(self) -> "MemoryRecords":
         """The batch as `MemoryRecords`, EMPTY without records; the same object each time.
 

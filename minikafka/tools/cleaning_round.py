@@ -98,12 +98,12 @@ def _cleaner(map_memory: int, clock: ManualTime, advance: Callable[[int], None])
     return Cleaner(
         0,
         offset_map,
-        config.io_buffer_size // 2,
-        config.max_message_size,
-        config.dedupe_buffer_load_factor,
-        _ToldBytes(config.max_io_bytes_per_second, clock, advance),
-        clock,
-        lambda partition: None,
+        io_buffer_size=config.io_buffer_size // 2,
+        max_io_buffer_size=config.max_message_size,
+        dup_buffer_load_factor=config.dedupe_buffer_load_factor,
+        throttler=_ToldBytes(config.max_io_bytes_per_second, clock, advance),
+        time=clock,
+        check_done=lambda partition: None,
     )
 
 

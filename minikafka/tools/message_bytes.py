@@ -8,6 +8,7 @@ from minikafka.common.errors import (
     NegativeArraySizeException,
     RuntimeException,
 )
+from minikafka.common.java_numbers import to_int
 from minikafka.common.uuid import uuid_from_bytes
 
 MAX_MESSAGE_BYTES = 8 << 20
@@ -32,7 +33,7 @@ class MessageBytes:
         """Bytes not read yet."""
         return len(self._data) - self._position
 
-    def read_int(self, size: int, signed: bool = True) -> int:
+    def read_int(self, size: int, *, signed: bool = True) -> int:
         """A big-endian number of `size` bytes. Raises BufferUnderflowException."""
         return int.from_bytes(self._take(size), "big", signed=signed)
 
@@ -55,8 +56,7 @@ class MessageBytes:
             byte = self._take(1)[0]
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
-                value &= 0xFFFF_FFFF
-                return value - (1 << 32) if value >> 31 else value
+                return to_int(value)
         raise IllegalArgumentException(
             "Varint is too long, the most significant bit in the 5th byte is set, "
             f"converted value: {value & 0xFFFF_FFFF:x}"

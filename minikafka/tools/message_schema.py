@@ -77,7 +77,7 @@ class StructSchema:
         values = self.defaults()
         for field in self.fields:
             if field.tag is None and field.versions.has(version, self._possible):
-                values[field.name] = self._read_field(field, source, version, flexible)
+                values[field.name] = self._read_field(field, source, version, flexible=flexible)
         if flexible:
             self._read_tagged_fields(values, source, version)
         return values
@@ -102,19 +102,19 @@ class StructSchema:
             elif not field.versions.has(version, self._possible):
                 raise RuntimeException(f"Tag {tag} is not valid for version {version}")
             else:
-                values[field.name] = self._read_field(field, source, version, True)
+                values[field.name] = self._read_field(field, source, version, flexible=True)
         if unknown:
             values[_UNKNOWN_TAGGED_FIELDS] = unknown  # no part of the JSON, but such a structure is not the default
 
-    def _read_field(self, field: Field, source: MessageBytes, version: int, flexible: bool) -> object:
+    def _read_field(self, field: Field, source: MessageBytes, version: int, *, flexible: bool) -> object:
         nullable = field.nullable.has(version, self._possible)
         if field.is_array:
-            return _read_array(field, source, version, flexible, nullable)
+            return _read_array(field, source, version, flexible=flexible, nullable=nullable)
         if isinstance(field.type, StructSchema):
             if nullable and _is_null(source, tagged=field.tag is not None):
                 return None
             return field.type.read(source, version)
-        return _read_primitive(field.type, field.name, source, flexible, nullable)
+        return _read_primitive(field.type, field.name, source, flexible=flexible, nullable=nullable)
 
 
 class MessageSchema(NamedTuple):
@@ -126,14 +126,14 @@ class MessageSchema(NamedTuple):
     struct: StructSchema
 
 
-def _is_null(source: MessageBytes, tagged: bool) -> bool:
+def _is_null(source: MessageBytes, *, tagged: bool) -> bool:
     return source.read_unsigned_varint() <= 0 if tagged else source.read_int(1) < 0
 
 
-def _read_array(field: Field, source: MessageBytes, version: int, flexible: bool, nullable: bool) -> list | None:
+def _read_array(field: Field, source: MessageBytes, version: int, *, flexible: bool, nullable: bool) -> list | None:
     length = source.read_unsigned_varint() - 1 if flexible else source.read_int(4)
     if length < 0:
-        return _null(field.name, nullable)
+        return _null(field.name, nullable=nullable)
     if length > source.remaining:
         raise RuntimeException(
             f"Tried to allocate a collection of size {length}, but there are only {source.remaining} bytes remaining."
@@ -141,10 +141,10 @@ def _read_array(field: Field, source: MessageBytes, version: int, flexible: bool
     if isinstance(field.type, StructSchema):
         return [field.type.read(source, version) for _ in range(length)]
     name = f"{field.name} element"
-    return [_read_primitive(field.type, name, source, flexible, False) for _ in range(length)]
+    return [_read_primitive(field.type, name, source, flexible=flexible, nullable=False) for _ in range(length)]
 
 
-def _read_primitive(type_: str, name: str, source: MessageBytes, flexible: bool, nullable: bool) -> object:
+def _read_primitive(type_: str, name: str, source: MessageBytes, *, flexible: bool, nullable: bool) -> object:
     match type_:
         case "bool":
             return source.read_int(1) != 0
@@ -153,24 +153,25 @@ def _read_primitive(type_: str, name: str, source: MessageBytes, flexible: bool,
         case "float64":
             return source.read_double()
         case "string":
-            return _read_string(name, source, flexible, nullable)
+            return _read_string(name, source, flexible=flexible, nullable=nullable)
         case "bytes":
             length = source.read_unsigned_varint() - 1 if flexible else source.read_int(4)
-            return _null(name, nullable) if length < 0 else source.read_array(length)
+            return _null(name, nullable=nullable) if length < 0 else source.read_array(length)
         case _:
-            return source.read_int(*_INTEGERS[type_])
+            size, signed = _INTEGERS[type_]
+            return source.read_int(size, signed=signed)
 
 
-def _read_string(name: str, source: MessageBytes, flexible: bool, nullable: bool) -> str | None:
+def _read_string(name: str, source: MessageBytes, *, flexible: bool, nullable: bool) -> str | None:
     length = source.read_unsigned_varint() - 1 if flexible else source.read_int(2)
     if length < 0:
-        return _null(name, nullable)
+        return _null(name, nullable=nullable)
     if length > _LONGEST_STRING:
         raise RuntimeException(f"string field {name} had invalid length {length}")
     return decode_utf8(source.read_array(length))
 
 
-def _null(name: str, nullable: bool) -> None:
+def _null(name: str, *, nullable: bool) -> None:
     if not nullable:
         raise RuntimeException(f"non-nullable field {name} was serialized as null")
 

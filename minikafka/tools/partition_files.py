@@ -55,7 +55,7 @@ class PartitionFiles(NamedTuple):
     objections: list[tuple[Path, str]]
 
 
-def objection_to(file: Path, follow_links: bool = False) -> str | None:
+def objection_to(file: Path, *, follow_links: bool = False) -> str | None:
     """Why `file` must not be opened as a file, "is a FIFO" for instance; None for a regular file.
 
     A symbolic link is refused unless `follow_links`, and even then if it leads nowhere or to anything but a regular
@@ -79,7 +79,7 @@ def objection_to(file: Path, follow_links: bool = False) -> str | None:
 
 def require_regular(file: Path, *, follow_links: bool = False) -> None:
     """Raises IOException, with the file's name, where `objection_to` has an objection."""
-    objection = objection_to(file, follow_links)
+    objection = objection_to(file, follow_links=follow_links)
     if objection is not None:
         raise IOException(f"{file} {objection}")
 
@@ -93,7 +93,7 @@ def look_into(directory: Path, *, follow_links: bool = False) -> PartitionFiles:
     looked_at = PartitionFiles([], [])
     for name in sorted(os.listdir(directory)):
         file = directory / name
-        objection = objection_to(file, follow_links)
+        objection = objection_to(file, follow_links=follow_links)
         if objection is None:
             looked_at.files.append(file)
         elif _has_name_of_a_file(name) or not file.is_dir() or (file.is_symlink() and not follow_links):

@@ -128,7 +128,7 @@ class KafkaLogManager:
         """What `LogManager.configs` does."""
         return KafkaLogConfigs(self)
 
-    def get_log(self, topic_partition: TopicPartition, is_future: bool = False) -> KafkaLog | None:
+    def get_log(self, topic_partition: TopicPartition, *, is_future: bool = False) -> KafkaLog | None:
         """Kafka: `LogManager.getLog`."""
         return self._log(_option(self.log_manager.getLog(self.partition(topic_partition), is_future)))
 
@@ -172,8 +172,9 @@ class KafkaLogManager:
     def async_delete_all(
         self,
         topic_partitions: Iterable[TopicPartition],
-        is_stray: bool,
         error_handler: Callable[[TopicPartition, Exception], None],
+        *,
+        is_stray: bool,
     ) -> None:
         """Kafka: `LogManager.asyncDelete` (of many)."""
         partitions = self.kafka.find_class("java.util.ArrayList")()
@@ -214,7 +215,7 @@ class KafkaLogManager:
         with kafka_errors():
             self.log_manager.recoverAbandonedFutureLogs(_BROKER_ID, delta.apply())
 
-    def truncate_to(self, partition_offsets: Mapping[TopicPartition, int], is_future: bool = False) -> None:
+    def truncate_to(self, partition_offsets: Mapping[TopicPartition, int], *, is_future: bool = False) -> None:
         """Kafka: `LogManager.truncateTo`."""
         with kafka_errors():
             self.log_manager.truncateTo(self._offsets(partition_offsets), is_future)
@@ -223,8 +224,9 @@ class KafkaLogManager:
         self,
         topic_partition: TopicPartition,
         new_offset: int,
-        is_future: bool = False,
         log_start_offset: int | None = None,
+        *,
+        is_future: bool = False,
     ) -> None:
         """Kafka: `LogManager.truncateFullyAndStartAt`."""
         log_start = self.kafka.optional_long(log_start_offset)

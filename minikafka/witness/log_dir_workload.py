@@ -8,6 +8,7 @@ from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.common.java_numbers import LONG_MAX
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
@@ -19,7 +20,7 @@ from minikafka.witness.workload import START_MS, WorkloadError
 MANAGER_DEFAULTS = {
     "initial_task_delay_ms": 30_000,
     "retention_check_ms": 300_000,
-    "flush_check_ms": 2**63 - 1,
+    "flush_check_ms": LONG_MAX,
     "flush_recovery_offset_checkpoint_ms": 60_000,
     "flush_start_offset_checkpoint_ms": 60_000,
 }

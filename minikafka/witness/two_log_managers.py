@@ -79,7 +79,7 @@ class OneLogManager:
 
     def append(self, partition: TopicPartition, *batches: str, is_future: bool = False) -> None:
         """Append batches, in the text form of workloads, to a log, and let it count as replicated."""
-        log = self.manager.get_log(partition, is_future)
+        log = self.manager.get_log(partition, is_future=is_future)
         for text in batches:
             records = MemoryRecords.readable_records(bytearray(Batch.parse(text).encode(self.time.milliseconds())))
             log.append_as_leader(records, 0)

@@ -85,10 +85,6 @@ class Workload:
         """This workload with its operations replaced."""
         return replace(self, operations=tuple(operations))
 
-    def with_config(self, settings: Mapping[str, object]) -> "Workload":
-        """This workload with settings added or replaced."""
-        return replace(self, config={**self.config, **settings})
-
     def __add__(self, operations: Iterable[Operation | str]) -> "Workload":
         return self.with_operations((*self.operations, *operations))
 

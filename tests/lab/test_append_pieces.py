@@ -59,7 +59,11 @@ def test_the_lanes_tell_what_the_log_knows(log, lanes):
 
 
 def test_a_marker_without_a_transaction_ends_none():
-    batches = (LaneBatch(7, 0, 0, True, "abort"), LaneBatch(7, 1, 2, True), LaneBatch(7, 3, 3, True, "commit"))
+    batches = (
+        LaneBatch(7, 0, 0, transactional=True, marker="abort"),
+        LaneBatch(7, 1, 2, transactional=True),
+        LaneBatch(7, 3, 3, transactional=True, marker="commit"),
+    )
     assert [str(t) for t in transactions_of(batches, 4)] == ["committed 1–3"]
 
 

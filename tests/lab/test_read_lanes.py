@@ -59,7 +59,7 @@ def test_what_is_below_the_log_start_is_drawn_as_deleted(log):
 
 
 def test_a_cut_batch_is_told(log):
-    frame = ReadLanes(log).read(0, 50, False).frames[0]
+    frame = ReadLanes(log).read(0, 50, min_one_message=False).frames[0]
     assert "the first batch is cut" in frame.lanes[0].words and "without min_one_message" in frame.caption
 
 

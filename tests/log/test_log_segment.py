@@ -276,7 +276,7 @@ def test_suffixes(segments):
 def test_deleting_goes_on_after_an_error_and_reports_it(segments, monkeypatch):
     segment = segments.open()
     segment.append(0, batch(0, 1))
-    segment.update_txn_index(CompletedTxn(1, 0, 0, True), 1)
+    segment.update_txn_index(CompletedTxn(1, 0, 0, is_aborted=True), 1)
     real = os.unlink
 
     def unlink(path):
@@ -318,13 +318,13 @@ def test_deleting_files_that_a_segment_would_have(segments):
 def test_a_segment_without_offset_index_is_refused(segments):
     segment = segments.open()
     with pytest.raises(FileNotFoundError, match="Offset index file .* does not exist"):
-        segment.sanity_check(False)
+        segment.sanity_check(time_index_file_newly_created=False)
     segment.append(0, batch(0, 1))
-    segment.sanity_check(True)
+    segment.sanity_check(time_index_file_newly_created=True)
     assert segment.time_index_file.stat().st_size == 0
-    segment.update_txn_index(CompletedTxn(1, -5, -1, True), 1)
+    segment.update_txn_index(CompletedTxn(1, -5, -1, is_aborted=True), 1)
     with pytest.raises(CorruptIndexException, match="is less than start offset 0"):
-        segment.sanity_check(False)
+        segment.sanity_check(time_index_file_newly_created=False)
 
 
 def test_dates_of_the_files(segments):
@@ -420,7 +420,7 @@ def test_the_order_of_effects_of_an_append(segments):
 def test_a_flush_reaches_every_file(segments):
     segment = segments.open()
     segment.append(0, batch(0, 1))
-    segment.update_txn_index(CompletedTxn(1, 0, 0, True), 1)
+    segment.update_txn_index(CompletedTxn(1, 0, 0, is_aborted=True), 1)
     seen = []
     with file_ops.observe(lambda operation, path: seen.append((operation, path.suffix))):
         segment.flush()

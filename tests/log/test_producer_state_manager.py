@@ -206,7 +206,7 @@ def test_a_transaction_takes_transactional_batches_only(producers):
 
 def test_only_a_started_transaction_can_be_completed(producers):
     with pytest.raises(errors.IllegalArgumentException, match="which was not started"):
-        producers.manager.complete_txn(CompletedTxn(1, 0, 5, False))
+        producers.manager.complete_txn(CompletedTxn(1, 0, 5, is_aborted=False))
 
 
 def test_a_marker_of_an_older_coordinator_is_fenced(producers):

@@ -37,7 +37,7 @@ def test_the_file_is_made_by_the_first_entry(index):
 
 
 def test_an_entry_of_a_transaction():
-    aborted_txn = AbortedTxn.of(CompletedTxn(9, 2, 3, True), 4)
+    aborted_txn = AbortedTxn.of(CompletedTxn(9, 2, 3, is_aborted=True), 4)
     assert aborted_txn == AbortedTxn(9, 2, 3, 4)
     assert aborted_txn.as_aborted_transaction == AbortedTransaction(9, 2)
     assert AbortedTxn(9, 2, 3, 4, second_byte=7).encode()[:2] == b"\0\7"

@@ -50,7 +50,7 @@ class Drawer:
         return act.__name__, act()
 
     def log(self, partition, is_future=False):
-        return self.managers.minikafka.manager.get_log(partition, is_future)
+        return self.managers.minikafka.manager.get_log(partition, is_future=is_future)
 
     def partition(self):
         return self.rng.choice(PARTITIONS)
@@ -80,19 +80,20 @@ class Drawer:
 
     def delete_many(self):
         partitions = self.rng.sample(PARTITIONS, self.rng.randint(1, 3))
-        return self.managers.call("async_delete_all", partitions, self.rng.random() < 0.3, lambda *failure: None)
+        is_stray = self.rng.random() < 0.3
+        return self.managers.call("async_delete_all", partitions, lambda *failure: None, is_stray=is_stray)
 
     def truncate(self):
         is_future = self.rng.random() < 0.3
         partitions = self.rng.sample(PARTITIONS, self.rng.randint(1, 3))
         offsets = {partition: self.offset(self.log(partition, is_future)) for partition in partitions}
-        return self.managers.call("truncate_to", offsets, is_future)
+        return self.managers.call("truncate_to", offsets, is_future=is_future)
 
     def truncate_fully(self):
         partition, is_future = self.partition(), self.rng.random() < 0.3
         offset = self.offset(self.log(partition, is_future))
         log_start = self.rng.choice([None, offset // 2])
-        return self.managers.call("truncate_fully_and_start_at", partition, offset, is_future, log_start)
+        return self.managers.call("truncate_fully_and_start_at", partition, offset, log_start, is_future=is_future)
 
     def begin_move(self):
         partition = self.partition()

@@ -42,7 +42,7 @@ def test_a_log_is_made_once(two_managers):
     managers.call("get_or_create_log", P[1])
     managers.call("get_or_create_log", P[1], topic_id=IDS[1])
     managers.call("get_log", P[2])
-    managers.call("get_log", P[0], True)
+    managers.call("get_log", P[0], is_future=True)
 
 
 def test_a_log_is_made_with_its_topics_settings(two_managers):
@@ -100,7 +100,9 @@ def test_many_logs_are_deleted_together(two_managers, is_stray):
         managers.note_cleaned(partition, 5)
     moving(managers, P[1])
     failed = []
-    managers.call("async_delete_all", [P[0], P[1], P[3], LONG], is_stray, lambda *failure: failed.append(failure))
+    managers.call(
+        "async_delete_all", [P[0], P[1], P[3], LONG], lambda *failure: failed.append(failure), is_stray=is_stray
+    )
     assert not failed
     managers.tick(200_000)
     managers.stop()
@@ -210,8 +212,8 @@ def test_full_truncation(two_managers, offset, log_start, cleaner_config):
     if cleaner_config.enable_cleaner:
         managers.note_cleaned(P[0], 20)
     managers.tick(60_000)
-    managers.call("truncate_fully_and_start_at", P[0], offset, False, log_start)
-    managers.call("truncate_fully_and_start_at", P[2], offset, False, log_start)
+    managers.call("truncate_fully_and_start_at", P[0], offset, log_start)
+    managers.call("truncate_fully_and_start_at", P[2], offset, log_start)
     managers.append(P[0], "[4x100]")
     managers.tick(70_000)
     managers.stop()
@@ -222,8 +224,8 @@ def test_full_truncation(two_managers, offset, log_start, cleaner_config):
 def test_future_logs_are_truncated(two_managers):
     managers = started(two_managers("a", "b"), P[0], P[1])
     moving(managers, P[0])
-    managers.call("truncate_to", {P[0]: 9, P[1]: 3}, True)
-    managers.call("truncate_fully_and_start_at", P[0], 9, True)
+    managers.call("truncate_to", {P[0]: 9, P[1]: 3}, is_future=True)
+    managers.call("truncate_fully_and_start_at", P[0], 9, is_future=True)
     managers.append(P[0], "[4x100]", is_future=True)
     managers.call("async_delete", P[0], is_future=True)
     managers.tick(70_000)

@@ -60,7 +60,7 @@ def test_the_lines_of_the_checkpoints_stand_in_kafkas_order(two_managers, count)
     for number in range(count):
         partition = TopicPartition("é" * (number % 3) + f"t{number % 5}", number // 5)
         managers.do(lambda one: one.manager.get_or_create_log(partition, is_new=True) and None)
-        managers.do(lambda one: one.manager.truncate_fully_and_start_at(partition, 0, False, number + 1))
+        managers.do(lambda one: one.manager.truncate_fully_and_start_at(partition, 0, number + 1))
     managers.tick(60_000)
     managers.stop()
 

@@ -38,7 +38,10 @@ def test_what_is_no_file_is_not_opened(tmp_path, kind, monkeypatch):
 def test_a_device_is_not_opened(tmp_path):
     assert objection_to("/dev/zero") == "is a device, not a regular file"
     (tmp_path / LOG).symlink_to("/dev/zero")
-    assert objection_to(tmp_path / LOG, True) == "is a symbolic link to /dev/zero, a device, not a regular file"
+    assert (
+        objection_to(tmp_path / LOG, follow_links=True)
+        == "is a symbolic link to /dev/zero, a device, not a regular file"
+    )
 
 
 def test_links_are_followed_on_demand_only(tmp_path):

@@ -53,7 +53,9 @@ def test_a_log_that_cannot_be_cleaned_is_left_alone_until_it_is_reopened(do):
 def test_a_turn_as_text():
     stats = CleaningStats(4, 400, 3, 300, 2, 200, 1, 0.25)
     told = "kept 3 of 4 messages, 300 of 400 bytes, map of 2 messages, 200 bytes, 0.250000 full, 1 without key"
-    assert str(CleaningTurn(False, None, 5, False)) == "nothing to clean"
-    assert str(CleaningTurn(True, stats, 0, False)) == told
-    assert str(CleaningTurn(True, stats, 7, False)) == told + ", late 7 ms"
-    assert str(CleaningTurn(True, None, 0, True)) == "given up, directory offline"
+    assert str(CleaningTurn(cleaned=False, stats=None, max_compaction_delay=5, offline=False)) == "nothing to clean"
+    assert str(CleaningTurn(cleaned=True, stats=stats, max_compaction_delay=0, offline=False)) == told
+    late = CleaningTurn(cleaned=True, stats=stats, max_compaction_delay=7, offline=False)
+    assert str(late) == told + ", late 7 ms"
+    given_up = CleaningTurn(cleaned=True, stats=None, max_compaction_delay=0, offline=True)
+    assert str(given_up) == "given up, directory offline"

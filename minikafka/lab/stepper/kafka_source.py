@@ -52,7 +52,7 @@ def kafka_link(name: str) -> str:
     return f"https://github.com/apache/kafka/blob/{TAG}/{found[0]}#L{found[1]}" if found else ""
 
 
-def lines_of(source: str, scala: bool) -> dict[str, list[int]]:
+def lines_of(source: str, *, scala: bool) -> dict[str, list[int]]:
     """Method name → the lines on which a method of that name is declared."""
     found: dict[str, list[int]] = {}
     for number, words in enumerate(source.split("\n"), 1):
@@ -71,7 +71,7 @@ def read_jars(jars: list[Path]) -> dict:
                 room = next((prefix for prefix in _ROOMS if name.startswith(prefix)), None)
                 if room is None or not name.endswith((".java", ".scala")):
                     continue
-                methods = lines_of(archive.read(name).decode(), name.endswith(".scala"))
+                methods = lines_of(archive.read(name).decode(), scala=name.endswith(".scala"))
                 table[Path(name).stem] = {"file": _ROOMS[room] + name, "methods": methods}
     return dict(sorted(table.items()))
 

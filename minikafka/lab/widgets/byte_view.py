@@ -1,6 +1,5 @@
 """The byte view: a record batch in hexadecimal, each field in its colour, one field explained at a time."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minikafka.lab.widgets import drawing
@@ -175,8 +174,3 @@ def _names(frame: ByteFrame) -> list[str]:
         room = drawing.WIDTH - x - 28
         parts.append(drawing.text(x + 18, y, words, kind="sb" if chosen else "s", fill="ink", room=room))
     return parts
-
-
-def fields_named(frames: Sequence[ByteFrame], name: str) -> int:
-    """The number of the frame that picks out field `name`. Raises ValueError when there is none."""
-    return [frame.fields[frame.chosen].name for frame in frames].index(name)

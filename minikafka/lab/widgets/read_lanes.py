@@ -91,7 +91,7 @@ class ReadLanes:
         self.frames: list[ReadFrame] = []
 
     def read(
-        self, start: int, max_length: int = 1_048_576, min_one_message: bool = True, caption: str = ""
+        self, start: int, max_length: int = 1_048_576, *, min_one_message: bool = True, caption: str = ""
     ) -> "ReadLanes":
         """Read from offset `start`, at most `max_length` bytes, with each isolation; return the lanes."""
         log = self._log

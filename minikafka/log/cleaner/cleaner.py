@@ -57,6 +57,7 @@ class Cleaner:
         self,
         id: int,
         offset_map: SkimpyOffsetMap,
+        *,
         io_buffer_size: int,
         max_io_buffer_size: int,
         dup_buffer_load_factor: float,
@@ -277,12 +278,12 @@ class Cleaner:
                 # 4. Copy what stays.
                 log_cleaner_filter = LogCleanerFilter(
                     offset_map,
-                    segment.last_modified > legacy_delete_horizon_ms,
-                    log.config.delete_retention_ms,
-                    transaction_metadata,
-                    last_records_of_active_producers,
-                    upper_bound_offset_of_cleaning_round,
-                    current_time,
+                    retain_legacy_deletes_and_txn_markers=segment.last_modified > legacy_delete_horizon_ms,
+                    delete_retention_ms=log.config.delete_retention_ms,
+                    transaction_metadata=transaction_metadata,
+                    last_records_of_active_producers=last_records_of_active_producers,
+                    upper_bound_offset_of_cleaning_round=upper_bound_offset_of_cleaning_round,
+                    current_time=current_time,
                 )
                 try:
                     self._clean_into(

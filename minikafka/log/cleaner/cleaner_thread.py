@@ -66,12 +66,12 @@ class CleanerThread:
         self.cleaner = Cleaner(
             thread_id,
             SkimpyOffsetMap(min(memory, INT_MAX)),
-            config.io_buffer_size // config.num_threads // 2,
-            config.max_message_size,
-            config.dedupe_buffer_load_factor,
-            throttler,
-            time,
-            self._check_done,
+            io_buffer_size=config.io_buffer_size // config.num_threads // 2,
+            max_io_buffer_size=config.max_message_size,
+            dup_buffer_load_factor=config.dedupe_buffer_load_factor,
+            throttler=throttler,
+            time=time,
+            check_done=self._check_done,
         )
 
     @property

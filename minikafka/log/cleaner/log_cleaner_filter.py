@@ -27,6 +27,7 @@ class LogCleanerFilter(RecordFilter):
     def __init__(
         self,
         offset_map: SkimpyOffsetMap,
+        *,
         retain_legacy_deletes_and_txn_markers: bool,
         delete_retention_ms: int,
         transaction_metadata: CleanedTransactionMetadata,

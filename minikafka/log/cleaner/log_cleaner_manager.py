@@ -124,7 +124,7 @@ class LogCleanerManager:
                 self.update_checkpoints(Path(log.parent_dir), (log.topic_partition, first_dirty_offset), None)
             delay_ms = max_compaction_delay(log, first_dirty_offset, now)
             pre_clean_stats.update_max_compaction_delay(delay_ms)
-            return LogToClean(log, first_dirty_offset, uncleanable_offset, delay_ms > 0)
+            return LogToClean(log, first_dirty_offset, uncleanable_offset, need_compaction_now=delay_ms > 0)
         except Exception as error:
             raise LogCleaningException(
                 log, f"Failed to calculate log cleaning stats for partition {log.topic_partition}"

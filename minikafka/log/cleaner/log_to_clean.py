@@ -19,7 +19,9 @@ class LogToClean:
     Kafka: `LogToClean`.
     """
 
-    def __init__(self, log: Log, first_dirty_offset: int, uncleanable_offset: int, need_compaction_now: bool = False):
+    def __init__(
+        self, log: Log, first_dirty_offset: int, uncleanable_offset: int, *, need_compaction_now: bool = False
+    ):
         """`uncleanable_offset`: the first that cannot be cleaned; its whole segment then is not."""
         self.log = log
         self.topic_partition: TopicPartition = log.topic_partition

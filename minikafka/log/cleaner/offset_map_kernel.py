@@ -11,12 +11,13 @@ Kafka: `SkimpyOffsetMap`; `java.security.MessageDigest`.
 from collections.abc import MutableSequence, Sequence
 
 from minikafka.common.bytes_like import BytesLike
+from minikafka.common.java_numbers import LONG_MAX
 from minikafka.record.column import Column
 
 INTS_PER_SLOT = 3
 HASH_SIZE = 16
 NO_SLOT = -1
-UNLIMITED = 9223372036854775807
+UNLIMITED = LONG_MAX
 
 _MASK = 0xFFFFFFFF
 

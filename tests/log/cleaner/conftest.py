@@ -58,9 +58,15 @@ class OurCleaner:
         throttler = Throttler(settings.bytes_per_second, 300, self.time)
         self.checks = []
         self.cleaner = Cleaner(
-            0, SkimpyOffsetMap(settings.memory), settings.io, settings.max_io, settings.load_factor, throttler,
-            self.time, self.checks.append,
-        )  # fmt: skip
+            0,
+            SkimpyOffsetMap(settings.memory),
+            io_buffer_size=settings.io,
+            max_io_buffer_size=settings.max_io,
+            dup_buffer_load_factor=settings.load_factor,
+            throttler=throttler,
+            time=self.time,
+            check_done=self.checks.append,
+        )
 
     def turn(self) -> Turn:
         pre = PreCleanStats()

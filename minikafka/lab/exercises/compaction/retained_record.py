@@ -108,11 +108,17 @@ def _offset_map(asked: _Asked) -> Any:
 
 def _minikafka_says(asked: _Asked) -> bool:
     from minikafka.log.cleaner.cleaned_transaction_metadata import CleanedTransactionMetadata
-    from minikafka.log.cleaner.cleaner_stats import CleanerStats
     from minikafka.log.cleaner.log_cleaner_filter import LogCleanerFilter
 
-    metadata, stats = CleanedTransactionMetadata(), CleanerStats()
-    log_cleaner_filter = LogCleanerFilter(_offset_map(asked), True, _HOUR, metadata, {}, 100, stats, START_MS)
+    log_cleaner_filter = LogCleanerFilter(
+        _offset_map(asked),
+        retain_legacy_deletes_and_txn_markers=True,
+        delete_retention_ms=_HOUR,
+        transaction_metadata=CleanedTransactionMetadata(),
+        last_records_of_active_producers={},
+        upper_bound_offset_of_cleaning_round=100,
+        current_time=START_MS,
+    )
     batch = _batch(asked)
     return len(log_cleaner_filter.retained_records(batch, batch.streaming_columns())) == 1
 
