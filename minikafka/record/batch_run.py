@@ -56,10 +56,20 @@ class BatchRun:
         """Batch `number`, counted from 0."""
         return RecordBatch(self.data(number, number + 1))
 
-    def last_offset(self, number: int) -> int:
+    @property
+    def last_offset(self) -> int:
+        """The last offset of the last batch, inclusive."""
+        return self.last_offset_of(len(self) - 1)
+
+    def last_offset_of(self, number: int) -> int:
         """The last offset of batch `number`, inclusive."""
         header = self.headers[number]
         return int(header[0] + header[6])
+
+    def last_offset_before(self, place: int) -> int | None:
+        """The last offset of the batch before the one that has the record at `place`, None if that is the first."""
+        number = bisect_right(self.firsts, place) - 1
+        return self.last_offset_of(number - 1) if number else None
 
     def max_timestamp(self, number: int) -> int:
         """The largest timestamp of batch `number`, in ms; -1 for none."""
@@ -68,10 +78,6 @@ class BatchRun:
     def has_producer_id(self, number: int) -> bool:
         """Whether batch `number` is one of an idempotent producer."""
         return bool(self.headers[number][9] > NO_PRODUCER_ID)
-
-    def batch_of(self, place: int) -> int:
-        """The number of the batch that has the record at `place` of `columns`."""
-        return bisect_right(self.firsts, place) - 1
 
 
 def batch_runs(buffer: BytesLike) -> Iterator[BatchRun | RecordBatch | LegacyRecordBatch]:

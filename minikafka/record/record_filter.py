@@ -207,7 +207,7 @@ def _filter_run(run: BatchRun, record_filter: RecordFilter, buffer_size: int, re
 def _copy(run: BatchRun, number: int, result: FilterResult) -> None:
     data = run.data(number, number + 1)
     result.output += data
-    last_offset = run.last_offset(number)
+    last_offset = run.last_offset_of(number)
     result.update_retained_batch_metadata(
         max_timestamp=run.max_timestamp(number),
         last_offset=last_offset,

@@ -4,8 +4,6 @@ import logging
 from collections.abc import Callable
 
 from minikafka.common.errors import (
-    CorruptRecordException,
-    IllegalStateException,
     KafkaException,
     LogCleaningAbortedException,
     LogSegmentOffsetOverflowException,
@@ -15,6 +13,7 @@ from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.cleaned_transaction_metadata import CleanedTransactionMetadata
 from minikafka.log.cleaner.cleaner_stats import CleanerStats
+from minikafka.log.cleaner.io_buffer import IoBuffer
 from minikafka.log.cleaner.log_cleaner_filter import LogCleanerFilter
 from minikafka.log.cleaner.log_to_clean import LogToClean
 from minikafka.log.cleaner.segment_grouping import group_segments_by_size
@@ -27,6 +26,7 @@ from minikafka.record.file_records import FileRecords
 from minikafka.record.legacy_record_batch import LegacyRecordBatch
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record_batch import RecordBatch
+from minikafka.record.record_columns import RecordColumns
 from minikafka.record.record_filter import filter_to
 
 logger = logging.getLogger(__name__)
@@ -70,13 +70,11 @@ class Cleaner:
         """
         self.id = id
         self.offset_map = offset_map
-        self._io_buffer_size = io_buffer_size
-        self._max_io_buffer_size = max_io_buffer_size
         self._dup_buffer_load_factor = dup_buffer_load_factor
         self._throttler = throttler
         self._time = time
         self._check_done = check_done
-        self._read_buffer = bytearray(io_buffer_size)
+        self._buffer = IoBuffer(io_buffer_size, max_io_buffer_size)
         assert offset_map.slots * dup_buffer_load_factor > 1, (
             "offset map is too small to fit in even a single message, so log cleaning will never make progress. "
             "You can increase log.cleaner.dedupe.buffer.size or decrease log.cleaner.threads"
@@ -184,7 +182,7 @@ class Cleaner:
         while position < segment.log.size_in_bytes:
             self._check_done(topic_partition)
             try:
-                records = self._read(segment.log, position)
+                records = self._buffer.read(segment.log, position)
             except OSError as error:
                 raise KafkaException(
                     f"Failed to read from segment {segment} of partition {topic_partition} while loading offset map"
@@ -198,10 +196,10 @@ class Cleaner:
             position += bytes_read
             stats.index_bytes_read(bytes_read)
             if bytes_read == 0:
-                self._grow_buffers_or_fail(segment.log, position, max_log_message_size, records)
+                self._buffer.grow_or_fail(segment.log, position, max_log_message_size, records)
         # Where offsets are missing before the next segment, there is nothing that could be dirty.
         offset_map.update_latest_offset(next_segment_start_offset - 1)
-        self._restore_buffers()
+        self._buffer.restore()
         return False
 
     def _put_keys(
@@ -213,34 +211,40 @@ class Cleaner:
         stats: CleanerStats,
     ) -> bool:
         """Put the keys of a batch, or of a run of batches, into the map; returns whether it became full."""
-        if isinstance(part, BatchRun):
-            columns, last_offset = part.columns, part.last_offset(len(part) - 1)
-        elif part.is_control_batch:
-            transaction_metadata.on_control_batch_read(part)
-            stats.index_messages_read(1)
-            columns, last_offset = None, part.last_offset
-        elif transaction_metadata.on_batch_read(part):
-            stats.index_messages_read(part.count_or_none or 0)
-            columns, last_offset = None, part.last_offset
-        else:
-            columns, last_offset = part.streaming_columns(), part.last_offset
-
+        columns = self._columns_that_count(part, transaction_metadata, stats)
         if columns is not None:
             max_desired_map_size = int(offset_map.slots * self._dup_buffer_load_factor)
             looked_at = offset_map.put_columns(columns, start_offset, max_desired_map_size)
             stats.index_messages_read(looked_at)
             if looked_at < columns.count:
-                # What a run holds before the batch in which the map became full is covered by the map.
-                if isinstance(part, BatchRun) and (full_batch := part.batch_of(looked_at)) > 0:
-                    covered = part.last_offset(full_batch - 1)
-                    if covered >= start_offset:
-                        offset_map.update_latest_offset(max(covered, offset_map.latest_offset))
+                # The map covers the batches of a run before the one in which it became full.
+                covered = part.last_offset_before(looked_at) if isinstance(part, BatchRun) else None
+                if covered is not None and covered >= max(start_offset, offset_map.latest_offset):
+                    offset_map.update_latest_offset(covered)
                 return True
             if columns.error is not None:
                 raise columns.error
-        if last_offset >= start_offset:
-            offset_map.update_latest_offset(last_offset)
+        if part.last_offset >= start_offset:
+            offset_map.update_latest_offset(part.last_offset)
         return False
+
+    def _columns_that_count(
+        self,
+        part: BatchRun | RecordBatch | LegacyRecordBatch,
+        transaction_metadata: CleanedTransactionMetadata,
+        stats: CleanerStats,
+    ) -> RecordColumns | None:
+        """The records whose keys belong into the map; None for a marker and for data of an aborted transaction."""
+        if isinstance(part, BatchRun):
+            return part.columns
+        if part.is_control_batch:
+            transaction_metadata.on_control_batch_read(part)
+            stats.index_messages_read(1)
+            return None
+        if transaction_metadata.on_batch_read(part):
+            stats.index_messages_read(part.count_or_none or 0)
+            return None
+        return part.streaming_columns()
 
     # The second pass
 
@@ -328,9 +332,9 @@ class Cleaner:
         position = 0
         while position < source_records.size_in_bytes:
             self._check_done(topic_partition)
-            records = self._read(source_records, position)
+            records = self._buffer.read(source_records, position)
             self._throttler.maybe_throttle(records.size_in_bytes)
-            result = filter_to(records, log_cleaner_filter, len(self._read_buffer))
+            result = filter_to(records, log_cleaner_filter, self._buffer.size)
             stats.read_messages(result.messages_read, result.bytes_read)
             stats.invalid_messages(result.messages_invalid)
             stats.recopy_messages(result.messages_retained, result.bytes_retained)
@@ -340,60 +344,5 @@ class Cleaner:
                 dest.append(result.max_offset, MemoryRecords.readable_records(result.output))
                 self._throttler.maybe_throttle(len(result.output))
             if records.size_in_bytes > 0 and result.bytes_read == 0:
-                self._grow_buffers_or_fail(source_records, position, max_log_message_size, records)
-        self._restore_buffers()
-
-    # Buffers
-
-    def _read(self, source: FileRecords, position: int) -> MemoryRecords:
-        """As many bytes from `position` on as the read buffer holds."""
-        size = source.read_into(self._read_buffer, position)
-        return MemoryRecords.readable_records(memoryview(self._read_buffer)[:size])
-
-    def _grow_buffers_or_fail(
-        self, source_records: FileRecords, position: int, max_log_message_size: int, memory_records: MemoryRecords
-    ) -> None:
-        """Make room for the batch at `position`, which the read buffer cannot hold.
-
-        It may be larger than `max.message.bytes` allows: the setting was larger once, or the batch grew when it was
-        compressed anew. Raises IllegalStateException for one that is too large for us or makes no sense,
-        CorruptRecordException for one that would end beyond the file. Kafka: `Cleaner.growBuffersOrFail`.
-        """
-        capacity = len(self._read_buffer)
-        max_size = max_log_message_size
-        if capacity >= max_log_message_size:
-            next_batch_size = memory_records.first_batch_size()
-            log_desc = f"log segment {source_records.file} at position {position}"
-            if next_batch_size is None:
-                raise IllegalStateException(f"Could not determine next batch size for {log_desc}")
-            if next_batch_size <= 0:
-                raise IllegalStateException(f"Invalid batch size {next_batch_size} for {log_desc}")
-            if next_batch_size <= capacity:
-                raise IllegalStateException(
-                    f"Batch size {next_batch_size} < buffer size {capacity}, but not processed for {log_desc}"
-                )
-            bytes_left = source_records.channel.size - position
-            if next_batch_size > bytes_left:
-                raise CorruptRecordException(
-                    f"Log segment may be corrupt, batch size {next_batch_size} > {bytes_left} bytes left in segment "
-                    f"for {log_desc}"
-                )
-            max_size = next_batch_size
-        self._grow_buffers(max_size)
-
-    def _grow_buffers(self, max_log_message_size: int) -> None:
-        """Double the buffers, up to the larger of the limits. Kafka: `Cleaner.growBuffers`."""
-        capacity = len(self._read_buffer)
-        max_buffer_size = max(max_log_message_size, self._max_io_buffer_size)
-        if capacity >= max_buffer_size:
-            raise IllegalStateException(
-                f"This log contains a message larger than maximum allowable size of {max_buffer_size}."
-            )
-        new_size = min(capacity * 2, max_buffer_size)
-        logger.info("Growing cleaner I/O buffers from %d bytes to %d bytes.", capacity, new_size)
-        self._read_buffer = bytearray(new_size)
-
-    def _restore_buffers(self) -> None:
-        """Back to the size that was given. Kafka: `Cleaner.restoreBuffers`."""
-        if len(self._read_buffer) > self._io_buffer_size:
-            self._read_buffer = bytearray(self._io_buffer_size)
+                self._buffer.grow_or_fail(source_records, position, max_log_message_size, records)
+        self._buffer.restore()

@@ -89,11 +89,11 @@ class CleanerThread:
             pass
 
     def do_work(self) -> int:
-        """Take one turn; returns how many ms to wait before the next one. Kafka: `CleanerThread.doWork`.
+        """Take one turn; returns how many ms to wait before the next one, 0 if a log was cleaned.
 
-        None if a log was cleaned. After a failure of the disk, Kafka's thread tries again at once, until the log is
+        After a failure of the disk, Kafka's thread tries again at once, until the log is
         taken away; this one waits, since a manual clock would never move on. Raises ThreadShutdownException when
-        `shutdown` comes in between.
+        `shutdown` comes in between. Kafka: `CleanerThread.doWork`.
         """
         with self._turn:
             # Kafka does this at the end of a turn, when it has waited, which comes to the same.
