@@ -152,6 +152,7 @@ def filter_to(records: MemoryRecords, record_filter: RecordFilter, buffer_size: 
 
 
 def _filter_batch(batch: RecordBatch | LegacyRecordBatch, record_filter: RecordFilter, result: FilterResult) -> None:
+    """Copy what stays of one batch. Kafka: `MemoryRecords.filterTo`."""
     # 1. What becomes of the batch as a whole?
     batch_retention, contains_marker_for_empty_txn = record_filter.check_batch_retention(batch)
     result.bytes_read += batch.size_in_bytes

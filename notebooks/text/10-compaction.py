@@ -444,11 +444,11 @@ predict(
 )
 
 # %% [markdown]
-# Here is step 4 of `clean_segments` from near by: `filter_to`, batch after batch. Its step 1 decides about the batch as a whole: with `DELETE_EMPTY` it goes if none of its records stays, with `RETAIN_EMPTY`
-# its header stays in any case. `places` are the places, within the batch, of the records that stay.
+# Here is step 4 of `clean_segments` from near by, for the four batches of the two transactions. (Batches of no transaction are taken several at a time, by the same rules.) Step 1 decides about the batch as a
+# whole: with `DELETE_EMPTY` it goes if none of its records stays, with `RETAIN_EMPTY` its header stays in any case. `places` are the places, within the batch, of the records that stay.
 
 # %%
-step_through(Cleaning(walked).turn, into={"filter_to"}, locals_of_interest={"batch_retention", "places"}).play()
+step_through(Cleaning(walked).turn, into={"_filter_batch"}, locals_of_interest={"batch_retention", "places"}).play()
 
 # %% [markdown]
 # The fates of what is left take several turns:
