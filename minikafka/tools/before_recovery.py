@@ -10,10 +10,10 @@ import os
 import resource
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from minikafka.common.errors import IllegalArgumentException, IOException
 from minikafka.log.index.offset_index import OffsetIndex
@@ -55,20 +55,51 @@ def require_files(directory: Path, *, follow_links: bool, in_place: bool) -> lis
     return files
 
 
+class Needs(NamedTuple):
+    """What a load takes of the machine: bytes on the disk, those of the longest file, descriptors."""
+
+    room: int
+    longest: int
+    descriptors: int
+
+    @classmethod
+    def of_all(cls, needs: Iterable["Needs"]) -> "Needs":
+        """What several loads take, when all logs stay open."""
+        needs = list(needs)
+        longest = max((each.longest for each in needs), default=0)
+        return cls(sum(each.room for each in needs), longest, sum(each.descriptors for each in needs))
+
+
 def require_recoverable(
     directory: Path, files: list[Path], config: LogConfig, *, recovery_point: int, last_shutdown_clean: bool
 ) -> None:
     """Try what loading the `files` of the directory will need. Raises OSError, naming the file, for what is refused."""
+    needs = needs_of(files, config, recovery_point=recovery_point, last_shutdown_clean=last_shutdown_clean)
+    require(directory, needs)
+
+
+def require(directory: Path, needs: Needs) -> None:
+    """Try whether the machine has so much. Raises OSError, naming the directory."""
+    require_room(directory, needs.room, needs.longest)
+    require_descriptors(directory, needs.descriptors + _SPARE_DESCRIPTORS)
+
+
+def needs_of(
+    files: list[Path], config: LogConfig, *, recovery_point: int, last_shutdown_clean: bool, read: bool = True
+) -> Needs:
+    """What loading the `files` of one partition takes, after each was opened, and (with `read`) was read as far as the
+    load will read it. Raises OSError, naming the file.
+    """
     first_read, first_recovered = _where_reading_begins(files, recovery_point, last_shutdown_clean)
     logs = {file: _offset_of(file) for file in files if file.suffix == LOG_FILE_SUFFIX}
     for file in files:
-        _open_and_read(file, whole=logs.get(file, first_read) >= first_read)
+        _open_and_read(file, whole=read and logs.get(file, first_read) >= first_read)
     sizes = [file.stat().st_size for file, base_offset in logs.items() if base_offset >= first_read]
-    _require_room(directory, config, sizes)
     # Each `.log` and `.txnindex` stays open; so does the index of a segment that is read but not recovered.
     indexes = sum(first_read <= base_offset < first_recovered for base_offset in logs.values())
     transaction_indexes = sum(file.suffix == TXN_INDEX_FILE_SUFFIX for file in files)
-    require_descriptors(directory, len(logs) + transaction_indexes + indexes + _SPARE_DESCRIPTORS)
+    room = _room_for_indexes(config, sizes) + len(sizes) * _ROOM_PER_SEGMENT
+    return Needs(room, config.max_index_size, len(logs) + transaction_indexes + indexes)
 
 
 @contextmanager
@@ -137,12 +168,11 @@ def _open_and_read(file: Path, *, whole: bool) -> None:
             os.close(descriptor)
 
 
-def _require_room(directory: Path, config: LogConfig, sizes: list[int]) -> None:
-    """Room for everything that the load will write: the indexes of segments of these sizes, and what is smaller."""
+def _room_for_indexes(config: LogConfig, sizes: list[int]) -> int:
+    """Bytes of the indexes of segments of these sizes."""
     entry_size = OffsetIndex.ENTRY_SIZE + TimeIndex.ENTRY_SIZE
     longest = 2 * config.max_index_size
-    entries = (min(longest, (size // (config.index_interval + 1) + 2) * entry_size) for size in sizes)
-    require_room(directory, sum(entries) + len(sizes) * _ROOM_PER_SEGMENT, config.max_index_size)
+    return sum(min(longest, (size // (config.index_interval + 1) + 2) * entry_size) for size in sizes)
 
 
 def require_room(directory: Path, needed: int, longest: int = 0) -> None:

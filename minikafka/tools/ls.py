@@ -14,18 +14,14 @@ from pathlib import Path
 import click
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
-from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
-from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME
-from minikafka.common.errors import IllegalArgumentException, KafkaException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
-from minikafka.log.log_dir_name import parse_topic_partition_name
-from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 from minikafka.tools.checkpoints import read_checkpoint
 from minikafka.tools.failure import TOLD, describe, one_line
 from minikafka.tools.listing_table import print_listings
+from minikafka.tools.log_dir_entries import entries_of
 from minikafka.tools.partition_listing import Checkpoints, list_partition
 from minikafka.tools.tool_command import ToolCommand
 
@@ -49,7 +45,7 @@ def ls(directory: Path, as_json: bool) -> None:
     have all of it. Exit code 1 when something could not be read.
     """
     directory = Path(os.path.abspath(directory))
-    partitions, others = _entries_of(directory)
+    partitions, others = entries_of(directory)
     log_dir = directory.parent if partitions == [directory] else directory
     unread: list[str] = []
     checkpoints = Checkpoints(*(_offsets(log_dir / name, unread.append) for name in _CHECKPOINTS))
@@ -65,30 +61,6 @@ def ls(directory: Path, as_json: bool) -> None:
         click.echo(one_line(line), err=True)
     if unread:
         sys.exit(1)
-
-
-def _entries_of(directory: Path) -> tuple[list[Path], list[str]]:
-    """The partitions' directories that `directory` stands for, and the names of directories that are none."""
-    names = sorted(os.listdir(directory))
-    if any(name.endswith(LOG_FILE_SUFFIX) or name == PARTITION_METADATA_FILE_NAME for name in names):
-        parse_topic_partition_name(directory)
-        return [directory], []
-    partitions, others = [], []
-    for name in names:
-        path = directory / name
-        if path.is_dir():
-            (partitions if _has_name_of_partition(path) else others).append(path)
-    if not partitions and META_PROPERTIES_NAME not in names:
-        raise IllegalArgumentException(f"{directory} is neither a partition's directory nor a log directory")
-    return partitions, [path.name for path in others]
-
-
-def _has_name_of_partition(directory: Path) -> bool:
-    try:
-        parse_topic_partition_name(directory)
-    except KafkaException:
-        return False
-    return True
 
 
 def _offsets(file: Path, unread: Callable[[str], None]) -> dict[TopicPartition, int]:

@@ -1,5 +1,7 @@
 """`minikafka recover`: loads a partition directory as Kafka would at its next start, closes it, and says what it did.
 
+A whole log directory is `recover_log_dir`'s.
+
 What Kafka's `LogManager` knows when it loads a partition comes from files beside the partition directory: whether the
 last stop was clean (`.kafka_cleanshutdown`), the recovery point and the log start offset (two checkpoint files).
 Options replace each of them. The clock stands still while the log is loaded and closed, and of the background tasks
@@ -14,6 +16,7 @@ Kafka: `LogManager.loadLogs`, `UnifiedLog.create`.
 
 import json
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -21,12 +24,14 @@ import click
 
 from minikafka.common.java_numbers import LONG_MAX, LONG_MIN
 from minikafka.common.time import ManualTime
-from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
-from minikafka.tools.failure import naming
+from minikafka.tools.failure import naming, one_line
+from minikafka.tools.log_dir_entries import is_log_dir
+from minikafka.tools.log_state import state_of
 from minikafka.tools.offline_log import ask, config_of, known_of, loaded, locked, made_ready, recovery_progress
 from minikafka.tools.partition_files import FOLLOW_LINKS
+from minikafka.tools.recover_log_dir import Recovered, recover_log_dir, settings_of, topic_configs_of
 from minikafka.tools.tool_command import ToolCommand
 
 INT64 = click.IntRange(LONG_MIN, LONG_MAX)
@@ -35,6 +40,20 @@ INT64 = click.IntRange(LONG_MIN, LONG_MAX)
 @click.command(cls=ToolCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--config", "configs", multiple=True, metavar="K=V", help="A topic setting, by Kafka's name; repeatable.")
+@click.option(
+    "--topic-config",
+    "topic_configs",
+    multiple=True,
+    metavar="TOPIC:K=V",
+    help="A setting of one topic of a log directory; repeatable.",
+)
+@click.option(
+    "--broker-config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The server.properties of the broker whose log directory it is.",
+)
+@click.option("--threads", type=click.IntRange(1, 64), help="So many logs of a log directory are loaded at a time.")
 @click.option("--log-start-offset", type=INT64, help="Instead of the one in log-start-offset-checkpoint.")
 @click.option("--recovery-point", type=INT64, help="Instead of the one in recovery-point-offset-checkpoint.")
 @click.option("--clean-shutdown/--unclean-shutdown", "clean", default=None, help="Instead of what the marker tells.")
@@ -52,6 +71,9 @@ INT64 = click.IntRange(LONG_MIN, LONG_MAX)
 def recover(
     directory: Path,
     configs: tuple[str, ...],
+    topic_configs: tuple[str, ...],
+    broker_config: Path | None,
+    threads: int | None,
     log_start_offset: int | None,
     recovery_point: int | None,
     clean: bool | None,
@@ -61,8 +83,27 @@ def recover(
     yes: bool,
     follow_links: bool,
 ) -> None:
-    """Load the partition directory DIRECTORY as Kafka would at its next start, and close it."""
+    """Load DIRECTORY, of a partition or a whole log directory, as Kafka would at its next start, and close it.
+
+    A log directory is loaded with the settings that are given, else with those in the metadata log that lies in it,
+    else with Kafka's own. Where the load of a partition would fail, nothing is changed, and the exit code is 1.
+    """
     directory = Path(os.path.abspath(directory))
+    now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
+    if is_log_dir(directory):
+        _only_for(
+            "a partition's directory", {"--log-start-offset": log_start_offset, "--recovery-point": recovery_point}
+        )
+        overrides = config_of(configs).props
+        settings = settings_of(directory, broker_config, topic_configs_of(topic_configs), overrides, threads)
+        if not (dry_run or as_json or yes):
+            ask(f"Load all of {directory} and change what Kafka would change there?", directory)
+        recovered = recover_log_dir(directory, settings, now_ms, clean, follow_links=follow_links, dry_run=dry_run)
+        _tell(directory, recovered, as_json=as_json, dry_run=dry_run)
+        return
+    _only_for(
+        "a log directory", {"--topic-config": topic_configs, "--broker-config": broker_config, "--threads": threads}
+    )
     config = config_of(configs)
     partition = parse_topic_partition_name(directory)
     known = known_of(directory.parent, partition)
@@ -73,7 +114,6 @@ def recover(
     }
     if not (dry_run or as_json or yes):
         ask(f"Load {directory} and change what Kafka would change there?", directory)
-    clock = ManualTime(time.time_ns() // 1_000_000 if now_ms is None else now_ms)
     with (
         locked(directory.parent),
         made_ready(directory, config, arguments, follow_links=follow_links, dry_run=dry_run) as place,
@@ -81,10 +121,38 @@ def recover(
         before = _files(place)
         with recovery_progress(place) as remaining, naming(place):
             state = load_and_close(
-                place, config, clock, num_remaining_segments=remaining, stop_at_os_errors=True, **arguments
+                place, config, ManualTime(now_ms), num_remaining_segments=remaining, stop_at_os_errors=True, **arguments
             )
         changes = _changes(before, _files(place))
     click.echo(json.dumps(state) if as_json else _report(directory, arguments, state, changes, dry_run=dry_run))
+
+
+def _only_for(what: str, options: dict[str, object]) -> None:
+    """Raises UsageError for an option that was given."""
+    for name, value in options.items():
+        if value not in (None, ()):
+            raise click.UsageError(f"{name} is for {what}")
+
+
+def _tell(log_dir: Path, recovered: Recovered, *, as_json: bool, dry_run: bool) -> None:
+    """Print what became of a log directory. Raises SystemExit when nothing was done."""
+    failed = [*recovered.offline, *recovered.refused]
+    if as_json:
+        refusals = {name: [each._asdict() for each in getattr(recovered, name)] for name in ("offline", "refused")}
+        told = {"log_dir": str(log_dir), "partitions": recovered.partitions, "put_aside": recovered.put_aside}
+        click.echo(json.dumps({**told, **refusals}))
+    elif not failed:
+        click.echo(f"{log_dir}: loaded and closed" + (", on a copy" if dry_run else ""))
+        for state in recovered.partitions:
+            size = sum(size for _, size in state["segments"])
+            click.echo(
+                f"  {state['topic']}-{state['partition']}: offsets {state['log_start_offset']} to"
+                f" {state['log_end_offset']}, segments {len(state['segments'])}, bytes {size}"
+            )
+    for refusal in failed:
+        click.echo(one_line(f"{log_dir / refusal.name}: {refusal.error}"), err=True)
+    if failed:
+        sys.exit(1)
 
 
 def load_and_close(directory: Path, config: LogConfig, clock: ManualTime, **arguments) -> dict:
@@ -94,36 +162,7 @@ def load_and_close(directory: Path, config: LogConfig, clock: ManualTime, **argu
     [base offset, size in bytes]; producers and epochs as lists of objects. Raises what `Log.create` raises.
     """
     with loaded(directory, config, clock, **arguments) as (log, _):
-        return _state_of(log)
-
-
-def _state_of(log: Log) -> dict:
-    return {
-        "topic": log.topic_partition.topic,
-        "partition": log.topic_partition.partition,
-        "log_start_offset": log.log_start_offset,
-        "log_end_offset": log.log_end_offset,
-        "high_watermark": log.high_watermark,
-        "last_stable_offset": log.last_stable_offset,
-        "recovery_point": log.recovery_point,
-        "segments": [[segment.base_offset, segment.size] for segment in log.log_segments],
-        "producers": [_producer(entry) for _, entry in sorted(log.producer_state_manager.active_producers.items())],
-        "epochs": [
-            {"epoch": entry.epoch, "start_offset": entry.start_offset} for entry in log.leader_epoch_cache.epoch_entries
-        ],
-    }
-
-
-def _producer(entry) -> dict:
-    return {
-        "producer_id": entry.producer_id,
-        "producer_epoch": entry.producer_epoch,
-        "last_sequence": entry.last_seq,
-        "last_offset": entry.last_data_offset,
-        "last_timestamp": entry.last_timestamp,
-        "coordinator_epoch": entry.coordinator_epoch,
-        "current_txn_first_offset": entry.current_txn_first_offset,
-    }
+        return state_of(log)
 
 
 def _files(directory: Path) -> dict[str, int]:

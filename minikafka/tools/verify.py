@@ -16,7 +16,7 @@ import click
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
-from minikafka.common.errors import IllegalArgumentException, KafkaException
+from minikafka.common.errors import IllegalArgumentException
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.log_config import LogConfig
@@ -26,6 +26,7 @@ from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import TOLD, describe, one_line
 from minikafka.tools.findings import Fate, Finding, NextStart
+from minikafka.tools.log_dir_entries import has_name_of_partition
 from minikafka.tools.offline_log import config_of
 from minikafka.tools.partition_files import FOLLOW_LINKS, require_regular
 from minikafka.tools.partition_verifier import PartitionVerifier
@@ -118,28 +119,20 @@ def _partitions_of(directory: Path, report: Callable[[Finding], None], unread: C
     """The partition directories that `directory` stands for: itself, or all those of a log directory."""
     if not directory.is_dir():
         raise FileNotFoundError(2, "no such directory", str(directory))
-    if _has_name_of_partition(directory) and _is_partition(directory):
+    if has_name_of_partition(directory) and _is_partition(directory):
         return [directory]
     _verify_log_dir(directory, report, unread)
     partitions = []
     for name in sorted(os.listdir(directory)):
         path = directory / name
         try:
-            if _has_name_of_partition(path) and path.is_dir() and _is_partition(path):
+            if has_name_of_partition(path) and path.is_dir() and _is_partition(path):
                 partitions.append(path)
         except OSError as error:
             unread(describe(error))
     if not partitions and not (directory / META_PROPERTIES_NAME).exists():
         raise IllegalArgumentException(f"{directory} is neither a partition's directory nor a log directory")
     return partitions
-
-
-def _has_name_of_partition(directory: Path) -> bool:
-    try:
-        parse_topic_partition_name(Path(os.path.abspath(directory)))
-    except KafkaException:
-        return False
-    return True
 
 
 def _is_partition(directory: Path) -> bool:

@@ -95,6 +95,7 @@ class Directory:
         self._without_change(self._dump)
         foretold = self._without_change(self._dry_run)
         self._recover(foretold)
+        self._recover_log_dir(foretold)
         self._clean()
 
     def check_commands(self) -> None:
@@ -193,6 +194,19 @@ class Directory:
         changes = difference(after_second, _left(recovered, states[1]))
         if third.exit_code or changes or any(parsed(third)[name] != states[1][name] for name in _STATE_OF_A_LOG):
             raise Fault("a third recovery changes what the second left:\n" + "\n".join([third.stderr, *changes]))
+
+    def _recover_log_dir(self, foretold: Run) -> None:
+        """The partition is loaded with its log directory as it is by itself; if that fails, nothing is changed."""
+        copy = self._copy("all").parent
+        before = tree(copy, times=True)
+        run = well_said(call("recover", str(copy), *self._options), (0, 1))
+        changes = difference(before, tree(copy, times=True)) if run.exit_code else []
+        if changes:
+            raise Fault("a recovery of the log directory that failed changed it:\n" + "\n".join(changes))
+        if run.exit_code == 0:
+            (state,) = parsed(run)["partitions"]
+            if foretold.exit_code or state != parsed(foretold):
+                raise Fault(f"with its log directory the partition is\n{state}\nand by itself\n{foretold}")
 
     def _clean(self) -> None:
         """A round is as a dry run foretells it; one that fails leaves everything as it was."""

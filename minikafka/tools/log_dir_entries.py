@@ -1,0 +1,49 @@
+"""What a directory is that a tool is given: one partition, or a log directory with many."""
+
+import os
+from pathlib import Path
+
+from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
+from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME
+from minikafka.common.errors import IllegalArgumentException, KafkaException
+from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
+
+
+def entries_of(directory: Path) -> tuple[list[Path], list[str]]:
+    """The partitions' directories that `directory` stands for (itself, or those in it), and the names of directories
+    that are none.
+
+    Raises OSError, KafkaException for a partition's directory without a partition's name, IllegalArgumentException for
+    a directory that is neither.
+    """
+    names = sorted(os.listdir(directory))
+    if any(name.endswith(LOG_FILE_SUFFIX) or name == PARTITION_METADATA_FILE_NAME for name in names):
+        parse_topic_partition_name(directory)
+        return [directory], []
+    partitions, others = [], []
+    for name in names:
+        path = directory / name
+        if path.is_dir():
+            (partitions if has_name_of_partition(path) else others).append(path)
+    if not partitions and META_PROPERTIES_NAME not in names:
+        raise IllegalArgumentException(f"{directory} is neither a partition's directory nor a log directory")
+    return partitions, [path.name for path in others]
+
+
+def is_log_dir(directory: Path) -> bool:
+    """True for a directory of partitions' directories, whatever its own name. Raises OSError."""
+    names = os.listdir(directory)
+    if any(name.endswith(LOG_FILE_SUFFIX) or name == PARTITION_METADATA_FILE_NAME for name in names):
+        return False
+    paths = (directory / name for name in names)
+    return META_PROPERTIES_NAME in names or any(has_name_of_partition(path) and path.is_dir() for path in paths)
+
+
+def has_name_of_partition(directory: Path) -> bool:
+    """True for the name of a partition's directory, also of one that is put aside."""
+    try:
+        parse_topic_partition_name(Path(os.path.abspath(directory)))
+    except KafkaException:
+        return False
+    return True

@@ -1,0 +1,284 @@
+"""A whole log directory, loaded as a broker's start would load it, and left as a broker's clean stop leaves it.
+
+What may stop that is looked for first, in every partition: links, files that cannot be opened, too few descriptors, too
+little room; then each partition's load is played (`Rehearsal`). If one of them would fail, nothing is changed: neither
+would the broker start, or it would do without the directory.
+
+Kafka: `LogManager.startup`, `LogManager.shutdown`.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
+from minikafka.common.errors import IllegalArgumentException, IllegalStateException, IOException, KafkaStorageException
+from minikafka.common.java_numbers import parse_int
+from minikafka.common.java_properties import read_properties_file
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.cleaner.cleaner_config import CleanerConfig
+from minikafka.log.config_repository import MapConfigRepository
+from minikafka.log.directory_lock import DirectoryLock
+from minikafka.log.log_config import LogConfig
+from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
+from minikafka.log.log_dir_name import parse_topic_partition_name, partition_directories
+from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX
+from minikafka.log.log_manager import LogManager
+from minikafka.tools.before_recovery import Needs, needs_of, require, require_files
+from minikafka.tools.broker_settings import log_settings
+from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint
+from minikafka.tools.cluster_settings import METADATA_DIRECTORY, read_cluster_settings
+from minikafka.tools.ended_by_signals import ended_by_signals
+from minikafka.tools.failure import describe, naming
+from minikafka.tools.findings import NextStart
+from minikafka.tools.log_state import state_of
+from minikafka.tools.offline_log import locked
+from minikafka.tools.partition_files import require_regular
+from minikafka.tools.progress_bar import progress_bar
+from minikafka.tools.rehearsal import Rehearsal
+
+_PUT_ASIDE = (DELETE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
+_THREADS_SETTING = "num.recovery.threads.per.data.dir"
+_OFFLINE = ("KafkaStorageException", "IOException", "NoSuchFileException", "FileNotFoundException")
+"""Names of failures after which Kafka goes on without the log directory; any other one ends its start."""
+
+
+class Settings(NamedTuple):
+    """Settings of the logs: `default` for topics without their own, `topics` by name; `threads` that load."""
+
+    default: dict[str, object]
+    topics: dict[str, dict[str, object]]
+    threads: int
+
+    def config_of(self, topic: str) -> LogConfig:
+        """Raises ConfigException."""
+        return LogConfig.from_props(self.default, self.topics.get(topic, {}))
+
+
+class Refusal(NamedTuple):
+    """What stands in the way: the name of a directory or a checkpoint, and the exception, "Name: message"."""
+
+    name: str
+    error: str
+
+
+class Recovered(NamedTuple):
+    """What became of a log directory: the partitions' states, and those because of which nothing was done.
+
+    `put_aside`: directories that are loaded, too, of logs that grow elsewhere or wait for their end. `offline`: because
+    of them Kafka would do without the log directory. `refused`: because of them its start would end.
+    """
+
+    partitions: list[dict[str, object]]
+    put_aside: list[str]
+    offline: list[Refusal]
+    refused: list[Refusal]
+
+
+def settings_of(
+    log_dir: Path,
+    broker_config: Path | None,
+    topic_configs: Mapping[str, Mapping[str, object]],
+    overrides: Mapping[str, object],
+    threads: int | None,
+) -> Settings:
+    """The settings of the logs in a log directory.
+
+    Of a topic: those given, else those in the metadata log, where that lies beside; of all: `overrides`, then those of
+    the metadata log for the broker, then those of the broker's file, then Kafka's. Raises OSError,
+    NumberFormatException, and what `read_cluster_settings` raises.
+    """
+    broker: dict[str, str] = {}
+    if broker_config is not None:
+        require_regular(broker_config, follow_links=True)
+        with naming(broker_config):
+            broker = read_properties_file(broker_config)
+    topics: dict[str, dict[str, object]] = {}
+    metadata = log_dir / METADATA_DIRECTORY
+    if metadata.is_dir():
+        cluster = read_cluster_settings(metadata)
+        topics = {topic: dict(settings) for topic, settings in cluster.topics.items()}
+        broker |= cluster.brokers.get("", {}) | cluster.brokers.get(_node_id(log_dir), {})
+    for topic, given in topic_configs.items():
+        topics[topic] = {**topics.get(topic, {}), **given}
+    if threads is None:
+        threads = parse_int(broker.get(_THREADS_SETTING, "2").strip())
+    return Settings({**log_settings(broker), **overrides}, topics, max(threads, 1))
+
+
+def recover_log_dir(
+    log_dir: Path, settings: Settings, now_ms: int, clean: bool | None, *, follow_links: bool, dry_run: bool
+) -> Recovered:
+    """Load all logs of the directory (or of a copy, which goes), and close them as a clean stop does.
+
+    `clean`: the last stop, None: as the marker tells. Raises OSError for what the machine refuses, KafkaException for a
+    directory without a partition's name or one in use, IllegalStateException for two logs of a partition.
+    """
+    directories = _partition_directories(log_dir)
+    with locked(log_dir):
+        files = {}
+        for directory in directories:
+            with DirectoryLock(directory):  # the log locks what it loads itself
+                files[directory] = require_files(directory, follow_links=follow_links, in_place=not dry_run)
+        offline, refused = _rehearsed(log_dir, files, settings, now_ms, clean)
+        offline += _damaged_checkpoints(log_dir)
+    if offline or refused:
+        return Recovered([], [], offline, refused)
+    with _place(log_dir, files, dry_run=dry_run) as place:
+        marker = CleanShutdownFileHandler(place)
+        if clean is False:
+            marker.delete()
+        elif clean and not marker.exists():
+            marker.write()
+        return _start_and_stop(place, directories, settings, now_ms)
+
+
+def _node_id(log_dir: Path) -> str:
+    file = log_dir / META_PROPERTIES_NAME
+    if not file.exists():
+        return ""
+    with naming(file):
+        return str(MetaProperties.read(file).node_id)
+
+
+def _partition_directories(log_dir: Path) -> list[Path]:
+    """Those that a start loads. Raises KafkaException, IllegalStateException."""
+    directories = []
+    logs: set[tuple[TopicPartition, bool]] = set()
+    for directory, partition in partition_directories(log_dir):
+        directories.append(directory)
+        if directory.name.endswith(_PUT_ASIDE):
+            continue
+        log = partition, directory.name.endswith(FUTURE_DIR_SUFFIX)
+        if log in logs:
+            raise IllegalStateException(f"Duplicate log directories found: {directory} is a second one of {partition}")
+        logs.add(log)
+    return directories
+
+
+def _damaged_checkpoints(log_dir: Path) -> list[Refusal]:
+    """Checkpoints that take the directory offline when they are read. Raises OSError for one that cannot be read."""
+    refusals = []
+    for name in (RECOVERY_POINT_CHECKPOINT_FILE, LOG_START_OFFSET_CHECKPOINT_FILE):
+        if (log_dir / name).exists():
+            try:
+                read_checkpoint(log_dir / name)
+            except KafkaStorageException as error:
+                refusals.append(Refusal(name, describe(error)))
+            except ValueError:
+                pass  # a field that is no number: Kafka takes all for 0, and goes on
+    return refusals
+
+
+def _rehearsed(
+    log_dir: Path, files: Mapping[Path, list[Path]], settings: Settings, now_ms: int, clean: bool | None
+) -> tuple[list[Refusal], list[Refusal]]:
+    """Which loads would fail: those that take the log directory offline, and those that end the start.
+
+    Raises OSError for what the machine refuses to any of them, or to all together.
+    """
+    recovery_points = checkpointed_offsets(log_dir / RECOVERY_POINT_CHECKPOINT_FILE)
+    log_start_offsets = checkpointed_offsets(log_dir / LOG_START_OFFSET_CHECKPOINT_FILE)
+    last_stop_clean = CleanShutdownFileHandler(log_dir).exists() if clean is None else clean
+    offline, refused, needs = [], [], []
+    total = sum(file.stat().st_size for of_one in files.values() for file in of_one)
+    with progress_bar("check", total) as advance, ended_by_signals():
+        for directory, of_one in files.items():
+            partition = parse_topic_partition_name(directory)
+            config, recovery_point = settings.config_of(partition.topic), recovery_points.get(partition, 0)
+            needs.append(
+                needs_of(of_one, config, recovery_point=recovery_point, last_shutdown_clean=last_stop_clean, read=False)
+            )
+            next_start = NextStart(last_stop_clean, recovery_point, log_start_offsets.get(partition, 0), config, now_ms)
+            with naming(directory):
+                outcome = Rehearsal(directory, of_one, next_start).run()
+            if outcome.error is not None:
+                refusal = Refusal(directory.name, f"{outcome.error}: {outcome.message}")
+                (offline if outcome.error in _OFFLINE else refused).append(refusal)
+            advance(sum(file.stat().st_size for file in of_one))
+    require(log_dir, Needs.of_all(needs))
+    return offline, refused
+
+
+@contextmanager
+def _place(log_dir: Path, files: Mapping[Path, list[Path]], *, dry_run: bool) -> Iterator[Path]:
+    """The log directory, or a copy of what a start reads of it. Raises IOException when there is no room for that."""
+    if not dry_run:
+        yield log_dir
+        return
+    with ExitStack() as until_the_end:
+        until_the_end.enter_context(ended_by_signals())
+        scratch = Path(until_the_end.enter_context(tempfile.TemporaryDirectory(prefix="minikafka-recover-")))
+        own = [path for path in log_dir.iterdir() if path.is_file() and not path.is_symlink()]
+        size = sum(file.stat().st_size for of_one in (own, *files.values()) for file in of_one)
+        free = shutil.disk_usage(scratch).free
+        if size > free:
+            raise IOException(
+                f"No space left on device: a copy of {log_dir} takes {size} bytes, {tempfile.gettempdir()} has {free};"
+                " TMPDIR may name another place"
+            )
+        copy = scratch / log_dir.name
+        for directory, of_one in {log_dir: own, **files}.items():
+            target = copy if directory == log_dir else copy / directory.name
+            target.mkdir()
+            for file in of_one:
+                with naming(file):
+                    shutil.copy2(file, target / file.name)
+        yield copy
+
+
+def _start_and_stop(place: Path, directories: list[Path], settings: Settings, now_ms: int) -> Recovered:
+    clock = ManualTime(now_ms)
+    scheduler = ManualScheduler(clock)
+    manager = LogManager(
+        [place],
+        config_repository=MapConfigRepository(settings.topics),
+        initial_default_config=LogConfig(settings.default),
+        scheduler=scheduler,
+        time=clock,
+        cleaner_config=CleanerConfig(num_threads=0),  # its checkpoint is made, and nothing is cleaned
+        recovery_threads_per_data_dir=settings.threads,
+    )
+    topics = sorted({parse_topic_partition_name(directory).topic for directory in directories})
+    try:
+        with progress_bar("load", sum(_log_bytes(place / each.name) for each in directories)) as advance:
+
+            def loaded(log) -> bool:
+                advance(log.size)
+                return False  # no partition is taken for stray
+
+            manager.startup(topics, loaded)
+        scheduler.run_due_tasks()
+        if manager.log_dir_failure_channel.has_offline_log_dir(str(place)):
+            raise IOException(f"{place} went offline while it was loaded")
+        logs = sorted(manager.current_logs.values(), key=lambda log: log.topic_partition)
+        states = [state_of(log) for log in logs]
+        put_aside = sorted(each.name for each in directories if each.name.endswith((*_PUT_ASIDE, FUTURE_DIR_SUFFIX)))
+    except BaseException:
+        manager.let_go()
+        raise
+    scheduler.shutdown()
+    manager.shutdown()
+    return Recovered(states, put_aside, [], [])
+
+
+def _log_bytes(directory: Path) -> int:
+    return sum(file.stat().st_size for file in directory.glob("*.log"))
+
+
+def topic_configs_of(given: tuple[str, ...]) -> dict[str, dict[str, object]]:
+    """Settings given as topic:name=value. Raises IllegalArgumentException."""
+    topics: dict[str, dict[str, object]] = {}
+    for text in given:
+        topic, colon, setting = text.partition(":")
+        name, equals, value = setting.partition("=")
+        if not (topic and colon and equals):
+            raise IllegalArgumentException(f"--topic-config takes a setting as topic:name=value, not {text!r}")
+        topics.setdefault(topic, {})[name] = value
+    return topics

@@ -1,0 +1,331 @@
+"""`minikafka recover` of a whole log directory leaves what Kafka's own `LogManager` leaves after its start and stop."""
+
+import errno
+import json
+import os
+import shutil
+import struct
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.cli import main
+from minikafka.common.file_lock import FileLock
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
+from minikafka.log.cleaner.cleaner_config import CleanerConfig
+from minikafka.log.config_repository import MapConfigRepository
+from minikafka.log.directory_lock import DirectoryLock
+from minikafka.log.log_config import LogConfig
+from minikafka.record.compression import CompressionType
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.record import SimpleRecord
+from minikafka.tools.broker_settings import log_settings
+from minikafka.tools.recover_log_dir import settings_of
+from minikafka.witness.directory_diff import directory_diff
+from minikafka.witness.kafka_log_manager import KafkaLogManager
+from tests.fuzz.origins import Origins
+from tests.fuzz.tool_runs import difference, tree
+
+GOLDEN = Path(__file__).parents[1] / "golden/kafka-4.3.0"
+NOW_MS = 1_795_240_760_000
+ORIGINS = ("mixed", "orders", "old", "compacted", "drawn-1", "drawn-2", "drawn-4", "drawn-8")
+CHECKPOINTS = ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "cleaner-offset-checkpoint")
+
+
+@pytest.fixture(scope="module")
+def origins(tmp_path_factory) -> Origins:
+    return Origins(tmp_path_factory.mktemp("origins"))
+
+
+@pytest.fixture
+def log_dir(origins, tmp_path) -> Path:
+    """Partitions of every kind side by side, and directories that wait for their end; the last stop was clean."""
+    log_dir = tmp_path / "log.dir"
+    log_dir.mkdir()
+    shutil.copy(GOLDEN / "meta.properties", log_dir)
+    offsets: dict[str, list[str]] = {name: [] for name in CHECKPOINTS[:2]}
+    for n, name in enumerate(ORIGINS):
+        origin = origins[name]
+        shutil.copytree(origin.log_dir / origin.partition, log_dir / f"{name}-{n}")
+        (log_dir / f"{name}-{n}/partition.metadata").unlink(missing_ok=True)
+        for checkpoint, lines in offsets.items():
+            old = (
+                OffsetCheckpointFile(origin.log_dir / checkpoint).read()
+                if (origin.log_dir / checkpoint).exists()
+                else {}
+            )
+            lines += [f"{name} {n} {offset}" for partition, offset in old.items() if f"{partition}" == origin.partition]
+    for checkpoint, lines in offsets.items():
+        (log_dir / checkpoint).write_text(f"0\n{len(lines)}\n" + "".join(f"{line}\n" for line in lines))
+    for suffix in ("delete", "stray", "future"):
+        shutil.copytree(log_dir / "orders-1", log_dir / f"orders-1.{'0123456789abcdef' * 2}-{suffix}")
+    (log_dir / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":7}')
+    return log_dir
+
+
+def run(directory: Path, *options: str, code: int = 0):
+    consent = () if {"--dry-run", "--json"} & set(options) else ("--yes",)
+    arguments = ["recover", str(directory), *consent, "--now-ms", str(NOW_MS), *options]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def recovered(directory: Path, *options: str) -> dict:
+    return json.loads(run(directory, "--json", *options).stdout)
+
+
+def started_and_stopped_by_kafka(kafka, directory: Path, default: dict, topics: dict) -> list[dict]:
+    """Kafka's manager on the directory; what its current logs show in between."""
+    time = ManualTime(NOW_MS)
+    scheduler = ManualScheduler(time)
+    manager = KafkaLogManager(
+        kafka,
+        [directory],
+        config_repository=MapConfigRepository(topics),
+        initial_default_config=LogConfig(default),
+        scheduler=scheduler,
+        time=time,
+        cleaner_config=CleanerConfig(num_threads=0),
+    )
+    manager.startup(topics)
+    scheduler.run_due_tasks()
+    states = [
+        {
+            "topic": log.topic_partition.topic,
+            "partition": log.topic_partition.partition,
+            **{
+                name: getattr(log, name)
+                for name in ("log_start_offset", "log_end_offset", "high_watermark", "last_stable_offset")
+            },
+            "recovery_point": log.recovery_point,
+            "segments": [[segment.base_offset, segment.size] for segment in log.log_segments],
+        }
+        for log in manager.all_logs
+        if not log.dir.name.endswith("-future")
+    ]
+    scheduler.shutdown()
+    manager.shutdown()
+    return sorted(states, key=lambda state: (state["topic"], state["partition"]))
+
+
+@pytest.mark.parametrize("threads", [(), ("--threads", "1"), ("--threads", "4")])
+@pytest.mark.parametrize("stop", ["clean", "unclean", "no checkpoints", "checkpoints without numbers"])
+def test_same_states_and_same_files_as_kafka(kafka, log_dir, tmp_path, stop, threads):
+    if stop != "clean":
+        (log_dir / ".kafka_cleanshutdown").unlink()
+        with open(max((log_dir / "orders-1").glob("*.log")), "ab") as last:
+            last.write(b"torn")
+    for name in CHECKPOINTS[:2]:
+        if stop == "no checkpoints":
+            (log_dir / name).unlink()
+        elif stop == "checkpoints without numbers":
+            (log_dir / name).write_text("0\n1\norders 1 x\n")
+    theirs = tmp_path / "theirs"
+    shutil.copytree(log_dir, theirs)
+    told = recovered(log_dir, "--topic-config", "orders:retention.ms=-1", *threads)
+    states = started_and_stopped_by_kafka(kafka, theirs, {}, {"orders": {"retention.ms": "-1"}})
+    assert len(states) == len(ORIGINS)
+    assert [{name: each[name] for name in states[0]} for each in told["partitions"]] == states
+    assert not told["offline"] and not told["refused"]
+    directory_diff(log_dir, theirs).require()
+    assert {file.name for file in log_dir.iterdir()} == {file.name for file in theirs.iterdir()}
+    for name in (*CHECKPOINTS, ".kafka_cleanshutdown"):
+        assert (log_dir / name).read_bytes() == (theirs / name).read_bytes()
+
+
+def test_a_dry_run_changes_nothing_and_foretells(log_dir):
+    (log_dir / ".kafka_cleanshutdown").unlink()
+    before = tree(log_dir, times=True)
+    foretold = recovered(log_dir, "--dry-run")
+    assert not difference(before, tree(log_dir, times=True))
+    assert foretold == recovered(log_dir)
+    assert len(foretold["put_aside"]) == 3
+    assert (log_dir / ".kafka_cleanshutdown").exists() and not (log_dir / ".lock").exists()
+
+
+def test_what_is_said(log_dir):
+    lines = run(log_dir).stdout.splitlines()
+    assert lines[0] == f"{log_dir}: loaded and closed" and len(lines) == 1 + len(ORIGINS)
+    assert "  mixed-0: offsets 0 to 69, segments 5, bytes 3774" in lines
+
+
+@pytest.mark.parametrize("options", [("--unclean-shutdown",), ("--clean-shutdown",)])
+def test_the_marker_can_be_replaced(log_dir, options):
+    with open(max((log_dir / "orders-1").glob("*.log")), "ab") as last:
+        last.write(b"torn")
+    size = sum(file.stat().st_size for file in (log_dir / "orders-1").glob("*.log"))
+    run(log_dir, *options)
+    left = sum(file.stat().st_size for file in (log_dir / "orders-1").glob("*.log"))
+    assert left == size - (4 if options == ("--unclean-shutdown",) else 0)
+
+
+# ---- settings
+
+
+def test_settings_of_a_broker_as_kafka_reads_them(kafka):
+    """Each setting alone, in Kafka's words for it."""
+    config_class = kafka.find_class("kafka.server.KafkaConfig")
+    base = {
+        "process.roles": "broker", "node.id": "1", "controller.quorum.voters": "9@h:1", "listeners": "PLAINTEXT://:0",
+        "controller.listener.names": "C", "listener.security.protocol.map": "C:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+    }  # fmt: skip
+    default = dict(config_class(kafka.properties(base)).extractLogConfigMap())
+    for settings in (
+        {"log.segment.bytes": "2000000"}, {"log.roll.hours": "3"}, {"log.roll.ms": "77", "log.roll.hours": "3"},
+        {"log.roll.jitter.hours": "2"}, {"log.retention.hours": "5"}, {"log.retention.minutes": "5"},
+        {"log.retention.ms": "-1"}, {"log.retention.ms": "9", "log.retention.minutes": "5"},
+        {"log.flush.interval.ms": "8"}, {"log.flush.scheduler.interval.ms": "9"}, {"log.cleanup.policy": "compact"},
+        {"log.index.interval.bytes": "99"}, {"log.index.size.max.bytes": "999"}, {"message.max.bytes": "5000"},
+        {"log.flush.interval.messages": "6"}, {"log.retention.bytes": "7"}, {"log.preallocate": "true"},
+        {"log.segment.delete.delay.ms": "3"}, {"log.cleaner.min.cleanable.ratio": "0.25"}, {"compression.type": "gzip"},
+        {"log.cleaner.delete.retention.ms": "4"}, {"log.message.timestamp.type": "LogAppendTime"},
+        {"log.cleaner.min.compaction.lag.ms": "5"}, {"log.cleaner.max.compaction.lag.ms": "6"},
+        {"log.message.timestamp.before.max.ms": "7"}, {"log.message.timestamp.after.max.ms": "8"},
+    ):  # fmt: skip
+        theirs = dict(config_class(kafka.properties({**base, **settings})).extractLogConfigMap())
+        changed = {name: str(value) for name, value in theirs.items() if value != default[name]}
+        ours = {name: str(value) for name, value in log_settings(settings).items()}
+        assert {name: value.strip("[]'").lower() for name, value in changed.items()} == {
+            name: value.lower() for name, value in ours.items()
+        }
+
+
+def test_settings_are_taken_from_the_metadata_log(tmp_path):
+    """A topic's and a broker's own ones, the last of each name; a deleted topic, and an aborted transaction."""
+
+    def text(value: str) -> bytes:
+        return bytes([len(value) + 1]) + value.encode()
+
+    def config(kind: int, resource: str, name: str, value: str | None) -> bytes:
+        return b"\1\4\0" + bytes([kind]) + text(resource) + text(name) + (text(value) if value else b"\0") + b"\0"
+
+    def topic(name: str, number: int) -> bytes:
+        return b"\1\2\0" + text(name) + struct.pack(">QQ", 0, number) + b"\0"
+
+    messages = [
+        topic("a", 1), topic("b", 2),
+        config(2, "a", "segment.bytes", "2000000"), config(2, "a", "retention.ms", "5"),
+        config(2, "a", "retention.ms", None), config(2, "b", "retention.ms", "6"),
+        b"\1\x09\0" + struct.pack(">QQ", 0, 2) + b"\0",
+        b"\1\x17\0\0", config(2, "a", "flush.ms", "7"), b"\1\x19\0\0",
+        b"\1\x17\0\0", config(2, "a", "flush.ms", "8"), b"\1\x18\0\0",
+        config(4, "", "log.retention.ms", "1"), config(4, "1", "log.retention.ms", "2"),
+        config(4, "2", "log.retention.ms", "3"), config(4, "", "num.recovery.threads.per.data.dir", "3"),
+    ]  # fmt: skip
+    directory = tmp_path / "__cluster_metadata-0"
+    directory.mkdir()
+    shutil.copy(GOLDEN / "meta.properties", tmp_path)
+    records = [SimpleRecord(0, None, message) for message in messages]
+    batch = MemoryRecords.with_records(CompressionType.NONE, *records, initial_offset=0)
+    (directory / f"{0:020d}.log").write_bytes(bytes(batch.buffer))
+    settings = settings_of(tmp_path, None, {"c": {"flush.ms": "9"}}, {"segment.ms": "10"}, None)
+    assert settings.topics == {"a": {"segment.bytes": "2000000", "flush.ms": "8"}, "c": {"flush.ms": "9"}}
+    assert (settings.default, settings.threads) == ({"retention.ms": 2, "segment.ms": "10"}, 3)
+    broker = tmp_path / "server.properties"
+    broker.write_text("log.retention.ms=99\nlog.flush.interval.ms = 4 \n")
+    settings = settings_of(tmp_path, broker, {}, {}, 5)
+    assert (settings.default["retention.ms"], settings.default["flush.ms"], settings.threads) == (2, 4, 5)
+    (directory / f"{0:020d}.log").write_bytes(bytes(batch.buffer)[:-9] + bytes(9))
+    assert "the record at offset" in run(tmp_path, code=1).stderr.lower()
+
+
+# ---- what stops it
+
+
+def refused(log_dir: Path, *options: str, code: int = 1) -> str:
+    """What is said on stderr; nothing is changed."""
+    before = tree(log_dir, times=True)
+    stderr = run(log_dir, *options, code=code).stderr
+    assert not difference(before, tree(log_dir, times=True))
+    return stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "error", "where"),
+    [
+        ("leader-epoch-checkpoint", "0\n7\n0 0\n", "KafkaStorageException", "offline"),
+        ("leader-epoch-checkpoint", "0\n1\nx 0\n", "NumberFormatException", "refused"),
+        ("partition.metadata", "version: 0\ntopic_id: x\n", "IllegalArgumentException", "refused"),
+    ],
+)
+def test_a_load_that_fails_is_told_and_nothing_is_changed(kafka, log_dir, tmp_path, file, content, error, where):
+    (log_dir / "drawn-1-4" / file).write_text(content)
+    before = tree(log_dir, times=True)
+    result = run(log_dir, "--json", code=1)
+    assert not difference(before, tree(log_dir, times=True))
+    told = json.loads(result.stdout)
+    (refusal,) = told[where]
+    assert refusal["name"] == "drawn-1-4" and refusal["error"].startswith(f"{error}: ")
+    assert not told["partitions"] and result.stderr == f"{log_dir}/drawn-1-4: {refusal['error']}\n"
+    theirs = tmp_path / "theirs"
+    shutil.copytree(log_dir, theirs)
+    if where == "refused":
+        with pytest.raises(Exception) as raised:
+            started_and_stopped_by_kafka(kafka, theirs, {}, {})
+        assert type(raised.value).__name__ == error
+    else:
+        started_and_stopped_by_kafka(kafka, theirs, {}, {})
+        assert not (theirs / ".kafka_cleanshutdown").exists()
+
+
+def test_a_damaged_checkpoint_takes_the_directory_offline(kafka, log_dir, tmp_path):
+    (log_dir / CHECKPOINTS[0]).write_text("0\n7\nnonsense\n")
+    told = refused(log_dir)
+    assert told.startswith(f"{log_dir}/{CHECKPOINTS[0]}: KafkaStorageException: ") and told.count("\n") == 1
+    theirs = tmp_path / "theirs"
+    shutil.copytree(log_dir, theirs)
+    with suppress(Exception):
+        started_and_stopped_by_kafka(kafka, theirs, {}, {})
+    assert not (theirs / ".kafka_cleanshutdown").exists()
+
+
+def test_a_directory_that_is_no_partitions(log_dir):
+    (log_dir / "foo").mkdir()
+    assert refused(log_dir).startswith("KafkaException: Found directory ")
+
+
+def test_two_future_logs_of_a_partition(log_dir):
+    shutil.copytree(log_dir / "orders-1", log_dir / f"orders-1.{'f' * 32}-future")
+    assert refused(log_dir).startswith("IllegalStateException: Duplicate log directories found: ")
+
+
+def test_links_pipes_and_locks(log_dir, tmp_path):
+    lock = FileLock(log_dir / ".lock")
+    assert lock.try_lock() and "is held" in run(log_dir, code=1).stderr
+    lock.destroy()
+    with DirectoryLock(log_dir / "orders-1"):
+        assert refused(log_dir).count("\n") == 1
+    os.mkfifo(log_dir / f"orders-1/{7:020d}.index")
+    assert "FIFO" in refused(log_dir)
+    (log_dir / f"orders-1/{7:020d}.index").unlink()
+    os.link(log_dir / "meta.properties", tmp_path / "elsewhere")
+    os.link(log_dir / "orders-1/leader-epoch-checkpoint", tmp_path / "another")
+    assert "hard link" in refused(log_dir)
+
+
+def test_no_room_and_no_descriptors(log_dir, monkeypatch):
+    def full(*_arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("minikafka.tools.before_recovery.os.posix_fallocate", full)
+        assert "No space left on device" in refused(log_dir)
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            "minikafka.tools.recover_log_dir.shutil.disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 0)
+        )
+        assert "No space left on device: a copy" in refused(log_dir, "--dry-run")
+
+
+def test_options_that_are_for_the_other_kind(log_dir):
+    assert "is for a partition's directory" in refused(log_dir, "--recovery-point", "3", code=2)
+    assert "is for a log directory" in run(log_dir / "orders-1", "--threads", "3", code=2).stderr
+    assert refused(log_dir, "--topic-config", "orders=1").startswith("IllegalArgumentException: ")
+    assert refused(log_dir, "--topic-config", "orders:flush.ms=x").startswith("ConfigException: ")
+    result = CliRunner().invoke(main, ["recover", str(log_dir)])
+    assert result.exit_code == 1 and "--yes" in result.stderr
