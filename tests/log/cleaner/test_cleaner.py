@@ -109,7 +109,14 @@ class Life:
         self.log.roll()
         self.log.update_high_watermark(self.log.log_end_offset)
         cleaner = Cleaner(
-            0, SkimpyOffsetMap(24 * slots), 500, 10**6, 0.9, Throttler(1e18, 300, self.time), self.time, lambda _: None
+            0,
+            SkimpyOffsetMap(24 * slots),
+            io_buffer_size=500,
+            max_io_buffer_size=10**6,
+            dup_buffer_load_factor=0.9,
+            throttler=Throttler(1e18, 300, self.time),
+            time=self.time,
+            check_done=lambda _: None,
         )
         todo = LogToClean(self.log, self.dirty, self.log.log_end_offset)
         end, stats = cleaner.clean(todo)
