@@ -21,6 +21,7 @@ _HOMES = {
     "minikafka_log": "runner",
     "spark_expected": "expected",
     "QUERIES": "expected",
+    "record_lives": "survivors",
     "agree": "agreement",
     "Agreement": "agreement",
     "Drawer": "workload_drawer",

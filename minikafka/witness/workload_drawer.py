@@ -151,7 +151,7 @@ class Drawer:
         "cleanup.policy": ["compact"] * 6 + ["compact,delete"] * 2 + ["delete"],
         "min.cleanable.dirty.ratio": [0, 0, 0, 0.01, 0.3, 0.5],
         "delete.retention.ms": [0, 100, 1000, 60_000, 86_400_000],
-        "min.compaction.lag.ms": [0, 0, 0, 0, 0, 100, 2000],
+        "min.compaction.lag.ms": [*[0] * 8, 100, 2000],
         "max.compaction.lag.ms": [9_223_372_036_854_775_807] * 3 + [5000, 60_000],
         "internal.segment.bytes": [150, 200, 300, 300, 500, 1000],
         "segment.index.bytes": [24, 60, 120, *[4096] * 7],
@@ -168,7 +168,8 @@ class Drawer:
         if self.random.random() < self.refused:
             return self._refused_append()
         batches = tuple(self._batch() for _ in range(self._batches_in_append()))
-        if self._producers and self.transactions and self.random.random() < 0.3 and (marker := self._marker()):
+        ends_one = self.transactions and self.random.random() < (0.5 if self.compaction else 0.3)
+        if self._producers and ends_one and (marker := self._marker()):
             if self.follower:
                 return ops.AppendAsFollower((*batches[1:], marker), self._epoch)
             return ops.AppendAsLeader((marker,), self._epoch, "coordinator", self.random.choice([0, 0, 0, 1, 2, -1]))
@@ -377,6 +378,8 @@ class Drawer:
         return ops.Reopen(not self.unclean or self.random.random() < 0.5)
 
     def _clean(self) -> Operation:
+        if "compact" not in self._policy and self.random.random() < 0.5:
+            return self._update_config()
         return ops.Clean()
 
     def _update_config(self) -> Operation:
