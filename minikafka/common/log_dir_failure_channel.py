@@ -2,6 +2,7 @@
 
 import logging
 import queue
+import threading
 
 logger = logging.getLogger(__name__)
 
@@ -11,6 +12,7 @@ class LogDirFailureChannel:
 
     def __init__(self, log_dir_num: int):
         """`log_dir_num`: how many log directories there are, and so how many can go offline."""
+        self._lock = threading.Lock()
         self._offline_log_dirs: set[str] = set()
         self._offline_log_dir_queue: queue.Queue[str] = queue.Queue(log_dir_num)
 
@@ -21,9 +23,10 @@ class LogDirFailureChannel:
     def maybe_add_offline_log_dir(self, log_dir: str, message: str, error: OSError) -> None:
         """Report `log_dir` unless it is known. Kafka: `LogDirFailureChannel.maybeAddOfflineLogDir`."""
         logger.error("%s: %s", message, error)
-        if log_dir not in self._offline_log_dirs:
-            self._offline_log_dirs.add(log_dir)
-            self._offline_log_dir_queue.put_nowait(log_dir)
+        with self._lock:
+            if log_dir not in self._offline_log_dirs:
+                self._offline_log_dirs.add(log_dir)
+                self._offline_log_dir_queue.put_nowait(log_dir)
 
     def take_next_offline_log_dir(self) -> str:
         """Wait for the next directory that goes offline. Kafka: `LogDirFailureChannel.takeNextOfflineLogDir`."""

@@ -1,24 +1,29 @@
-"""The orders in which Scala's mutable HashMap walks partitions: Kafka writes the lines of its checkpoints in them.
+"""The orders in which Scala's maps are walked: Kafka writes lines of checkpoints, and tries log directories, in them.
 
-A key's bucket is taken from the low bits of Java's hash, its upper 16 bits folded into the lower; a bucket is sorted by
-that hash, as a signed number. So the order depends on how many buckets there are, and that on how the map was made:
-all at once, or one key after the other.
+*Mutable maps.* A key's bucket is taken from the low bits of Java's hash, its upper 16 bits folded into the lower; a
+bucket is sorted by that hash, as a signed number. So the order depends on how many buckets there are, and that on how
+the map was made: all at once, or one key after the other.
 
 Keys of equal hash stand in the order of insertion, which in Kafka follows from the order in which the system lists a
 directory; here it is the order of the argument. No reader of a checkpoint depends on any order.
 
-Kafka: `scala.collection.mutable.HashMap`.
+*Immutable maps* of up to four keys are walked in the order of insertion. Larger ones are tries: a node parts its keys
+by five bits of the hash, the lowest at the root. First come the keys that are alone with theirs, then the nodes below.
+
+Kafka: `scala.collection.mutable.HashMap`, `scala.collection.immutable.HashMap`.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Container, Iterator, Sequence
 
-from minikafka.common.java_hash import java_hash
+from minikafka.common.java_hash import java_hash, string_hash_code
 from minikafka.common.java_numbers import to_int
 from minikafka.common.topic_partition import TopicPartition
 
 _LOAD_FACTOR = 0.75
 _INITIAL_CAPACITY = 16
 _LEAST_CAPACITY = 4
+_LARGEST_SMALL_MAP = 4
+_HASH_BITS = 32
 
 
 def in_order_of_a_map_made_at_once(keys: Collection[TopicPartition]) -> list[TopicPartition]:
@@ -33,6 +38,34 @@ def in_order_of_a_map_grown(keys: Collection[TopicPartition]) -> list[TopicParti
     while len(keys) >= capacity * _LOAD_FACTOR:
         capacity *= 2
     return _in_order(keys, capacity)
+
+
+def in_order_of_an_immutable_map(keys: Sequence[str], without: Container[str] = ()) -> list[str]:
+    """Different `keys` as an immutable map that was made of all walks those that are left, `without` some of them.
+
+    Scala: `Map.from`, `Map.filter`.
+    """
+    left = [key for key in keys if key not in without]
+    return left if len(keys) <= _LARGEST_SMALL_MAP else list(_in_order_of_a_node(left, 0))
+
+
+def _in_order_of_a_node(keys: Sequence[str], shift: int) -> Iterator[str]:
+    by_bits: dict[int, list[str]] = {}
+    for key in keys:
+        by_bits.setdefault(_improved(string_hash_code(key)) >> shift & 31, []).append(key)
+    parts = [by_bits[bits] for bits in sorted(by_bits)]
+    yield from (part[0] for part in parts if len(part) == 1)
+    for part in parts:
+        if len(part) > 1:
+            yield from part if shift >= _HASH_BITS else _in_order_of_a_node(part, shift + 5)
+
+
+def _improved(code: int) -> int:
+    """A hash whose bits depend on more of Java's, unsigned. Scala: `Hashing.improve`."""
+    code = (code + ~(code << 9)) & 0xFFFF_FFFF
+    code ^= code >> 14
+    code = (code + (code << 4)) & 0xFFFF_FFFF
+    return code ^ code >> 10
 
 
 def _in_order(keys: Collection[TopicPartition], capacity: int) -> list[TopicPartition]:

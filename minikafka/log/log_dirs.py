@@ -10,6 +10,7 @@ from minikafka.common import file_ops
 from minikafka.common.errors import IOException, KafkaException, KafkaStorageException, LogDirNotFoundException
 from minikafka.common.file_lock import FileLock
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
+from minikafka.common.scala_hash_map import in_order_of_an_immutable_map
 
 logger = logging.getLogger(__name__)
 
@@ -97,13 +98,14 @@ class LogDirs:
         """Where to put the next partition: the live directories, those with the fewest logs first.
 
         `log_counts`: how many logs there are in a directory, by its path. Of directories with as many logs the one
-        configured first comes first (in Kafka: of up to four; more of them stand in the order of a hash map). Cordoned
-        ones are left out; if all are, the first live one is taken. Kafka: `LogManager.nextLogDirs`.
+        that is configured first comes first; of more than four it is the one that Scala's map has first. Cordoned ones
+        are left out; if all are, the first live one is taken. Kafka: `LogManager.nextLogDirs`.
         """
-        candidates = [log_dir for log_dir in self._live_log_dirs if str(log_dir) not in self.cordoned_log_dirs]
-        if len(self._live_log_dirs) == 1 or not candidates:
+        paths = [str(log_dir) for log_dir in self._live_log_dirs]
+        candidates = in_order_of_an_immutable_map(paths, without=self.cordoned_log_dirs)
+        if len(paths) == 1 or not candidates:
             return self._live_log_dirs[:1]
-        return sorted(candidates, key=lambda log_dir: log_counts.get(str(log_dir), 0))
+        return [Path(path) for path in sorted(candidates, key=lambda path: log_counts.get(path, 0))]
 
     def create_log_directory(self, log_dirs: Iterable[Path], name: str) -> Path:
         """Make a log's directory in the first of `log_dirs` that takes it; one whose disk fails is reported.

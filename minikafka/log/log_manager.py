@@ -776,7 +776,8 @@ class LogManager:
         Compacted ones are left to the cleaner. An error ends the round. Kafka: `LogManager.cleanupLogs`.
         """
         if self.cleaner is None:
-            deletable_logs = {partition: log for partition, log in self.current_logs.items() if not log.config.compact}
+            logs = list(self.current_logs.items())
+            deletable_logs = {partition: log for partition, log in logs if not log.config.compact}
         else:
             deletable_logs = self.cleaner.pause_cleaning_for_non_compacted_partitions()
         try:

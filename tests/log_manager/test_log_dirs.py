@@ -1,6 +1,7 @@
 """Log directories are made, checked and locked as by Kafka's own log manager."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -125,6 +126,23 @@ def test_a_new_log_goes_to_the_directory_with_the_fewest(two_managers):
     managers.call("get_or_create_log", P[1], is_new=True)
     managers.do(lambda one: cordon(one, "a", "b", "c"))
     managers.call("get_or_create_log", P[4], is_new=True)
+
+
+@pytest.mark.parametrize("count", [5, 8, 40])
+def test_of_many_directories_the_one_in_the_order_of_scalas_map_is_taken(two_managers, count):
+    managers = two_managers(*(f"disk-{number}" for number in range(count)))
+    # The order follows from the directories' whole paths, so both must have the same ones.
+    managers.kafka.log_dirs = managers.minikafka.log_dirs
+    made = []
+    for one in managers.both:
+        one.start()
+        one.manager.log_dirs.update_cordoned_log_dirs({str(one.log_dirs[1])})
+        partitions = [TopicPartition("topic", number) for number in range(count + 3)]
+        made.append([one.manager.get_or_create_log(partition, is_new=True).dir for partition in partitions])
+        one.kill()
+        for log_dir in one.log_dirs:
+            shutil.rmtree(log_dir)
+    assert made[0] == made[1]
 
 
 def cordon(one, *names):

@@ -1,0 +1,198 @@
+"""What the other tests of this folder ask Kafka about, in short and without a JVM; what is expected was seen there."""
+
+import shutil
+
+import pytest
+
+from minikafka.common.errors import (
+    ClosedChannelException,
+    IllegalStateException,
+    InconsistentTopicIdException,
+    KafkaException,
+    KafkaStorageException,
+)
+from minikafka.common.job_pool import JobPool
+from minikafka.common.scala_hash_map import (
+    in_order_of_a_map_grown,
+    in_order_of_a_map_made_at_once,
+    in_order_of_an_immutable_map,
+)
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.log_manager import LogManager
+from minikafka.witness.two_log_managers import OneLogManager
+
+SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200}
+P = [TopicPartition("topic", number) for number in range(4)]
+IDS = ["PpIMd8oaSBmIYZ7G-q3OmQ", "QpIMd8oaSBmIYZ7G-q3OmQ"]
+
+
+@pytest.fixture
+def one(tmp_path):
+    """A manager on two log directories, started."""
+    one = OneLogManager(LogManager, tmp_path, ("a", "b"), SMALL)
+    one.start()
+    yield one
+    one.kill()
+
+
+def fill(one, *partitions):
+    for partition in partitions:
+        one.manager.get_or_create_log(partition, is_new=True, topic_id=IDS[0])
+        one.append(partition, *["[4x100]"] * 7)
+
+
+def text(one, name):
+    return (one.directory / name).read_text()
+
+
+def test_a_clean_stop_leaves_markers_and_checkpoints_and_no_locks(one):
+    fill(one, *P)
+    one.stop(broker_epoch=3)
+    assert text(one, "a/recovery-point-offset-checkpoint") == "0\n2\ntopic 2 28\ntopic 0 28\n"
+    assert text(one, "b/log-start-offset-checkpoint") == "0\n0\n"
+    assert text(one, "b/.kafka_cleanshutdown") == '{"version":0,"brokerEpoch":3}'
+    assert not list(one.directory.glob("*/.lock"))
+    one.start()
+    assert not list(one.directory.glob("*/.kafka_cleanshutdown"))
+    assert [log.log_end_offset for log in one.manager.all_logs] == [28] * 4
+
+
+def test_tasks_run_at_their_times(one):
+    fill(one, P[0])
+    names = ["retention", "flusher", "recovery-point-checkpoint", "log-start-offset-checkpoint", "delete-logs"]
+    tasks = [name.replace("kafka-", "").replace("log-", "", 1) for name in one.scheduler.pending if "kafka-" in name]
+    assert tasks == [name.replace("log-", "", 1) for name in names]
+    assert text(one, "a/recovery-point-offset-checkpoint") == ""
+    one.time.sleep(29_999)
+    assert text(one, "a/recovery-point-offset-checkpoint") == ""
+    one.time.sleep(1)
+    assert text(one, "a/recovery-point-offset-checkpoint") == "0\n1\ntopic 0 24\n"
+    assert text(one, "b/recovery-point-offset-checkpoint") == "0\n0\n"
+
+
+def test_retention_leaves_compacted_logs_to_the_cleaner(one):
+    one.topic_configs = {"topic": {"retention.bytes": 600}, "other": {"retention.bytes": 600}}
+    other = TopicPartition("other", 0)
+    fill(one, P[0], other)
+    one.manager.update_topic_config("other", {"retention.bytes": 600, "cleanup.policy": "compact"})
+    one.manager.update_topic_config("topic", one.topic_configs["topic"])
+    one.time.sleep(30_000)
+    assert one.manager.get_log(P[0]).log_start_offset == 20
+    assert one.manager.get_log(other).log_start_offset == 0
+
+
+def test_a_deleted_log_is_renamed_then_gone(one):
+    fill(one, P[0], P[1])
+    one.manager.async_delete(P[0])
+    assert one.manager.get_log(P[0]) is None
+    assert text(one, "a/recovery-point-offset-checkpoint") == "0\n0\n"
+    one.time.sleep(59_999)
+    assert len(list(one.directory.glob("a/topic-0.*-delete"))) == 1
+    one.time.sleep(60_000)
+    assert not list(one.directory.glob("a/topic-0*"))
+    assert one.manager.async_delete(P[0]) is None
+
+
+def test_a_stray_log_is_put_aside(one):
+    fill(one, P[0], P[1])
+    one.stop()
+    one.start(is_stray=lambda log: log.topic_partition == P[0])
+    one.time.sleep(500_000)
+    assert len(list(one.directory.glob("a/topic-0.*-stray"))) == 1
+    assert [log.topic_partition for log in one.manager.all_logs] == [P[1]]
+
+
+def test_a_log_moves(one):
+    fill(one, P[0])
+    with pytest.raises(IllegalStateException, match="without having a preferred log directory"):
+        one.manager.get_or_create_log(P[0], is_future=True)
+    one.manager.abort_and_pause_cleaning(P[0])
+    one.manager.maybe_update_preferred_log_dir(P[0], str(one.log_dirs[1]))
+    future = one.manager.get_or_create_log(P[0], is_future=True)
+    assert future.is_future and future.parent_dir == str(one.log_dirs[1])
+    one.append(P[0], "[4x100]", is_future=True)
+    one.manager.replace_current_with_future_log(P[0])
+    assert one.manager.get_log(P[0]).dir == one.log_dirs[1] / "topic-0"
+    with pytest.raises(KafkaStorageException, match="The future replica for topic-0 is offline"):
+        one.manager.replace_current_with_future_log(P[0])
+
+
+def test_topic_ids_are_compared(one):
+    fill(one, P[0])
+    with pytest.raises(InconsistentTopicIdException):
+        one.manager.get_or_create_log(P[0], topic_id=IDS[1])
+
+
+def test_two_directories_of_one_partition(one):
+    fill(one, P[0])
+    one.stop()
+    shutil.copytree(one.log_dirs[0] / "topic-0", one.log_dirs[1] / "topic-0")
+    with pytest.raises(IllegalStateException, match="Duplicate log directories for topic-0"):
+        one.start()
+
+
+def test_a_directory_fails(one):
+    fill(one, *P)
+    one.manager.handle_log_dir_failure(str(one.log_dirs[0]))
+    assert [log.topic_partition for log in one.manager.all_logs] == [P[1], P[3]]
+    with pytest.raises(KafkaStorageException, match="log directories .*/a are offline"):
+        one.manager.get_or_create_log(P[0])
+    assert one.manager.get_or_create_log(P[0], is_new=True).dir == one.log_dirs[1] / "topic-0"
+    manager, one.manager = one.manager, None
+    with pytest.raises(ClosedChannelException):
+        manager.shutdown()
+    assert not list(one.directory.glob("a/.kafka_cleanshutdown"))
+    assert list(one.directory.glob("b/.kafka_cleanshutdown"))
+
+
+def test_truncation_writes_recovery_points_of_what_was_cut(one):
+    fill(one, P[0], P[1])
+    one.time.sleep(30_000)
+    one.manager.truncate_to({P[0]: 9, P[1]: 99})
+    assert text(one, "a/recovery-point-offset-checkpoint") == "0\n1\ntopic 0 9\n"
+    assert text(one, "b/recovery-point-offset-checkpoint") == "0\n1\ntopic 1 24\n"
+    one.manager.truncate_fully_and_start_at(P[1], 5)
+    assert text(one, "b/recovery-point-offset-checkpoint") == "0\n1\ntopic 1 5\n"
+
+
+def test_dirty_logs_are_flushed(tmp_path):
+    one = OneLogManager(LogManager, tmp_path, ("a",), SMALL, flush_check_ms=10_000)
+    one.topic_configs = {"topic": {"flush.ms": 35_000}}
+    one.start()
+    fill(one, P[0])
+    one.time.sleep(30_000)
+    assert one.manager.get_log(P[0]).recovery_point == 24  # by the roll's own flush, just now
+    one.time.sleep(34_999)
+    assert one.manager.get_log(P[0]).recovery_point == 24
+    one.time.sleep(5_001)
+    assert one.manager.get_log(P[0]).recovery_point == 28
+    one.kill()
+
+
+def test_a_second_manager_is_kept_out(one):
+    with pytest.raises(KafkaException, match="A Kafka instance in another process or thread is using this directory"):
+        one.make(one.log_dirs)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_jobs_give_their_results_in_order(threads):
+    pool = JobPool(threads, "test-")
+    results = [pool.submit(lambda number=number: number * number) for number in range(9)]
+    failing = pool.submit(lambda: 1 // 0)
+    assert [result() for result in results] == [number * number for number in range(9)]
+    with pytest.raises(ZeroDivisionError):
+        failing()
+    pool.shutdown()
+
+
+def test_orders_of_scalas_maps():
+    """As Scala 2.13 printed them."""
+    keys = [f"/dev/shm/x/disk-{number}" for number in range(8)]
+    assert "".join(key[-1] for key in in_order_of_an_immutable_map(keys)) == "40631725"
+    assert "".join(key[-1] for key in in_order_of_an_immutable_map(keys[:5])) == "14023"
+    assert in_order_of_an_immutable_map(keys[:4]) == keys[:4]
+    partitions = [TopicPartition(topic, number) for topic in ("a", "bc", "zebra") for number in range(5)]
+    at_once = " ".join(map(str, in_order_of_a_map_made_at_once(partitions)))
+    grown = " ".join(map(str, in_order_of_a_map_grown(partitions)))
+    assert sorted(at_once.split()) == sorted(grown.split())
+    assert in_order_of_a_map_grown(partitions[:1]) == partitions[:1]
