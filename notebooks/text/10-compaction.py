@@ -28,8 +28,8 @@ wake_witnesses()
 
 # %% [markdown]
 # A topic keeps settings: the key is a setting's name, the value what it was set to. Whoever reads the topic from its beginning, and lets a later
-# record of a key replace the earlier one, has the table of all settings. What goes wrong without compaction? Two logs get the same records. The first keeps the
-# newest 400 bytes, as in the lesson *Segments*, the second is compacted.
+# record of a key replace the earlier one, has the table of all settings. What goes wrong without compaction? Two logs get the same records. The first keeps at least the
+# newest 400 bytes and lets go of what is older, as in the lesson *Segments*; the second is compacted.
 #
 # (`write(log, "a=1 b=1")` appends one batch of two records with the keys `a` and `b`, and raises the high watermark to the log end. `table(log)` is the table
 # that a consumer builds.)
@@ -116,7 +116,7 @@ shelves.play()
 #
 # ### From where to where
 #
-# Before anything is cleaned, the manager works out how much of each log may be. Here is one that was never cleaned: four segments of four records, at 0, 4, 8
+# Before anything is cleaned, the manager works out from which offset to which a log may be cleaned. Here is one that was never cleaned: four segments of four records, at 0, 4, 8
 # and 12. The high watermark is 14, the log ends at 16, and since offset 9 a transaction of producer 7 is open.
 
 # %%
@@ -158,8 +158,8 @@ erratum(
 )
 
 # %% [markdown]
-# `min.compaction.lag.ms` keeps a cleaner from segments whose youngest record is younger; a consumer that follows closely then sees every record. One minute, say (`grab` gives the log
-# that is to be cleaned, or nothing):
+# `min.compaction.lag.ms` ends a cleaning before the first segment whose youngest record is younger than that; a consumer that is not that far behind sees every record. One minute, say
+# (`grab` gives the log that is to be cleaned, or nothing):
 
 # %%
 waiting = fresh_log({"cleanup.policy": "compact", "min.compaction.lag.ms": 60_000}, name="waiting-0")
@@ -172,7 +172,8 @@ for wait in (59_999, 1):
 # ### Whose turn it is
 #
 # A cleaning rewrites a whole log, so the manager chooses with care. Three logs have been cleaned before, and something has been added since. A log is
-# not cleaned at a ratio of 0.3 or less (`min.cleanable.dirty.ratio`; a topic that says nothing has 0.5).
+# not cleaned at a ratio of 0.3 or less (`min.cleanable.dirty.ratio`; a topic that says nothing has 0.5). Each line below has the base offset and the bytes of a log's segments: the first is clean, the last is
+# active and still empty.
 
 # %%
 logs = []
@@ -260,6 +261,7 @@ for each in (many, twin):
 print([(offset, key) for offset, key, _ in rows(many)])
 factor = CleanerConfig.of({}).dedupe_buffer_load_factor
 print("load factor:", factor, " keys for 8 slots:", int(8 * factor), " for 4:", int(4 * factor))
+print(f"memory for a million keys: {1_000_000 * slots.map.BYTES_PER_ENTRY / factor:,.0f} bytes")
 
 # %%
 predict(
@@ -275,7 +277,8 @@ for turn in iter(cleaning.turn, None):
 
 # %% [markdown]
 # `d` found no room, and the turn ended there, in the middle of a batch. What lies above stays as it is, duplicates and all; the next turn begins where this one ended. The log is clean in
-# the end, but each turn has rewritten it from its beginning. A map that is too small costs time and disk, not correctness.
+# the end, but each turn has rewritten it from its beginning. A map that is too small costs time and disk, not correctness. How much is enough follows from the number of keys in the
+# head, not from their length: the last line above says it for a million.
 #
 # ### Two passes and a swap
 #
@@ -305,6 +308,7 @@ predict(
 walk.play()
 
 # %% [markdown]
+# In step 7 of `clean_segments` the new segment takes the place of the old ones, by the renames that the lesson *Loading and recovery* stops one by one.
 # The thread then writes the end that `do_clean` returned into the checkpoint. Here is the file, with what the turn in part 3 left: version, number of lines, then topic, partition and first dirty offset.
 
 # %%
@@ -354,8 +358,7 @@ erratum(
 
 # %% [markdown]
 # ### The three lives of a tombstone
-
-# %% [markdown]
+#
 # Offset 2 deletes `a`. A consumer, call it the slow one, has read offsets 0 and 1 and pauses there. The deletion is written at noon; two hours later a cleaner comes by for the first time; `delete.retention.ms` is one hour.
 
 # %%
