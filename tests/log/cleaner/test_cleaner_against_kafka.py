@@ -247,6 +247,34 @@ def test_offsets_that_do_not_fit_one_segment(compacted, two_cleaners):
     two_cleaners(logs).turns(2)
 
 
+def test_a_segment_whose_offsets_overflow_is_split(compacted, two_cleaners):
+    """Nothing that Kafka has appended since 2.0 does, but a clean load does not look for it."""
+    logs = compacted("append_as_follower [2x20 keys=2 offset=10]", "append_as_follower [3x20 keys=3 offset=12]")
+    far = 2**31 + 100
+    logs.observe("reopen clean=true")
+    logs.kill()
+
+    def stretch(directory):
+        """The second batch lies far behind the first, which no append would allow."""
+        file = directory / "00000000000000000000.log"
+        data = bytearray(file.read_bytes())
+        start = int.from_bytes(data[8:12], "big") + 12
+        data[start : start + 8] = far.to_bytes(8, "big")
+        file.write_bytes(data)
+
+    logs.change(stretch)
+    logs.observe("reopen clean=true")
+    logs.do(f"append_as_follower [1x20 keys=1 offset={far + 10}]", *CLOSE)
+    cleaners = two_cleaners(logs)
+    assert "LogCleaningAbortedException" in cleaners.turn().error
+    assert [segment.base_offset for segment in logs.minikafka.log.log_segments][:2] == [10, far]
+
+
+def test_preallocated_segments(compacted, two_cleaners):
+    logs = compacted(*(f"append_as_leader [3x60 keys=4 data={n}]" for n in range(12)), *CLOSE, preallocate="true")
+    two_cleaners(logs).turn()
+
+
 def test_batches_of_the_old_formats(compacted, two_cleaners):
     logs = compacted()
 
@@ -306,7 +334,7 @@ def test_headers_of_all_kinds(compacted, two_cleaners):
     two_cleaners(logs).turn()
 
 
-@pytest.mark.parametrize("where", range(0, 61, 3))
+@pytest.mark.parametrize("where", [*range(0, 61, 3), *range(61, 160, 11)])
 @pytest.mark.parametrize("batch", [0, 1, 3])
 def test_damaged_batches(compacted, two_cleaners, where, batch):
     logs = compacted(
