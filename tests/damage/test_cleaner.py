@@ -63,40 +63,41 @@ def keyed(tmp_path_factory):
 def demand_equal_cleanings(two_logs_of_the_module):
     """`demand_equal_cleanings(origin, changes, loaded)`: clean the log of `origin` after each of `changes` (name: what
     is done to the partition's directory), done before it is loaded, or with `loaded` after that. Whatever comes of it
-    is the same for both logs. Returns the exceptions of the cleanings, each once.
+    is the same for both logs. Returns the ends of the cleanings, each once: exceptions, or the first words told.
     """
     logs = two_logs_of_the_module()
     logs.kill()
 
     def demand(origin, changes, *, loaded=False):
-        differences, errors = [], set()
+        differences, ends = [], set()
         for name, change in changes:
             checkpoints = {"log_start_offset": 0, "recovery_point": origin.log_end_offset}
             logs.stand_on(origin.directory, checkpoints, origin.config, NOW)
             try:
-                errors |= clean_after(logs, change, loaded)
+                ends |= clean_after(logs, change, loaded)
             except AssertionError as difference:
                 differences.append(f"{name}: {difference}")
         assert not differences, f"{len(differences)} differences:\n\n" + "\n\n".join(differences[:20])
-        return errors
+        return ends
 
     return demand
 
 
 def clean_after(logs, change, loaded):
-    """Clean twice, with a horizon between, and live on; the exceptions of the cleanings."""
+    """Clean twice, with a horizon between, and live on; how the cleanings ended."""
     if not loaded:
         logs.change(change)
     if logs.do("reopen clean=true").error:
         return set()
     if loaded:
         logs.change(change)
-    observations = logs.do("update_high_watermark leo"), logs.do("clean")
+    logs.do("update_high_watermark leo")
+    turns = logs.do("clean"), logs.do("clean")
     if not loaded:
         logs.do("tick 1000", "clean")
         logs.do("append_as_leader leader_epoch=9 [3x60 keys=3]", "tick 60000")
         logs.do("reopen clean=false", "update_high_watermark leo", "clean")
-    return {observation.error for observation in observations}
+    return {turn.error or turn.result.partition(" ")[0] for turn in turns}
 
 
 def test_batch_headers(keyed, demand_equal_cleanings):
@@ -104,8 +105,7 @@ def test_batch_headers(keyed, demand_equal_cleanings):
     for path in keyed.files(".log"):
         for position, _, magic in batches(path):
             changes += flips(path, fields_of(magic), position)
-    errors = demand_equal_cleanings(keyed, sample(changes, 60))
-    assert {"", "CorruptRecordException"} <= errors
+    assert {"kept", "nothing", "CorruptRecordException"} <= demand_equal_cleanings(keyed, sample(changes, 60))
 
 
 def test_batch_headers_of_a_log_that_is_open(keyed, demand_equal_cleanings):
@@ -136,6 +136,22 @@ def test_index_entries(keyed, demand_equal_cleanings, suffix, size, fields):
         for entry in ends(range(path.stat().st_size // size)):
             changes += flips(path, fields, entry * size)
     demand_equal_cleanings(keyed, sample(changes, 20))
+
+
+def test_an_offset_too_far_from_the_base_of_its_segment(keyed, demand_equal_cleanings):
+    """The cleaner gives up, and splits the segment; the next turn cleans its parts."""
+    changes = []
+    for path in keyed.files(".log")[:-1]:
+        for position, _, _ in batches(path)[1:]:
+            offset = (int(path.stem) + 2**31 + 5).to_bytes(8, "big")
+            for name, size in (("the batch", 8), ("its upper half", 4)):
+
+                def work(data, position=position, new=offset[:size]):
+                    data[position : position + len(new)] = new
+                    return data
+
+                changes.append((f"{path.name}: {name} at {position}", changing(path.name, work)))
+    assert {"kept", "given"} <= demand_equal_cleanings(keyed, changes, loaded=True)
 
 
 @pytest.mark.parametrize("suffix", [".log", ".index", ".timeindex", ".txnindex", ".snapshot"])
