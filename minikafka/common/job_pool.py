@@ -1,4 +1,4 @@
-"""Jobs that may run at the same time, and whose results are taken in the order in which they were handed in."""
+"""Jobs that may run at the same time, whose results are taken in the order in which the jobs were submitted."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -8,26 +8,26 @@ T = TypeVar("T")
 
 
 class JobPool:
-    """Runs jobs on a number of threads, or a job at a time in the thread that asks for its result.
+    """Runs jobs on several threads or, if only one is asked for, each in the thread that asks for its result.
 
-    With one thread every run is the same: a test can watch each effect on the disk in order, and a clock that is moved
-    by hand stands still meanwhile.
+    With one thread every run is the same: a test can watch each effect on the disk in order, and a manual clock stands
+    still meanwhile.
 
     Kafka: `Executors.newFixedThreadPool`.
     """
 
     def __init__(self, threads: int, name: str):
-        """`threads` >= 1; `name` begins the names of the threads."""
+        """`threads` >= 1; the names of the threads begin with `name`."""
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix=name) if threads > 1 else None
 
     def submit(self, job: Callable[[], T]) -> Callable[[], T]:
-        """Hand a job in. Call what is returned, once, to wait for the job: it gives or raises what the job did.
+        """Submit a job; call the returned function once, to wait for the job and get what it returns or raises.
 
         Kafka: `ExecutorService.submit`, `Future.get`.
         """
         return job if self._executor is None else self._executor.submit(job).result
 
     def shutdown(self) -> None:
-        """Let the threads end when their jobs have. Kafka: `ExecutorService.shutdown`."""
+        """Let the threads end once their jobs are done. Kafka: `ExecutorService.shutdown`."""
         if self._executor is not None:
             self._executor.shutdown()

@@ -18,7 +18,7 @@ class Throttler:
     """
 
     def __init__(self, desired_rate_per_sec: float, check_interval_ms: int, time: Time):
-        """`desired_rate_per_sec` is in units a second, whatever is counted; the rate is checked every
+        """`desired_rate_per_sec` is in units per second, whatever is counted; the rate is checked every
         `check_interval_ms`.
         """
         self.desired_rate_per_sec = desired_rate_per_sec

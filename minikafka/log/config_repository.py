@@ -5,18 +5,18 @@ from typing import Protocol
 
 
 class ConfigRepository(Protocol):
-    """What a log manager needs to know of topics. Kafka: `org.apache.kafka.metadata.ConfigRepository`."""
+    """What a log manager needs to know about topics. Kafka: `org.apache.kafka.metadata.ConfigRepository`."""
 
     def topic_config(self, topic: str) -> Mapping[str, object]:
-        """The settings that a topic has of its own, by Kafka's names. Kafka: `ConfigRepository.topicConfig`."""
+        """A topic's own settings, by Kafka's names. Kafka: `ConfigRepository.topicConfig`."""
 
 
 class MapConfigRepository:
-    """The settings that it is given: a topic's name to its settings. Kafka: `MockConfigRepository`, of its tests."""
+    """Settings from a mapping of topic names to settings. Kafka: `MockConfigRepository`, in its tests."""
 
     def __init__(self, topic_configs: Mapping[str, Mapping[str, object]] | None = None):
         self.topic_configs = dict(topic_configs or {})
 
     def topic_config(self, topic: str) -> Mapping[str, object]:
-        """The settings that a topic has of its own; none for one that is not known."""
+        """A topic's own settings; none for an unknown topic."""
         return self.topic_configs.get(topic, {})

@@ -1,4 +1,4 @@
-"""The high watermarks of a broker's logs between two starts."""
+"""What a log directory remembers of its logs' high watermarks from one start to the next."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -20,24 +20,24 @@ HIGH_WATERMARK_CHECKPOINT_TASK = "highwatermark-checkpoint"
 class HighWatermarkCheckpoints:
     """`replication-offset-checkpoint` in each log directory: the high watermark of each log, leader's or follower's.
 
-    A log that is opened begins with its log start for a high watermark; who knows the partition's replicas raises it to
-    what stands here (`Log.update_high_watermark` keeps it within the log). The log manager itself has no part in this:
-    in Kafka it is the replica manager who owns the files and the task.
+    When a log is opened, its high watermark is its log start; whoever knows the partition's replicas raises it to the
+    offset in this file (`Log.update_high_watermark` keeps it within the log). The log manager has no part in this: in
+    Kafka, the replica manager owns the files and the task.
 
-    Simpler than Kafka: lines stand in the order of the logs, there in that of a hash map; no reader depends on it.
+    Simpler than Kafka: lines are in the order of the logs, not in that of a hash map, since no reader relies on it.
 
     Kafka: `ReplicaManager`, its field `highWatermarkCheckpoints`.
     """
 
     def __init__(self, log_dirs: Iterable[Path], log_dir_failure_channel: LogDirFailureChannel):
-        """The files of these directories; those missing are made, empty. Raises OSError."""
+        """The files of these directories; missing ones are made, empty. Raises OSError."""
         self._files = {
             log_dir: OffsetCheckpointFile(log_dir / HIGH_WATERMARK_CHECKPOINT_FILE, log_dir_failure_channel)
             for log_dir in log_dirs
         }
 
     def start(self, scheduler: Scheduler, logs: Callable[[], Iterable[Log]], period_ms: int = 5_000) -> None:
-        """Write the high watermarks of what `logs()` gives at once, and every `period_ms`.
+        """Write the high watermarks of the logs that `logs()` returns, now and then every `period_ms`.
 
         The period is `replica.high.watermark.checkpoint.interval.ms`.
         Kafka: `ReplicaManager.startHighWatermarkCheckPointThread`.
@@ -47,9 +47,9 @@ class HighWatermarkCheckpoints:
         )
 
     def checkpoint_high_watermarks(self, logs: Iterable[Log]) -> None:
-        """Replace the high watermarks of each directory that has one of the `logs`, by theirs.
+        """Replace the file of each directory that holds some of the `logs`, by their high watermarks.
 
-        A disk that fails is reported, and told of here. Kafka: `ReplicaManager.checkpointHighWatermarks`.
+        A failing disk is reported by the file itself. Kafka: `ReplicaManager.checkpointHighWatermarks`.
         """
         by_dir: dict[Path, dict[TopicPartition, int]] = {}
         for log in logs:
@@ -63,7 +63,7 @@ class HighWatermarkCheckpoints:
                 logger.error("Error while writing to highwatermark file in directory %s: %s", log_dir, error)
 
     def high_watermark(self, log: Log) -> int:
-        """What the file of the log's directory has for it; 0 if it has nothing.
+        """The high watermark in the file of the log's directory, 0 if the log has no line there.
 
         Raises KafkaStorageException and NumberFormatException for a damaged file. Kafka: `LazyOffsetCheckpoints.fetch`.
         """

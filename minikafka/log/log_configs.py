@@ -1,4 +1,4 @@
-"""The settings of a broker's logs: the broker's own as defaults, and what each topic has instead."""
+"""The settings of a broker's logs: the broker's defaults, and each topic's own settings on top of them."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,10 +9,10 @@ from minikafka.log.log_config import LogConfig
 
 
 class LogConfigs:
-    """Gives each log its settings, and sees to it that none is opened with settings that have just been replaced.
+    """Gives each log its settings, and makes sure that none is opened with settings that have just been replaced.
 
-    Who opens a log calls `initializing_log` before and `finished_initializing_log` after: if the topic's settings were
-    updated in between, the log, which may not have been in the manager's map yet, gets the new ones then.
+    Whoever opens a log calls `initializing_log` before and `finished_initializing_log` after that. If the topic's
+    settings are updated in between, the log may not be in the manager's map yet, so it gets the new ones at the end.
 
     Kafka: `LogManager`, its fields `_currentDefaultConfig`, `configRepository` and `partitionsInitializing`.
     """
@@ -21,12 +21,13 @@ class LogConfigs:
         self._config_repository = config_repository
         self.current_default_config = initial_default_config
         """The broker's settings. Kafka: `LogManager.currentDefaultConfig`."""
-        self._partitions_initializing: dict[TopicPartition, bool] = {}  # True: updated meanwhile
+        # The partitions whose logs are being opened; True: their settings were updated meanwhile.
+        self._partitions_initializing: dict[TopicPartition, bool] = {}
 
     def fetch_topic_config_overrides(
         self, default_config: LogConfig, topic_names: Iterable[str]
     ) -> dict[str, LogConfig]:
-        """The settings of those topics that have some of their own. Kafka: `LogManager.fetchTopicConfigOverrides`."""
+        """The settings of the topics that have their own. Kafka: `LogManager.fetchTopicConfigOverrides`."""
         configs = {}
         for topic in topic_names:
             if overrides := self._config_repository.topic_config(topic):
@@ -47,18 +48,18 @@ class LogConfigs:
         self._partitions_initializing[topic_partition] = False
 
     def topic_config_updated(self, topic: str) -> None:
-        """Note that a topic's settings are others now. Kafka: `LogManager.topicConfigUpdated`."""
+        """Note that a topic's settings have changed. Kafka: `LogManager.topicConfigUpdated`."""
         for topic_partition in list(self._partitions_initializing):
             if topic_partition.topic == topic:
                 self._partitions_initializing[topic_partition] = True
 
     def broker_config_updated(self) -> None:
-        """Note that the broker's settings are others now. Kafka: `LogManager.brokerConfigUpdated`."""
+        """Note that the broker's settings have changed. Kafka: `LogManager.brokerConfigUpdated`."""
         for topic_partition in list(self._partitions_initializing):
             self._partitions_initializing[topic_partition] = True
 
     def finished_initializing_log(self, topic_partition: TopicPartition, log: Log | None) -> None:
-        """Say that the log is open (None: it could not be opened); if need be it gets the newest settings.
+        """Say that the log is open (None: it could not be opened); it gets the newest settings if they have changed.
 
         Kafka: `LogManager.finishedInitializingLog`.
         """

@@ -1,4 +1,4 @@
-"""What is known of the logs of each log directory between two starts: recovery points and log start offsets."""
+"""What a log directory remembers about its logs from one start to the next: recovery points and log start offsets."""
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -18,20 +18,20 @@ LOG_START_OFFSET_CHECKPOINT_FILE = "log-start-offset-checkpoint"
 
 
 class LogDirCheckpoints:
-    """Two files in each log directory, read when it is loaded and replaced every minute and at the end.
+    """Two files in each log directory, read when the logs are loaded, and replaced every minute and at shutdown.
 
     - `recovery-point-offset-checkpoint`: for each log, the offset below which everything is on the device. After an
-      unclean stop the log is recovered from there on.
-    - `log-start-offset-checkpoint`: for each log that begins inside its first segment, where it begins. (Other logs
-      begin where their first segment does.)
+      unclean stop, the log is recovered from there.
+    - `log-start-offset-checkpoint`: for each log that starts inside its first segment, the offset where it starts. (All
+      others start where their first segment does.)
 
-    A future log stands under the plain name of its partition: it lies in another directory than the current one.
+    A future log is listed under its partition's plain name, since it is never in the same directory as the current log.
 
     Kafka: `LogManager`, its fields `recoveryPointCheckpoints` and `logStartOffsetCheckpoints`.
     """
 
     def __init__(self, log_dirs: Iterable[Path], log_dir_failure_channel: LogDirFailureChannel):
-        """The files of these directories; those missing are made, empty. Raises OSError."""
+        """The files of these directories; missing ones are made, empty. Raises OSError."""
         self._files = {
             log_dir: (
                 OffsetCheckpointFile(log_dir / RECOVERY_POINT_CHECKPOINT_FILE, log_dir_failure_channel),
@@ -51,7 +51,7 @@ class LogDirCheckpoints:
         return _read(log_start_offsets, "resetting to the base offset of the first segment")
 
     def checkpoint_recovery_offsets_in_dir(self, log_dir: Path, logs: Mapping[TopicPartition, Log]) -> None:
-        """Replace the recovery points of a directory by those of its `logs`; nothing if the directory failed.
+        """Replace the recovery points of a directory by those of its `logs`; does nothing if the directory failed.
 
         Kafka: `LogManager.checkpointRecoveryOffsetsInDir`.
         """
@@ -61,7 +61,7 @@ class LogDirCheckpoints:
             _write(recovery_points, offsets, in_order_of_a_map_made_at_once)
 
     def checkpoint_log_start_offsets_in_dir(self, log_dir: Path, logs: Mapping[TopicPartition, Log]) -> None:
-        """Replace the log start offsets of a directory by those of its `logs`; nothing if the directory failed.
+        """Replace the log start offsets of a directory by those of its `logs`; does nothing if the directory failed.
 
         Kafka: `LogManager.checkpointLogStartOffsetsInDir`.
         """

@@ -62,10 +62,10 @@ def parse_topic_partition_name(directory: Path) -> TopicPartition:
 
 
 def partition_directories(log_dir: Path) -> list[tuple[Path, TopicPartition]]:
-    """The directories of logs in a log directory, by name; none of a log directory that cannot be listed.
+    """The partition directories in a log directory, by name; none if the log directory cannot be listed.
 
-    Left out are the cluster's metadata and the cache of remote storage, which have a log directory for their home, too.
-    Raises KafkaException for any other directory whose name is none of a partition's. Kafka: `LogManager.loadLogs`.
+    The cluster's metadata and the cache of remote storage, which a log directory may also hold, are left out. Raises
+    KafkaException for any other directory whose name is not that of a partition. Kafka: `LogManager.loadLogs`.
     """
     try:
         with os.scandir(log_dir) as entries:

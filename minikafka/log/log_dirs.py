@@ -1,4 +1,4 @@
-"""The log directories of a broker (`log.dirs`): which can be used, and who may use them."""
+"""The log directories of a broker (`log.dirs`): which of them can be used, and the locks on them."""
 
 import logging
 import os
@@ -18,17 +18,18 @@ LOCK_FILE_NAME = ".lock"
 
 
 class LogDirs:
-    """All log directories that are configured, and those of them that are live.
+    """The configured log directories, and which of them are live.
 
     Invariants:
 
-    - A directory is live from the beginning, or never. It leaves the live ones by `handle_failure` only, so one whose
-      disk has failed stays live until the failure is taken from the `LogDirFailureChannel`.
+    - A directory is live from the start or never. Only `handle_failure` ends that, so a directory whose disk has
+      failed stays live until somebody takes the failure from the `LogDirFailureChannel`.
     - At least one is live. Where Kafka halts the process, because none is left, KafkaException is raised here: whoever
       runs the process decides.
-    - The live ones were locked at the beginning: no other process, nor another `LogDirs` of this one, has them.
+    - The live ones are locked, so no other process, and no other `LogDirs` of this process, uses them.
 
-    On disk, in each directory: `.lock` (from beginning to end), `meta.properties` (read, never written here).
+    On disk, in each directory: `.lock`, for as long as the directory is in use, and `meta.properties`, which is only
+    read here.
 
     Kafka: `LogManager`, its fields `_liveLogDirs`, `dirLocks`, `directoryIds` and what belongs to them.
     """
@@ -39,12 +40,12 @@ class LogDirs:
         initial_offline_dirs: Iterable[Path],
         log_dir_failure_channel: LogDirFailureChannel,
     ):
-        """Make the directories that are missing, lock all and read their ids; those that cannot be used are reported.
+        """Make missing directories, lock them all and read their ids; report those that cannot be used.
 
         Raises KafkaException when a directory is named twice, is in use, or none can be used.
         """
         self.log_dirs = [Path(log_dir).absolute() for log_dir in log_dirs]
-        """As they are configured, in this order; absolute."""
+        """As configured, in that order; absolute."""
         self._log_dir_failure_channel = log_dir_failure_channel
         self._live_log_dirs = self._create_and_validate({Path(log_dir).absolute() for log_dir in initial_offline_dirs})
         self._locks: list[FileLock] = []
@@ -56,7 +57,7 @@ class LogDirs:
             self.let_go()
             raise
         self.cordoned_log_dirs: frozenset[str] = frozenset()
-        """Paths of directories that get no new log as long as there is another one."""
+        """Paths of the directories that get no new logs as long as there is another directory."""
 
     # Which are live
 
@@ -88,7 +89,7 @@ class LogDirs:
         return next((path for path, known_id in self.directory_ids.items() if known_id == directory_id), None)
 
     def update_cordoned_log_dirs(self, log_dirs: Iterable[str]) -> None:
-        """Give no new log to these directories (absolute paths) as long as there is another one.
+        """Give no new logs to these directories (absolute paths) as long as there is another one.
 
         Kafka: `LogManager.updateCordonedLogDirs`.
         """
@@ -97,9 +98,9 @@ class LogDirs:
     def next_log_dirs(self, log_counts: dict[str, int]) -> list[Path]:
         """Where to put the next partition: the live directories, those with the fewest logs first.
 
-        `log_counts`: how many logs there are in a directory, by its path. Of directories with as many logs the one
-        that is configured first comes first; of more than four it is the one that Scala's map has first. Cordoned ones
-        are left out; if all are, the first live one is taken. Kafka: `LogManager.nextLogDirs`.
+        `log_counts`: the number of logs in each directory, by its path. Directories with equal numbers come in the
+        order of the configuration if there are up to four, else in the order of Scala's map. Cordoned ones are left
+        out; if all are cordoned, the first live one is taken. Kafka: `LogManager.nextLogDirs`.
         """
         paths = [str(log_dir) for log_dir in self._live_log_dirs]
         candidates = in_order_of_an_immutable_map(paths, without=self.cordoned_log_dirs)
@@ -108,9 +109,9 @@ class LogDirs:
         return [Path(path) for path in sorted(candidates, key=lambda path: log_counts.get(path, 0))]
 
     def create_log_directory(self, log_dirs: Iterable[Path], name: str) -> Path:
-        """Make a log's directory in the first of `log_dirs` that takes it; one whose disk fails is reported.
+        """Make a log's directory in the first of `log_dirs` that allows it; one whose disk fails is reported.
 
-        Raises KafkaStorageException when none does, LogDirNotFoundException for one that is not configured.
+        Raises KafkaStorageException when none does, LogDirNotFoundException for a directory that is not configured.
         Kafka: `LogManager.createLogDirectory`.
         """
         tried = list(log_dirs)
@@ -128,7 +129,7 @@ class LogDirs:
         raise KafkaStorageException(f"No log directories available. Tried {_join(tried)}")
 
     def handle_failure(self, log_dir: str) -> None:
-        """Use the directory of this path no more. Raises KafkaException when none is left.
+        """Stop using the directory with this path. Raises KafkaException when none is left.
 
         Kafka: `LogManager.handleLogDirFailure`.
         """
@@ -140,7 +141,7 @@ class LogDirs:
     # Locks
 
     def destroy_lock(self, log_dir: str) -> None:
-        """Give up the lock of one directory, whose disk may not answer. Kafka: `LogManager.handleLogDirFailure`."""
+        """Release the lock of one directory, even if its disk fails. Kafka: `LogManager.handleLogDirFailure`."""
         for lock in self._locks:
             if str(lock.file.parent) == log_dir:
                 try:
@@ -149,10 +150,10 @@ class LogDirs:
                     logger.warning("Could not destroy %s: %s", lock.file, error)
 
     def destroy_locks(self) -> None:
-        """Give up all locks and delete their files, in the order of the directories.
+        """Release all locks and delete their files, in the order of the directories.
 
-        As in Kafka that ends with ClosedChannelException at the lock of a directory that failed before: its lock has
-        been destroyed. The locks behind it are only let go of. Kafka: `LogManager.shutdown`.
+        As in Kafka, this ends with ClosedChannelException at a directory that failed earlier, because its lock is
+        already destroyed. The locks after that one are released, but their files stay. Kafka: `LogManager.shutdown`.
         """
         try:
             for lock in self._locks:
@@ -161,14 +162,14 @@ class LogDirs:
             self.let_go()
 
     def let_go(self) -> None:
-        """Give up all locks and leave their files, as the end of a process does."""
+        """Release all locks and leave their files, as the end of a process does."""
         for lock in self._locks:
             lock.unlock_and_close()
 
     # Construction
 
     def _create_and_validate(self, initial_offline_dirs: set[Path]) -> list[Path]:
-        """Make the directories that are missing; returns those that can be used.
+        """Make missing directories; returns the directories that can be used.
 
         Kafka: `LogManager.createAndValidateLogDirs`.
         """
@@ -201,7 +202,7 @@ class LogDirs:
         return live_log_dirs
 
     def _lock_log_dirs(self) -> None:
-        """Lock all; a directory whose lock cannot be written is reported, and stays live.
+        """Lock all directories; one whose lock file cannot be written is reported, and stays live.
 
         Kafka: `LogManager.lockLogDirs`.
         """
@@ -222,7 +223,7 @@ class LogDirs:
                 )
 
     def _load_directory_ids(self) -> dict[str, str]:
-        """Raises KafkaException for a `meta.properties` that makes no sense. Kafka: `LogManager.loadDirectoryIds`."""
+        """Raises KafkaException for an invalid `meta.properties`. Kafka: `LogManager.loadDirectoryIds`."""
         directory_ids = {}
         for log_dir in self._live_log_dirs:
             try:

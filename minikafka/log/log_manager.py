@@ -55,21 +55,21 @@ class LogManager:
     """All logs of a broker, in one or more log directories.
 
     - `current_logs`: the log of each partition, which is appended to and read.
-    - `future_logs`: of a partition that is being moved to another log directory, the log that grows there.
-    - `stray_logs`: those whose partition is none of this broker's any more. They are put aside, never deleted.
-    - `logs_to_be_deleted`: those whose directory was renamed and is deleted a little later.
+    - `future_logs`: for each partition that is being moved to another log directory, the log that grows there.
+    - `stray_logs`: logs whose partition no longer belongs to this broker. They are put aside, never deleted.
+    - `logs_to_be_deleted`: logs whose directory has been renamed and will be deleted a little later.
 
     Invariants:
 
     1. A partition has at most one current and one future log, in different log directories.
-    2. The map of a log says what the name of its directory says: `topic-partition`, or with `.<32 hex>-future`,
-       `-stray`, `-delete` at its end. Names are all that the next start finds.
-    3. Logs come into the maps, and go, under one lock.
-    4. A clean-shutdown marker is in a log directory only while nobody has its logs open.
-    5. Once a disk has failed (`LogDirFailureChannel`), no log of its directory does anything more, and its directory
+    2. Which of these a log is in agrees with the name of its directory: `topic-partition` alone, or followed by
+       `.<32 hex>` and `-future`, `-stray` or `-delete`. The next start has nothing but these names to go by.
+    3. Logs are added to the maps and removed from them under one lock.
+    4. A log directory holds a clean-shutdown marker only while nobody has its logs open.
+    5. Once a disk has failed (`LogDirFailureChannel`), the logs in its directory do nothing more, and the directory
        gets neither checkpoints nor a marker: the next start recovers it.
 
-    In the background, on the scheduler that is given in, `startup` begins the tasks named `kafka-log-retention`,
+    On the scheduler that is passed in, `startup` begins the background tasks `kafka-log-retention`,
     `kafka-log-flusher`, `kafka-recovery-point-checkpoint`, `kafka-log-start-offset-checkpoint` and `kafka-delete-logs`.
 
     On disk, in each log directory: `.lock` and `meta.properties` (`LogDirs`), two checkpoints (`LogDirCheckpoints`),
@@ -81,9 +81,9 @@ class LogManager:
     over neither open files nor what was learned of them. `recovery_threads_per_data_dir` is there for slow disks; it
     changes neither the order of what is loaded nor any result.
 
-    Simpler than Kafka: no metrics, no remote storage. Directories are loaded in the order of their names (Kafka takes
-    the order in which the system lists them, which nothing may depend on). A process that Kafka would halt, because no
-    log directory is left, is told so by a KafkaException.
+    Simpler than Kafka: there are no metrics and no remote storage, as for `Log`. Directories are loaded in the order
+    of their names; Kafka takes the order in which the system lists them, which nothing may depend on. Where Kafka
+    halts the process, because no log directory is left, KafkaException is raised: whoever runs the process decides.
 
     Kafka: `kafka.log.LogManager`.
     """
@@ -111,14 +111,14 @@ class LogManager:
     ):
         """Make, check and lock the log directories; no log is loaded before `startup`.
 
-        - `initial_offline_dirs`: log directories that are not to be used, as their disk is known to have failed.
-        - `cleaner_config`: the settings of the cleaner; None for those of a broker to which nobody said anything.
+        - `initial_offline_dirs`: log directories that must not be used, because their disk is known to have failed.
+        - `cleaner_config`: the settings of the cleaner; None for a broker's defaults.
         - `recovery_threads_per_data_dir`: how many logs of one log directory are loaded or closed at a time.
-        - the times (ms) between two runs of a task, and before the first one (`initial_task_delay_ms`). A broker's
+        - The times (ms) between two runs of a task, and before the first one (`initial_task_delay_ms`). A broker's
           settings call them, in this order: log.flush.scheduler.interval.ms, log.flush.offset.checkpoint.interval.ms,
           log.flush.start.offset.checkpoint.interval.ms, log.retention.check.interval.ms, log.initial.task.delay.ms.
 
-        Raises KafkaException when a log directory is named twice, in use, or none can be used; OSError.
+        Raises KafkaException when a log directory is named twice or is in use, or when none can be used; OSError.
         """
         self.log_dir_failure_channel = log_dir_failure_channel or LogDirFailureChannel(max(len(log_dirs), 1))
         self.log_dirs = LogDirs(log_dirs, initial_offline_dirs, self.log_dir_failure_channel)
@@ -134,7 +134,7 @@ class LogManager:
         self.scheduler = scheduler
         self.time = time
         self.recovery_threads_per_data_dir = recovery_threads_per_data_dir
-        """Can be changed: the next start or shutdown acts by it. Kafka: `LogManager.resizeRecoveryThreadPool`."""
+        """May be changed: the next start or shutdown follows it. Kafka: `LogManager.resizeRecoveryThreadPool`."""
         self._flush_check_ms = flush_check_ms
         self._flush_recovery_offset_checkpoint_ms = flush_recovery_offset_checkpoint_ms
         self._flush_start_offset_checkpoint_ms = flush_start_offset_checkpoint_ms
@@ -157,15 +157,15 @@ class LogManager:
     # Startup
 
     def startup(self, topic_names: Collection[str] = (), is_stray: Callable[[Log], bool] = lambda log: False) -> None:
-        """Load all logs, then begin the work in the background.
+        """Load all logs, then start the background work.
 
-        `topic_names`: the topics whose settings are asked for. `is_stray` says of a loaded log whether its partition is
-        none of this broker's any more. Raises what `load_logs` raises. Kafka: `LogManager.startup`.
+        `topic_names`: the topics whose own settings are looked up. `is_stray` tells whether the partition of a loaded
+        log no longer belongs to this broker. Raises what `load_logs` raises. Kafka: `LogManager.startup`.
         """
-        # 1. The settings of each topic, all upon the same defaults.
+        # 1. The settings of each topic, all on top of the same defaults.
         default_config = self.configs.current_default_config
         topic_config_overrides = self.configs.fetch_topic_config_overrides(default_config, topic_names)
-        # 2. The logs, which takes a while if the last stop was not clean.
+        # 2. The logs, which take a while to load if the last stop was not clean.
         self.load_logs(default_config, topic_config_overrides, is_stray)
         # 3. The tasks. With equal times they run in this order.
         for name, task, period_ms in (
@@ -183,7 +183,7 @@ class LogManager:
             ),
         ):
             self.scheduler.schedule(name, task, self._initial_task_delay_ms, period_ms)
-        # 4. The deletion of logs, which says itself when it is to run again.
+        # 4. The deletion of logs, which decides for itself when to run again.
         self.logs_to_be_deleted.start(self._initial_task_delay_ms)
         # 5. The cleaner, for the current logs.
         if self._cleaner_config.enable_cleaner:
@@ -203,11 +203,11 @@ class LogManager:
         topic_config_overrides: Mapping[str, LogConfig],
         is_stray: Callable[[Log], bool],
     ) -> None:
-        """Load, and where the last stop was not clean recover, the logs of all log directories.
+        """Load the logs of all log directories, and recover those where the last stop was not clean.
 
-        A log directory whose disk fails meanwhile is reported as offline, the others are loaded. Raises KafkaException
-        for a directory that is none of a partition's, IllegalStateException for two current (or two future) logs of
-        one partition, and whatever the bytes of a log make its loading raise. Kafka: `LogManager.loadLogs`.
+        A log directory whose disk fails meanwhile is reported as offline; the others are loaded. Raises KafkaException
+        for a directory whose name is not that of a partition, IllegalStateException for two current (or two future)
+        logs of one partition, and whatever loading a damaged log raises. Kafka: `LogManager.loadLogs`.
         """
         failed_dirs: dict[Path, OSError] = {}
         failures: list[Exception] = []
@@ -215,11 +215,11 @@ class LogManager:
         jobs: list[tuple[Path, Callable[[], Log]]] = []
         for log_dir in self.live_log_dirs:
             try:
-                # 1. Was the last stop clean? The marker goes before any log is opened: a crash from here on is none.
+                # 1. Was the last stop clean? The marker goes before any log is opened: a crash from here on is unclean.
                 marker = CleanShutdownFileHandler(log_dir)
                 had_clean_shutdown = self._had_clean_shutdown[log_dir] = marker.exists()
                 marker.delete()
-                # 2. What the checkpoints know of each log: its recovery point and its start.
+                # 2. What the checkpoints say about each log: its recovery point and its start.
                 recovery_points = self.checkpoints.read_recovery_points(log_dir)
                 log_start_offsets = self.checkpoints.read_log_start_offsets(log_dir)
                 # 3. The directories of partitions.
@@ -227,10 +227,10 @@ class LogManager:
             except OSError as error:
                 failed_dirs[log_dir] = error
                 continue
-            except KafkaException as error:  # what is none of a partition's ends the start; jobs handed in go on
+            except KafkaException as error:  # a directory that is not a partition's ends the start; jobs run on
                 failures.append(error)
                 break
-            # 4. A job for each of them, some at a time.
+            # 4. One job for each of them; the pool runs a few at a time.
             pools.append(pool := JobPool(self.recovery_threads_per_data_dir, f"log-recovery-{log_dir}-"))
             self._load_logs_completed[log_dir] = not directories
             for directory, topic_partition in directories:
@@ -243,7 +243,7 @@ class LogManager:
                     had_clean_shutdown=had_clean_shutdown,
                 )
                 jobs.append((log_dir, pool.submit(load)))
-        # 5. Wait for all, in order; each log goes where its directory's name says.
+        # 5. Wait for all of them, in order; each log goes where its directory's name says.
         for log_dir, loaded in jobs:
             try:
                 self._add_log(loaded(), is_stray)
@@ -257,10 +257,10 @@ class LogManager:
         for pool in pools:
             pool.shutdown()
         self._load_logs_completed.update(dict.fromkeys(self._load_logs_completed, True))
-        # 6. What no log may hold: the first such failure ends the start.
+        # 6. Any failure other than the disk's ends the start; the first one is raised.
         if failures:
             raise failures[0]
-        # 7. Directories whose disk failed are offline.
+        # 7. Directories whose disk failed go offline.
         for log_dir, failure in failed_dirs.items():
             self.log_dir_failure_channel.maybe_add_offline_log_dir(
                 str(log_dir), f"Error while loading log dir {log_dir}", failure
@@ -312,45 +312,45 @@ class LogManager:
     # Shutdown
 
     def shutdown(self, broker_epoch: int = UNKNOWN_BROKER_EPOCH) -> None:
-        """Close all logs, leave checkpoints and markers, and let others have the log directories.
+        """Close all logs, write checkpoints and markers, and release the log directories.
 
-        The scheduler is to be shut down before. `broker_epoch` goes into the markers. Raises ClosedChannelException
-        when a log directory has been taken out of use before. Kafka: `LogManager.shutdown`.
+        The scheduler must have been shut down before. `broker_epoch` goes into the markers. Raises
+        ClosedChannelException when a log directory was taken out of use earlier. Kafka: `LogManager.shutdown`.
         """
-        # 1. Nobody compacts any more.
+        # 1. Stop compacting.
         if self.cleaner is not None:
             self.cleaner.shutdown()
         logs_by_dir = self._logs_by_dir()
         pools: list[JobPool] = []
         jobs: dict[Path, list[Callable[[], None]]] = {}
         try:
-            # 2. Flush and close the current and future logs, some at a time.
+            # 2. Flush and close the current and future logs, a few at a time.
             for log_dir in self.live_log_dirs:
                 pools.append(pool := JobPool(self.recovery_threads_per_data_dir, f"log-closing-{log_dir}"))
                 logs = logs_by_dir.get(log_dir, {})
                 jobs[log_dir] = [pool.submit(partial(_flush_and_close, log)) for log in logs.values()]
             for log_dir, closing in jobs.items():
-                # 3. A directory of which one log could not be closed gets nothing more: its next start is unclean.
+                # 3. A directory with a log that could not be closed gets nothing more: its next start is unclean.
                 if not _all_completed(closing):
                     continue
-                # 4. Recovery points, which are the logs' ends now, and log starts.
+                # 4. Write the recovery points, which are now the logs' ends, and the log starts.
                 logs = logs_by_dir.get(log_dir, {})
                 self.checkpoints.checkpoint_recovery_offsets_in_dir(log_dir, logs)
                 self.checkpoints.checkpoint_log_start_offsets_in_dir(log_dir, logs)
-                # 5. The marker, unless a load that followed an unclean stop has not come to its end.
+                # 5. Write the marker, unless the load after an unclean stop never finished.
                 if self._had_clean_shutdown.get(log_dir) or self._load_logs_completed.get(log_dir):
                     _write_marker(log_dir, broker_epoch)
         finally:
             for pool in pools:
                 pool.shutdown()
-            # 6. Logs put aside or waiting for deletion are left as they are.
+            # 6. Logs that are put aside or wait for deletion stay as they are.
             for log in (*self.stray_logs.values(), *self.logs_to_be_deleted):
                 log.close_handlers()
-            # 7. Whatever happened, the locks are given up.
+            # 7. Release the locks, whatever happened.
             self.log_dirs.destroy_locks()
 
     def let_go(self) -> None:
-        """Let go of all files and locks and write nothing, as the end of a killed process does. Not in Kafka."""
+        """Release all files and locks and write nothing, as when the process is killed. Not in Kafka."""
         for log in (*self.all_logs, *self.stray_logs.values(), *self.logs_to_be_deleted):
             log.close_handlers()
         self.log_dirs.let_go()
@@ -381,9 +381,9 @@ class LogManager:
     # Creating logs
 
     def maybe_update_preferred_log_dir(self, topic_partition: TopicPartition, log_dir: str) -> None:
-        """Remember in which log directory (absolute path) the next log of the partition is to be made.
+        """Remember in which log directory (absolute path) the partition's next log is to be made.
 
-        Nothing if its current or its future log lies there. Kafka: `LogManager.maybeUpdatePreferredLogDir`.
+        Does nothing if its current or future log is already there. Kafka: `LogManager.maybeUpdatePreferredLogDir`.
         """
         logs = self.get_log(topic_partition), self.get_log(topic_partition, is_future=True)
         if all(log is None or log.parent_dir != log_dir for log in logs):
@@ -400,35 +400,35 @@ class LogManager:
     ) -> Log:
         """The current (or future) log of a partition, made if there is none.
 
-        - `is_new`: the partition cannot have been on this broker before. Else its log might lie in a log directory that
-          is offline, and KafkaStorageException is raised as long as there is one.
+        - `is_new`: the partition cannot have been on this broker before. If it can, its log might be in a log directory
+          that is offline, so KafkaStorageException is raised as long as there is one.
         - `topic_id`, 22 characters. Raises InconsistentTopicIdException when the log has another one.
-        - `target_log_directory_id`: the log directory that the controller wishes; a preferred one has precedence.
+        - `target_log_directory_id`: the log directory that the controller chose; a preferred one takes precedence.
 
-        Raises KafkaStorageException when the log can be made in none of the log directories, IllegalStateException for
-        a future log without a preferred log directory other than the current log's; LogDirNotFoundException; what
+        Raises KafkaStorageException when the log cannot be made in any of the log directories; IllegalStateException
+        for a future log if no log directory is preferred, or the current log's is; LogDirNotFoundException; what
         `Log.create` raises. Kafka: `LogManager.getOrCreateLog`.
         """
         with self._log_creation_or_deletion_lock:
-            # 1. The one that is there.
+            # 1. Is there one already?
             log = self.get_log(topic_partition, is_future=is_future)
             if log is None:
-                # 2. It might be in a log directory that is offline.
+                # 2. It might exist in a log directory that is offline.
                 if not is_new and (offline := self.log_dirs.offline_log_dirs):
                     raise KafkaStorageException(
                         f"Can not create log for {topic_partition} because log directories "
                         f"{','.join(map(str, offline))} are offline"
                     )
-                # 3. A directory, in the first of the log directories in which it can be made.
+                # 3. Make its directory, in the first log directory that allows it.
                 log_dirs = self._log_dirs_for(topic_partition, target_log_directory_id, is_future=is_future)
                 name = log_future_dir_name(topic_partition) if is_future else log_dir_name(topic_partition)
                 directory = self.log_dirs.create_log_directory(log_dirs, name)
-                # 4. The log, with its topic's settings of this moment.
+                # 4. Open the log, with its topic's present settings.
                 config = self.configs.fetch_log_config(topic_partition.topic)
                 log = self._load_log(directory, config=config, topic_id=topic_id)
                 self._logs(is_future=is_future)[topic_partition] = log
                 logger.info("Created log for partition %s in %s", topic_partition, directory)
-                # 5. What was preferred is done.
+                # 5. The preference has been met.
                 self._preferred_log_dirs.pop(topic_partition, None)
             # 6. Is it the same topic?
             if topic_id is not None and log.topic_id is not None and topic_id != log.topic_id:
@@ -488,12 +488,12 @@ class LogManager:
                     f"one of the offline directories {','.join(map(str, offline))}"
                 )
             return None
-        # 2. Nobody compacts it any more, and then the cleaner forgets it.
+        # 2. The cleaner stops compacting it, and forgets it.
         if self.cleaner is not None and not is_future:
             self.cleaner.abort_cleaning(topic_partition)
             if checkpoint:
                 self.cleaner.update_checkpoints(log.dir.parent, topic_partition)
-        # 3. The name of its directory tells the next start.
+        # 3. The name of its directory tells the next start what has become of it.
         if is_stray:
             log.rename_dir(log_stray_dir_name(topic_partition), should_reinitialize=False)
             logger.warning("Log for partition %s is marked as stray and renamed to %s", topic_partition, log.dir)
@@ -501,7 +501,7 @@ class LogManager:
             log.rename_dir(log_delete_dir_name(topic_partition), should_reinitialize=False)
             self.logs_to_be_deleted.add(log)
             logger.info("Log for partition %s is renamed to %s and is scheduled for deletion", topic_partition, log.dir)
-        # 4. The checkpoints know it no more.
+        # 4. The checkpoints are written without it.
         if checkpoint:
             self._checkpoint_dir(log.dir.parent)
         return log
@@ -513,9 +513,9 @@ class LogManager:
         *,
         is_stray: bool,
     ) -> None:
-        """`async_delete` of the current and the future logs of many partitions; checkpoints are written once, after.
+        """`async_delete` for the current and future logs of many partitions; checkpoints are written once, at the end.
 
-        What is raised for a partition goes to `error_handler`. Kafka: `LogManager.asyncDelete` (of many).
+        An exception that a partition raises goes to `error_handler`. Kafka: `LogManager.asyncDelete` (of many).
         """
         log_dirs: dict[Path, None] = {}
         for topic_partition in topic_partitions:
@@ -536,8 +536,8 @@ class LogManager:
     def replace_current_with_future_log(self, topic_partition: TopicPartition) -> None:
         """Put the future log, which has caught up, in the place of the current one, which is deleted later.
 
-        The cleaner must have been paused for the partition when the future log was made (`abort_and_pause_cleaning`):
-        it goes on here. Raises KafkaStorageException when one of the two is missing or the disk fails,
+        The cleaner must have been paused for the partition when the future log was made (`abort_and_pause_cleaning`);
+        here it is resumed. Raises KafkaStorageException when one of the two is missing or the disk fails,
         IllegalStateException when the cleaner was not paused. Kafka: `LogManager.replaceCurrentWithFutureLog`.
         """
         with self._log_creation_or_deletion_lock:
@@ -550,10 +550,10 @@ class LogManager:
             self._replace_with_future_log(source_log, dest_log, update_high_watermark=True)
 
     def recover_abandoned_future_logs(self, directory_id_of: Callable[[str, int], str | None]) -> None:
-        """End the moves that a stop interrupted: a future log that lies where the controller has the partition.
+        """Complete the moves that a stop interrupted: a future log becomes the current one where the controller has it.
 
-        `directory_id_of(topic_id, partition)` is the id of the log directory in which the cluster's metadata has this
-        broker's replica, None if it has none. Raises RuntimeException for a future log without a topic id,
+        `directory_id_of(topic_id, partition)` is the id of the log directory in which the cluster's metadata places
+        this broker's replica, None if there is none. Raises RuntimeException for a future log without a topic id,
         KafkaStorageException. Kafka: `LogManager.recoverAbandonedFutureLogs`.
         """
         for future_log in list(self.future_logs.values()):
@@ -575,11 +575,11 @@ class LogManager:
         self, source_log: Log | None, dest_log: Log, *, update_high_watermark: bool = False
     ) -> None:
         topic_partition = dest_log.topic_partition
-        # 1. The future log's directory gets the plain name. A crash before the next rename leaves two of them.
+        # 1. The future log's directory gets the plain name. A crash before the next rename leaves two such directories.
         dest_log.rename_dir(log_dir_name(topic_partition), should_reinitialize=True)
         if update_high_watermark and source_log is not None:
             dest_log.update_high_watermark(source_log.high_watermark)
-        # 2. It is the current one now.
+        # 2. It is now the current log.
         self.future_logs.pop(topic_partition, None)
         self.current_logs[topic_partition] = dest_log
         if self.cleaner is not None:
@@ -589,12 +589,12 @@ class LogManager:
         if source_log is None:
             return
         try:
-            # 3. The old one waits for its deletion. It stays open: who reads it may go on.
+            # 3. The old one waits for its deletion. It stays open, so that its readers may go on.
             source_log.rename_dir(log_delete_dir_name(topic_partition), should_reinitialize=True)
             self._checkpoint_dir(source_log.dir.parent)
             self.logs_to_be_deleted.add(source_log)
         except KafkaStorageException:
-            source_log.close_handlers()  # it is in no map any more, so that nobody else would
+            source_log.close_handlers()  # it is in none of the maps any more, so nobody else would
             raise
 
     # Truncating
@@ -602,14 +602,14 @@ class LogManager:
     def truncate_to(self, partition_offsets: Mapping[TopicPartition, int], *, is_future: bool = False) -> None:
         """Cut current (or future) logs to these offsets (exclusive), and write the recovery points where one was cut.
 
-        Partitions without a log are passed over. Raises what `Log.truncate_to` raises. Kafka: `LogManager.truncateTo`.
+        Partitions without a log are skipped. Raises what `Log.truncate_to` raises. Kafka: `LogManager.truncateTo`.
         """
         affected_dirs: dict[Path, None] = {}
         for topic_partition, offset in partition_offsets.items():
             log = self.get_log(topic_partition, is_future=is_future)
             if log is None:
                 continue
-            # The cleaner never touches the active segment, so only what reaches below it concerns the cleaner.
+            # The cleaner never touches the active segment, so it matters only if the cut reaches below that.
             concerns_cleaner = offset < log.active_segment.base_offset and not is_future
             with self._cleaning_paused(log) if concerns_cleaner else nullcontext():
                 if log.truncate_to(offset):
@@ -627,7 +627,7 @@ class LogManager:
     ) -> None:
         """Empty a log and let it begin at `new_offset`; its log start is `log_start_offset` if given.
 
-        A partition without a log is passed over. Raises KafkaStorageException.
+        A partition without a log is skipped. Raises KafkaStorageException.
         Kafka: `LogManager.truncateFullyAndStartAt`.
         """
         log = self.get_log(topic_partition, is_future=is_future)
@@ -641,7 +641,7 @@ class LogManager:
     # Keeping the cleaner away
 
     def abort_and_pause_cleaning(self, topic_partition: TopicPartition) -> None:
-        """Let a cleaning of the partition end early, wait for that, and allow no other until `resume_cleaning`.
+        """End a cleaning of the partition early, wait until it has ended, and allow no other until `resume_cleaning`.
 
         Kafka: `LogManager.abortAndPauseCleaning`.
         """
@@ -649,7 +649,7 @@ class LogManager:
             self.cleaner.abort_and_pause_cleaning(topic_partition)
 
     def resume_cleaning(self, topic_partition: TopicPartition) -> None:
-        """Take one `abort_and_pause_cleaning` back. Raises IllegalStateException if there was none.
+        """Undo one `abort_and_pause_cleaning`. Raises IllegalStateException if there was none.
 
         Kafka: `LogManager.resumeCleaning`.
         """
@@ -658,7 +658,7 @@ class LogManager:
 
     @contextmanager
     def _cleaning_paused(self, log: Log) -> Iterator[None]:
-        """The log is truncated inside: no cleaning meanwhile, and then none begins above the last segment."""
+        """Keep the cleaner away while the log is truncated; after that, no cleaning begins above the last segment."""
         self.abort_and_pause_cleaning(log.topic_partition)
         try:
             yield
@@ -672,9 +672,9 @@ class LogManager:
     # Settings and failures
 
     def update_topic_config(self, topic: str, new_topic_config: Mapping[str, object]) -> None:
-        """Give the logs of a topic these settings upon the broker's own of this moment.
+        """Give the logs of a topic these settings, on top of the broker's present ones.
 
-        Raises ConfigException, also for remote storage, which there is none of. Kafka: `LogManager.updateTopicConfig`.
+        Raises ConfigException, also when they ask for remote storage. Kafka: `LogManager.updateTopicConfig`.
         """
         self.configs.topic_config_updated(topic)
         new_config = self.configs.with_overrides(new_topic_config)
@@ -689,7 +689,7 @@ class LogManager:
                 self.cleaner.abort_cleaning(log.topic_partition)
 
     def update_default_config(self, new_default_config: LogConfig) -> None:
-        """Give all logs these defaults; each keeps the settings that its topic has of its own.
+        """Give all logs these defaults; each keeps its topic's own settings.
 
         Kafka: `DynamicLogConfig.reconfigure`, `LogManager.reconfigureDefaultLogConfig`.
         """
@@ -700,31 +700,31 @@ class LogManager:
             log.update_config(LogConfig.from_props(new_default_config.props, overrides))
 
     def handle_log_dir_failure(self, log_dir: str) -> None:
-        """Use a log directory (absolute path), whose disk has failed, no more, nor its logs; nothing is written there.
+        """Stop using a log directory (absolute path) whose disk has failed, and its logs; write nothing there any more.
 
         Logs that wait for their deletion stay in the queue. Raises KafkaException when no log directory is left.
         Kafka: `LogManager.handleLogDirFailure`.
         """
         logger.warning("Stopping serving logs in dir %s", log_dir)
         with self._log_creation_or_deletion_lock:
-            # 1. Nothing is written there any more.
+            # 1. Write nothing there any more.
             self.log_dirs.handle_failure(log_dir)
             self.checkpoints.handle_failure(log_dir)
             if self.cleaner is not None:
                 self.cleaner.handle_log_dir_failure(log_dir)
-            # 2. Its logs are gone.
+            # 2. Forget its logs.
             for logs in (self.current_logs, self.future_logs):
                 for topic_partition, log in list(logs.items()):
                     if log.parent_dir == log_dir:
                         del logs[topic_partition]
                         log.close_handlers()
-            # 3. Others may try their luck with it.
+            # 3. Release its lock.
             self.log_dirs.destroy_lock(log_dir)
 
     def read_broker_epoch_from_clean_shutdown_files(self) -> int | None:
         """The broker epoch that the markers of all log directories agree on; None if they do not, or one is missing.
 
-        To be asked before `startup`, which takes the markers away.
+        To be called before `startup`, which removes the markers.
         Kafka: `LogManager.readBrokerEpochFromCleanShutdownFiles`.
         """
         if self.log_dirs.offline_log_dirs:
@@ -771,9 +771,9 @@ class LogManager:
     # Tasks
 
     def _cleanup_logs(self) -> None:
-        """Let every log that is not compacted, and its future log, delete what is too old or too much.
+        """Apply retention to every log that is not compacted, and to its future log.
 
-        Compacted ones are left to the cleaner. An error ends the round. Kafka: `LogManager.cleanupLogs`.
+        Compacted logs are left to the cleaner. An error ends the round. Kafka: `LogManager.cleanupLogs`.
         """
         if self.cleaner is None:
             logs = list(self.current_logs.items())
@@ -816,7 +816,7 @@ def _flush_and_close(log: Log) -> None:
 
 
 def _all_completed(jobs: list[Callable[[], None]]) -> bool:
-    """Wait for all; True when none failed. Kafka: `storage.internals.log.LogManager.waitForAllToComplete`."""
+    """Wait for all jobs; True when none failed. Kafka: `storage.internals.log.LogManager.waitForAllToComplete`."""
     failed = []
     for job in jobs:
         try:

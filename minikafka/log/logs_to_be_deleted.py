@@ -15,10 +15,10 @@ DELETE_LOGS_TASK = "kafka-delete-logs"
 
 
 class LogsToBeDeleted:
-    """A queue of logs, each deleted `file.delete.delay.ms` after it was added: readers may still be at it.
+    """A queue of logs, each deleted `file.delete.delay.ms` after it was added, because it may still have readers.
 
-    The delay is that of the broker's settings at the moment when the queue is looked at. What has not been deleted when
-    the broker stops is found again at its next start, by its directory's name, and waits for the whole delay again.
+    The delay is the broker's setting at the moment when the queue is examined. A log that has not been deleted when the
+    broker stops is found by its directory's name at the next start, and waits for the whole delay again.
 
     Kafka: `LogManager`, its field `logsToBeDeleted` and the task `kafka-delete-logs`.
     """
@@ -30,20 +30,20 @@ class LogsToBeDeleted:
         self._queue: deque[tuple[Log, int]] = deque()
 
     def add(self, log: Log) -> None:
-        """Let the log wait from now on. Kafka: `LogManager.addLogToBeDeleted`."""
+        """Add a log, whose delay begins now. Kafka: `LogManager.addLogToBeDeleted`."""
         self._queue.append((log, self._time.milliseconds()))
 
     def __iter__(self) -> Iterator[Log]:
         return (log for log, _ in self._queue)
 
     def start(self, delay_ms: int) -> None:
-        """Look for logs to delete in `delay_ms`, then again and again."""
+        """Run `delete_logs` in `delay_ms`, and from then on whenever the next log is due."""
         self._scheduler.schedule_once(DELETE_LOGS_TASK, self.delete_logs, delay_ms)
 
     def delete_logs(self) -> None:
-        """Delete all logs whose time has come, and be called again when the next one's has.
+        """Delete all logs that are due, and schedule the next run for when the next one is.
 
-        A log that cannot be deleted is told of, and dropped from the queue. Kafka: `LogManager.deleteLogs`.
+        A log that cannot be deleted is reported and leaves the queue. Kafka: `LogManager.deleteLogs`.
         """
         next_delay_ms = 0
         try:

@@ -1,4 +1,4 @@
-"""Which offsets of a log may be cleaned, and how urgently."""
+"""Which offsets of a log may be cleaned, and how urgent that is."""
 
 import logging
 from typing import NamedTuple
@@ -12,8 +12,8 @@ logger = logging.getLogger(__name__)
 class OffsetsToClean(NamedTuple):
     """What may be cleaned lies from `first_dirty_offset` up to `first_uncleanable_dirty_offset` (exclusive).
 
-    `force_update_checkpoint`: the checkpoint named an offset that cannot be, and must be replaced by the first dirty
-    one. Kafka: `LogCleanerManager.OffsetsToClean`.
+    `force_update_checkpoint`: the checkpoint named an impossible offset, which the first dirty offset must replace.
+    Kafka: `LogCleanerManager.OffsetsToClean`.
     """
 
     first_dirty_offset: int
@@ -22,7 +22,7 @@ class OffsetsToClean(NamedTuple):
 
 
 def cleanable_offsets(log: Log, last_clean_offset: int | None, now: int) -> OffsetsToClean:
-    """What of `log` may be cleaned at the time `now` (ms), when the checkpoint says `last_clean_offset`, or None.
+    """Which part of `log` may be cleaned at the time `now` (ms), given the checkpoint's offset, None if it has none.
 
     Kafka: `LogCleanerManager.cleanableOffsets`.
     """
@@ -30,7 +30,7 @@ def cleanable_offsets(log: Log, last_clean_offset: int | None, now: int) -> Offs
     log_start_offset = log.log_start_offset
     first_dirty_offset = log_start_offset if last_clean_offset is None else last_clean_offset
 
-    # 2. Below the log start nothing is left to clean; beyond the log end nothing can have been cleaned: begin anew.
+    # 2. Below the log start nothing is left to clean; beyond the log end nothing can have been cleaned: start over.
     force_update_checkpoint = True
     if first_dirty_offset < log_start_offset:
         if not (log.config.compact and log.config.delete):
@@ -49,10 +49,10 @@ def cleanable_offsets(log: Log, last_clean_offset: int | None, now: int) -> Offs
     else:
         force_update_checkpoint = False
 
-    # 3. It ends below the first open transaction and the high watermark, and before the active segment.
+    # 3. It ends at the last stable offset, or at the active segment if that comes first.
     first_uncleanable_offset = min(log.last_stable_offset, log.active_segment.base_offset)
 
-    # 4. And before the first segment with a record younger than min.compaction.lag.ms.
+    # 4. It also ends before the first segment that has a record younger than min.compaction.lag.ms.
     min_compaction_lag_ms = max(log.config.compaction_lag_ms, 0)
     if min_compaction_lag_ms > 0:
         for segment in log.non_active_log_segments_from(first_dirty_offset):
@@ -67,7 +67,7 @@ def cleanable_offsets(log: Log, last_clean_offset: int | None, now: int) -> Offs
 
 
 def max_compaction_delay(log: Log, first_dirty_offset: int, now: int) -> int:
-    """By how many ms the oldest dirty record of `log` is later than `max.compaction.lag.ms` allows, 0 if it is not.
+    """By how many ms the oldest dirty record of `log` has waited longer than `max.compaction.lag.ms`, 0 if it has not.
 
     Kafka: `LogCleanerManager.maxCompactionDelay`.
     """

@@ -1,4 +1,4 @@
-"""Which transactions are under way at the place where the cleaner is, and how each of them will end."""
+"""Which transactions are open at the cleaner's position in the log, and how each of them will end."""
 
 import heapq
 import itertools
@@ -10,7 +10,7 @@ from minikafka.record.control_record import ControlRecordType
 
 
 class _AbortedTransactionMetadata:
-    """An aborted transaction that is under way, and the last batch of it that was met, None if there was none."""
+    """An aborted transaction that is open, and the last of its batches so far, None if there was none."""
 
     __slots__ = ("aborted_txn", "last_observed_batch_offset")
 
@@ -20,12 +20,12 @@ class _AbortedTransactionMetadata:
 
 
 class CleanedTransactionMetadata:
-    """Follows the cleaner through the log batch by batch, and tells of which batches the transaction has been undone.
+    """Follows the cleaner through the log, batch by batch, and tells which batches and markers may go.
 
-    - Data of an aborted transaction may go. The transaction indexes say which those are before their data are met.
-    - A marker may go when none of its transaction's batches was met before it: they are all gone.
-    - An aborted transaction of which batches are left is noted in `cleaned_index`, that of the segment that is being
-      written, if there is one. So its entry lives exactly as long as its last batch.
+    - Data of an aborted transaction may go. The transaction indexes name the aborted transactions in advance.
+    - A marker may go if none of its transaction's batches came before it: they are all gone.
+    - An aborted transaction that still has batches is entered in `cleaned_index`, the index of the segment that is
+      being written, if there is one. Its entry therefore lives exactly as long as its last batch.
 
     Kafka: `CleanedTransactionMetadata`.
     """
@@ -38,7 +38,10 @@ class CleanedTransactionMetadata:
         self._order = itertools.count()
 
     def add_aborted_transactions(self, aborted_transactions: Iterable[AbortedTxn]) -> None:
-        """Take note of transactions that will be met and were aborted. Kafka: `addAbortedTransactions`."""
+        """Announce aborted transactions that lie ahead.
+
+        Kafka: `CleanedTransactionMetadata.addAbortedTransactions`.
+        """
         for aborted_txn in aborted_transactions:
             heapq.heappush(self._aborted_transactions, (aborted_txn.first_offset, next(self._order), aborted_txn))
 
@@ -47,7 +50,7 @@ class CleanedTransactionMetadata:
         self._consume_aborted_txns_up_to(control_batch.last_offset)
         control_record = next(iter(control_batch), None)
         if control_record is None:
-            return True  # it was emptied by an earlier cleaning
+            return True  # an earlier cleaning has emptied it
         producer_id = control_batch.producer_id
         match ControlRecordType.parse(control_record.key):
             case ControlRecordType.ABORT:
@@ -66,7 +69,7 @@ class CleanedTransactionMetadata:
                 return False
 
     def on_batch_read(self, batch: Batch) -> bool:
-        """Pass a batch of data; returns whether its transaction was aborted, so that it may go.
+        """Pass a batch of data; returns whether it may go, because its transaction was aborted.
 
         Kafka: `CleanedTransactionMetadata.onBatchRead`.
         """
@@ -81,7 +84,7 @@ class CleanedTransactionMetadata:
         return True
 
     def _consume_aborted_txns_up_to(self, offset: int) -> None:
-        """Aborted transactions that begin at or below `offset` are under way from now on."""
+        """From now on, count the aborted transactions that begin at or below `offset` as open."""
         while self._aborted_transactions and self._aborted_transactions[0][0] <= offset:
             aborted_txn = heapq.heappop(self._aborted_transactions)[2]
             self._ongoing_aborted_txns.setdefault(aborted_txn.producer_id, _AbortedTransactionMetadata(aborted_txn))

@@ -32,22 +32,23 @@ from minikafka.record.record_filter import filter_to
 logger = logging.getLogger(__name__)
 
 CheckDone = Callable[[TopicPartition], object]
-"""Raises when the cleaning of the partition is to end."""
+"""Raises an exception when the cleaning of the partition must end."""
 
 
 class Cleaner:
     """Rewrites a log in two passes: the first notes the latest offset of each key, the second drops what is older.
 
     - The first pass reads the dirty part and fills the offset map. It ends early when the map is full; the log is then
-      clean up to where it ended, and the next cleaning goes on from there.
-    - The second pass rewrites all segments from the log's beginning: each group of segments becomes one new segment,
+      clean up to where the pass ended, and the next cleaning goes on from there.
+    - The second pass rewrites all segments from the start of the log: each group of segments becomes one new segment,
       which takes their place.
-    - The active segment, and what lies beyond the first uncleanable offset, is never touched.
+    - The active segment, and everything from the first uncleanable offset on, is never touched.
     - Nothing but segments changes: offsets, leader epochs and the state of the producers stay.
 
-    One thread uses a cleaner at a time. Simpler than Kafka: buffers for decompression are made anew for each batch.
+    One thread uses a cleaner at a time. Simpler than Kafka: buffers for decompression are made anew for each batch,
+    which nothing on disk shows.
 
-    On disk: `.cleaned` files while a group is rewritten, which then become `.swap`, then lose their suffix
+    On disk: `.cleaned` files while a group is rewritten, which are renamed to `.swap` and then lose their suffix
     (`segment_files`). After a failure they stay, and the next cleaning, or the next load of the log, removes them.
 
     Kafka: `Cleaner`.
@@ -65,8 +66,8 @@ class Cleaner:
         time: Time,
         check_done: CheckDone,
     ):
-        """`io_buffer_size`: bytes that are read at a time, and written; both buffers grow to `max_io_buffer_size` for a
-        batch that needs it. `dup_buffer_load_factor`: the share of the map's slots that may be used, 0 to 1.
+        """`io_buffer_size`: how many bytes are read, and written, at a time; both buffers grow to `max_io_buffer_size`
+        for a batch that needs it. `dup_buffer_load_factor`: the share of the map's slots that may be used, 0 to 1.
         """
         self.id = id
         self.offset_map = offset_map
@@ -81,11 +82,11 @@ class Cleaner:
         )
 
     def clean(self, cleanable: LogToClean) -> tuple[int, CleanerStats]:
-        """Clean a log by the clock of now; see `do_clean`. Kafka: `Cleaner.clean`."""
+        """Clean a log at the clock's present time; see `do_clean`. Kafka: `Cleaner.clean`."""
         return self.do_clean(cleanable, self._time.milliseconds())
 
     def do_clean(self, cleanable: LogToClean, current_time: int) -> tuple[int, CleanerStats]:
-        """Clean a log; returns the first offset that is not clean now, and what was counted.
+        """Clean a log; returns the first offset that is still not clean, and what was counted.
 
         `current_time` (ms) decides which tombstones and markers may go. Raises LogCleaningAbortedException, what
         `check_done` raises, what damaged batches raise, KafkaStorageException and OSError. Kafka: `Cleaner.doClean`.
@@ -104,7 +105,7 @@ class Cleaner:
         end_offset = self.offset_map.latest_offset + 1
         stats.index_done()
 
-        # 3. Segments that together fit into one go together.
+        # 3. Group neighbouring segments that fit into one.
         transaction_metadata = CleanedTransactionMetadata()
         grouped_segments = group_segments_by_size(
             log.log_segments_between(0, end_offset),
@@ -126,7 +127,7 @@ class Cleaner:
                 upper_bound_offset,
             )
 
-        # 5. How full was the map?
+        # 5. Note how full the map became.
         stats.buffer_utilization = self.offset_map.utilization
         stats.all_done()
         return end_offset, stats
@@ -140,7 +141,7 @@ class Cleaner:
 
         The map's `latest_offset` then tells how far that was. Kafka: `Cleaner.buildOffsetMap`.
         """
-        # 1. An empty map, and the segments that it is to cover.
+        # 1. An empty map, and the segments that it must cover.
         offset_map.clear()
         dirty = log.log_segments_between(start, end)
         next_segment_start_offsets = [segment.base_offset for segment in dirty[1:]] + [end]
@@ -197,7 +198,7 @@ class Cleaner:
             stats.index_bytes_read(bytes_read)
             if bytes_read == 0:
                 self._buffer.grow_or_fail(segment.log, position, max_log_message_size, records)
-        # Where offsets are missing before the next segment, there is nothing that could be dirty.
+        # If offsets are missing before the next segment, nothing there could be dirty.
         offset_map.update_latest_offset(next_segment_start_offset - 1)
         self._buffer.restore()
         return False
@@ -267,7 +268,7 @@ class Cleaner:
         cleaned = create_new_cleaned_segment(log.dir, log.config, segments[0].base_offset)
         transaction_metadata.cleaned_index = cleaned.txn_index
         try:
-            # 2. What must be known of producers that may append again.
+            # 2. What must be remembered about producers that may append again.
             last_records_of_active_producers = log.last_records_of_active_producers
 
             for segment, next_segment in zip(segments, [*segments[1:], None], strict=True):
@@ -299,7 +300,7 @@ class Cleaner:
                         stats,
                     )
                 except LogSegmentOffsetOverflowException as overflow:
-                    # 5. A segment with too wide a range of offsets is split, and all begins anew another time.
+                    # 5. A segment whose offsets span too wide a range is split; another cleaning starts over.
                     logger.info("Caught segment overflow error during cleaning: %s", overflow)
                     log.split_overflowed_segment(segment)
                     raise LogCleaningAbortedException(str(overflow)) from overflow
@@ -340,7 +341,7 @@ class Cleaner:
             stats.recopy_messages(result.messages_retained, result.bytes_retained)
             position += result.bytes_read
             if result.output:
-                # Nobody else knows of this segment yet, so the log's lock is not needed.
+                # Nobody else knows about this segment yet, so the log's lock is not needed.
                 dest.append(result.max_offset, MemoryRecords.readable_records(result.output))
                 self._throttler.maybe_throttle(len(result.output))
             if records.size_in_bytes > 0 and result.bytes_read == 0:

@@ -21,21 +21,21 @@ CONFIG = ConfigDef(
         ConfigKey("message.max.bytes", Type.INT, _MAX_MESSAGE_BYTES, Range(0)),
     ]
 )
-"""A broker's settings that the cleaner knows. Kafka: `CleanerConfig.CONFIG_DEF`."""
+"""The cleaner's part of a broker's settings. Kafka: `CleanerConfig.CONFIG_DEF`."""
 
 
 @dataclass(frozen=True)
 class CleanerConfig:
     """How many threads clean logs, and what all of them together may use.
 
-    - `dedupe_buffer_size`: memory of their offset maps in bytes; `dedupe_buffer_load_factor`: the share of it that is
-      used, 0 to 1.
-    - `io_buffer_size`: memory of their buffers for reading and writing in bytes, which may grow up to
-      `max_message_size` each for a large batch.
-    - `max_io_bytes_per_second`: how fast they read and write, at most.
-    - `backoff_ms`: how long a thread waits that found nothing to do.
+    - `dedupe_buffer_size`: the memory for their offset maps, in bytes; `dedupe_buffer_load_factor`: the share of it
+      that may be filled, 0 to 1.
+    - `io_buffer_size`: the memory for their read and write buffers, in bytes; each buffer may grow to
+      `max_message_size` for a large batch.
+    - `max_io_bytes_per_second`: how fast they may read and write.
+    - `backoff_ms`: how long a thread waits when it has found nothing to do.
 
-    The defaults are those of Kafka's tests; `of` has a broker's. Kafka: `CleanerConfig`.
+    The defaults are those of Kafka's tests; `of` applies a broker's. Kafka: `CleanerConfig`.
     """
 
     num_threads: int = 1

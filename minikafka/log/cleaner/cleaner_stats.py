@@ -6,13 +6,13 @@ from minikafka.common.time import SystemTime, Time
 class CleanerStats:
     """Numbers of one cleaning; bytes are those of whole batches.
 
-    - `messages_read`, `bytes_read`: of the segments that were rewritten; messages of batches that went as a whole are
-      not counted.
-    - `messages_written`, `bytes_written`: what they became.
+    - `messages_read`, `bytes_read`: from the segments that were rewritten; messages of batches that were dropped as a
+      whole are not counted.
+    - `messages_written`, `bytes_written`: what was kept of them.
     - `map_messages_read`, `map_bytes_read`: what was read for the offset map.
     - `invalid_messages_read`: messages without a key, which a compacted log cannot keep.
     - `buffer_utilization`: the share of the offset map that was used, 0 to 1.
-    - The time that it took is by the machine's clock, whatever clock the log has.
+    - The times are by the machine's clock, whatever clock the log has.
 
     Kafka: `CleanerStats`.
     """
@@ -32,12 +32,12 @@ class CleanerStats:
         self.buffer_utilization = 0.0
 
     def read_messages(self, messages_read: int, bytes_read: int) -> None:
-        """Count what was read of a segment. Kafka: `CleanerStats.readMessages`."""
+        """Count what was read from a segment. Kafka: `CleanerStats.readMessages`."""
         self.messages_read += messages_read
         self.bytes_read += bytes_read
 
     def recopy_messages(self, messages_written: int, bytes_written: int) -> None:
-        """Count what was kept of it. Kafka: `CleanerStats.recopyMessages`."""
+        """Count what was kept of that. Kafka: `CleanerStats.recopyMessages`."""
         self.messages_written += messages_written
         self.bytes_written += bytes_written
 
@@ -54,19 +54,19 @@ class CleanerStats:
         self.map_bytes_read += size
 
     def index_done(self) -> None:
-        """The offset map is complete. Kafka: `CleanerStats.indexDone`."""
+        """Note that the offset map is complete. Kafka: `CleanerStats.indexDone`."""
         self.map_complete_time = self._time.milliseconds()
 
     def all_done(self) -> None:
-        """The cleaning has ended. Kafka: `CleanerStats.allDone`."""
+        """Note that the cleaning has ended. Kafka: `CleanerStats.allDone`."""
         self.end_time = self._time.milliseconds()
 
     @property
     def elapsed_secs(self) -> float:
-        """Seconds that the cleaning took. Kafka: `CleanerStats.elapsedSecs`."""
+        """How many seconds the cleaning took. Kafka: `CleanerStats.elapsedSecs`."""
         return (self.end_time - self.start_time) / 1000
 
     @property
     def elapsed_index_secs(self) -> float:
-        """Seconds of it that building the offset map took. Kafka: `CleanerStats.elapsedIndexSecs`."""
+        """How many of them it took to build the offset map. Kafka: `CleanerStats.elapsedIndexSecs`."""
         return (self.map_complete_time - self.start_time) / 1000

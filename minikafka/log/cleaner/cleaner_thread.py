@@ -33,10 +33,10 @@ _MB = 1024 * 1024
 class CleanerThread:
     """Takes turns: chooses the dirtiest log, cleans it, and lets all compacted logs delete what they no longer need.
 
-    - `do_work` is one turn. Kafka's thread takes one after the other; here whoever owns it calls, so that a turn can
+    - `do_work` is one turn. Kafka's thread takes one turn after another; here the owner calls it, so that a turn can
       also be taken by hand. Turns of one thread never overlap.
-    - `last_stats` and `last_pre_clean_stats` are those of the last cleaning that came to its end, and of the choice
-      before the last one that was begun.
+    - `last_stats` belongs to the last cleaning that was completed, `last_pre_clean_stats` to the choice that preceded
+      the last cleaning that was begun.
 
     Kafka: `LogCleaner.CleanerThread`.
     """
@@ -80,7 +80,7 @@ class CleanerThread:
         return self._is_running
 
     def shutdown(self) -> None:
-        """Take no turn any more; one that is under way ends early, and is waited for.
+        """Take no more turns; cut short one that is under way, and wait for it.
 
         Kafka: `ShutdownableThread.shutdown`.
         """
@@ -91,12 +91,12 @@ class CleanerThread:
     def do_work(self) -> int:
         """Take one turn; returns how many ms to wait before the next one, 0 if a log was cleaned.
 
-        After a failure of the disk, Kafka's thread tries again at once, until the log is
-        taken away; this one waits, since a manual clock would never move on. Raises ThreadShutdownException when
-        `shutdown` comes in between. Kafka: `CleanerThread.doWork`.
+        After a failure of the disk, Kafka's thread tries again at once until the log is taken away; this one waits,
+        since a manual clock would never move on. Raises ThreadShutdownException when `shutdown` is called meanwhile.
+        Kafka: `CleanerThread.doWork`.
         """
         with self._turn:
-            # Kafka does this at the end of a turn, when it has waited, which comes to the same.
+            # Kafka does this at the end of a turn, after the wait, which amounts to the same.
             self._cleaner_manager.maintain_uncleanable_partitions()
             self._disk_failed = False
             return 0 if self._try_clean_filthiest_log() and not self._disk_failed else self._backoff_ms
@@ -116,7 +116,7 @@ class CleanerThread:
     def clean_filthiest_log(self) -> bool:
         """Clean the dirtiest log if it is dirty enough, then delete old segments; returns whether a log was cleaned.
 
-        Raises LogCleaningException for the log that made trouble. Kafka: `CleanerThread.cleanFilthiestLog`.
+        Raises LogCleaningException, which names the log that failed. Kafka: `CleanerThread.cleanFilthiestLog`.
         """
         # 1. Choose.
         pre_clean_stats = PreCleanStats()
@@ -146,16 +146,19 @@ class CleanerThread:
         return cleanable is not None
 
     def _clean_log(self, cleanable: LogToClean) -> None:
-        """Clean and note how far that went: not at all, if it did not come to its end. Kafka: `cleanLog`."""
+        """Clean a log, and note up to where it is clean now: no further than before if the cleaning was not completed.
+
+        Kafka: `CleanerThread.cleanLog`.
+        """
         log = cleanable.log
         end_offset = cleanable.first_dirty_offset
         try:
             end_offset, stats = self.cleaner.clean(cleanable)
             self._record_stats(log.name, cleanable.first_dirty_offset, end_offset, stats)
         except LogCleaningAbortedException:
-            pass  # somebody asked for that
+            pass  # somebody asked for it
         except KafkaStorageException:
-            self._disk_failed = True  # which is known already
+            self._disk_failed = True  # it has been reported already
         except OSError as error:
             self._disk_failed = True
             message = (
@@ -166,7 +169,7 @@ class CleanerThread:
             self._cleaner_manager.done_cleaning(cleanable.topic_partition, Path(log.parent_dir), end_offset)
 
     def _check_done(self, topic_partition: TopicPartition) -> None:
-        """Raises when the cleaning of the partition is to end. Kafka: `CleanerThread.checkDone`."""
+        """Raises an exception when the cleaning of the partition must end. Kafka: `CleanerThread.checkDone`."""
         if not self._is_running:
             raise ThreadShutdownException(f"{self.name} is shutting down")
         self._cleaner_manager.check_cleaning_aborted(topic_partition)

@@ -12,8 +12,8 @@ logger = logging.getLogger(__name__)
 class IoBuffer:
     """Holds as many batches as fit, and grows for one that does not.
 
-    What is read into it stays until the next read. Kafka's cleaner has a second buffer of the same size to write from;
-    here what is written lies in memory of its own, but is written out when that buffer would be full.
+    What is read into it stays until the next read. Kafka's cleaner has a second buffer of the same size to write from.
+    Here, the output has memory of its own, but it is written out whenever Kafka's buffer would be full.
 
     Kafka: `readBuffer` and `writeBuffer` of `Cleaner`.
     """
@@ -30,7 +30,7 @@ class IoBuffer:
         return len(self._bytes)
 
     def read(self, source: FileRecords, position: int) -> MemoryRecords:
-        """As many bytes of `source` from `position` on as there is room for; the last batch may be cut."""
+        """As many bytes of `source` from `position` on as there is room for; the last batch may be incomplete."""
         size = source.read_into(self._bytes, position)
         return MemoryRecords.readable_records(memoryview(self._bytes)[:size])
 
@@ -39,9 +39,10 @@ class IoBuffer:
     ) -> None:
         """Make more room: `memory_records`, read at `position` of `source`, do not hold a whole batch.
 
-        A batch may be larger than the topic's `max.message.bytes` (`max_log_message_size`): that was larger once, or
-        the batch grew when it was compressed anew. Raises IllegalStateException for one that is too large or makes no
-        sense, CorruptRecordException for one that would end beyond the file. Kafka: `Cleaner.growBuffersOrFail`.
+        A batch may be larger than the topic's `max.message.bytes` (`max_log_message_size`), if the setting was once
+        larger or the batch grew when it was recompressed. Raises IllegalStateException for a batch that is too large
+        or has an impossible size, CorruptRecordException for one that would end beyond the file.
+        Kafka: `Cleaner.growBuffersOrFail`.
         """
         max_size = max_log_message_size
         if self.size >= max_log_message_size:
@@ -76,6 +77,6 @@ class IoBuffer:
         self._bytes = bytearray(new_size)
 
     def restore(self) -> None:
-        """Back to the initial size. Kafka: `Cleaner.restoreBuffers`."""
+        """Return to the initial size. Kafka: `Cleaner.restoreBuffers`."""
         if self.size > self._initial_size:
             self._bytes = bytearray(self._initial_size)

@@ -24,17 +24,17 @@ _AWAIT_STEP_MS = 100
 
 
 class LogCleaner:
-    """Cleans the logs of `logs` that are compacted, the dirtiest first, for as long as it runs.
+    """Cleans the compacted logs among `logs`, the dirtiest first, for as long as it runs.
 
-    - One `LogCleanerManager` tells its threads what to do, and others what they may not touch meanwhile.
+    - One `LogCleanerManager` tells the threads what to do, and everybody else what they must leave alone meanwhile.
     - All threads share one throttle.
-    - A log of which a cleaning failed is left alone from then on.
+    - After a cleaning has failed, its log is left alone.
 
-    Simpler than Kafka, and why: each of Kafka's threads is a loop; here a turn of a thread is a task of the `scheduler`
-    that is given in, named as the thread is. The next turn follows at once if a log was cleaned, else after
-    `backoff_ms`. So cleanings come at known times of a manual clock and can be repeated to the byte, while a
-    `KafkaScheduler` has threads of its own to run them. An exception that Kafka's thread would die of ends the turns of
-    ours as well.
+    Simpler than Kafka: each of Kafka's threads is a loop. Here, each turn of a thread is a task on the `scheduler` that
+    is passed in, and the task has the thread's name. The next turn follows at once if a log was cleaned, else after
+    `backoff_ms`. With a manual clock, cleanings therefore happen at known times and can be repeated to the byte; a
+    `KafkaScheduler` has threads of its own to run them. An exception that would end Kafka's thread ends the turns here,
+    too.
 
     Kafka: `LogCleaner`.
     """
@@ -73,7 +73,7 @@ class LogCleaner:
             self._schedule_turn(thread, 0)
 
     def shutdown(self) -> None:
-        """End: turns that are under way are cut short and waited for. Kafka: `LogCleaner.shutdown`."""
+        """Stop cleaning: cut short the turns under way, and wait for them. Kafka: `LogCleaner.shutdown`."""
         logger.info("Shutting down the log cleaner.")
         for thread in self.cleaners:
             thread.shutdown()
@@ -82,7 +82,7 @@ class LogCleaner:
         self.dead_thread_count = 0
 
     def validate_reconfiguration(self, new_config: CleanerConfig) -> None:
-        """Refuse, by ConfigException, a number of threads below 1, below half or above twice the present one.
+        """Raise ConfigException for a number of threads below 1, below half or above twice the present one.
 
         Kafka: `LogCleaner.validateReconfiguration`.
         """
@@ -105,18 +105,18 @@ class LogCleaner:
         self.shutdown()
         self.startup()
 
-    # What others ask of it; see `LogCleanerManager` for each
+    # Requests of others, passed on to `LogCleanerManager`, which explains each
 
     def abort_cleaning(self, topic_partition: TopicPartition) -> None:
-        """Let a cleaning of the partition end early, and wait for that. Kafka: `LogCleaner.abortCleaning`."""
+        """End a cleaning of the partition early, and wait until it has. Kafka: `LogCleaner.abortCleaning`."""
         self.cleaner_manager.abort_cleaning(topic_partition)
 
     def abort_and_pause_cleaning(self, topic_partition: TopicPartition) -> None:
-        """The same, and allow none until it is resumed. Kafka: `LogCleaner.abortAndPauseCleaning`."""
+        """The same, and allow no other until it is resumed. Kafka: `LogCleaner.abortAndPauseCleaning`."""
         self.cleaner_manager.abort_and_pause_cleaning(topic_partition)
 
     def resume_cleaning(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Take one pause of each back. Kafka: `LogCleaner.resumeCleaning`."""
+        """Undo one pause of each partition. Kafka: `LogCleaner.resumeCleaning`."""
         self.cleaner_manager.resume_cleaning(topic_partitions)
 
     def pause_cleaning_for_non_compacted_partitions(self) -> dict[TopicPartition, Log]:
@@ -130,7 +130,7 @@ class LogCleaner:
         return dict(paused.items())
 
     def update_checkpoints(self, data_dir: Path, partition_to_remove: TopicPartition | None) -> None:
-        """Write the checkpoint of `data_dir` anew, without a partition that goes. Kafka: `updateCheckpoints`."""
+        """Rewrite the checkpoint of `data_dir` without `partition_to_remove`. Kafka: `LogCleaner.updateCheckpoints`."""
         self.cleaner_manager.update_checkpoints(data_dir, None, partition_to_remove)
 
     def alter_checkpoint_dir(self, topic_partition: TopicPartition, source_log_dir: Path, dest_log_dir: Path) -> None:
@@ -146,8 +146,8 @@ class LogCleaner:
         self.cleaner_manager.handle_log_dir_failure(log_dir)
 
     def await_cleaned(self, topic_partition: TopicPartition, offset: int, max_wait_ms: int = 60_000) -> bool:
-        """Wait until the partition is clean up to `offset`; False if `max_wait_ms` of the machine's clock were not
-        enough. Kafka: `LogCleaner.awaitCleaned`.
+        """Wait until the partition is clean up to `offset`; False if that takes longer than `max_wait_ms` by the
+        machine's clock. Kafka: `LogCleaner.awaitCleaned`.
         """
         remaining_ms = max_wait_ms
         while not self._is_cleaned(topic_partition, offset) and remaining_ms > 0:

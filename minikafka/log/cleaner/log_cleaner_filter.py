@@ -12,14 +12,15 @@ from minikafka.record.record_filter import BatchRetention, BatchRetentionResult,
 class LogCleanerFilter(RecordFilter):
     """The rules of compaction, batch by batch and record by record.
 
-    - A record goes if the offset map knows a later one of its key, or if it has no key; above what the map covers all
-      stay. Records of an aborted transaction go whatever the map says.
-    - A tombstone (a record without value) goes once the delete horizon of its batch is reached: `delete.retention.ms`
-      after the first cleaning that met it. Until then whoever reads the log from its beginning learns of the deletion.
+    - A record goes if the offset map has a later offset for its key, or if it has no key; above the offsets that the
+      map covers, all records stay. Records of an aborted transaction go, whatever the map says.
+    - A tombstone (a record without a value) goes once its batch's delete horizon is reached, which is
+      `delete.retention.ms` after the first cleaning that kept it. Until then, whoever reads the log from its start
+      learns of the deletion.
     - A marker goes, by the same horizon, once its transaction's batches are gone.
     - A batch stays, without records if need be, if it holds the last sequence number of an active producer, or the last
-      marker of one without data: appends are checked against these. So does the last batch of what is cleaned, so that
-      no offset is forgotten.
+      marker of a producer without data, because appends are checked against these. The last batch of the cleaned part
+      stays as well, so that no offset is forgotten.
 
     Kafka: the anonymous `RecordFilter` in `Cleaner.cleanInto`, `Cleaner.shouldRetainRecord`.
     """
@@ -45,7 +46,7 @@ class LogCleanerFilter(RecordFilter):
         self._discard_batch_records = False
 
     def check_batch_retention(self, batch: Batch) -> BatchRetentionResult:
-        # A marker is never discarded before all data of its transaction are gone; then its horizon decides.
+        # A marker stays until all data of its transaction are gone; then its horizon decides.
         if batch.is_control_batch:
             can_discard_batch = self._transaction_metadata.on_control_batch_read(batch)
             horizon = batch.delete_horizon_ms
@@ -63,7 +64,7 @@ class LogCleanerFilter(RecordFilter):
         return BatchRetentionResult(batch_retention, can_discard_batch and batch.is_control_batch)
 
     def _is_last_of_producer(self, batch: Batch) -> bool:
-        """Whether the batch holds what must be known of its producer to check what it appends next."""
+        """Whether the batch holds what the next append of its producer will be checked against."""
         if not batch.has_producer_id:
             return False
         last_record = self._last_records_of_active_producers.get(batch.producer_id)

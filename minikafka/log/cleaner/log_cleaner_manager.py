@@ -1,4 +1,4 @@
-"""Who is being cleaned, who must not be, and how far each log has come."""
+"""Which logs are being cleaned, which must not be, and how far each has been cleaned."""
 
 import logging
 import threading
@@ -30,23 +30,23 @@ _POLL_SECONDS = 0.1
 
 
 class LogCleanerManager:
-    """Keeps the state of each partition and, in a file of each log directory, the offset up to which it is clean.
+    """Keeps the state of each partition and, in a file in each log directory, the offset up to which it is clean.
 
-    A partition is in one of five states, of which the first is not written down:
+    A partition is in one of these states, of which the first is not stored:
 
     - *free*: it may be cleaned (→ in progress) or paused;
     - *in progress*: a cleaner works on it, or its old segments are being deleted (→ free, aborted);
-    - *aborted*: that work is to end soon (→ paused once);
+    - *aborted*: that work must end soon (→ paused once);
     - *paused* once (→ free, paused twice), twice (→ paused once, three times), and so on.
 
-    Besides, a partition of which a cleaning failed is *uncleanable*: nobody touches it until it is deleted, or until
-    the broker starts again.
+    In addition, a partition whose cleaning failed is *uncleanable*: it is left alone until it is deleted, or until the
+    broker restarts.
 
-    One lock holds all of this together; whoever aborts a cleaning waits until it has ended. A checkpoint names the
-    first dirty offset: below it, no key has an older record than the latest (of those at the time of that cleaning).
+    One lock guards all of this; whoever aborts a cleaning waits until it has ended. A checkpoint names the first dirty
+    offset: below it, each key has only the record that was its latest at the time of that cleaning.
 
-    On disk: `cleaner-offset-checkpoint` in each log directory, made when the manager is; its lines stand in the order
-    of Java's HashMap.
+    On disk: `cleaner-offset-checkpoint` in each log directory, made together with the manager; its lines are in the
+    order of Java's HashMap.
 
     Kafka: `LogCleanerManager`.
     """
@@ -57,7 +57,7 @@ class LogCleanerManager:
         logs: Mapping[TopicPartition, Log],
         log_dir_failure_channel: LogDirFailureChannel | None,
     ):
-        """`logs` is the live map of all current logs: others may add to it and take from it.
+        """`logs` is the live map of all current logs: others may add logs and remove them.
 
         Raises OSError when a checkpoint file cannot be made.
         """
@@ -74,10 +74,10 @@ class LogCleanerManager:
     # Choosing what to do
 
     def grab_filthiest_compacted_log(self, time: Time, pre_clean_stats: PreCleanStats) -> LogToClean | None:
-        """The log to be cleaned next, now in progress; None if none is dirty enough.
+        """The log to clean next, which is now in progress; None if no log is dirty enough.
 
-        A checkpoint that names an impossible offset is replaced, also where nothing is grabbed. Raises
-        LogCleaningException, naming the log, for whatever goes wrong with one.
+        A checkpoint that names an impossible offset is replaced, even if no log is grabbed. Whatever goes wrong with a
+        log raises LogCleaningException, which names the log.
         Kafka: `LogCleanerManager.grabFilthiestCompactedLog`.
         """
         with self._lock:
@@ -85,19 +85,19 @@ class LogCleanerManager:
             # 1. How far has each log been cleaned?
             last_clean = self.all_cleaner_checkpoints()
 
-            # 2. Look at those that are compacted, not paused, not in work and not uncleanable.
+            # 2. Look at the logs that are compacted and free, and not uncleanable.
             dirty_logs = []
             for topic_partition in in_order_of_concurrent_hash_map(self._logs):
                 log = self._logs[topic_partition]
                 if not self._is_cleanable(topic_partition, log):
                     continue
-                # 3. What of it is dirty, and is it late?
+                # 3. Which part of it is dirty, and is it overdue?
                 log_to_clean = self._log_to_clean(log, last_clean.get(topic_partition), now, pre_clean_stats)
-                # 4. Skip those with nothing to weigh.
+                # 4. Skip a log without bytes.
                 if log_to_clean.total_bytes > 0:
                     dirty_logs.append(log_to_clean)
 
-            # 5. Keep those that are dirty enough, or late.
+            # 5. Keep those that are dirty enough, or overdue.
             cleanable_logs = [
                 dirty
                 for dirty in dirty_logs
@@ -107,7 +107,7 @@ class LogCleanerManager:
             if not cleanable_logs:
                 return None
 
-            # 6. The dirtiest is the one; of equally dirty ones the first.
+            # 6. Take the dirtiest, or the first of several that are equally dirty.
             pre_clean_stats.record_cleanable_partitions(len(cleanable_logs))
             filthiest = max(cleanable_logs, key=lambda cleanable: cleanable.cleanable_ratio)
             self._in_progress[filthiest.topic_partition] = LogCleaningState.IN_PROGRESS
@@ -131,9 +131,9 @@ class LogCleanerManager:
             ) from error
 
     def deletable_logs(self) -> dict[TopicPartition, Log]:
-        """All compacted logs that are free, now in progress: whoever asks deletes their old segments.
+        """All compacted logs that were free, and are now in progress: the caller deletes their old segments.
 
-        Logs that are only compacted are among them, for segments below their log start.
+        Logs whose policy is only to compact are included, because of segments below their log start.
         Kafka: `LogCleanerManager.deletableLogs`.
         """
         with self._lock:
@@ -145,8 +145,8 @@ class LogCleanerManager:
             return dict(deletable.items())
 
     def pause_cleaning_for_non_compacted_partitions(self) -> list[tuple[TopicPartition, Log]]:
-        """All logs that are free and not compacted, now paused: retention may delete from them, even if somebody
-        changes their policy meanwhile. Kafka: `LogCleanerManager.pauseCleaningForNonCompactedPartitions`.
+        """All logs that were free and are not compacted, and are now paused: retention may delete from them, even if
+        their policy changes meanwhile. Kafka: `LogCleanerManager.pauseCleaningForNonCompactedPartitions`.
         """
         with self._lock:
             deletable = [
@@ -165,10 +165,10 @@ class LogCleanerManager:
             and topic_partition not in self._uncleanable_partitions.get(log.parent_dir, ())
         )
 
-    # Ending it
+    # Ending the work
 
     def done_cleaning(self, topic_partition: TopicPartition, data_dir: Path, end_offset: int) -> None:
-        """A cleaning has ended: the log is clean up to `end_offset` (exclusive), unless it was aborted.
+        """Note that a cleaning has ended: the log is clean up to `end_offset` (exclusive), unless it was aborted.
 
         Raises IllegalStateException if none was in progress. Kafka: `LogCleanerManager.doneCleaning`.
         """
@@ -178,7 +178,7 @@ class LogCleanerManager:
             self._end_work(topic_partition)
 
     def done_deleting(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """The old segments of these are deleted. Raises IllegalStateException for one that was not in progress.
+        """Note that the old segments of these are deleted. Raises IllegalStateException for one not in progress.
 
         Kafka: `LogCleanerManager.doneDeleting`.
         """
@@ -198,19 +198,19 @@ class LogCleanerManager:
             case state:
                 raise IllegalStateException(f"In-progress partition {topic_partition} cannot be in {state} state.")
 
-    # Asking for an end
+    # Asking for the end of the work
 
     def abort_cleaning(self, topic_partition: TopicPartition) -> None:
-        """Let a cleaning of the partition end early, and wait for that. Kafka: `LogCleanerManager.abortCleaning`."""
+        """End a cleaning of the partition early, and wait until it has. Kafka: `LogCleanerManager.abortCleaning`."""
         with self._lock:
             self.abort_and_pause_cleaning(topic_partition)
             self.resume_cleaning([topic_partition])
 
     def abort_and_pause_cleaning(self, topic_partition: TopicPartition) -> None:
-        """Let a cleaning of the partition end early, wait for that, and allow none until it is resumed.
+        """End a cleaning of the partition early, wait until it has ended, and allow no other until it is resumed.
 
-        Must not be called by whoever is cleaning the partition: it would wait for itself. Raises IllegalStateException
-        while an abort is under way. Kafka: `LogCleanerManager.abortAndPauseCleaning`.
+        The thread that cleans the partition must not call this: it would wait for itself. Raises IllegalStateException
+        while another abort is under way. Kafka: `LogCleanerManager.abortAndPauseCleaning`.
         """
         with self._lock:
             match self._in_progress.get(topic_partition):
@@ -229,7 +229,7 @@ class LogCleanerManager:
                 self._paused_cleaning_cond.wait(_POLL_SECONDS)
 
     def resume_cleaning(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Take one pause of each back. Raises IllegalStateException for one that is not paused.
+        """Undo one pause of each partition. Raises IllegalStateException for one that is not paused.
 
         Kafka: `LogCleanerManager.resumeCleaning`.
         """
@@ -251,7 +251,7 @@ class LogCleanerManager:
                         )
 
     def check_cleaning_aborted(self, topic_partition: TopicPartition) -> None:
-        """Raises LogCleaningAbortedException if the cleaning of the partition is to end.
+        """Raises LogCleaningAbortedException if the cleaning of the partition must end.
 
         Kafka: `LogCleanerManager.checkCleaningAborted`.
         """
@@ -267,9 +267,9 @@ class LogCleanerManager:
     # Checkpoints
 
     def all_cleaner_checkpoints(self) -> dict[TopicPartition, int]:
-        """The first dirty offset of each partition, by the files of all log directories; unreadable ones are left out.
+        """The first dirty offset of each partition, by the files of all log directories; unreadable files are skipped.
 
-        Raises IllegalStateException for a partition in two of them, NumberFormatException for a field that is no
+        Raises IllegalStateException for a partition in two of them, NumberFormatException for a field that is not a
         number. Kafka: `LogCleanerManager.allCleanerCheckpoints`.
         """
         with self._lock:
@@ -295,9 +295,9 @@ class LogCleanerManager:
         partition_to_update_or_add: tuple[TopicPartition, int] | None,
         partition_to_remove: TopicPartition | None,
     ) -> None:
-        """Write the file of `data_dir` anew, without partitions that are no longer there.
+        """Rewrite the file of `data_dir`, without partitions that no longer exist.
 
-        Nothing happens for a directory that is none of ours; a failing disk is reported by the file itself.
+        Does nothing for an unknown directory; a failing disk is reported by the file itself.
         Kafka: `LogCleanerManager.updateCheckpoints`.
         """
         with self._lock:
@@ -320,7 +320,7 @@ class LogCleanerManager:
                 logger.error("Failed to access checkpoint file %s: %s", checkpoint.file, error)
 
     def alter_checkpoint_dir(self, topic_partition: TopicPartition, source_log_dir: Path, dest_log_dir: Path) -> None:
-        """The partition's log has moved to another log directory: its line and its mark as uncleanable follow it.
+        """Let the partition's line, and its mark as uncleanable, follow its log to another log directory.
 
         Kafka: `LogCleanerManager.alterCheckpointDir`.
         """
@@ -339,7 +339,7 @@ class LogCleanerManager:
                 self.mark_partition_uncleanable(str(dest_log_dir), topic_partition)
 
     def maybe_truncate_checkpoint(self, data_dir: Path, topic_partition: TopicPartition, offset: int) -> None:
-        """The log was cut off at `offset`: it is clean up to there at most.
+        """Note that the log was cut off at `offset`: it is clean up to there at most.
 
         Raises KafkaStorageException. Kafka: `LogCleanerManager.maybeTruncateCheckpoint`.
         """
@@ -361,7 +361,7 @@ class LogCleanerManager:
     # Partitions that cannot be cleaned
 
     def uncleanable_partitions(self, log_dir: str) -> set[TopicPartition]:
-        """The partitions in `log_dir` of which a cleaning failed. Kafka: `LogCleanerManager.uncleanablePartitions`."""
+        """The partitions in `log_dir` whose cleaning failed. Kafka: `LogCleanerManager.uncleanablePartitions`."""
         with self._lock:
             return set(self._uncleanable_partitions.get(log_dir, ()))
 
@@ -371,14 +371,14 @@ class LogCleanerManager:
             self._uncleanable_partitions.setdefault(log_dir, set()).add(partition)
 
     def maintain_uncleanable_partitions(self) -> None:
-        """Forget partitions that are deleted. Kafka: `LogCleanerManager.maintainUncleanablePartitions`."""
+        """Forget partitions that have been deleted. Kafka: `LogCleanerManager.maintainUncleanablePartitions`."""
         with self._lock:
             kept = {d: {tp for tp in tps if tp in self._logs} for d, tps in self._uncleanable_partitions.items()}
             self._uncleanable_partitions = {log_dir: partitions for log_dir, partitions in kept.items() if partitions}
 
 
 def _read_map(checkpoint: OffsetCheckpointFile) -> JavaHashMap[TopicPartition, int]:
-    """The lines of the file as a map that Java would walk in the same order. Kafka: `OffsetCheckpointFile.read`."""
+    """The lines of the file, as a map in the order in which Java walks it. Kafka: `OffsetCheckpointFile.read`."""
     lines = checkpoint.read()
     offsets: JavaHashMap[TopicPartition, int] = JavaHashMap(len(lines))
     for topic_partition, offset in lines.items():

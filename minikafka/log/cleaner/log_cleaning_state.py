@@ -1,11 +1,11 @@
-"""What may be going on with a partition that is not simply free to be cleaned."""
+"""The states of a partition that is not free to be cleaned."""
 
 from enum import Enum
 from typing import NamedTuple
 
 
 class LogCleaningState(Enum):
-    """Somebody works on the partition: `IN_PROGRESS`; or `ABORTED`, and was asked to stop.
+    """Somebody works on the partition (`IN_PROGRESS`), or has been asked to stop (`ABORTED`).
 
     Kafka: `LogCleaningState.LogCleaningInProgress`, `LogCleaningState.LogCleaningAborted`.
     """
@@ -18,7 +18,7 @@ class LogCleaningState(Enum):
 
 
 class LogCleaningPaused(NamedTuple):
-    """Nobody may clean the partition until each of `paused_count` (≥ 1) pauses is taken back.
+    """Nobody may clean the partition until each of `paused_count` (≥ 1) pauses has been undone.
 
     Kafka: `LogCleaningState.LogCleaningPaused`.
     """

@@ -1,9 +1,9 @@
-"""The kernel of the offset map: keys are hashed, looked for and put in by columns.
+"""The kernel of the offset map: it hashes keys, looks them up and inserts them, column by column.
 
-As `record.kernel`, it is plain Python over integers and flat buffers, and numba compiles the very same functions.
+Like `record.kernel`, it is plain Python over integers and flat buffers, and numba compiles the very same functions.
 
 An MD5 hash is two numbers here, its first and its last eight bytes, big-endian and signed. The map is one flat table of
-64-bit integers, three for each slot: the two of a hash, and an offset. Three zeros are an empty slot.
+64-bit integers, three for each slot: the two numbers of a hash, and an offset. Three zeros are an empty slot.
 
 Kafka: `SkimpyOffsetMap`; `java.security.MessageDigest`.
 """
@@ -60,12 +60,12 @@ def md5_of_block(block: Sequence[int], a: int, b: int, c: int, d: int) -> tuple[
 
 
 def swap_bytes(word: int) -> int:
-    """The 32-bit `word` with its bytes in the other order."""
+    """The 32-bit `word` with its bytes reversed."""
     return (word & 0xFF) << 24 | (word & 0xFF00) << 8 | (word >> 8) & 0xFF00 | word >> 24
 
 
 def signed_long(high: int, low: int) -> int:
-    """The 64-bit signed number of two unsigned 32-bit ones."""
+    """The signed 64-bit number that two unsigned 32-bit numbers make up."""
     return (high - 0x100000000 if high >= 0x80000000 else high) * 0x100000000 + low
 
 
@@ -102,14 +102,14 @@ def hash_keys(
     lows: MutableSequence[int],
     block: MutableSequence[int],
 ) -> None:
-    """Write the hash of each key to `highs` and `lows`; of a record without key (its end is -1) nothing."""
+    """Write the hash of each key to `highs` and `lows`, but nothing for a record without a key (its end is -1)."""
     for i in range(len(key_start)):
         if key_end[i] >= 0:
             highs[i], lows[i] = md5(data, key_start[i], key_end[i], block)
 
 
 def slot_of(high: int, low: int, attempt: int, slots: int) -> int:
-    """The slot at which the hash is looked for in attempt 0, 1, 2 …: by its bytes 0-3, 1-4 … 12-15, then the next ones.
+    """The slot to try in attempt 0, 1, 2 …: chosen by bytes 0-3, 1-4 … 12-15 of the hash, then the slots that follow.
 
     Kafka: `SkimpyOffsetMap.positionOf`.
     """
@@ -121,7 +121,7 @@ def slot_of(high: int, low: int, attempt: int, slots: int) -> int:
         probe = ((high << in_low) | ((low >> (64 - in_low)) & ((1 << in_low) - 1))) & _MASK
     else:
         probe = (low >> (96 - 8 * first_byte)) & _MASK
-    # Java's int: 32 bits with a sign, also after the addition; its smallest one has no absolute value and becomes 0.
+    # Java's int has 32 bits with a sign, also after the addition; the smallest has no absolute value and becomes 0.
     probe = (probe + max(0, attempt - HASH_SIZE + 4)) & _MASK
     if probe > 0x80000000:
         probe = 0x100000000 - probe
@@ -131,9 +131,7 @@ def slot_of(high: int, low: int, attempt: int, slots: int) -> int:
 
 
 def find(table: memoryview, slots: int, high: int, low: int, max_attempts: int) -> int:
-    """Where in `table` the hash stands, or the empty slot at which the search for it ends; NO_SLOT after too many
-    attempts.
-    """
+    """Where in `table` the hash is, or the empty slot at which the search ends; NO_SLOT after too many attempts."""
     attempt = 0
     while attempt < max_attempts:
         at = slot_of(high, low, attempt, slots) * INTS_PER_SLOT
@@ -162,7 +160,7 @@ def put_all(
     start_offset: int,
     limit: int,
 ) -> tuple[int, int, int]:
-    """Put in the offsets, from `start_offset` on, of records with keys, in their order, as long as there are fewer than
+    """Put the offsets from `start_offset` on of the records with keys, in order, as long as there are fewer than
     `limit` entries. Returns how many records were looked at, and the new `entries` and `last_offset`.
     """
     for i in range(len(offsets)):
@@ -182,7 +180,7 @@ def put_all(
 def get_all(
     table: memoryview, slots: int, highs: Sequence[int], lows: Sequence[int], key_end: Column, found: Column
 ) -> None:
-    """Write to `found` the offset of each key, -1 for one that is not in the map and for a record without key."""
+    """Write to `found` the offset of each key, -1 for a key that is not in the map and for a record without a key."""
     for i in range(len(found)):
         found[i] = -1
         if key_end[i] >= 0:

@@ -7,11 +7,12 @@ from minikafka.log.log_segment import LogSegment
 def group_segments_by_size(
     segments: list[LogSegment], max_size: int, max_index_size: int, first_uncleanable_offset: int
 ) -> list[list[LogSegment]]:
-    """Neighbours together, as long as the sums of their sizes before compaction fit one segment: of batches
-    (`max_size`), of offset index and of time index (`max_index_size`), all in bytes; and as long as their offsets fit
-    the indexes. A segment that is too large by itself stands alone.
+    """Neighbouring segments in groups, each of which fits into one segment.
 
-    Without groups, compaction would leave ever more, ever smaller segments. Kafka: `Cleaner.groupSegmentsBySize`.
+    A group fits if the sums of its sizes before compaction do: batches (`max_size`), offset indexes and time indexes
+    (`max_index_size`), all in bytes; and if its offsets fit the indexes. A segment that is too large by itself is a
+    group of its own. Without groups, compaction would leave ever more, ever smaller segments.
+    Kafka: `Cleaner.groupSegmentsBySize`.
     """
     grouped: list[list[LogSegment]] = []
     log_size = index_size = time_index_size = 0
@@ -41,7 +42,7 @@ def group_segments_by_size(
 
 
 def _last_offset(segments: list[LogSegment], number: int, first_uncleanable_offset: int) -> int:
-    """An offset at or above the last of segment `number`: to find that one would have to read it.
+    """An offset at or above the last one in segment `number`; to find that one, the segment would have to be read.
 
     Kafka: `Cleaner.lastOffsetForFirstSegment`.
     """

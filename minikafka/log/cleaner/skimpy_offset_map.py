@@ -1,4 +1,4 @@
-"""The latest offset of each key, in a table of fixed size that keeps hashes instead of keys."""
+"""The latest offset of each key, in a table of fixed size that holds hashes instead of keys."""
 
 import hashlib
 import struct
@@ -18,16 +18,16 @@ _COMPILED = "minikafka.log.cleaner.compiled_kernel"
 
 
 class SkimpyOffsetMap:
-    """Maps keys to offsets by their MD5 hashes, and never takes one out.
+    """Maps keys to offsets by the keys' MD5 hashes, and never removes a key.
 
-    - A slot has 24 bytes: the hash and an offset. There are as many as fit the memory that is given, so a map of the
-      default 128 MiB has room for 5.6 million keys, however long these are.
-    - Two keys with the same hash are one key. With MD5 that does not happen by chance.
-    - Slots are found by probing: 13 times by four bytes of the hash, from then on one slot after another.
-    - `latest_offset` is the one put in last, or what `update_latest_offset` said since; -1 at first.
+    - A slot has 24 bytes: the hash and an offset. There are as many slots as fit into the given memory, so a map of the
+      default 128 MiB has room for 5.6 million keys, however long they are.
+    - Two keys with the same hash count as one key. With MD5 that does not happen by chance.
+    - Slots are found by probing: 13 times by four bytes of the hash, then one slot after another.
+    - `latest_offset` is the offset that was put last, or what `update_latest_offset` has said since; -1 at first.
 
-    Where the keys of a batch stand in columns, `put_columns` and `get_columns` do what `put` and `get` do for each key;
-    after some hundred thousand records they do it by machine code.
+    For the keys of a whole batch in columns, `put_columns` and `get_columns` do what `put` and `get` do for each key;
+    after some hundred thousand records they do it in machine code.
 
     Kafka: `SkimpyOffsetMap` with MD5, the one hash that a broker uses.
     """
@@ -69,7 +69,7 @@ class SkimpyOffsetMap:
         )
 
     def update_latest_offset(self, offset: int) -> None:
-        """The map covers the log up to `offset`, inclusive. Kafka: `SkimpyOffsetMap.updateLatestOffset`."""
+        """Note that the map covers the log up to `offset`, inclusive. Kafka: `SkimpyOffsetMap.updateLatestOffset`."""
         self.latest_offset = offset
 
     def clear(self) -> None:
@@ -79,7 +79,7 @@ class SkimpyOffsetMap:
         self._slots = None
 
     def put_columns(self, columns: RecordColumns, start_offset: int, limit: int) -> int:
-        """`put` the keys of records from `start_offset` on, in their order, as long as `size` is below `limit`.
+        """`put` the keys of the records from `start_offset` on, in order, as long as `size` is below `limit`.
 
         Returns how many records were looked at: all, or those before the first for which there is no room.
         """
@@ -118,7 +118,7 @@ class SkimpyOffsetMap:
         return looked_at
 
     def _table(self) -> "NDArray[np.int64]":
-        """The slots, empty where nothing was put in yet: memory is taken as they fill."""
+        """The slots, zero where they are empty; the system provides the memory as they fill."""
         if self._slots is None:
             import numpy as np
 
@@ -126,7 +126,7 @@ class SkimpyOffsetMap:
         return self._slots
 
     def _view(self) -> memoryview:
-        """The slots as the plain kernel wants them: single numbers are slow to get from numpy."""
+        """The slots as the plain kernel wants them, because reading single numbers from numpy arrays is slow."""
         return self._table().data
 
 
