@@ -9,6 +9,8 @@ from minikafka.tools.findings import Damage
 from minikafka.tools.read_bounded import require_bounded
 
 _CHUNK = 1 << 20
+MOST_FINDINGS = 100
+"""So many entries of one index are told one by one: an index of 10 MiB has nearly a million."""
 
 
 class IndexWalk:
@@ -25,6 +27,7 @@ class IndexWalk:
         self._base_offset = base_offset
         self._untrimmed = untrimmed
         self._report = report
+        self._found = 0
         self._opened = open(require_bounded(file), "rb")
         size = os.fstat(self._opened.fileno()).st_size
         if size % self.ENTRY.size:
@@ -33,8 +36,11 @@ class IndexWalk:
         self._next = next(self._entries, None)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and say how many findings were not told."""
         self._opened.close()
+        if self._found > MOST_FINDINGS:
+            untold = self._found - MOST_FINDINGS
+            self._report(Damage(self._file, None, None, f"{untold} more findings in this index", self.STAYS))
 
     def finish(self) -> None:
         """All batches have passed: no entry should be left."""
@@ -65,7 +71,9 @@ class IndexWalk:
                 at += size
 
     def _find(self, position: int, offset: int | None, what: str) -> None:
-        self._report(Damage(self._file, position, offset, what, self.STAYS))
+        self._found += 1
+        if self._found <= MOST_FINDINGS:
+            self._report(Damage(self._file, position, offset, what, self.STAYS))
 
 
 class OffsetIndexWalk(IndexWalk):

@@ -195,6 +195,13 @@ def test_the_metadata_log_is_sound(log_dir):
     assert finding["next_start"] == "it is deleted"
 
 
+def test_a_million_bad_entries_of_an_index_are_summed_up(log_dir):
+    """Each of them as a finding would take a gigabyte."""
+    (log_dir / f"mixed-0/{0:020d}.timeindex").write_bytes(b"\xff" * 12 * 5_000)
+    found = verify(log_dir / "mixed-0", code=1)
+    assert len(found) < 150 and found[-1]["what"] == "4900 more findings in this index"
+
+
 def test_a_partition_that_waits_for_deletion_was_not_closed(log_dir):
     """Its indexes are not trimmed and its epochs are gone, even after a clean stop."""
     partition = (log_dir / "mixed-0").rename(log_dir / f"mixed-0.{'a' * 32}-delete")
