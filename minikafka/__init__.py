@@ -6,8 +6,9 @@
         log.append_as_leader(MemoryRecords.with_records(Compression.NONE, SimpleRecord(value=b"a")), leader_epoch=0)
         print([record.value for record in log.read(0).records.records()])
 
-The rooms, from the bottom up: `common`, `record`, `checkpoint`, `log`; on top of them `spark`, `witness` and `lab`.
-Importing this package imports none of them: a name is imported when it is first used.
+The rooms, from the bottom up: `common`, `record`, `checkpoint`, `log`; on top of them `tools`, and `spark`, `witness`
+and `lab`. `cli` starts a tool, `doctor` or `fetch`. Importing this package imports none of them: a name is imported
+when it is first used.
 """
 
 import logging

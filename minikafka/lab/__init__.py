@@ -2,7 +2,7 @@
 
 - `stage`: logs at hand, their senders and readers, damage and planted bugs;
 - `widgets`: pictures with frames: rulers, shelves, lanes, byte views; `drawing` is what all of them draw with;
-- `stepper`: a real method run step by step, refusals and crashes played so;
+- `stepper`: a real method run step by step, and refusals and crashes played the same way;
 - `exercises`: predictions, exercises, their checks, and one way to solve each;
 - `course`: diagrams, and the notebooks built, run, and laid out as a working copy.
 

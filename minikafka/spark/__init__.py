@@ -1,4 +1,8 @@
-"""Spark for minikafka: its session with Apache Kafka's classes in the same JVM, and log directories as DataFrames."""
+"""Spark for minikafka: a session with Apache Kafka's classes in the same JVM.
+
+Read `session` first, then `jvm` (how its JVM is started), `java_home` (which Java), `kafka_jars` (where the jars come
+from), and `class_archive` (why a second start is faster).
+"""
 
 from minikafka.spark.session import kafka_available, session, why_kafka_is_absent
 

@@ -1,1 +1,11 @@
-"""Tools that look into a Kafka log directory without a broker; `minikafka.cli` calls them."""
+"""Tools that work on a Kafka log directory without a broker; `minikafka.cli` starts them.
+
+Each command has a module of its name: `dump_log`, `ls`, `verify`, `recover` and `clean`. Read `tool_command` first (how
+a command ends), then a command and what it imports:
+
+- `dump_log`: `dump_log_segments` prints, `record_decoders` and the modules around `message_schema` decode records;
+- `ls`: `partition_listing` looks into a partition, `listing_table` prints;
+- `verify`: `partition_verifier` and `segment_verifier` check the bytes, `rehearsal` foretells the next start;
+- `recover` and `clean`: `before_recovery` asks whether it can be done, `offline_log` opens the log, `cleaning_round`
+  cleans it.
+"""

@@ -3,7 +3,17 @@
     w = Workload.parse("append_as_leader [3x100]")
     agree(run(w, minikafka_log), spark_expected(w))
 
-Names are imported when first used, so that a workload can be read on a machine with neither Spark nor a JVM.
+Read `workload` first, with `operations` and `batch` (what its lines say), then `runner` (does them to a log) and
+`observation` (what is seen after each). The witnesses: `runner` itself opens minikafka's log; `kafka_log`, above
+`kafka_jvm`, has the runner's names for Kafka's; `expected`, with `views`, `queries` and `fold`, asks Spark, and
+`survivors` who is left after a cleaning. `agreement` compares them, `directory_diff` their directories, and
+`differential` draws workloads (`workload_drawer`) until two of them differ.
+
+For a whole log directory there are `log_dir_workload`, `two_log_managers`, `kafka_log_manager` and `log_dir_expected`;
+for crashes `disk_effects`, `simulated_disk` and `stopped_worlds`; `kafka_broker` is a whole broker, `kafka_tools` are
+its tools.
+
+Names are imported when they are first used, so that a workload can be read on a machine with neither Spark nor a JVM.
 """
 
 from importlib import import_module

@@ -1,3 +1,4 @@
 """Logs at hand. Read `workbench` first (a fresh log, a broker's directory, the three witnesses), then `producers` and
-`readers`, then what goes wrong: `damage`, `killed_broker`, `planted_bugs`. `background` is work done while one reads.
+`readers`, `cleaning` (with `colliding_keys` for its offset map) and `tables` (a table kept in a log); then what goes
+wrong: `damage`, `killed_broker`, `planted_bugs`. `background` is work that is done while one reads.
 """
