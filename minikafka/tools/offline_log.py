@@ -1,8 +1,7 @@
-"""A partition that no broker has in hand: a tool finds out how it was left, locks it, tries what it will need, loads it
+"""A partition that no broker is using: a tool finds out how it was left, locks it, tries what it will need, loads it
 and closes it.
 """
 
-import fcntl
 import os
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import click
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import IllegalArgumentException, InvalidConfigurationException, KafkaException
+from minikafka.common.file_lock import FileLock
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
@@ -21,13 +21,12 @@ from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
+from minikafka.log.log_dirs import LOCK_FILE_NAME
 from minikafka.tools.before_recovery import copied, require_files, require_recoverable
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import naming
 from minikafka.tools.partition_files import require_regular
 from minikafka.tools.progress_bar import LONG_WORK
-
-LOCK_FILE_NAME = ".lock"
 
 
 def config_of(settings: tuple[str, ...], **defaults: object) -> LogConfig:
@@ -80,15 +79,15 @@ def locked(log_dir: Path) -> Iterator[None]:
         yield
         return
     require_regular(lock_file, follow_links=True)
-    with open(lock_file, "r+b") as lock:
-        try:
-            with naming(lock_file):
-                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except (BlockingIOError, PermissionError):
-            raise KafkaException(
-                f"{lock_file} is held: a broker is running on this log directory, or another recover"
-            ) from None
+    lock = FileLock(lock_file)
+    try:
+        with naming(lock_file):
+            is_ours = lock.try_lock()
+        if not is_ours:
+            raise KafkaException(f"{lock_file} is held: a broker is running on this log directory, or another recover")
         yield
+    finally:
+        lock.unlock_and_close()
 
 
 def ask(question: str, directory: Path) -> None:
@@ -122,9 +121,9 @@ def made_ready(
 
 @contextmanager
 def loaded(directory: Path, config: LogConfig, clock: ManualTime, **arguments) -> Iterator[tuple[Log, ManualScheduler]]:
-    """The log in `directory`, loaded, and closed at the end; what is due at once in the background is done.
+    """The log in `directory`, loaded, and closed at the end; background tasks that are due at once are run.
 
-    Raises what `Log.create` raises. After a failure nothing but its files is closed.
+    Raises what `Log.create` raises. After a failure only its files are closed.
     """
     scheduler = ManualScheduler(clock)
     log = Log.create(directory, config, scheduler=scheduler, time=clock, **arguments)
