@@ -23,6 +23,7 @@ from minikafka.lab.stage.tables import rows, table, write
 from minikafka.lab.widgets.offset_map_slots import tries
 from minikafka.log.cleaner import cleanable_offsets as bounds
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
+from minikafka.log.log_config import LogConfig
 
 wake_witnesses()
 
@@ -343,6 +344,8 @@ predict(
 cleaning, shelves = Cleaning(small), CompactionShelves(small, "Groups")
 shelves.around("first turn", cleaning.turn)
 write(small, "a=5 f=4 g=1", roll=True)
+for number, segment in enumerate(small.log_segments[:-1], 1):
+    segment.set_last_modified(1000 * number)
 shelves.around("second turn", cleaning.turn)
 shelves.play()
 
@@ -354,6 +357,31 @@ erratum(
     "Small files are put into groups of at most 1 GB",
     "the limit is the topic's segment.bytes for the .log files, segment.index.bytes for each kind of index, and 2³¹ − 1 for the span of offsets",
     f"limit {small.config.segment_size} bytes: {[(segment.base_offset, segment.size) for segment in small.log_segments]}",
+)
+
+# %% [markdown]
+# (Between the turns the files' times were set to 1000, 2000, … ms, one for each segment, to see what becomes of them.)
+
+# %%
+erratum(
+    "A cleaning does not change when a file was last modified",
+    "the new file gets the time of the last file of its group",
+    f"times of the files: {[segment.last_modified for segment in small.log_segments[:3]]}",
+)
+
+# %% [markdown]
+# **Records without a key.** A compacted topic refuses them. But a topic may have taken some in before it was compacted:
+
+# %%
+keyless = fresh_log()
+write(keyless, "=1 a=1", roll=True)
+keyless.update_config(LogConfig({"cleanup.policy": "compact"}))
+refused = step_through(write, keyless, "=2").raised
+turn = Cleaning(keyless).turn()
+erratum(
+    "Without keys only deletion is possible",
+    "a compacted topic refuses records without a key; those from before it was compacted go at the first cleaning",
+    f"an append: {type(refused).__name__}; a cleaning: {turn.stats.invalid_messages_read} without a key, left {rows(keyless)}",
 )
 
 # %% [markdown]
