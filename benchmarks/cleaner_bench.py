@@ -38,6 +38,7 @@ KEY_SIZE = 16
 MAP_MEMORY = 128 * 1024 * 1024
 IO_BUFFER_SIZE = 256 * 1024
 CONFIG = {"cleanup.policy": "compact", "segment.bytes": 64 * 1024 * 1024}
+CONFIG_OF_PEER = {"max.message.bytes": 10_000_000}  # segments of 1 GiB: many become one
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def sealed(batch: bytes, codec: str) -> bytearray:
 
 def clean(directory: Path, scheduler: KafkaScheduler) -> tuple[float, float]:
     """Clean the log; returns the seconds that it took, and those of it for the offset map."""
-    log = Log.create(directory, LogConfig(CONFIG), scheduler=scheduler, time=SystemTime())
+    log = Log.create(directory, LogConfig(CONFIG_OF_PEER), scheduler=scheduler, time=SystemTime())
     log.update_high_watermark(log.log_end_offset)
     time = SystemTime()
     cleaner = Cleaner(
