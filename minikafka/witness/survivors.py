@@ -22,11 +22,12 @@ SEGMENTS = """
 SELECT inline(aggregate(
     array_sort(collect_list(struct(op, kind, leo_before, batch.bytes, settings.segment_bytes AS limit))),
     struct(array(struct(-1L AS op, 0L AS base)) AS begun, 0L AS size),
-    (log, o) -> CASE
-        WHEN o.kind = 'roll' AND log.size = 0 THEN log
-        WHEN o.kind = 'roll' OR log.size + o.bytes > o.limit THEN struct(
-            array_append(log.begun, struct(o.op, o.leo_before AS base)) AS begun, coalesce(o.bytes, 0L) AS size)
-        ELSE struct(log.begun, log.size + o.bytes AS size) END).begun)
+    (log, next) -> CASE
+        WHEN next.kind = 'roll' AND log.size = 0 THEN log
+        WHEN next.kind = 'roll' OR log.size + next.bytes > next.limit THEN struct(
+            array_append(log.begun, struct(next.op, next.leo_before AS base)) AS begun,
+            coalesce(next.bytes, 0L) AS size)
+        ELSE struct(log.begun, log.size + next.bytes AS size) END).begun)
 FROM judged WHERE accepted OR kind = 'roll'
 """
 

@@ -132,6 +132,29 @@ def test_an_unclean_reopen_begins_with_the_last_checkpoint(observe):
     assert [row["log_start_offset"] for row in rows] == [0, 0, 0, 1, 0]
 
 
+def test_settings_that_changed_stay_when_the_log_is_reopened(observe):
+    rows = observe(
+        "append_as_leader [1x10]\nupdate_config cleanup.policy=compact\nappend_as_leader [1x10]\nreopen\n"
+        "append_as_leader [1x10]\nappend_as_leader [1x10 keys=1]",
+        every=True,
+    )
+    assert [row["error"] for row in rows] == ["", "", "RecordValidationException", "", "RecordValidationException", ""]
+
+
+def test_a_cleaning_says_what_it_did(observe):
+    text = """
+    config cleanup.policy=compact min.cleanable.dirty.ratio=0 max.compaction.lag.ms=40
+    append_as_leader [3x10 keys=1]
+    roll
+    append_as_leader [1x10 keys=1]
+    tick 50
+    """
+    kept = "kept 1 of 3 messages, 83 of 127 bytes, map of 3 messages, 127 bytes, 0.000006 full, 0 without key"
+    assert observe(text + "clean")["result"] == "nothing to clean; never cleaned"
+    assert observe(text + "update_high_watermark leo\nclean")["result"] == f"{kept}, late 10 ms; clean up to 3"
+    assert observe(text + "update_high_watermark leo\nclean\nclean")["result"] == "nothing to clean; clean up to 3"
+
+
 def test_a_log_that_did_not_load_is_not_there(tmp_path):
     def broken(directory, config, *, last_shutdown_clean, **state):
         if last_shutdown_clean:
