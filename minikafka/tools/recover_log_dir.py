@@ -197,10 +197,9 @@ def _rehearsed(
             )
             next_start = NextStart(last_stop_clean, recovery_point, log_start_offsets.get(partition, 0), config, now_ms)
             with naming(directory):
-                outcome = Rehearsal(directory, of_one, next_start).run()
-            if outcome.error is not None:
-                refusal = Refusal(directory.name, f"{outcome.error}: {outcome.message}")
-                (offline if outcome.error in _OFFLINE else refused).append(refusal)
+                failure = Rehearsal(directory, of_one, next_start).failure()
+            if failure is not None:
+                (offline if failure.partition(":")[0] in _OFFLINE else refused).append(Refusal(directory.name, failure))
             advance(sum(file.stat().st_size for file in of_one))
     require(log_dir, Needs.of_all(needs))
     return offline, refused

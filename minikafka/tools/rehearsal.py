@@ -113,14 +113,24 @@ class Rehearsal:
 
     def run(self) -> Outcome:
         """Load the partition. Raises OSError or MemoryError when that is not possible on this machine."""
+        with self._links():
+            return self._outcome(self._load())
+
+    def failure(self) -> str | None:
+        """How the load fails, "Name: message"; None if it does not. Raises as `run`."""
+        with self._links():
+            error = self._load()
+        return None if error is None else f"{_java_name(error)}: {self._message_of(error)}"
+
+    @contextmanager
+    def _links(self) -> Iterator[None]:
         with tempfile.TemporaryDirectory(prefix="minikafka-verify-") as scratch:
             self._scratch = Path(scratch) / self._directory.name
             self._scratch.mkdir()
             for name, file in self._files.items():
                 os.symlink(os.path.realpath(file), self._scratch / name)
                 self._names[_identity(os.lstat(self._scratch / name))] = name
-            error = self._load()
-            return self._outcome(error)
+            yield
 
     def _load(self) -> Exception | None:
         clock = ManualTime(self._next_start.now_ms)
@@ -191,11 +201,15 @@ class Rehearsal:
 
     # The outcome
 
+    def _message_of(self, error: Exception) -> str:
+        """The message, with the names that the files have where they are."""
+        return str(error).replace(str(self._scratch.parent), str(self._directory.parent))
+
     def _outcome(self, error: Exception | None) -> Outcome:
         now = {path.name: path for path in self._scratch.iterdir()}
         origins = {name: self._names.get(_identity(os.lstat(path))) for name, path in now.items()}
         names_now = {origin: name for name, origin in origins.items() if origin is not None}
-        message = "" if error is None else str(error).replace(str(self._scratch.parent), str(self._directory.parent))
+        message = "" if error is None else self._message_of(error)
         words = {Path(word.strip("[](),.;'\"")).name for word in message.split()}
         accused = words & (self._files.keys() | now.keys())
         segments = {name for name, file in self._files.items() if is_log_file(file)}
