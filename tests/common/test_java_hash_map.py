@@ -91,3 +91,23 @@ def test_the_hash_of_a_partition_is_javas():
     assert java_hash(TopicPartition("b", 1)) == java_hash(TopicPartition("b", 0)) + 31
     code = (31 * (31 + 7) + 31 * 0xD83D + 0xDE00) & 0xFFFF_FFFF
     assert java_hash(TopicPartition("😀", 7)) == code ^ (code >> 16)
+
+
+def test_a_map_has_as_many_buckets_as_it_is_asked_for():
+    """Two keys that share a bucket of four stand in their own of sixteen."""
+    for capacity, walked in ((0, [5, 1]), (3, [5, 1]), (4, [5, 1]), (5, [1, 5]), (16, [1, 5])):
+        hash_map = JavaHashMap(capacity)
+        for key in (5, 1):
+            hash_map[key] = "value"
+        assert list(hash_map) == walked, capacity
+
+
+def test_a_copy_has_as_many_buckets_as_its_keys_need():
+    """`HashMap(Map)`: for 3 keys 8 buckets, for 12 keys 32; a copy of an empty map has 16."""
+    for count, capacity in ((0, 16), (1, 2), (2, 4), (3, 8), (5, 8), (6, 16), (11, 16), (12, 32)):
+        source = JavaHashMap()
+        for key in range(count):
+            source[key] = str(key)
+        copy = JavaHashMap.copy_of(source)
+        assert copy.items() == source.items()
+        assert copy._capacity == capacity, count
