@@ -2,6 +2,7 @@
 
 import logging
 import re
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -57,12 +58,13 @@ class CheckpointFile(Generic[T]):
         self._formatter = formatter
         self._log_dir_failure_channel = log_dir_failure_channel
         self._log_dir = log_dir
+        self._lock = threading.Lock()  # two threads may write at a time, and there is one temporary file
         file_ops.create_file_if_missing(file)
 
     def write(self, entries: Iterable[T]) -> None:
         """Replace the file's entries; raises KafkaStorageException. Kafka: `CheckpointFileWithFailureHandler.write`."""
         try:
-            file_ops.replace_file(self.file, self._encode(list(entries)))
+            self._replace(entries)
         except OSError as error:
             raise self._failed("Error while writing to checkpoint file", error) from error
 
@@ -72,7 +74,7 @@ class CheckpointFile(Generic[T]):
         Kafka: `CheckpointFileWithFailureHandler.writeIfDirExists`.
         """
         try:
-            file_ops.replace_file(self.file, self._encode(list(entries)))
+            self._replace(entries)
         except (FileNotFoundError, IsADirectoryError, PermissionError) as error:  # Java: FileNotFoundException
             logger.warning(
                 "Failed to write to checkpoint file %s. This is ok if the topic/partition is being deleted: %s",
@@ -90,9 +92,15 @@ class CheckpointFile(Generic[T]):
         count. Kafka: `CheckpointFile.read`.
         """
         try:
-            return self._decode(_read_lines(self.file))
+            with self._lock:
+                lines = _read_lines(self.file)
+            return self._decode(lines)
         except OSError as error:
             raise self._failed("Error while reading checkpoint file", error) from error
+
+    def _replace(self, entries: Iterable[T]) -> None:
+        with self._lock:
+            file_ops.replace_file(self.file, self._encode(list(entries)))
 
     def _encode(self, entries: list[T]) -> bytes:
         lines = [str(self._version), str(len(entries)), *map(self._formatter.to_string, entries)]

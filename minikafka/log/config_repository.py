@@ -12,10 +12,13 @@ class ConfigRepository(Protocol):
 
 
 class MapConfigRepository:
-    """Settings from a mapping of topic names to settings. Kafka: `MockConfigRepository`, in its tests."""
+    """Settings from a mapping of topic names to settings, as it is when asked.
+
+    Kafka: `MockConfigRepository`, in its tests.
+    """
 
     def __init__(self, topic_configs: Mapping[str, Mapping[str, object]] | None = None):
-        self.topic_configs = dict(topic_configs or {})
+        self.topic_configs = {} if topic_configs is None else topic_configs
 
     def topic_config(self, topic: str) -> Mapping[str, object]:
         """A topic's own settings; none for an unknown topic."""

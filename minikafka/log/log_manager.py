@@ -75,11 +75,11 @@ class LogManager:
     On disk, in each log directory: `.lock` and `meta.properties` (`LogDirs`), two checkpoints (`LogDirCheckpoints`),
     `.kafka_cleanshutdown` (`CleanShutdownFileHandler`), and a directory for each log.
 
-    One thread loads and closes the logs of all log directories, that which calls; Kafka has two for each. Python's
-    threads take turns, so that more of them win nothing where the disk is quick: 1,000 partitions opened in 1.5 s with
-    one thread and in 1.8 s with two (Kafka: 1.2 s and 1.0 s, `benchmarks/log_manager_bench.py`). Processes could hand
-    over neither open files nor what was learned of them. `recovery_threads_per_data_dir` is there for slow disks; it
-    changes neither the order of what is loaded nor any result.
+    Logs are loaded and closed one after the other by the calling thread; Kafka has two threads for each log directory.
+    Python's threads take turns, so more of them gain nothing on a fast disk: 1,000 partitions were opened in 1.5 s by
+    one thread and in 1.8 s by two (Kafka: 1.2 s and 1.0 s, see `benchmarks/log_manager_bench.py`). Processes could not
+    hand over the open files, nor what they learned. For slow disks there is `recovery_threads_per_data_dir`; it changes
+    neither the order in which logs are added nor any result.
 
     Simpler than Kafka: there are no metrics and no remote storage, as for `Log`. Directories are loaded in the order
     of their names; Kafka takes the order in which the system lists them, which nothing may depend on. Where Kafka

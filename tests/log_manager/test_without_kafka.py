@@ -1,6 +1,7 @@
 """What the other tests of this folder ask Kafka about, in short and without a JVM; what is expected was seen there."""
 
 import shutil
+from time import sleep
 
 import pytest
 
@@ -17,8 +18,15 @@ from minikafka.common.scala_hash_map import (
     in_order_of_a_map_made_at_once,
     in_order_of_an_immutable_map,
 )
+from minikafka.common.scheduler import KafkaScheduler
+from minikafka.common.time import SystemTime
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.cleaner.cleaner_config import CleanerConfig
+from minikafka.log.config_repository import MapConfigRepository
+from minikafka.log.log_config import LogConfig
 from minikafka.log.log_manager import LogManager
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.witness.batch import Batch
 from minikafka.witness.two_log_managers import OneLogManager
 
 SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200}
@@ -196,3 +204,104 @@ def test_orders_of_scalas_maps():
     grown = " ".join(map(str, in_order_of_a_map_grown(partitions)))
     assert sorted(at_once.split()) == sorted(grown.split())
     assert in_order_of_a_map_grown(partitions[:1]) == partitions[:1]
+
+
+def test_new_defaults_leave_what_a_topic_sets_itself(one):
+    one.topic_configs["topic"] = {"retention.ms": 5}
+    fill(one, P[0])
+    fill(one, TopicPartition("other", 0))
+    one.manager.configs.initializing_log(P[1])
+    one.manager.update_default_config(LogConfig({**SMALL, "retention.ms": 7, "flush.ms": 9}))
+    settings = [(log.config.retention_ms, log.config.flush_ms) for log in one.manager.all_logs]
+    assert settings == [(5, 9), (7, 9)]
+    log = one.manager.get_or_create_log(P[1], is_new=True)
+    log.update_config(LogConfig(SMALL))  # as if it had been opened before
+    one.manager.configs.finished_initializing_log(P[1], log)
+    assert (log.config.retention_ms, log.config.flush_ms) == (5, 9)
+
+
+def test_the_broker_epoch_is_what_all_markers_agree_on(one):
+    fill(one, P[0])
+    one.stop(broker_epoch=5)
+
+    def epoch():
+        manager = one.make(one.log_dirs)
+        try:
+            return manager.read_broker_epoch_from_clean_shutdown_files()
+        finally:
+            manager.let_go()
+
+    assert epoch() == 5
+    (one.log_dirs[1] / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":6}')
+    assert epoch() is None
+    (one.log_dirs[1] / ".kafka_cleanshutdown").unlink()
+    assert epoch() is None
+
+
+def test_moves_that_were_interrupted_are_ended(tmp_path):
+    one = OneLogManager(LogManager, tmp_path, ("a", "b"), SMALL)
+    for log_dir, directory_id in zip(one.log_dirs, IDS, strict=True):
+        log_dir.mkdir()
+        (log_dir / "meta.properties").write_text(
+            f"version=1\ncluster.id=c\nnode.id=1\ndirectory.id={directory_id}\n", encoding="utf-8"
+        )
+    one.start()
+    fill(one, P[0])
+    one.manager.maybe_update_preferred_log_dir(P[0], str(one.log_dirs[1]))
+    one.manager.get_or_create_log(P[0], is_future=True, topic_id=IDS[0])
+    one.stop()
+    one.start()
+    one.manager.recover_abandoned_future_logs(lambda topic_id, partition: IDS[0])
+    assert one.manager.get_log(P[0]).dir == one.log_dirs[0] / "topic-0"
+    one.manager.recover_abandoned_future_logs(lambda topic_id, partition: IDS[1])
+    assert one.manager.get_log(P[0]).dir == one.log_dirs[1] / "topic-0"
+    assert not one.manager.future_logs
+    one.kill()
+
+
+@pytest.mark.slow
+def test_with_threads_and_the_machines_clock(tmp_path, caplog):
+    """All tasks run again and again while logs are written, deleted and made: nothing goes wrong, no directory fails.
+
+    (Warnings there may be, as in Kafka: of files that are not flushed as their log was deleted meanwhile.)
+    """
+    scheduler = KafkaScheduler(threads=3)
+    scheduler.startup()
+    every = dict.fromkeys(
+        (
+            "initial_task_delay_ms",
+            "retention_check_ms",
+            "flush_check_ms",
+            "flush_recovery_offset_checkpoint_ms",
+            "flush_start_offset_checkpoint_ms",
+        ),
+        5,
+    )
+    config = {**SMALL, "retention.bytes": 2000, "flush.ms": 1, "file.delete.delay.ms": 20}
+    manager = LogManager(
+        [tmp_path / "a", tmp_path / "b"],
+        config_repository=MapConfigRepository({"compacted": {"cleanup.policy": "compact"}}),
+        initial_default_config=LogConfig(config),
+        scheduler=scheduler,
+        time=SystemTime(),
+        cleaner_config=CleanerConfig(backoff_ms=5, io_buffer_size=100_000),
+        recovery_threads_per_data_dir=2,
+        **every,
+    )
+    with caplog.at_level("ERROR", "minikafka"):
+        manager.startup(["compacted"])
+        for number in range(40):
+            for topic in ("plain", "compacted"):
+                log = manager.get_or_create_log(TopicPartition(topic, number % 7), is_new=True)
+                batch = Batch.parse("[4x100 keys=2]").encode(SystemTime().milliseconds())
+                log.append_as_leader(MemoryRecords.readable_records(bytearray(batch)), 0)
+                log.update_high_watermark(log.log_end_offset)
+            if number % 10 == 9:
+                manager.async_delete(TopicPartition("plain", number % 7))
+            sleep(0.01)
+        sleep(0.1)
+        scheduler.shutdown()
+        manager.shutdown()
+    assert not caplog.records
+    assert len(list(tmp_path.glob("*/.kafka_cleanshutdown"))) == 2
+    assert not list(tmp_path.glob("*/*-delete"))
