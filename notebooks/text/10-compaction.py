@@ -602,7 +602,8 @@ from minikafka.lab.exercises.compaction import cleanable_range, filthiest_log, m
 
 # %%
 def slot_of(digest, attempt, slots):
-    """digest: 16 bytes. attempt: 0, 1, 2 …: the number of the try. slots: how many the map has. Returns the slot, 0 to slots − 1."""
+    """digest: 16 bytes. attempt: 0, 1, 2 …: the number of the try. slots: how many the map has. Returns the slot, 0 to
+    slots − 1."""
     return ___
 
 
@@ -613,9 +614,10 @@ map_position.check(slot_of)
 
 # %%
 def cleanable_offsets(log, last_clean_offset, now):
-    """log: has log_start_offset, log_end_offset, last_stable_offset, active_segment, non_active_log_segments_from(offset) (each segment:
-    base_offset, largest_timestamp in ms) and config.compaction_lag_ms. last_clean_offset: the checkpoint, None for none. now: ms.
-    Returns (first dirty offset, first uncleanable offset, whether the checkpoint must be written anew)."""
+    """log: has log_start_offset, log_end_offset, last_stable_offset, config.compaction_lag_ms, active_segment, and
+    non_active_log_segments_from(offset); a segment has base_offset and largest_timestamp (ms). last_clean_offset: the
+    checkpoint, None for none. now: ms. Returns (first dirty offset, first uncleanable offset, whether the checkpoint
+    must be written anew)."""
     return ___
 
 
@@ -627,8 +629,9 @@ cleanable_range.check(cleanable_offsets)
 
 # %%
 def filthiest(segments, min_ratio):
-    """segments: DataFrame of log (its name), base, size (bytes), active (BOOLEAN), first_dirty (of the log; the base of a segment). All is
-    stable and old enough. min_ratio: min.cleanable.dirty.ratio. Returns a DataFrame: the name of the log that is grabbed, or no row."""
+    """segments: DataFrame of log (its name), base, size (bytes), active (BOOLEAN), first_dirty (of the log; the base of
+    a segment). All is stable and old enough. min_ratio: min.cleanable.dirty.ratio. Returns a DataFrame: the name of the
+    log that is grabbed, or no row."""
     return ___
 
 
@@ -639,8 +642,9 @@ filthiest_log.check(filthiest)
 
 # %%
 def should_retain_record(offset_map, batch, record, current_time):
-    """offset_map: has latest_offset (inclusive) and get(key), −1 for an unknown key. batch: has delete_horizon_ms, None for none. record: has offset,
-    key, value (None: there is none). current_time: ms. The record's transaction was not aborted. Returns True if it stays."""
+    """offset_map: has latest_offset (inclusive) and get(key), −1 for an unknown key. batch: has delete_horizon_ms, None
+    for none. record: has offset, key, value (None: there is none). current_time: ms. The record's transaction was not
+    aborted. Returns True if it stays."""
     return ___
 
 
@@ -651,8 +655,9 @@ retained_record.check(should_retain_record)
 
 # %%
 def surviving(records, end, now):
-    """records: DataFrame of offset, key, value (null: a tombstone), aborted (BOOLEAN), horizon (of its batch in ms, or null), in one segment. end: the
-    cleaning went up to it, exclusive. now: ms. Returns a DataFrame: the offsets that stay, ascending."""
+    """records: DataFrame of offset, key, value (null: a tombstone), aborted (BOOLEAN), horizon (of its batch in ms, or
+    null), in one segment. end: the cleaning went up to it, exclusive. now: ms. Returns a DataFrame: the offsets that
+    stay, ascending."""
     return ___
 
 
