@@ -1,4 +1,4 @@
-"""Adjacent batches of which most can be dealt with together."""
+"""Neighbouring batches that can be handled together."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -17,11 +17,11 @@ _APART = CODEC_OR_CONTROL | TRANSACTION_OR_HORIZON
 
 
 class BatchRun:
-    """Sound batches of magic 2 that are neither compressed, nor part of a transaction, nor have a delete horizon.
+    """Sound data batches of magic 2 that are not compressed, belong to no transaction and have no delete horizon.
 
     - `columns`: the records of all of them.
-    - `positions`: where each batch begins, and at last where the run ends (bytes).
-    - `firsts`: the place in `columns` of each batch's first record, and at last the number of records.
+    - `positions`: where each batch begins and, as the last item, where the run ends (bytes).
+    - `firsts`: the place in `columns` of each batch's first record and, as the last item, the number of records.
     - `headers`: the fields of each batch's header, in the order of `batch_header.HEADER`.
     """
 
@@ -76,14 +76,14 @@ class BatchRun:
         return int(self.headers[number][8])
 
     def has_producer_id(self, number: int) -> bool:
-        """Whether batch `number` is one of an idempotent producer."""
+        """Whether batch `number` comes from an idempotent producer."""
         return bool(self.headers[number][9] > NO_PRODUCER_ID)
 
 
 def batch_runs(buffer: BytesLike) -> Iterator[BatchRun | RecordBatch | LegacyRecordBatch]:
-    """The complete batches of `buffer` in their order, as many as possible in runs and the others by themselves.
+    """The complete batches of `buffer` in their order, as many as possible in runs, the others by themselves.
 
-    Raises CorruptRecordException as `batches` does, at the batch in question.
+    Raises CorruptRecordException where `batches` does.
     """
     view = memoryview(buffer)
     position = 0

@@ -36,7 +36,7 @@ class BatchRetention(enum.Enum):
 
 
 class BatchRetentionResult(NamedTuple):
-    """What becomes of a batch, and whether it is the marker of a transaction of which nothing else is left.
+    """What becomes of a batch, and whether it is the marker of a transaction that has nothing else left.
 
     Kafka: `RecordFilter.BatchRetentionResult`.
     """
@@ -46,8 +46,8 @@ class BatchRetentionResult(NamedTuple):
 
 
 class RetainedRecords(NamedTuple):
-    """Places of records in columns, both ascending: those that stay, and those that go because a compacted log cannot
-    hold them.
+    """Places of records in columns, in ascending order: the records that stay, and those that go because a compacted
+    log cannot hold them.
     """
 
     places: "NDArray[numpy.int64]"
@@ -58,10 +58,10 @@ class RecordFilter(ABC):
     """Says which batches stay and which of their records.
 
     `current_time` (ms) is when the filtering began. Tombstones and markers that are met for the first time may go
-    `delete_retention_ms` after it.
+    `delete_retention_ms` after that.
 
-    Batches are asked about in their order. Those that stand in a `BatchRun` have nothing that could decide about all of
-    their records: they are never answered by DELETE, and their records are asked about together.
+    The filter is asked about batches in their order. Nothing about the batches in a `BatchRun` could decide for all of
+    their records at once, so the answer for them is never DELETE, and their records are asked about together.
 
     Kafka: `MemoryRecords.RecordFilter`.
     """
@@ -74,15 +74,15 @@ class RecordFilter(ABC):
     def check_batch_retention(self, batch: RecordBatch | LegacyRecordBatch) -> BatchRetentionResult:
         """What becomes of `batch`. Kafka: `RecordFilter.checkBatchRetention`.
 
-        Of a run, only the first batch is asked about, and each batch of which no record stays, if it has a producer id
-        or is the last of the run.
+        In a run, this is asked only about the first batch, and about each batch without a record that stays, if it has
+        a producer id or is the last of the run.
         """
 
     @abstractmethod
     def retained_records(self, batch: RecordBatch | LegacyRecordBatch, columns: RecordColumns) -> RetainedRecords:
-        """Which of the records in `columns` stay: those of `batch`, or of a run that begins with it.
+        """Which of the records in `columns` stay: those of `batch`, or of the run that begins with it.
 
-        Asked after `check_batch_retention` of the same batch, unless that said DELETE.
+        Called after `check_batch_retention` for the same batch, unless that said DELETE.
         Kafka: `RecordFilter.shouldRetainRecord`, for all records at once.
         """
 
@@ -133,8 +133,8 @@ class FilterResult:
 def filter_to(records: MemoryRecords, record_filter: RecordFilter, buffer_size: int) -> FilterResult:
     """Copy the complete batches of `records` without what `record_filter` drops.
 
-    Ends early, after the batch with which the copies exceed `buffer_size` (bytes). A batch of which all records stay is
-    copied as it is, unless a delete horizon must be set. Records are read as columns, without an object for each.
+    Ends early, after the batch with which the copies exceed `buffer_size` (bytes). A batch that keeps all its records
+    is copied as it is, unless a delete horizon must be set. Records are read as columns, without an object for each.
 
     Raises what reading a damaged batch raises, and IllegalStateException for an empty batch of an old format that
     should stay. Kafka: `MemoryRecords.filterTo`.
@@ -173,7 +173,7 @@ def _filter_batch(batch: RecordBatch | LegacyRecordBatch, record_filter: RecordF
 
 
 def _filter_run(run: BatchRun, record_filter: RecordFilter, buffer_size: int, result: FilterResult) -> None:
-    """As `_filter_batch` for one batch after the other, but only those that change are looked at by themselves."""
+    """Do what `_filter_batch` does for each batch, but look closely only at those that change."""
     import numpy
 
     # 1. Which records stay, and how many of them lie before each batch?

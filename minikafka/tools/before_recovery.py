@@ -40,8 +40,8 @@ _BEYOND_ANY_OFFSET = 2**63
 def require_files(directory: Path, *, follow_links: bool, in_place: bool) -> list[Path]:
     """The regular files of the directory, by name.
 
-    Raises IOException naming the entry if one is something else than a regular file, or if a file with a second name (a
-    hard link) is about to be changed `in_place`; `follow_links` allows both links.
+    Raises IOException, naming the entry, if one is not a regular file, or if a file with a second name (a hard link) is
+    about to be changed `in_place`; `follow_links` allows both kinds of links.
     """
     files, objections = look_into(directory, follow_links=follow_links)
     for file, objection in objections:
@@ -56,7 +56,7 @@ def require_files(directory: Path, *, follow_links: bool, in_place: bool) -> lis
 
 
 class Needs(NamedTuple):
-    """What a load takes of the machine: bytes on the disk, those of the longest file, descriptors."""
+    """What a load needs from the machine: bytes on the disk, bytes in the longest file, descriptors."""
 
     room: int
     longest: int
@@ -64,7 +64,7 @@ class Needs(NamedTuple):
 
     @classmethod
     def of_all(cls, needs: Iterable["Needs"]) -> "Needs":
-        """What several loads take, when all logs stay open."""
+        """What several loads need if all logs stay open."""
         needs = list(needs)
         longest = max((each.longest for each in needs), default=0)
         return cls(sum(each.room for each in needs), longest, sum(each.descriptors for each in needs))
@@ -79,7 +79,7 @@ def require_recoverable(
 
 
 def require(directory: Path, needs: Needs) -> None:
-    """Try whether the machine has so much. Raises OSError, naming the directory."""
+    """Try whether the machine has that much. Raises OSError, naming the directory."""
     require_room(directory, needs.room, needs.longest)
     require_descriptors(directory, needs.descriptors + _SPARE_DESCRIPTORS)
 
@@ -87,8 +87,8 @@ def require(directory: Path, needs: Needs) -> None:
 def needs_of(
     files: list[Path], config: LogConfig, *, recovery_point: int, last_shutdown_clean: bool, read: bool = True
 ) -> Needs:
-    """What loading the `files` of one partition takes, after each was opened, and (with `read`) was read as far as the
-    load will read it. Raises OSError, naming the file.
+    """What loading the `files` of one partition needs. Each is opened and, with `read`, read as far as the load will
+    read it. Raises OSError, naming the file.
     """
     first_read, first_recovered = _where_reading_begins(files, recovery_point, last_shutdown_clean)
     logs = {file: _offset_of(file) for file in files if file.suffix == LOG_FILE_SUFFIX}

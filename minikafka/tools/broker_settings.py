@@ -1,4 +1,4 @@
-"""What the settings of a broker mean for its logs.
+"""What a broker's settings mean for its logs.
 
 Kafka: `KafkaConfig.extractLogConfigMap`, `AbstractKafkaConfig`.
 """
@@ -35,7 +35,7 @@ _SAME_MEANING = {
 }
 _HOUR_MS = 3_600_000
 
-# A topic's setting in ms, and the broker's settings for it with their units in ms: the first that is given counts.
+# A topic's setting in ms, and the broker's settings for it with their units in ms: the first one that is set counts.
 _TIMES = {
     "segment.ms": (("log.roll.ms", 1), ("log.roll.hours", _HOUR_MS)),
     "segment.jitter.ms": (("log.roll.jitter.ms", 1), ("log.roll.jitter.hours", _HOUR_MS)),
@@ -49,9 +49,9 @@ _TIMES = {
 
 
 def log_settings(broker_settings: Mapping[str, str]) -> dict[str, object]:
-    """The settings of topics that these settings of a broker make the default, by the topics' names for them.
+    """The topic settings that a broker with these settings has for defaults, by their names as topic settings.
 
-    Raises NumberFormatException for a time that is no number.
+    Raises NumberFormatException for a time that is not a number.
     """
     settings: dict[str, object] = {
         topics: broker_settings[brokers] for topics, brokers in _SAME_MEANING.items() if brokers in broker_settings

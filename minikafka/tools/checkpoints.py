@@ -25,7 +25,7 @@ def read_checkpoint(file: Path) -> dict[TopicPartition, int]:
 
 
 def checkpointed_offsets(file: Path) -> dict[TopicPartition, int]:
-    """The offsets of a checkpoint file; none where it is missing or damaged, as Kafka's start takes it.
+    """The offsets of a checkpoint file; none if it is missing or damaged, as at Kafka's start.
 
     Raises OSError when the file cannot be read.
     """

@@ -1,8 +1,8 @@
 """`minikafka clean`: one round of the log cleaner over a partition's directory, and what the cleaner counted.
 
 The partition is loaded as `recover` loads it, cleaned as the cleaner would clean it next, however dirty it is, and
-closed. The round is played on a copy first, and the directory is changed only when that went well; so a damaged
-batch in the middle leaves it as it was.
+closed. The round is tried on a copy first, and the directory is changed only if that goes well, so a damaged batch in
+the middle leaves it as it was.
 
 Kafka: `LogCleaner.CleanerThread.cleanLog`.
 """
@@ -47,7 +47,7 @@ _COUNTED = (
     "invalid_messages_read",
 )
 _DESCRIPTORS_PER_SEGMENT = 8
-"""Of a segment and the one that takes its place."""
+"""Those of a segment and of the one that takes its place."""
 
 
 @click.command(cls=ToolCommand, context_settings={"help_option_names": ["-h", "--help"]})
@@ -86,8 +86,8 @@ def clean(
 ) -> None:
     """Compact the partition directory DIR: one round of the log cleaner.
 
-    The round begins where cleaner-offset-checkpoint, in the directory above, says that the last one ended, else at the
-    log's start; if there is such a file, it says afterwards where this one ended.
+    The round begins where cleaner-offset-checkpoint, in the directory above, says that the last one ended, or else at
+    the log's start. If there is such a file, it is updated to say where this round ended.
     """
     directory = Path(os.path.abspath(directory))
     config = config_of(configs, cleanup__policy="compact")
@@ -130,14 +130,14 @@ def clean(
 
 
 def _require_writable(directory: Path, *, with_checkpoint: bool) -> None:
-    """Raises OSError when a directory takes no new file."""
+    """Raises OSError when no file can be made in the directory, or beside it in the log directory."""
     for place in (directory, directory.parent)[: 1 + with_checkpoint]:
         require_room(place, 0)
 
 
 @contextmanager
 def _told_of(directory: Path, copy: Path) -> Iterator[None]:
-    """What goes wrong with the copy is told of the directory. Raises SystemExit."""
+    """Report what goes wrong with the copy under the directory's own name. Raises SystemExit."""
     try:
         yield
     except TOLD as error:
@@ -146,7 +146,7 @@ def _told_of(directory: Path, copy: Path) -> Iterator[None]:
 
 
 def _note(checkpoint: Path, cleaned: dict[TopicPartition, int], partition: TopicPartition, offset: int) -> None:
-    """Replace the checkpoint, in the order that Kafka's has. Kafka: `LogCleanerManager.updateCheckpoints`."""
+    """Replace the checkpoint, its lines in Kafka's order. Kafka: `LogCleanerManager.updateCheckpoints`."""
     current: JavaHashMap[TopicPartition, int] = JavaHashMap()
     for each, cleaned_to in cleaned.items():
         current[each] = cleaned_to

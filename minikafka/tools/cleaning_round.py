@@ -1,4 +1,4 @@
-"""One round of the log cleaner over one log that no broker has in hand."""
+"""One round of the log cleaner over one log that no broker is using."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,10 +21,10 @@ from minikafka.tools.offline_log import loaded
 
 
 class Limits(NamedTuple):
-    """What bounds a round. `None`: as the cleaner finds it.
+    """What bounds a round.
 
-    `last_clean_offset`: where the last round ended, None: at the log's start. `high_watermark`: None: the log's end.
-    `map_memory`: of the offset map, bytes.
+    `last_clean_offset`: where the last round ended, None for the log's start. `high_watermark`: None for the log's end.
+    `map_memory`: bytes for the offset map.
     """
 
     last_clean_offset: int | None
@@ -33,8 +33,10 @@ class Limits(NamedTuple):
 
 
 class CleaningRound(NamedTuple):
-    """What a round did: the dirty part from `first_dirty_offset` up to `first_uncleanable_offset` (exclusive), where
-    the next round begins, what was counted, and the segments before and after, (base offset, bytes) each.
+    """What a round did.
+
+    The dirty part reached from `first_dirty_offset` up to `first_uncleanable_offset` (exclusive); the next round begins
+    at `next_dirty_offset`. `before` and `after`: the segments, each as (base offset, bytes).
     """
 
     first_dirty_offset: int
@@ -53,9 +55,9 @@ def clean_once(
     limits: Limits,
     advance: Callable[[int], None],
 ) -> CleaningRound:
-    """Load the log in `directory`, clean it once, and close it. `advance` is told the bytes that are read and written.
+    """Load the log in `directory`, clean it once, and close it. `advance` gets the bytes as they are read and written.
 
-    The files that were replaced are deleted at once: nobody reads them, and nobody would wait for file.delete.delay.ms.
+    Replaced files are deleted at once, because nobody reads them and nobody would wait for file.delete.delay.ms.
     Raises what `Log.create` and `Cleaner.do_clean` raise. Kafka: `LogCleanerManager.grabFilthiestCompactedLog`,
     `LogCleaner.CleanerThread.cleanLog`.
     """
@@ -79,7 +81,7 @@ def clean_once(
 
 
 class _ToldBytes(Throttler):
-    """Tells how the work comes on, and slows down nothing."""
+    """Reports the progress of the work, and slows nothing down."""
 
     def __init__(self, rate: float, clock: ManualTime, advance: Callable[[int], None]):
         super().__init__(rate, 0, clock)
@@ -90,7 +92,7 @@ class _ToldBytes(Throttler):
 
 
 def _cleaner(map_memory: int, clock: ManualTime, advance: Callable[[int], None]) -> Cleaner:
-    """A cleaner with a broker's default settings, but for the memory of its map. Raises IllegalArgumentException."""
+    """A cleaner with a broker's default settings, except its map's memory. Raises IllegalArgumentException."""
     config = CleanerConfig.of({})
     offset_map = SkimpyOffsetMap(map_memory)
     if offset_map.slots * config.dedupe_buffer_load_factor <= 1:

@@ -1,4 +1,4 @@
-"""The settings of topics and brokers as the metadata log of their cluster has them."""
+"""The settings of topics and brokers in the metadata log of their cluster."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -16,20 +16,20 @@ METADATA_DIRECTORY = "__cluster_metadata-0"
 _SNAPSHOT_SUFFIX = ".checkpoint"
 _OFFSET_DIGITS = 20
 _TOPIC, _BROKER = 2, 4
-"""Kinds of resources that have settings. Kafka: `ConfigResource.Type`."""
+"""The kinds of resources that have settings. Kafka: `ConfigResource.Type`."""
 
 
 class ClusterSettings(NamedTuple):
-    """Settings by the topic's name, and by the broker's number; "" are those of all brokers."""
+    """Settings by the topic's name, and by the broker's number; "" stands for all brokers."""
 
     topics: dict[str, dict[str, str]]
     brokers: dict[str, dict[str, str]]
 
 
 def read_cluster_settings(directory: Path) -> ClusterSettings:
-    """What the newest snapshot in a metadata log's directory says, and the records behind it.
+    """What the newest snapshot in a metadata log's directory says, and the records after it.
 
-    Raises OSError, KafkaException with file and offset for a record that cannot be read, what damaged batches raise.
+    Raises OSError, what damaged batches raise, and KafkaException with file and offset for an unreadable record.
     Kafka: `ConfigurationsDelta`, `TopicsDelta`.
     """
     image = _Image()
@@ -47,7 +47,7 @@ def read_cluster_settings(directory: Path) -> ClusterSettings:
 
 
 class _Image:
-    """What the records have led to so far; those of an open transaction wait for its end."""
+    """What the records so far have led to; those of an open transaction wait for its end."""
 
     def __init__(self) -> None:
         self.settings: dict[int, dict[str, dict[str, str]]] = {

@@ -1,4 +1,4 @@
-"""The table of `minikafka ls`: on a terminal as wide as that is, elsewhere plain and whole."""
+"""The table of `minikafka ls`: as wide as the terminal, or plain and complete if there is none."""
 
 import sys
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _LAST_SECOND = 253_402_300_799  # of the year 9999
 class _Column(NamedTuple):
     """A column of the table: its head, the text of a cell, and how it is laid out.
 
-    `dropped`: which of the columns goes first when they do not all fit (0: it stays).
+    `dropped`: when columns do not fit, the one with the smallest number goes first; 0 always stays.
     """
 
     head: str
@@ -27,7 +27,7 @@ class _Column(NamedTuple):
 
 
 def print_listings(listings: list[PartitionListing], others: list[str], clean: bool) -> None:
-    """Print the table, what is odd, and a line of sums. `others` are directories without a partition's name."""
+    """Print the table, what is odd, and a line of totals. `others` are directories without a partition's name."""
     if sys.stdout.isatty():
         _print_on_terminal(listings)
     else:
@@ -102,12 +102,12 @@ def _terminal_columns(listings: list[PartitionListing]) -> list[_Column]:
         _Column("dirty", lambda each: _ratio(each.dirty_ratio)),
         _Column("odd", lambda each: str(len(each.findings)) if each.findings else ""),
     ]
-    # A column in which nothing stands tells nothing.
+    # An empty column tells nothing.
     return [column for column in columns if any(column.text(each).strip("-") for each in listings)]
 
 
 def _fitting(columns: list[_Column], listings: list[PartitionListing], width: int) -> list[_Column]:
-    """The columns that fit side by side; if even those that stay do not, the topic's name is folded."""
+    """The columns that fit side by side. If even those that always stay do not fit, the topic's name is folded."""
     going = sorted((column for column in columns if column.dropped), key=lambda column: column.dropped)
     while going and _width(columns, listings) > width:
         columns = [column for column in columns if column is not going[0]]
@@ -149,7 +149,7 @@ def _size(size: float) -> str:
 
 
 def _time(timestamp: int | None, separator: str, precision: str) -> str:
-    """UTC; a timestamp beyond the calendar as its number."""
+    """The time in UTC; a timestamp beyond the calendar as a number."""
     if timestamp is None:
         return "-"
     if not 0 <= timestamp // 1000 <= _LAST_SECOND:
@@ -159,5 +159,5 @@ def _time(timestamp: int | None, separator: str, precision: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """`text` with a replacement for what would move the cursor, or is no text."""
+    """`text` with a replacement for each character that is not printable, since it could move the cursor."""
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)

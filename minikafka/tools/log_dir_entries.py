@@ -1,4 +1,4 @@
-"""What a directory is that a tool is given: one partition, or a log directory with many."""
+"""What kind of directory a tool was given: that of one partition, or a log directory with many."""
 
 import os
 from pathlib import Path
@@ -11,10 +11,9 @@ from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 
 
 def entries_of(directory: Path) -> tuple[list[Path], list[str]]:
-    """The partitions' directories that `directory` stands for (itself, or those in it), and the names of directories
-    that are none.
+    """The partition directories that `directory` stands for (itself, or those in it), and the names of others in it.
 
-    Raises OSError, KafkaException for a partition's directory without a partition's name, IllegalArgumentException for
+    Raises OSError, KafkaException for a partition directory without a partition's name, IllegalArgumentException for
     a directory that is neither.
     """
     names = sorted(os.listdir(directory))
@@ -32,7 +31,7 @@ def entries_of(directory: Path) -> tuple[list[Path], list[str]]:
 
 
 def is_log_dir(directory: Path) -> bool:
-    """True for a directory of partitions' directories, whatever its own name. Raises OSError."""
+    """True for a directory that holds partition directories, whatever its own name. Raises OSError."""
     names = os.listdir(directory)
     if any(name.endswith(LOG_FILE_SUFFIX) or name == PARTITION_METADATA_FILE_NAME for name in names):
         return False
@@ -41,7 +40,7 @@ def is_log_dir(directory: Path) -> bool:
 
 
 def has_name_of_partition(directory: Path) -> bool:
-    """True for the name of a partition's directory, also of one that is put aside."""
+    """True for the name of a partition directory, including one that is put aside."""
     try:
         parse_topic_partition_name(Path(os.path.abspath(directory)))
     except KafkaException:

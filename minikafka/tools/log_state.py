@@ -1,4 +1,4 @@
-"""A loaded log as `minikafka recover --json` tells it."""
+"""A loaded log as `minikafka recover --json` describes it."""
 
 from minikafka.log.log import Log
 from minikafka.log.producer.producer_state_entry import ProducerStateEntry

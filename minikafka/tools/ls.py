@@ -1,7 +1,7 @@
 """`minikafka ls`: a log directory at a glance, or one partition of it.
 
-Nothing is changed, created or locked, so that it may look at the directory of a running broker. Of each partition it
-reads names and sizes, the last entries of the last segment's indexes, and a few batch headers; `verify` reads all.
+Nothing is changed, created or locked, so the directory may be that of a running broker. For each partition, names and
+sizes are read, the last entries of the last segment's indexes, and a few batch headers; `verify` reads everything.
 """
 
 import json
@@ -40,9 +40,9 @@ def ls(directory: Path, as_json: bool) -> None:
     """List the partitions of the log directory DIR, or show the one in DIR.
 
     The columns: the offsets from the log's start to its end (exclusive), and the high watermark of the last checkpoint;
-    segments and their bytes; the times of the first batch and of the latest record; where the cleaner goes on, and the
-    dirty ratio; and what is odd (`verify` finds more). What does not fit the terminal is left out; --json and a pipe
-    have all of it. Exit code 1 when something could not be read.
+    segments and their bytes; the times of the first batch and of the latest record; where the cleaner will go on, and
+    the dirty ratio; and what is odd (`verify` finds more). Columns that do not fit the terminal are left out; --json
+    and a pipe get all of them. The exit code is 1 when something could not be read.
     """
     directory = Path(os.path.abspath(directory))
     partitions, others = entries_of(directory)

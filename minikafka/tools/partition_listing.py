@@ -1,4 +1,4 @@
-"""A line of `minikafka ls`: what a partition's directory shows to somebody who reads as little of it as he can."""
+"""A line of `minikafka ls`: what a partition's directory tells when as little as possible is read."""
 
 import os
 import stat
@@ -35,7 +35,7 @@ _TRIES = 3
 
 
 class Checkpoints(NamedTuple):
-    """What the files of the log directory say of its partitions, by topic and partition."""
+    """What the files of the log directory say about its partitions, by topic and partition."""
 
     recovery_points: dict[TopicPartition, int]
     log_start_offsets: dict[TopicPartition, int]
@@ -45,11 +45,11 @@ class Checkpoints(NamedTuple):
 
 @dataclass
 class PartitionListing:
-    """What is known of a partition. Offsets are inclusive but for `log_end_offset`; None: there is no such thing.
+    """What is known about a partition. Offsets are inclusive except `log_end_offset`; None stands for no such thing.
 
     `kind`: `current`, `delete`, `stray` or `future`, by the directory's name. The high watermark and the points of
-    recovery and cleaning are those of the checkpoints. `dirty_ratio`: of the bytes that the cleaner may clean, how many
-    it has not cleaned yet; only a topic that is compacted has one. `findings`: what is odd, in words.
+    recovery and cleaning are those of the checkpoints. `dirty_ratio`: the share of the bytes open to cleaning that is
+    not clean yet; only a compacted topic has one. `findings`: what is odd, in words.
     """
 
     topic: str
@@ -76,10 +76,10 @@ class _Segment(NamedTuple):
 
 
 def list_partition(directory: Path, checkpoints: Checkpoints, unread: Callable[[str], None]) -> PartitionListing | None:
-    """Look at a partition's directory; None when it is gone. `unread` is told what cannot be read.
+    """Look at a partition's directory; None when it is gone. `unread` is called with what cannot be read.
 
-    A broker may be at work in it: when a file goes between two looks, all of it is looked at again. Raises
-    KafkaException when the name is no partition's.
+    A broker may be at work in the directory: if a file vanishes between two looks, all of it is looked at again. Raises
+    KafkaException when the name is not a partition's.
     """
     for tries_left in reversed(range(_TRIES)):
         listing = _named(directory)
@@ -112,7 +112,7 @@ def _look(directory: Path, listing: PartitionListing, checkpoints: Checkpoints) 
     listing.segments, listing.bytes = len(segments), sum(segment.size for segment in segments)
     if segments:
         _look_at_log(segments, listing)
-    if listing.kind == CURRENT:  # the checkpoints' lines are of the partition that bears the plain name
+    if listing.kind == CURRENT:  # the checkpoints' lines are about the directory with the plain name
         _add_checkpoints(segments, listing, checkpoints)
 
 
@@ -194,14 +194,14 @@ def _add_checkpoints(segments: list[_Segment], listing: PartitionListing, checkp
 
 
 def _dirty_ratio(segments: list[_Segment], first_dirty_offset: int, high_watermark: int) -> float | None:
-    """As for a topic without min.compaction.lag.ms and without an open transaction.
+    """The dirty ratio of a topic without min.compaction.lag.ms and without an open transaction.
 
-    The cleaner stops before the active segment, and before the one with the high watermark. None when there is nothing
-    to clean or cleaned. Kafka: `LogToClean.cleanableRatio`, `LogCleanerManager.calculateCleanableBytes`.
+    The cleaner stops before the active segment, and before the one that holds the high watermark. None when nothing is
+    clean or cleanable. Kafka: `LogToClean.cleanableRatio`, `LogCleanerManager.calculateCleanableBytes`.
     """
     bases = [segment.base_offset for segment in segments]
     first_uncleanable = max(bisect_right(bases, high_watermark) - 1, 0)
-    # A segment that is clean in part counts on both sides.
+    # A segment that is partly clean counts on both sides.
     first_dirty = max(bisect_right(bases, min(first_dirty_offset, bases[first_uncleanable])) - 1, 0)
     clean = sum(segment.size for segment in segments[: bisect_left(bases, first_dirty_offset)])
     dirty = sum(segment.size for segment in segments[first_dirty:first_uncleanable])

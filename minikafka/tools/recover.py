@@ -1,6 +1,6 @@
 """`minikafka recover`: loads a partition directory as Kafka would at its next start, closes it, and says what it did.
 
-A whole log directory is `recover_log_dir`'s.
+For a whole log directory, `recover_log_dir` does this.
 
 What Kafka's `LogManager` knows when it loads a partition comes from files beside the partition directory: whether the
 last stop was clean (`.kafka_cleanshutdown`), the recovery point and the log start offset (two checkpoint files).
@@ -83,10 +83,10 @@ def recover(
     yes: bool,
     follow_links: bool,
 ) -> None:
-    """Load DIRECTORY, of a partition or a whole log directory, as Kafka would at its next start, and close it.
+    """Load DIRECTORY, that of a partition or a whole log directory, as Kafka would at its next start, and close it.
 
-    A log directory is loaded with the settings that are given, else with those in the metadata log that lies in it,
-    else with Kafka's own. Where the load of a partition would fail, nothing is changed, and the exit code is 1.
+    A log directory is loaded with the given settings, or else with those in the metadata log that it holds, or else
+    with Kafka's defaults. If the load of a partition would fail, nothing is changed, and the exit code is 1.
     """
     directory = Path(os.path.abspath(directory))
     now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms

@@ -1,8 +1,8 @@
 """A whole log directory, loaded as a broker's start would load it, and left as a broker's clean stop leaves it.
 
-What may stop that is looked for first, in every partition: links, files that cannot be opened, too few descriptors, too
-little room; then each partition's load is played (`Rehearsal`). If one of them would fail, nothing is changed: neither
-would the broker start, or it would do without the directory.
+Whatever may stop that is looked for first, in every partition: links, files that cannot be opened, too few descriptors,
+too little room; then each partition's load is rehearsed (`Rehearsal`). If one of them would fail, nothing is changed,
+because the broker would not start either, or would go on without the directory.
 
 Kafka: `LogManager.startup`, `LogManager.shutdown`.
 """
@@ -50,7 +50,7 @@ _OFFLINE = ("KafkaStorageException", "IOException", "NoSuchFileException", "File
 
 
 class Settings(NamedTuple):
-    """Settings of the logs: `default` for topics without their own, `topics` by name; `threads` that load."""
+    """Settings of the logs: `default` for topics without their own, `topics` by name; how many `threads` load them."""
 
     default: dict[str, object]
     topics: dict[str, dict[str, object]]
@@ -62,17 +62,17 @@ class Settings(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """What stands in the way: the name of a directory or a checkpoint, and the exception, "Name: message"."""
+    """An obstacle: the name of a directory or a checkpoint, and the exception, "Name: message"."""
 
     name: str
     error: str
 
 
 class Recovered(NamedTuple):
-    """What became of a log directory: the partitions' states, and those because of which nothing was done.
+    """What became of a log directory: the partitions' states, and the obstacles because of which nothing was done.
 
-    `put_aside`: directories that are loaded, too, of logs that grow elsewhere or wait for their end. `offline`: because
-    of them Kafka would do without the log directory. `refused`: because of them its start would end.
+    `put_aside`: directories that are also loaded, of logs that are being moved or wait for their deletion. `offline`:
+    obstacles that would make Kafka go on without the log directory. `refused`: obstacles that would end its start.
     """
 
     partitions: list[dict[str, object]]
@@ -90,9 +90,9 @@ def settings_of(
 ) -> Settings:
     """The settings of the logs in a log directory.
 
-    Of a topic: those given, else those in the metadata log, where that lies beside; of all: `overrides`, then those of
-    the metadata log for the broker, then those of the broker's file, then Kafka's. Raises OSError,
-    NumberFormatException, and what `read_cluster_settings` raises.
+    For a topic: the given ones, then those in the metadata log, if that is in the directory. For all topics:
+    `overrides`, then the broker's settings in the metadata log, then those in its file, then Kafka's defaults. Raises
+    OSError, NumberFormatException, and what `read_cluster_settings` raises.
     """
     broker: dict[str, str] = {}
     if broker_config is not None:
@@ -115,10 +115,11 @@ def settings_of(
 def recover_log_dir(
     log_dir: Path, settings: Settings, now_ms: int, clean: bool | None, *, follow_links: bool, dry_run: bool
 ) -> Recovered:
-    """Load all logs of the directory (or of a copy, which goes), and close them as a clean stop does.
+    """Load all logs of the directory, or of a copy that is then deleted, and close them as a clean stop does.
 
-    `clean`: the last stop, None: as the marker tells. Raises OSError for what the machine refuses, KafkaException for a
-    directory without a partition's name or one in use, IllegalStateException for two logs of a partition.
+    `clean`: how the last stop was, None for what the marker says. Raises OSError for what the machine refuses,
+    KafkaException for a directory in use or one without a partition's name, IllegalStateException for two logs of a
+    partition.
     """
     directories = _partition_directories(log_dir)
     with locked(log_dir):
@@ -148,7 +149,7 @@ def _node_id(log_dir: Path) -> str:
 
 
 def _partition_directories(log_dir: Path) -> list[Path]:
-    """Those that a start loads. Raises KafkaException, IllegalStateException."""
+    """The directories that a start loads. Raises KafkaException, IllegalStateException."""
     directories = []
     logs: set[tuple[TopicPartition, bool]] = set()
     for directory, partition in partition_directories(log_dir):
@@ -163,7 +164,7 @@ def _partition_directories(log_dir: Path) -> list[Path]:
 
 
 def _damaged_checkpoints(log_dir: Path) -> list[Refusal]:
-    """Checkpoints that take the directory offline when they are read. Raises OSError for one that cannot be read."""
+    """The checkpoints that would take the directory offline. Raises OSError for one that cannot be read."""
     refusals = []
     for name in (RECOVERY_POINT_CHECKPOINT_FILE, LOG_START_OFFSET_CHECKPOINT_FILE):
         if (log_dir / name).exists():
@@ -172,16 +173,16 @@ def _damaged_checkpoints(log_dir: Path) -> list[Refusal]:
             except KafkaStorageException as error:
                 refusals.append(Refusal(name, describe(error)))
             except ValueError:
-                pass  # a field that is no number: Kafka takes all for 0, and goes on
+                pass  # a field is not a number: Kafka treats the file as empty
     return refusals
 
 
 def _rehearsed(
     log_dir: Path, files: Mapping[Path, list[Path]], settings: Settings, now_ms: int, clean: bool | None
 ) -> tuple[list[Refusal], list[Refusal]]:
-    """Which loads would fail: those that take the log directory offline, and those that end the start.
+    """Which loads would fail: those that would take the log directory offline, and those that would end the start.
 
-    Raises OSError for what the machine refuses to any of them, or to all together.
+    Raises OSError if the machine refuses what one of them needs, or all together.
     """
     recovery_points = checkpointed_offsets(log_dir / RECOVERY_POINT_CHECKPOINT_FILE)
     log_start_offsets = checkpointed_offsets(log_dir / LOG_START_OFFSET_CHECKPOINT_FILE)
@@ -207,7 +208,7 @@ def _rehearsed(
 
 @contextmanager
 def _place(log_dir: Path, files: Mapping[Path, list[Path]], *, dry_run: bool) -> Iterator[Path]:
-    """The log directory, or a copy of what a start reads of it. Raises IOException when there is no room for that."""
+    """The log directory, or a copy of what a start reads of it. Raises IOException when there is no room for a copy."""
     if not dry_run:
         yield log_dir
         return
@@ -241,7 +242,7 @@ def _start_and_stop(place: Path, directories: list[Path], settings: Settings, no
         initial_default_config=LogConfig(settings.default),
         scheduler=scheduler,
         time=clock,
-        cleaner_config=CleanerConfig(num_threads=0),  # its checkpoint is made, and nothing is cleaned
+        cleaner_config=CleanerConfig(num_threads=0),  # makes its checkpoint, and cleans nothing
         recovery_threads_per_data_dir=settings.threads,
     )
     topics = sorted({parse_topic_partition_name(directory).topic for directory in directories})
@@ -250,7 +251,7 @@ def _start_and_stop(place: Path, directories: list[Path], settings: Settings, no
 
             def loaded(log) -> bool:
                 advance(log.size)
-                return False  # no partition is taken for stray
+                return False  # no partition counts as stray
 
             manager.startup(topics, loaded)
         scheduler.run_due_tasks()

@@ -105,9 +105,8 @@ class Rehearsal:
         self._directory = Path(os.path.abspath(directory))  # "." has no name
         self._files = {file.name: file for file in files}
         self._next_start = next_start
-        self._names: dict[
-            tuple[int, int], str
-        ] = {}  # the original name of each file by its identity, since names change
+        # The original name of each file by its identity, since names change.
+        self._names: dict[tuple[int, int], str] = {}
         self._read_only: set[tuple[int, int]] = set()
         self._lengths: dict[tuple[int, int], int] = {}
 

@@ -1,4 +1,4 @@
-"""Where a segment ends, found with a few reads: its indexes lead close to the end of the log."""
+"""Where a segment ends, found with a few reads: its indexes lead close to its end."""
 
 import os
 from collections.abc import Iterator
@@ -12,16 +12,16 @@ from minikafka.record.file_records import FileRecords
 from minikafka.record.record_batch import NO_TIMESTAMP
 from minikafka.tools.partition_files import objection_to
 
-_OFFSET_ENTRY = Struct(">ii")  # offset behind the segment's, position
-_TIME_ENTRY = Struct(">qi")  # timestamp, offset behind the segment's
+_OFFSET_ENTRY = Struct(">ii")  # offset relative to the segment's, position
+_TIME_ENTRY = Struct(">qi")  # timestamp, offset relative to the segment's
 _UNREADABLE = (RuntimeError, ValueError, IndexError)
 
 
 class SegmentEnd(NamedTuple):
     """The end of a segment.
 
-    `next_offset`: behind the last whole batch (None: there is no batch); `last_timestamp`: the largest, ms (-1: none);
-    `bytes_behind`: what follows the last whole batch.
+    `next_offset`: the offset after the last whole batch, None if there is none. `last_timestamp`: the largest (ms), -1
+    if there is none. `bytes_behind`: how many bytes follow the last whole batch.
     """
 
     next_offset: int | None
@@ -30,9 +30,9 @@ class SegmentEnd(NamedTuple):
 
 
 def find_end(log: Path) -> SegmentEnd:
-    """The end of the segment whose log file this is; no CRC is checked, and no file is changed.
+    """The end of the segment with the file `log`; no CRC is checked, and no file is changed.
 
-    An index is believed where the log has a batch at the place that it names. Raises OSError, and KafkaException for a
+    An index entry is trusted if there is a batch at the place that it names. Raises OSError, and KafkaException for a
     file of 2 GiB or more.
     """
     records = FileRecords.open(log, mutable=False)
@@ -56,7 +56,7 @@ def find_end(log: Path) -> SegmentEnd:
 
 
 def first_timestamp(log: Path) -> int:
-    """The first batch's timestamp in ms: its first record's, or its largest where the header has no other; -1: none."""
+    """The timestamp of the first record in ms, or its batch's largest if the header has no other; -1 if none."""
     records = FileRecords.open(log, mutable=False)
     try:
         for batch in _whole_batches(records, 0):
@@ -77,7 +77,7 @@ def _whole_batches(records: FileRecords, position: int) -> Iterator[FileChannelR
 
 
 def _has_batch(records: FileRecords, position: int, last_offset: int) -> bool:
-    """Whether a batch begins at byte `position` that ends with `last_offset`."""
+    """Whether a batch that ends with `last_offset` begins at byte `position`."""
     if not 0 <= position < records.size_in_bytes:
         return False
     try:
@@ -93,7 +93,7 @@ def _first(batches: Iterator[FileChannelRecordBatch]) -> list[FileChannelRecordB
 
 
 def _last_entry(file: Path, entry: Struct) -> tuple[int, int] | None:
-    """The last entry of an index before the zeros that fill it up while it is in use; None if there is none."""
+    """The last entry of an index, before the zeros that fill it while it is in use; None if there is none."""
     try:
         if objection_to(file) is not None:
             return None
@@ -104,7 +104,7 @@ def _last_entry(file: Path, entry: Struct) -> tuple[int, int] | None:
 
 
 def _search(opened: BinaryIO, entry: Struct) -> tuple[int, int] | None:
-    """Entries grow, so that halving finds where the zeros begin."""
+    """Find where the zeros begin by halving: every slot before them has an entry."""
     low, high = 0, os.fstat(opened.fileno()).st_size // entry.size
     last = None
     while low < high:

@@ -1,4 +1,4 @@
-"""One turn of a log cleaner's thread, as an observation tells of it, and minikafka's log cleaner that takes it."""
+"""One turn of a log cleaner's thread, as an observation reports it, and minikafka's log cleaner, which takes it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,8 +15,10 @@ _CHECK_INTERVAL_MS = 300  # of the throttle
 
 
 class CleaningStats(NamedTuple):
-    """What a cleaning counted: messages and bytes that it read, wrote, and read for the offset map; messages without a
-    key; the share of the map that was used (0 to 1).
+    """What a cleaning counted.
+
+    Messages and bytes that it read, wrote, and read for the offset map; messages without a key; and the share of the
+    map that was used (0 to 1).
     """
 
     messages_read: int
@@ -32,8 +34,9 @@ class CleaningStats(NamedTuple):
 class CleaningTurn(NamedTuple):
     """What a thread did in its turn.
 
-    `cleaned`: whether it chose the log; `stats`: of the cleaning, None if that was given up; `max_compaction_delay`: by
-    how many ms the log is later than `max.compaction.lag.ms` allows; `offline`: whether its directory has failed.
+    `cleaned`: whether it chose the log. `stats`: those of the cleaning, None if it was given up.
+    `max_compaction_delay`: for how many ms longer than `max.compaction.lag.ms` the log has waited. `offline`: whether
+    its directory has failed.
     """
 
     cleaned: bool
@@ -74,7 +77,9 @@ class LogCleanerTurns:
         self._thread = CleanerThread(0, config, self._manager, throttler, channel, time)
 
     def take_turn(self) -> CleaningTurn:
-        """Let the thread look for work once. Raises what kept the log from being cleaned, which is then left alone.
+        """Let the thread look for work once.
+
+        Raises what kept the log from being cleaned; the log is then left alone.
 
         Kafka: `LogCleaner.CleanerThread.tryCleanFilthiestLog`.
         """
@@ -94,7 +99,7 @@ class LogCleanerTurns:
 
 
 def cleaner_config(settings: Mapping[str, object]) -> CleanerConfig:
-    """The cleaner's settings among those of a workload, by a broker's names; its map is small if they do not say."""
+    """The cleaner's settings among those of a workload, by a broker's names. The default is a small offset map."""
     return CleanerConfig.of({**_SMALL, **settings})
 
 

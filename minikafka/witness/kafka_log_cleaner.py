@@ -20,7 +20,7 @@ class KafkaLogCleaner:
     def take_turn(self) -> CleaningTurn:
         """Let the thread look for work once. Kafka: `LogCleaner.CleanerThread.tryCleanFilthiestLog`.
 
-        Raises what kept the log from being cleaned, of which Kafka's thread only warns; the partition is then
+        Raises what kept the log from being cleaned, where Kafka's thread only logs a warning; the partition is then
         uncleanable.
         """
         before = self._thread.lastStats()
@@ -34,7 +34,7 @@ class KafkaLogCleaner:
         )
 
     def _clean_filthiest_log(self) -> bool:
-        """Call the private method of the thread that does all but answer for exceptions.
+        """Call the thread's private method, which does everything except handle exceptions.
 
         Kafka: `LogCleaner.CleanerThread.cleanFilthiestLog`.
         """

@@ -22,14 +22,14 @@ _CHECKPOINT = "org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFil
 
 
 class KafkaLogManager:
-    """Kafka's log manager, driven as minikafka's `LogManager` is.
+    """Kafka's log manager, which is used like minikafka's `LogManager`.
 
     - Arguments and results are minikafka's; a log is a `KafkaLog`, an Option is None or the value.
-    - Java's exceptions are raised as minikafka's of the same name and message.
+    - Java's exceptions are raised as minikafka's, with the same names and messages.
     - `log_manager` is Kafka's object itself.
 
-    Clock and scheduler are those given in: with a manual pair everything in the background happens when the clock is
-    moved, in the order of minikafka's scheduler.
+    Clock and scheduler are passed in: with a manual pair, all background work happens when the clock is moved, in the
+    order of minikafka's scheduler.
     """
 
     def __init__(

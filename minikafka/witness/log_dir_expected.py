@@ -1,6 +1,6 @@
 """The Spark witness of a log directory: what its files must say, from the workload's lines alone.
 
-The operations are joined by what the clock brings: each run of a periodic task is an event of its own. Then
+What the clock brings about is added to the operations: each run of a periodic task is an event, too. Then
 `aggregate()` walks the events of one partition; the value that it carries is the partition's STATE, and each rule below
 is one expression over the last state. Nothing here knows minikafka's code.
 """
@@ -21,7 +21,7 @@ STATE = (
     f" to_flush:bigint, segments:array<{SEGMENT}>, recovery_point_file:bigint, log_start_file:bigint>"
 )
 FOREVER = 10**15
-"""A period (ms) so long that no workload sees its end."""
+"""A period (ms) that is longer than any workload."""
 
 TASKS = {
     "retention": "retention_check_ms",
@@ -32,11 +32,11 @@ TASKS = {
 """The periodic tasks, in the order in which they run when they are due together, and the settings of their periods."""
 
 EVENTS = """
-WITH lived AS (  -- when the broker was started last, whether it is up, and whether its last end was a clean stop
+WITH lived AS (  -- when the broker was last started, whether it is up, and whether its last stop was clean
     SELECT *, last_value(IF(kind = 'start', now, NULL)) IGNORE NULLS OVER so_far AS started,
            last_value(IF(kind IN ('start', 'stop', 'kill'), kind, NULL)) IGNORE NULLS OVER so_far AS last
     FROM log_dir_operations WINDOW so_far AS (ORDER BY op)),
-runs AS (  -- while time passes, each task runs after the first delay, and then once in a period
+runs AS (  -- while time passes, each task runs after the first delay, and then once every period
     SELECT op, rank, task,
            explode(sequence(started + {delay}, greatest(now + number, started + {delay}), period)) AS at, now, number
     FROM lived JOIN log_dir_tasks ON lived.kind = 'tick' AND last = 'start'),
@@ -46,7 +46,7 @@ moments AS (
     SELECT op, at, rank, task, NULL, NULL, NULL, NULL FROM runs WHERE at > now AND at <= now + number),
 all_moments AS (
     SELECT * FROM moments
-    UNION ALL  -- what an operation or a task leaves to the background is done after all that were due at the time
+    UNION ALL  -- what an operation or a task leaves to the background is done after everything due at that time
     SELECT DISTINCT op, at, 9, 'background', NULL, NULL, NULL, NULL FROM moments)
 SELECT l.op, l.last, p.*,
        array_sort(collect_list(struct(m.op, m.at, m.rank, m.kind, m.number, m.records, m.newest))) AS events
@@ -64,9 +64,9 @@ _OF_A_LOG = {
 
 
 def log_dir_expected(workload: LogDirWorkload, spark=None) -> Observations:
-    """What Spark expects after each operation of `workload`; the logs' own quantities only while the broker is up.
+    """What Spark expects after each operation of `workload`; quantities of the logs only while the broker is up.
 
-    Segments that go by size, and segments that roll by themselves, are not followed.
+    Segments that are deleted because of the log's size, and segments that roll by themselves, are not followed.
     """
     if spark is None:
         from minikafka.spark import session
@@ -84,7 +84,7 @@ def log_dir_expected(workload: LogDirWorkload, spark=None) -> Observations:
 
 
 def _states(workload: LogDirWorkload, spark) -> DataFrame:
-    """A row for each operation: what the broker was last told, and the states of all partitions after it."""
+    """A row for each operation: the last start, stop or kill, and the states of all partitions after the operation."""
     _create_views(workload, spark)
     delay = workload.manager.get("initial_task_delay_ms", MANAGER_DEFAULTS["initial_task_delay_ms"])
     nothing = struct(
@@ -108,7 +108,7 @@ def _after(log: Column, event: Column) -> Column:
 
 
 def _segments_after(log: Column, event: Column) -> Column:
-    """The log's segments. An append makes the last one newer, a roll begins one at the log's end."""
+    """The log's segments. An append makes the last one newer; a roll begins a new one at the log's end."""
     last = _last(log.segments)
     newer = struct(base=last.base, newest=F.greatest(last.newest, event.newest)).cast(SEGMENT)
     but_the_last = F.slice(log.segments, 1, F.size(log.segments) - 1)
@@ -142,7 +142,7 @@ def _marks_after(log: Column, event: Column, segments: Column) -> Column:
     # A start takes the log's start from the file; nothing lies below the first segment.
     given_start = F.when(is_("start"), log.log_start_file).when(is_("delete_records"), event.number)
     log_start = F.greatest(F.when(is_("start"), long(0)).otherwise(log.log_start), given_start, first_base)
-    # What is to be flushed: all below a new segment, in the background; all, by the flusher, where it is time.
+    # What must be flushed: everything below a new segment, in the background; all of it, by the flusher, when due.
     due = is_("flush") & (event.at - log.flushed_at >= F.col("flush_ms"))
     flushed = F.when(is_("background"), log.to_flush).when(due | is_("stop"), log.log_end)
     known = F.when(is_("start"), F.coalesce(log.recovery_point_file, long(0))).otherwise(log.recovery_point)

@@ -24,10 +24,10 @@ MANAGER_DEFAULTS = {
     "flush_recovery_offset_checkpoint_ms": 60_000,
     "flush_start_offset_checkpoint_ms": 60_000,
 }
-"""The times (ms) of LogManager's tasks that a workload can change."""
+"""The times (ms) of the log manager's tasks, which a workload may change."""
 
 SECOND = 1_000
-"""By how many ms the clock moves at a time: the times of tasks are whole seconds."""
+"""How many ms the clock moves at a time: tasks run at whole seconds."""
 
 ARGUMENTS = {
     "start": "",

@@ -1,14 +1,14 @@
 """Spark's word on compaction: which records are left after each cleaning, from the workload and the settings alone.
 
-The view `lives` has one row for each record. The cleanings are taken one after the other, each by four queries: where
-it must end (UPPER), what the offset map is made from (DIRTY), where it does end (CLEAN), and which records go, and why
-(CLEANED). `record_lives` gives the view for a workload; the query `survivors` says from it what a consumer sees.
+The view `lives` has one row for each record. Each cleaning is worked out by four queries, one cleaning after another:
+where it must end (UPPER), what the offset map is made from (DIRTY), where it does end (CLEAN), and which records go,
+and why (CLEANED). `record_lives` returns the view for a workload; the query `survivors` derives what a consumer sees.
 
-What these queries do not know, so that they are silent about it:
+These queries do not know the following, and are silent about it:
 
-- How dirty a log is in bytes: the topic must not ask for more than any dirt (`min.cleanable.dirty.ratio=0`).
-- Segments that end because of their age or of a full index; retention, truncation, and a log that is loaded again.
-- The end of a cleaning whose offset map is full, if aborted transactions leave gaps in the log or the age of segments
+- How dirty a log is in bytes: the topic must be content with any dirt (`min.cleanable.dirty.ratio=0`).
+- Segments that end because of their age or a full index; retention, truncation, and a log that is loaded again.
+- Where a cleaning with a full offset map ends, if aborted transactions leave gaps in the log or the age of segments
   counts (`min.compaction.lag.ms`).
 - What is left of a batch without records, such as a producer's last one or the end of a transaction.
 """
@@ -55,8 +55,8 @@ WHERE kind = 'clean' ORDER BY op
 """
 
 UPPER = """
--- where the cleaning :op must end: at a segment that is not whole below the high watermark and the first open
--- transaction, or is younger than the lag; the active segment at the latest
+-- where the cleaning :op must end: at the first segment that is not entirely below the high watermark and the first
+-- open transaction, or is younger than the lag; at the active segment at the latest
 SELECT max(base) AS upper FROM segments CROSS JOIN (
     SELECT least(:hw,
                  min(offset) FILTER (WHERE txn IS NOT NULL AND coalesce(txn.decided_at >= :hw, true)),
@@ -75,7 +75,7 @@ FROM (SELECT *, IF(row_number() OVER (PARTITION BY key ORDER BY offset) = 1, 1, 
 """
 
 CLEAN = """
--- the first offset that is not clean now: a map that is full ends the cleaning at the record that meets it so
+-- the first offset that is still not clean: the first record to find the map full ends the cleaning
 SELECT coalesce(1 + greatest(max(offset) FILTER (WHERE offset < meets_full),
                              max(batch_last) FILTER (WHERE batch_last < meets_full),
                              max(segment) FILTER (WHERE offset = meets_full) - 1), :upper) AS clean
@@ -84,7 +84,7 @@ WHERE meets_full IS NOT NULL
 """
 
 CLEANED = """
--- the records after the cleaning :op, which writes all segments anew that begin below :clean
+-- the records after the cleaning :op, which rewrites all segments that begin below :clean
 WITH mapped AS (
     SELECT key, max(offset) AS newest FROM dirty WHERE offset < :clean AND keys_before < :map_entries GROUP BY key),
 verdicts AS (
@@ -105,7 +105,7 @@ FROM verdicts
 REFUSED = "SELECT op FROM judged WHERE batch.producer_id <> -1 AND NOT accepted ORDER BY op"
 
 SEEN = """
--- what a consumer sees from the log start on: what has not gone before, below the high watermark
+-- what a consumer sees from the log start on: what is still there, below the high watermark
 WITH raised AS (
     SELECT *, max(IF(kind = 'maybe_increment_high_watermark', leo, 0)) OVER so_far AS hw,
            max(coalesce(batch.producer_id <> -1 AND NOT accepted, false)) OVER so_far AS refused
@@ -135,9 +135,9 @@ def record_lives(workload: Workload, spark=None):
 
     Columns: `op` that appended it, `offset`, `segment` (the base offset of its segment), `key` (null: none),
     `tombstone`, `marker` (`commit`, `abort`, or empty), `fate` (how its transaction ended; null: not yet, or none),
-    `horizon` (from when on a tombstone may go, in ms; null: no cleaning has met the batch so far), `gone_at` (the
-    operation that removed it; null: it is there) and `why` (`superseded`, `deleted` for a tombstone past its horizon,
-    `aborted`). Raises ValueError with the reason if the queries do not know the workload.
+    `horizon` (from when a tombstone may go, in ms; null: no cleaning has met the batch so far), `gone_at` (the
+    operation that removed it; null: it is still there) and `why` (`superseded`, `deleted` for a tombstone past its
+    horizon, `aborted`). Raises ValueError with the reason if the queries do not know the workload.
     """
     if reason := survivors.refuses(workload):
         raise ValueError(reason)

@@ -1,4 +1,4 @@
-"""A log manager of minikafka's and one of Apache Kafka's, to which the same is done."""
+"""minikafka's log manager and Apache Kafka's, each given the same acts."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ from minikafka.witness.runner import observed_state
 from minikafka.witness.workload import START_MS
 
 NO_CLEANER_THREADS = CleanerConfig(num_threads=0)
-"""A cleaner that keeps its books but cleans nothing by itself: when Kafka's threads do so is not determined."""
+"""A cleaner that keeps its states and checkpoints but cleans nothing, because the timing of Kafka's threads varies."""
 
 _MAY_BE_EMPTY = "delete-producer-snapshot"
 """A task that Kafka also schedules when there is nothing to delete; minikafka does not."""
@@ -29,10 +29,10 @@ _UNIQUE_ID = re.compile(r"\b[0-9a-f]{32}\b")
 
 
 class OneLogManager:
-    """A log manager on some log directories, and the clock, scheduler and settings that it is given.
+    """A log manager on some log directories, with its clock, scheduler and settings.
 
-    `make` is `LogManager`, or makes a `KafkaLogManager`. The manager that `start` makes ends with `stop`, `kill`, or
-    when it cannot start; then another one can be started on what it left.
+    `make` is `LogManager`, or makes a `KafkaLogManager`. The manager that `start` makes ends with `stop`, with `kill`,
+    or when it cannot start; another one can then be started on what it left.
     """
 
     def __init__(self, make: Callable, directory: Path, names: Sequence[str], default_config: Mapping, **settings):
@@ -71,14 +71,14 @@ class OneLogManager:
         manager.shutdown(broker_epoch)
 
     def kill(self) -> None:
-        """Let go of everything, and write nothing."""
+        """Release everything, and write nothing."""
         self.scheduler.shutdown()
         manager, self.manager = self.manager, None
         if manager is not None:
             manager.let_go()
 
     def append(self, partition: TopicPartition, *batches: str, is_future: bool = False) -> None:
-        """Append batches, in the text form of workloads, to a log, and let it count as replicated."""
+        """Append batches, in the text form of workloads, to a log, and raise its high watermark to the end."""
         log = self.manager.get_log(partition, is_future=is_future)
         for text in batches:
             records = MemoryRecords.readable_records(bytearray(Batch.parse(text).encode(self.time.milliseconds())))
@@ -86,14 +86,14 @@ class OneLogManager:
         log.update_high_watermark(log.log_end_offset)
 
     def next_failed_log_dir(self) -> str:
-        """The log directory that was reported next as offline; waits for one."""
+        """The next log directory that is reported as offline; waits for one."""
         channel = self.manager.log_dir_failure_channel
         if isinstance(self.manager, KafkaLogManager):
             return channel.takeNextOfflineLogDir()
         return channel.take_next_offline_log_dir()
 
     def note_cleaned(self, partition: TopicPartition, offset: int) -> None:
-        """Let the cleaner's checkpoint say that the partition is clean below `offset`, as after a cleaning."""
+        """Make the cleaner's checkpoint say that the partition is clean below `offset`, as after a cleaning."""
         if isinstance(self.manager, KafkaLogManager):
             self.manager.note_cleaned(partition, offset)
         else:
@@ -103,7 +103,7 @@ class OneLogManager:
     def world(self) -> dict[str, bytes | None]:
         """All files of the log directories and their contents, and all directories (None).
 
-        Unique ids in names are left out; of directories that then have one name, the contents say which comes first.
+        Unique ids in names are left out; directories whose names are then equal are ordered by their contents.
         """
         world: dict[str, bytes | None] = {}
         for log_dir in self.log_dirs:
@@ -129,7 +129,7 @@ class OneLogManager:
         return [*sorted(logs, key=lambda each: each[0]), *tasks]
 
     def neutral(self, result):
-        """A result in words, without what two managers cannot have in common: their directories, and unique ids."""
+        """A result in words, without what two managers cannot share: the paths of directories, and unique ids."""
         if isinstance(result, (Log, KafkaLog)):
             result = result.dir
         if isinstance(result, (list, tuple)):
@@ -140,7 +140,7 @@ class OneLogManager:
 
 
 class TwoLogManagers:
-    """Does each act to both managers, and demands equal results, exceptions, logs, tasks and log directories."""
+    """Does each act with both managers, and demands equal results, exceptions, logs, tasks and log directories."""
 
     def __init__(
         self, kafka, directory: Path, names: Sequence[str] = ("a",), default_config: Mapping | None = None, **settings
