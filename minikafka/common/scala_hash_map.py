@@ -1,14 +1,14 @@
-"""The orders in which Scala's maps are walked: Kafka writes lines of checkpoints, and tries log directories, in them.
+"""The order of keys in Scala's maps, in which Kafka writes the lines of checkpoints and tries log directories.
 
-*Mutable maps.* A key's bucket is taken from the low bits of Java's hash, its upper 16 bits folded into the lower; a
-bucket is sorted by that hash, as a signed number. So the order depends on how many buckets there are, and that on how
-the map was made: all at once, or one key after the other.
+*Mutable maps.* The low bits of a key's hash choose its bucket. (It is Java's hash, its upper 16 bits folded into the
+lower ones.) Within a bucket, keys are sorted by that hash as a signed number. The order therefore depends on the number
+of buckets, and that on how the map was made: all at once, or one key after another.
 
-Keys of equal hash stand in the order of insertion, which in Kafka follows from the order in which the system lists a
+Keys with equal hashes are in the order of insertion, which in Kafka follows from the order in which the system lists a
 directory; here it is the order of the argument. No reader of a checkpoint depends on any order.
 
-*Immutable maps* of up to four keys are walked in the order of insertion. Larger ones are tries: a node parts its keys
-by five bits of the hash, the lowest at the root. First come the keys that are alone with theirs, then the nodes below.
+*Immutable maps* of up to four keys are in the order of insertion. Larger ones are tries: a node splits its keys by five
+bits of the hash, the root by the lowest. The keys that are alone with their five bits come first, then the nodes below.
 
 Kafka: `scala.collection.mutable.HashMap`, `scala.collection.immutable.HashMap`.
 """
@@ -27,13 +27,13 @@ _HASH_BITS = 32
 
 
 def in_order_of_a_map_made_at_once(keys: Collection[TopicPartition]) -> list[TopicPartition]:
-    """`keys` as a map walks them whose buckets were made for so many keys. Scala: `HashMap.from`."""
+    """`keys` in the order of a map that was made with buckets for all of them. Scala: `HashMap.from`."""
     needed = max(int((len(keys) + 1) / _LOAD_FACTOR) - 1, _LEAST_CAPACITY)
     return _in_order(keys, 1 << needed.bit_length())
 
 
 def in_order_of_a_map_grown(keys: Collection[TopicPartition]) -> list[TopicPartition]:
-    """`keys` as a map walks them that had 16 buckets at first and doubled them when needed. Scala: `HashMap.addOne`."""
+    """`keys` in the order of a map that began with 16 buckets and doubled them when needed. Scala: `HashMap.addOne`."""
     capacity = _INITIAL_CAPACITY
     while len(keys) >= capacity * _LOAD_FACTOR:
         capacity *= 2
@@ -41,9 +41,9 @@ def in_order_of_a_map_grown(keys: Collection[TopicPartition]) -> list[TopicParti
 
 
 def in_order_of_an_immutable_map(keys: Sequence[str], without: Container[str] = ()) -> list[str]:
-    """Different `keys` as an immutable map that was made of all walks those that are left, `without` some of them.
+    """`keys`, all different, in the order of an immutable map that was made of them and then filtered.
 
-    Scala: `Map.from`, `Map.filter`.
+    `without`: the keys that the filter removed. Scala: `Map.from`, `Map.filter`.
     """
     left = [key for key in keys if key not in without]
     return left if len(keys) <= _LARGEST_SMALL_MAP else list(_in_order_of_a_node(left, 0))

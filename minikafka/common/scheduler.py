@@ -45,7 +45,7 @@ _Entry: TypeAlias = tuple[int, int, ScheduledTask]
 
 
 class Scheduler(Protocol):
-    """What a log needs of a scheduler. Kafka: `org.apache.kafka.server.util.Scheduler`."""
+    """What a log needs from a scheduler. Kafka: `org.apache.kafka.server.util.Scheduler`."""
 
     def schedule(self, name: str, task: Callable[[], object], delay_ms: int = 0, period_ms: int = -1) -> ScheduledTask:
         """Run `task` after `delay_ms`, then every `period_ms` (< 0: once). Kafka: `Scheduler.schedule`."""

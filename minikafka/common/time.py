@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Time(Protocol):
-    """What a log needs of a clock. Kafka: `Time`."""
+    """What a log needs from a clock. Kafka: `Time`."""
 
     def milliseconds(self) -> int:
         """The wall clock, in ms since 1970. Kafka: `Time.milliseconds`."""

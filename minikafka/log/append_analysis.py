@@ -129,7 +129,7 @@ def analyze_and_validate_records(
             if batch.is_compressed:
                 source_compression = batch.compression_type
 
-        # 9. Offsets that are not assigned anew must be in order.
+        # 9. Offsets that are not reassigned must be in order.
         if require_offsets_monotonic and not is_monotonic:
             offsets = ",".join(str(record.offset) for record in records.records())
             raise OffsetsOutOfOrderException(f"Out of order offsets found in append to {topic_partition}: {offsets}")

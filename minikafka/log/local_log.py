@@ -164,7 +164,7 @@ class LocalLog:
                     f"but we only have log segments upto {end_offset}."
                 )
 
-            # 2. At the bound there is nothing to read yet, above it neither.
+            # 2. At the bound, and above it, there is nothing to read yet.
             max_offset, max_segment_base_offset, max_position_on_its_segment = max_offset_metadata
             if start_offset == max_offset:
                 return self._empty_fetch_data_info(max_offset_metadata, include_aborted_txns)
@@ -226,7 +226,7 @@ class LocalLog:
             upper_bound_offset = self.log_end_offset if higher is None else higher.base_offset
         # 2. From this segment on, what overlaps with it, until an entry tells that no later one can.
         aborted_txns = self._collect_aborted_transactions(start_offset, upper_bound_offset, segment)
-        # 3. The consumer is told producer and first offset; where it ends, the marker tells.
+        # 3. The consumer is told the producer and the first offset; the marker tells it where the transaction ends.
         fetch_data_info.aborted_transactions = [txn.as_aborted_transaction for txn in aborted_txns]
 
     def _collect_aborted_transactions(

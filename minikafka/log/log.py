@@ -421,7 +421,7 @@ class Log:
         if isinstance(high_watermark, int):
             high_watermark = LogOffsetMetadata(high_watermark)
         end_offset_metadata = self._local_log.log_end_offset_metadata
-        # 2. Below the log start there is nothing to be high about.
+        # 2. It is never below the log start.
         if high_watermark.message_offset < self.log_start_offset:
             new_high_watermark = LogOffsetMetadata(self.log_start_offset)
         # 3. At the log end the place is known.
@@ -502,7 +502,7 @@ class Log:
             self._high_watermark_metadata = new_high_watermark
             # 3. Transactions whose markers are replicated now need not be remembered.
             self.producer_state_manager.on_high_watermark_updated(new_high_watermark.message_offset)
-            # 4. Tell who listens.
+            # 4. Tell the listener.
             self.log_offsets_listener.on_high_watermark_updated(new_high_watermark.message_offset)
             # 5. The last stable offset may move with it.
             self._maybe_increment_first_unstable_offset()
@@ -554,7 +554,7 @@ class Log:
             return metadata
 
     def _maybe_increment_first_unstable_offset(self) -> None:
-        """Ask the producer state anew where the first undecided transaction begins, and find that place.
+        """Ask the producer state again where the first undecided transaction begins, and find that place.
 
         An offset below the log start counts as the log start; looking that up gives the base offset of its batch.
         Kafka: `UnifiedLog.maybeIncrementFirstUnstableOffset`.
@@ -753,7 +753,7 @@ class Log:
                 if config.message_timestamp_type is TimestampType.LOG_APPEND_TIME:
                     append_info.log_append_time = validation.log_append_time_ms
 
-                # 5b. Compressed anew, a batch may have become too large.
+                # 5b. A batch that was compressed again may have become too large.
                 if validation.message_size_maybe_changed and not ignore_record_size:
                     self._check_batch_sizes(valid_records, config.max_message_size)
             # 5. Follower: the offsets are the leader's; they must carry on where this log ends, gaps allowed.
@@ -816,7 +816,7 @@ class Log:
             self.producer_state_manager.update_map_end_offset(to_long(append_info.last_offset + 1))
             self._maybe_increment_first_unstable_offset()
 
-            # 14. Flush if so many messages are to be lost at most.
+            # 14. Flush if `flush.messages` records or more are not on the device yet.
             if local_log.unflushed_messages >= config.flush_interval:
                 self.flush(force_flush_active_segment=False)
 
@@ -1185,7 +1185,7 @@ class Log:
             # 2. Reads go on meanwhile, appends do not.
             with self._lock:
                 self._local_log.check_if_memory_mapped_buffer_closed()
-                # 3. Below all segments: begin anew there.
+                # 3. Below all segments: start over there.
                 if self._local_log.segments.base_offsets[0] > target_offset:
                     self.truncate_fully_and_start_at(target_offset)
                     return True

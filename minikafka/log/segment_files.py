@@ -47,7 +47,7 @@ class SegmentOwner(Protocol):
 
 
 class SplitSegmentResult(NamedTuple):
-    """The segments that went and those that replaced them. Kafka: `LocalLog.SplitSegmentResult`."""
+    """The segments that were deleted and those that replaced them. Kafka: `LocalLog.SplitSegmentResult`."""
 
     deleted_segments: list[LogSegment]
     new_segments: list[LogSegment]
@@ -106,7 +106,7 @@ def delete_producer_snapshots(
 def create_new_cleaned_segment(directory: Path, config: LogConfig, base_offset: int) -> LogSegment:
     """An empty segment whose files end in `.cleaned`; files that an earlier attempt left are deleted.
 
-    Kafka: `LocalLog.createNewCleanedSegment`.
+    As in Kafka, it has the machine's clock, whatever clock the log has. Kafka: `LocalLog.createNewCleanedSegment`.
     """
     LogSegment.delete_files_if_exist(directory, base_offset, CLEANED_FILE_SUFFIX)
     return LogSegment.open(

@@ -1,7 +1,7 @@
 """What happens to a log, minikafka's or Kafka's, besides the operations of a workload.
 
 A broker writes checkpoints and the marker of a clean shutdown, a partition is created and deleted, a crash leaves a
-torn file. Each act is one word of text, as an operation is one line, so that both can stand in one list.
+torn file. Each act is one word of text, as an operation is one line, so that both fit into one list.
 """
 
 import shutil
@@ -82,7 +82,7 @@ def mark_for_deletion(runner: Runner) -> None:
 
 
 def vanish(runner: Runner) -> None:
-    """Remove the partition and all that lies beside it: what a broker finds on its first day."""
+    """Remove the partition and everything beside it, which is what a broker finds at its very first start."""
     runner.let_go()
     shutil.rmtree(runner.directory)
     for path in runner.directory.parent.iterdir():

@@ -1,4 +1,4 @@
-"""Segments put in the place of others as compaction and splitting do, for whoever watches the files change names."""
+"""Segments that replace others, as in compaction and splitting, for tests and lessons that watch the files' names."""
 
 from typing import Any
 

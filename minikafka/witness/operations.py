@@ -257,8 +257,8 @@ class TakeProducerSnapshot(Operation):
 
 @dataclass(frozen=True)
 class Checkpoint(Operation):
-    """Note the recovery point and the log start offset, as the log manager does every minute: an unclean reopen begins
-    with what was noted last. Kafka: `LogManager.checkpointLogRecoveryOffsets`, `checkpointLogStartOffsets`.
+    """Note the recovery point and the log start offset, as the log manager does every minute; an unclean reopen starts
+    from the last note. Kafka: `LogManager.checkpointLogRecoveryOffsets`, `checkpointLogStartOffsets`.
     """
 
     kind: ClassVar[str] = "checkpoint"
@@ -277,11 +277,11 @@ class UpdateConfig(Operation):
 
 @dataclass(frozen=True)
 class Clean(Operation):
-    """Take one turn of a log cleaner's thread: choose the log if it is dirty enough, compact it, note how far that
-    went, and delete what a compacted log has to delete.
+    """Take one turn of a log cleaner's thread: choose the log if it is dirty enough, compact it, note up to where it is
+    clean, and delete what a compacted log has to delete.
 
-    The cleaner's settings (`log.cleaner.dedupe.buffer.size` …) stand among those of the workload. A log that cannot be
-    cleaned is left alone from then on, until it is reopened. Kafka: `LogCleaner.CleanerThread.doWork`.
+    The cleaner's settings (`log.cleaner.dedupe.buffer.size` …) are among those of the workload. A log that cannot be
+    cleaned is left alone until it is reopened. Kafka: `LogCleaner.CleanerThread.doWork`.
     """
 
     kind: ClassVar[str] = "clean"

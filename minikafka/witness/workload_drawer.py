@@ -54,7 +54,7 @@ COMPACTION_WEIGHTS = {
 }
 """Changes to WEIGHTS for a log that is compacted now and then."""
 
-_SLOT_BYTES = 24  # of a key in the cleaner's offset map
+_SLOT_BYTES = 24  # for each key in the cleaner's offset map
 
 
 def draw_workload(seed: int, size: int = 50, **knobs) -> Workload:
@@ -77,13 +77,16 @@ class _Producer:
 class Drawer:
     """Draws one operation after another; the same seed and knobs give the same operations.
 
-    `producers`: how many idempotent ones (0: none). `transactions`: whether they begin and end transactions. `epochs`:
-    whether the leader's epoch changes. `follower`: the log is a follower's (appends carry offsets). `codecs`: the
-    codecs to draw from. `refused`: the share of appends made to be refused. `reopen`: whether the log is reopened,
-    `unclean`: also without a clean end. `rolls_beyond`: more rolls beyond the log end, of which Spark's witness is
-    silent: the next batches lie below their segment's base, and their index entries do not fit. `compaction`: the log
-    is compacted now and then, has few keys and many tombstones, and its settings change. `weights`: changes to WEIGHTS.
-    `settings`: topic settings that are not drawn.
+    - `producers`: the number of idempotent producers; `transactions`: whether they begin and end transactions.
+    - `epochs`: whether the leader's epoch changes.
+    - `follower`: the log is a follower's (appends carry offsets).
+    - `codecs`: the codecs to draw from.
+    - `refused`: the share of appends that are made to be refused.
+    - `reopen`: whether the log is reopened; `unclean`: also after a kill.
+    - `rolls_beyond`: more rolls beyond the log end, about which Spark's witness is silent: the next batches lie below
+      their segment's base, and their index entries do not fit.
+    - `compaction`: the log is compacted now and then, has few keys and many tombstones, and its settings change.
+    - `weights`: changes to WEIGHTS; `settings`: topic settings that are not drawn.
     """
 
     seed: int

@@ -1,4 +1,4 @@
-"""A cleaner's thread, played by hand: one turn at a time, on the lesson's own clock."""
+"""A cleaner's thread, driven by hand: one turn at a time, on the lesson's own clock."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,8 +7,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a turn cleaned: the log's name, where the dirty part began, the first offset that could not be cleaned, the
-    `end` up to which the log is clean now, the share of dirty bytes before (0 to 1), and what the cleaner counted.
+    """What a turn cleaned.
+
+    The log's name, where the dirty part began, the first offset that could not be cleaned, the `end` up to which the
+    log is now clean, the share of dirty bytes before (0 to 1), and what the cleaner counted.
     """
 
     log: str
@@ -50,13 +52,13 @@ class Cleaning:
         self.cleaner = CleanerThread(0, config, self.manager, throttler, channel, self.time).cleaner
 
     def grab(self) -> Any:
-        """The log that is to be cleaned next, a `LogToClean`; None if none is dirty enough."""
+        """The log to clean next, a `LogToClean`; None if no log is dirty enough."""
         from minikafka.log.cleaner.pre_clean_stats import PreCleanStats
 
         return self.manager.grab_filthiest_compacted_log(self.time, PreCleanStats())
 
     def clean(self, to_clean: Any) -> Turn:
-        """Clean the log that was grabbed, and note in the checkpoint how far."""
+        """Clean the log that was grabbed, and note in the checkpoint up to where it is clean."""
         end, stats = self.cleaner.do_clean(to_clean, self.time.milliseconds())
         self.manager.done_cleaning(to_clean.topic_partition, Path(to_clean.log.parent_dir), end)
         first_dirty, first_uncleanable = to_clean.first_dirty_offset, to_clean.first_uncleanable_offset
@@ -74,7 +76,7 @@ class Cleaning:
 def cleaned_by_both(workload: Any) -> Any:
     """Run `workload`, cleanings and all, by minikafka and by Apache Kafka, and compare the directories byte by byte.
 
-    `equal` of the answer is None where Kafka's jars are absent.
+    The answer's `equal` is None if Kafka's jars are absent.
     """
     from minikafka.lab.stage.damage import Absent
     from minikafka.lab.stage.workbench import kafka_witness, scratch

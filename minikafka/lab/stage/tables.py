@@ -12,11 +12,11 @@ from minikafka.lab.stage.readers import SEEN, delivered
 def write(
     log: Any, words: str, *, producer: int = -1, transaction: str = "", replicated: bool = True, roll: bool = False
 ) -> Any:
-    """Append the rows of `words` ("a=1 b=2 -c") as one batch, stamped with the log's clock; gives the log's answer.
+    """Append the rows of `words` ("a=1 b=2 -c") as one batch, stamped with the log's clock; returns the log's answer.
 
-    `producer`: the id of an idempotent producer, whose sequence numbers go on from what the log knows of it.
-    `transaction`: what becomes of the batch as its transaction, "commit" or "abort" by a marker behind it, "open"
-    without one; "" for none. `replicated`: the high watermark is raised to the log end; `roll`: then a segment begins.
+    `producer`: the id of an idempotent producer, whose sequence numbers go on from those that the log knows.
+    `transaction`: "commit" or "abort" makes the batch a transaction and appends that marker, "open" appends no marker;
+    "" for no transaction. `replicated`: raise the high watermark to the log end. `roll`: then begin a new segment.
     """
     from minikafka.lab.stage.producers import sent
     from minikafka.log.append_origin import AppendOrigin
@@ -51,9 +51,9 @@ def rows(log: Any, start: int | None = None) -> list[tuple[int, str, str | None]
 
 
 def table(log: Any, start: int | None = None, so_far: dict[str, str] | None = None) -> dict[str, str]:
-    """The table of a consumer that goes on from `start` (None: the log start) with what it knew `so_far`.
+    """The table of a consumer that reads on from `start` (None: the log start), given its table `so_far`.
 
-    Keys are in order.
+    Keys are sorted.
     """
     known = dict(so_far or {})
     for _, key, value in rows(log, start):

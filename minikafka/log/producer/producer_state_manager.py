@@ -303,7 +303,7 @@ class ProducerStateManager:
         self._load_from_snapshot(log_start_offset, current_time_ms)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Forget all producers, delete all snapshots and start anew at `offset`.
+        """Forget all producers, delete all snapshots and start over at `offset`.
 
         Kafka: `ProducerStateManager.truncateFullyAndStartAt`.
         """
