@@ -39,6 +39,7 @@ from minikafka.log.log_file_utils import (
     offset_from_file,
 )
 from minikafka.log.producer.snapshot_file import read_snapshot
+from minikafka.record.batch import Batch
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
 from minikafka.record.file_records import FileRecords
 from minikafka.record.record_batch import MAGIC_VALUE_V2, NO_TIMESTAMP
@@ -155,7 +156,7 @@ class DumpLogSegments:
             if trailing_bytes > 0 and max_bytes == INT_MAX:
                 self._println(f"Found {trailing_bytes} invalid bytes at the end of {path.name}")
 
-    def _print_batch_level(self, batch, position: int) -> None:
+    def _print_batch_level(self, batch: Batch, position: int) -> None:
         if batch.magic >= MAGIC_VALUE_V2:
             self._out.write(
                 f"baseOffset: {batch.base_offset} lastOffset: {batch.last_offset} count: {batch.count_or_none}"
@@ -174,7 +175,7 @@ class DumpLogSegments:
             f" isvalid: {_java_bool(batch.is_valid())}"
         )
 
-    def _dump_batch_records(self, batch, last_offset: int, file: str) -> int:
+    def _dump_batch_records(self, batch: Batch, last_offset: int, file: str) -> int:
         """Print a line for each record; returns the offset of the last one, so that gaps can be found."""
         options = self._options
         timestamp_type = batch.timestamp_type
@@ -245,7 +246,7 @@ class DumpLogSegments:
                     self._println(f"timestamp: {entry.timestamp} offset: {entry.offset}")
                 previous_timestamp = entry.timestamp
 
-    def _check_time_index_entry(self, file: str, entry, batch, previous_timestamp: int) -> None:
+    def _check_time_index_entry(self, file: str, entry, batch: Batch | None, previous_timestamp: int) -> None:
         errors = self._time_index_errors
         if batch is None or batch.last_offset != entry.offset:
             errors.shallow_offset_not_found(file, entry.offset, -1 if batch is None else batch.last_offset)
@@ -406,7 +407,7 @@ class _BatchChain:
                 self._unread[n] = error
 
 
-def _record_metadata(batch, record, timestamp_type) -> str:
+def _record_metadata(batch: Batch, record, timestamp_type) -> str:
     line = (
         f"{RECORD_INDENT} offset: {record.offset} {timestamp_type}: {record.timestamp}"
         f" keySize: {record.key_size} valueSize: {record.value_size}"

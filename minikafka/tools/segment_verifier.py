@@ -16,6 +16,7 @@ from minikafka.log.log_file_utils import (
     time_index_file,
     transaction_index_file,
 )
+from minikafka.record.batch import Batch
 from minikafka.record.control_record import ControlRecordType
 from minikafka.record.file_records import FileRecords
 from minikafka.record.record_batch import MAGIC_VALUE_V2
@@ -167,7 +168,7 @@ class SegmentVerifier:
             file.seek(self._end)
             return not any(chunk.strip(b"\0") for chunk in iter(lambda: file.read(_CHUNK), b""))
 
-    def _verify_batch(self, batch, expected_offset: int) -> BatchFacts | None:
+    def _verify_batch(self, batch: Batch, expected_offset: int) -> BatchFacts | None:
         """The facts of the batch at `self._end`; None when nothing behind it can be trusted."""
         try:
             batch.ensure_valid()
@@ -197,7 +198,7 @@ class SegmentVerifier:
             self._find(what, facts.base_offset)
         return facts
 
-    def _facts(self, batch) -> BatchFacts:
+    def _facts(self, batch: Batch) -> BatchFacts:
         is_new = batch.magic >= MAGIC_VALUE_V2
         marker = None
         try:
@@ -225,7 +226,7 @@ class SegmentVerifier:
             size=batch.size_in_bytes,
         )
 
-    def _find_unreadable(self, what: str, readers: str, batch, error: Exception) -> None:
+    def _find_unreadable(self, what: str, readers: str, batch: Batch, error: Exception) -> None:
         if of_the_machine(error):
             raise error.__cause__ or error
         name = type(error).__name__
@@ -265,7 +266,7 @@ def _aborted_txns(file: Path) -> bytes:
     return data[: len(data) // TOTAL_SIZE * TOTAL_SIZE]
 
 
-def _base_offset(batch) -> int:
+def _base_offset(batch: Batch) -> int:
     """The first offset of a batch; of a wrapper that cannot be opened, the last."""
     try:
         return batch.base_offset

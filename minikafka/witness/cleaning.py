@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from minikafka.common.errors import LogCleaningException
 from minikafka.common.throttler import Throttler
+from minikafka.common.time import Time
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.cleaner.cleaner_thread import CleanerThread
 from minikafka.log.cleaner.log_cleaner_manager import LogCleanerManager
@@ -69,7 +70,7 @@ class CleaningTurn(NamedTuple):
 class LogCleanerTurns:
     """minikafka's log cleaner for one log, with one thread, which takes its turns when the caller says so."""
 
-    def __init__(self, log, config: CleanerConfig, time):
+    def __init__(self, log, config: CleanerConfig, time: Time):
         channel = log.log_dir_failure_channel
         throttler = Throttler(config.max_io_bytes_per_second, _CHECK_INTERVAL_MS, time)
         self._log = log

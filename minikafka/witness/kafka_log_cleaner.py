@@ -1,5 +1,6 @@
 """Apache Kafka's own log cleaner for one log. Its thread is never started; the caller takes its turns."""
 
+from minikafka.common.time import Time
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.witness.cleaning import CleaningStats, CleaningTurn
 from minikafka.witness.kafka_errors import kafka_errors, to_python
@@ -9,7 +10,7 @@ from minikafka.witness.kafka_time import JavaTime
 class KafkaLogCleaner:
     """Kafka's `LogCleaner` with one thread and one log, a `KafkaLog`; `time` is minikafka's clock."""
 
-    def __init__(self, log, config: CleanerConfig, time):
+    def __init__(self, log, config: CleanerConfig, time: Time):
         self._kafka = log.kafka
         self._log = log.unified_log
         with kafka_errors():
@@ -49,7 +50,7 @@ class KafkaLogCleaner:
             self._cleaner.cleanerManager().markPartitionUncleanable(self._log.parentDir(), self._log.topicPartition())
             raise to_python(thrown.getCause()) from None
 
-    def _new_cleaner(self, config: CleanerConfig, time):
+    def _new_cleaner(self, config: CleanerConfig, time: Time):
         kafka = self._kafka
         java_config = kafka.log_class("CleanerConfig")(
             1,

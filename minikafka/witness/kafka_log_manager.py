@@ -7,6 +7,8 @@ from pathlib import Path
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.scheduler import Scheduler
+from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.config_repository import ConfigRepository
@@ -40,8 +42,8 @@ class KafkaLogManager:
         *,
         config_repository: ConfigRepository,
         initial_default_config: LogConfig,
-        scheduler,
-        time,
+        scheduler: Scheduler,
+        time: Time,
         cleaner_config: CleanerConfig | None = None,
         recovery_threads_per_data_dir: int = 1,
         flush_check_ms: int = LONG_MAX,

@@ -1,12 +1,14 @@
 """The clock and the scheduler that real Kafka is given: minikafka's own, which the JVM calls back."""
 
+from minikafka.common.scheduler import Scheduler
+from minikafka.common.time import Time
 from minikafka.witness.kafka_errors import kafka_errors
 
 
 class JavaTime:
     """`org.apache.kafka.common.utils.Time` on a minikafka clock (`ManualTime`, say)."""
 
-    def __init__(self, time):
+    def __init__(self, time: Time):
         self._time = time
 
     def milliseconds(self):
@@ -38,7 +40,7 @@ class JavaScheduler:
 
     _NEVER_MS = 1 << 50
 
-    def __init__(self, kafka, scheduler):
+    def __init__(self, kafka, scheduler: Scheduler):
         self._kafka = kafka
         self._scheduler = scheduler
         self._tasks = []

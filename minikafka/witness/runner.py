@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from minikafka.common.scheduler import ManualScheduler
-from minikafka.common.time import ManualTime
+from minikafka.common.time import ManualTime, Time
 from minikafka.witness.observation import Observation, Observations
 from minikafka.witness.operations import Operation
 from minikafka.witness.workload import Workload
@@ -383,7 +383,7 @@ def minikafka_log(directory: Path, config: Mapping[str, str], **state):
     return Log.create(directory, LogConfig(config), **state)
 
 
-def minikafka_log_cleaner(log, config, time):
+def minikafka_log_cleaner(log, config, time: Time):
     """minikafka's cleaner of a log that `minikafka_log` opened."""
     from minikafka.witness.cleaning import LogCleanerTurns
 
