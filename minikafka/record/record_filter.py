@@ -167,7 +167,14 @@ def _filter_batch(batch: RecordBatch | LegacyRecordBatch, record_filter: RecordF
     result.messages_invalid += len(invalid_places)
     # 3. Copy it, write it anew, or write its header only.
     if len(places):
-        _retain(batch, columns, places, contains_marker_for_empty_txn, record_filter, result)
+        _retain(
+            batch,
+            columns,
+            places,
+            record_filter,
+            result,
+            contains_marker_for_empty_txn=contains_marker_for_empty_txn,
+        )
     elif batch_retention is BatchRetention.RETAIN_EMPTY:
         _retain_empty(batch, result)
 
@@ -195,7 +202,14 @@ def _filter_run(run: BatchRun, record_filter: RecordFilter, buffer_size: int, re
         # 3. Some, or tombstones: write it anew.
         elif begin < end:
             columns = run.columns.part(first, stop)
-            _retain(run.batch(number), columns, places[begin:end] - first, False, record_filter, result)
+            _retain(
+                run.batch(number),
+                columns,
+                places[begin:end] - first,
+                record_filter,
+                result,
+                contains_marker_for_empty_txn=False,
+            )
         # 4. None: its header may still be wanted.
         elif run.has_producer_id(number) or number + 1 == len(run):
             batch = run.batch(number)
@@ -222,9 +236,10 @@ def _retain(
     batch: RecordBatch | LegacyRecordBatch,
     columns: RecordColumns,
     places: "NDArray[numpy.int64]",
-    contains_marker_for_empty_txn: bool,
     record_filter: RecordFilter,
     result: FilterResult,
+    *,
+    contains_marker_for_empty_txn: bool,
 ) -> None:
     """Keep the records at `places`, which are some or all of the batch."""
     import numpy

@@ -235,7 +235,7 @@ class Cleaner:
         transaction_metadata: CleanedTransactionMetadata,
         stats: CleanerStats,
     ) -> RecordColumns | None:
-        """The records whose keys belong into the map; None for a marker and for data of an aborted transaction."""
+        """The records whose keys belong in the map; None for a marker and for data of an aborted transaction."""
         if isinstance(part, BatchRun):
             return part.columns
         if part.is_control_batch:
