@@ -168,23 +168,23 @@ class LogManager:
         # 2. The logs, which take a while to load if the last stop was not clean.
         self.load_logs(default_config, topic_config_overrides, is_stray)
         # 3. The tasks. With equal times they run in this order.
-        for name, task, period_ms in (
-            ("kafka-log-retention", self._cleanup_logs, self._retention_check_ms),
-            ("kafka-log-flusher", self._flush_dirty_logs, self._flush_check_ms),
-            (
-                "kafka-recovery-point-checkpoint",
-                self.checkpoint_log_recovery_offsets,
-                self._flush_recovery_offset_checkpoint_ms,
-            ),
-            (
-                "kafka-log-start-offset-checkpoint",
-                self.checkpoint_log_start_offsets,
-                self._flush_start_offset_checkpoint_ms,
-            ),
-        ):
-            self.scheduler.schedule(name, task, self._initial_task_delay_ms, period_ms)
+        schedule, delay_ms = self.scheduler.schedule, self._initial_task_delay_ms
+        schedule("kafka-log-retention", self._cleanup_logs, delay_ms, self._retention_check_ms)
+        schedule("kafka-log-flusher", self._flush_dirty_logs, delay_ms, self._flush_check_ms)
+        schedule(
+            "kafka-recovery-point-checkpoint",
+            self.checkpoint_log_recovery_offsets,
+            delay_ms,
+            self._flush_recovery_offset_checkpoint_ms,
+        )
+        schedule(
+            "kafka-log-start-offset-checkpoint",
+            self.checkpoint_log_start_offsets,
+            delay_ms,
+            self._flush_start_offset_checkpoint_ms,
+        )
         # 4. The deletion of logs, which decides for itself when to run again.
-        self.logs_to_be_deleted.start(self._initial_task_delay_ms)
+        self.logs_to_be_deleted.start(delay_ms)
         # 5. The cleaner, for the current logs.
         if self._cleaner_config.enable_cleaner:
             self.cleaner = LogCleaner(

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import minikafka.lab.exercises
-from minikafka.lab.exercises.compaction.asked import AskedCase, judged_by_asking
+from minikafka.lab.exercises.asked import AskedCase, judged_by_asking
 from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, Case, Exercise, first_difference
 from minikafka.lab.exercises.loading.wrecked import WreckedCase, judged_by_loading
 from minikafka.lab.exercises.prediction import ___

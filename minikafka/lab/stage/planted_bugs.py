@@ -1,6 +1,6 @@
 """Bugs that a lesson plants into minikafka for a moment, so that the witnesses can find them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
@@ -44,10 +44,17 @@ def _counting_aborted_ones(build_offset_map_for_segment: Callable[..., bool]) ->
     return build
 
 
+def _checkpointing_the_end(checkpoints: Any, log_dir: Any, logs: Mapping[Any, Any]) -> None:
+    """The logs' ends, also what has not been flushed, where the recovery points are to be written."""
+    recovery_points, _ = checkpoints._files[log_dir]
+    recovery_points.write({partition: log.log_end_offset for partition, log in logs.items()})
+
+
 def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
     from minikafka.log.cleaner.cleaner import Cleaner
     from minikafka.log.local_log import LocalLog
     from minikafka.log.log import Log
+    from minikafka.log.log_dir_checkpoints import LogDirCheckpoints
     from minikafka.log.log_loader import LogLoader
     from minikafka.log.log_segment import LogSegment
     from minikafka.log.producer.producer_state_manager import ProducerStateManager
@@ -69,6 +76,11 @@ def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
             Cleaner,
             "_build_offset_map_for_segment",
             _counting_aborted_ones(Cleaner._build_offset_map_for_segment),
+        ),
+        "the log end is written as the recovery point": (
+            LogDirCheckpoints,
+            "checkpoint_recovery_offsets_in_dir",
+            _checkpointing_the_end,
         ),
         "an unclean log is not scanned": (LogLoader, "_recover_unflushed_segments", _not_scanned),
     }

@@ -24,6 +24,7 @@ from minikafka.lab.widgets.offset_ruler import Offsets, RulerFrame, render_ruler
 from minikafka.lab.widgets.player import Player
 
 _DIRECTORY = re.compile(r"(?<![\w/.])/(?:[^\s/,)]+/)+(?=[^\s/,)])")
+_UNIQUE_ID = re.compile(r"\b[0-9a-f]{32}\b")
 _NORMAL_ENDS = {"RETURN_VALUE", "RETURN_CONST", "YIELD_VALUE", "RETURN_GENERATOR"}
 
 
@@ -285,8 +286,8 @@ def _object_in_words(value: Any) -> str:
 
 
 def _no_paths(words: str) -> str:
-    """A message without its directories, which differ from run to run."""
-    return _DIRECTORY.sub("", words)
+    """A message without its directories and without unique ids, which differ from run to run."""
+    return _UNIQUE_ID.sub("ID", _DIRECTORY.sub("", words))
 
 
 def render_step(frame: StepFrame, frames: Sequence[StepFrame], index: int, scale: tuple[int, int] | None = None) -> str:

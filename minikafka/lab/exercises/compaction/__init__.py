@@ -1,4 +1,4 @@
-"""The exercises of the lesson *Compaction*, a module for each. `asked` holds what they share."""
+"""The exercises of the lesson *Compaction*, a module for each."""
 
 from minikafka.lab.exercises.compaction.cleanable_range import cleanable_range
 from minikafka.lab.exercises.compaction.filthiest_log import filthiest_log

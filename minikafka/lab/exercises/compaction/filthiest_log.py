@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from minikafka.lab.exercises.compaction.asked import AskedCase, judged_by_spark, jvm_of
+from minikafka.lab.exercises.asked import AskedCase, judged_by_spark, jvm_of
 from minikafka.lab.exercises.exercise import Belief, Exercise
 from minikafka.lab.exercises.solutions import compaction as solutions
 from minikafka.lab.exercises.witnessed import as_rows, frame

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from minikafka.lab.exercises.compaction.asked import AskedCase, answers_of, call_private, judged_by_spark, jvm_of
+from minikafka.lab.exercises.asked import AskedCase, answers_of, call_private, judged_by_spark, jvm_of
 from minikafka.lab.exercises.exercise import Belief, Exercise
 from minikafka.lab.exercises.solutions import compaction as solutions
 from minikafka.witness.workload import START_MS

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from minikafka.lab.exercises.compaction.asked import AskedCase, judged_by_spark
+from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
 from minikafka.lab.exercises.exercise import Belief, Exercise
 from minikafka.lab.exercises.solutions import compaction as solutions
 from minikafka.lab.exercises.witnessed import as_rows, frame

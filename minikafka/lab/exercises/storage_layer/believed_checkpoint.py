@@ -1,0 +1,151 @@
+"""What a start believes of a file of recovery points."""
+
+from functools import cache
+from typing import Any
+
+from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark, jvm_of
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.solutions import storage_layer as solutions
+from minikafka.lab.exercises.storage_layer.managed import managed
+
+_OFFLINE = "offline"
+_PARTITIONS = ("orders-0", "users-1")
+_RECORDS = 9
+"""How many records each log has: no offset in a text is greater."""
+
+_TEXTS = (
+    ("two lines", "0\n2\norders 0 4\nusers 1 6\n"),
+    ("no byte", ""),
+    ("another version", "1\n1\norders 0 4\n"),
+    ("a line too few", "0\n2\norders 0 4\n"),
+    ("a line too many", "0\n1\norders 0 4\nusers 1 6\n"),
+    ("an offset that is no number", "0\n2\norders 0 4\nusers 1 six\n"),
+    ("a line of two words", "0\n2\norders 0 4\nusers 1\n"),
+    ("a line of two words behind a bad number", "0\n2\norders 0 four\nusers 1\n"),
+    ("a bad number behind a line of two words", "0\n2\norders 0\nusers 1 six\n"),
+    ("a bad number and a line too few", "0\n3\norders zero 4\nusers 1 6\n"),
+)
+
+
+@cache
+def _spark_says() -> dict[int, Any]:
+    lines = [
+        (number, place, line) for number, (_, text) in enumerate(_TEXTS) for place, line in enumerate(text.split("\n"))
+    ]
+    found = answers_of(
+        """WITH words AS (SELECT *, split(line, ' ') AS w FROM {lines} WHERE line <> ''),
+           judged AS (SELECT *, CASE WHEN place = 0 THEN IF(line = '0', 'good', 'offline')
+                                     WHEN place = 1 THEN 'good'
+                                     WHEN size(w) <> 3 THEN 'offline'
+                                     WHEN concat(w[1], w[2]) RLIKE '^[0-9]+$' THEN 'good' ELSE 'nothing' END AS verdict
+                      FROM words),
+           first_bad AS (SELECT number, min_by(verdict, place) AS bad FROM judged WHERE verdict <> 'good' GROUP BY number),
+           counted AS (SELECT number, count_if(place > 1) AS n, max(IF(place = 1, int(line), NULL)) AS said,
+                              array_sort(collect_list(struct(concat(w[0], '-', get(w, 1)) AS p, get(w, 2) AS o))
+                                         FILTER (WHERE place > 1)) AS entries
+                       FROM judged GROUP BY number)
+           SELECT number, coalesce(bad, IF(n <> said, 'offline', 'good')), entries
+           FROM counted LEFT JOIN first_bad USING (number)""",
+        lines=(lines, "number INT, place INT, line STRING"),
+    )
+    return {
+        number: _OFFLINE if verdict == _OFFLINE else {p: int(o) for p, o in entries} if verdict == "good" else {}
+        for number, (verdict, entries) in found.items()
+    }
+
+
+def _case(number: int) -> AskedCase:
+    name, text = _TEXTS[number]
+    return AskedCase(name, (text,), lambda: _spark_says().get(number, {}), lambda factory: _manager_says(factory, text))
+
+
+def _manager_says(factory: Any, text: str) -> Any:
+    """What a manager makes of the text when it starts after a kill: the recovery points of its logs tell."""
+    from minikafka.log.log_dir_checkpoints import RECOVERY_POINT_CHECKPOINT_FILE
+    from minikafka.witness.log_dir_workload import parse_partition
+
+    with managed(factory) as one:
+        one.start()
+        for partition in map(parse_partition, _PARTITIONS):
+            one.manager.get_or_create_log(partition, is_new=True)
+            one.append(partition, f"[{_RECORDS}x10]")
+        one.kill()
+        (one.log_dirs[0] / RECOVERY_POINT_CHECKPOINT_FILE).write_text(text)
+        one.start()
+        channel = one.manager.log_dir_failure_channel
+        has_failed = channel.has_offline_log_dir if jvm_of(factory) is None else channel.hasOfflineLogDir
+        if has_failed(str(one.log_dirs[0])):
+            return _OFFLINE
+        points = {name: one.manager.get_log(parse_partition(name)).recovery_point for name in _PARTITIONS}
+        return {name: offset for name, offset in points.items() if offset}
+
+
+def _read(*, bad_number="file", bad_line=_OFFLINE, count=_OFFLINE, version=_OFFLINE, empty="nothing"):
+    """A wrong answer, where not told otherwise the right one. A fault is `offline`, or costs the `file`, the `line`, or
+    `nothing`.
+    """
+
+    def read_recovery_points(text):
+        lines, found = text.splitlines(), {}
+        if not lines:
+            return _OFFLINE if empty == _OFFLINE else {}
+        faults = [version] if lines[0] != "0" else []
+        for line in lines[2:]:
+            words = line.split()
+            fault = bad_line if len(words) != 3 else bad_number if not (words[1] + words[2]).isdigit() else None
+            if fault is None:
+                found[f"{words[0]}-{words[1]}"] = int(words[2])
+            elif fault != "line":
+                faults.append(fault)
+        if len(lines) - 2 != int(lines[1]):
+            faults.append(count)
+        fault = next((fault for fault in faults if fault != "nothing"), None)
+        return {} if fault == "file" else found if fault is None else fault
+
+    return read_recovery_points
+
+
+believed_checkpoint = Exercise(
+    "Exercise 5, what a start believes",
+    lambda: [_case(number) for number in range(len(_TEXTS))],
+    judged_by_spark,
+    solutions.read_recovery_points,
+    hints=[
+        "Version 0, the number of lines, then the lines. Empty is not damaged: there are no recovery points then.",
+        "Another version, a line that has not three words, another number of lines than said: the directory is offline. A"
+        " word that should be a number and is none: the file is not believed, and that is all.",
+        "The lines are read one after the other, and the first fault counts. The number of lines is compared last.",
+    ],
+    beliefs=[
+        Belief(
+            _read(bad_number="line"),
+            "You drop the bad line and believe the others. One number that is none, and nothing of the file is believed.",
+        ),
+        Belief(
+            _read(bad_number=_OFFLINE),
+            "You give up the disk for a number that is none. That only costs the file: all logs are read from their"
+            " beginning.",
+        ),
+        Belief(
+            _read(bad_line="file"),
+            "You only throw the file away when a line has not three words. That is taken for a failing disk.",
+        ),
+        Belief(
+            _read(bad_number="file", bad_line="file", count="file", version="file"),
+            "You never give up the disk. A file of another form is taken for a failing disk: only a word that is no"
+            " number costs no more than the file.",
+        ),
+        Belief(
+            _read(count="nothing"),
+            "You do not count the lines. Another number than the second line says is taken for a failing disk.",
+        ),
+        Belief(
+            _read(version="nothing"),
+            "You do not look at the version. Another one than 0 is taken for a failing disk.",
+        ),
+        Belief(
+            _read(empty=_OFFLINE),
+            "You give up the disk for an empty file. A manager makes one in each new directory: it has no entries.",
+        ),
+    ],
+)

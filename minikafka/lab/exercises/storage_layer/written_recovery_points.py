@@ -1,0 +1,118 @@
+"""What the file of recovery points says at a given second, in Spark."""
+
+from typing import Any
+
+from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.solutions import storage_layer as solutions
+from minikafka.lab.exercises.storage_layer.managed import lived
+from minikafka.lab.exercises.witnessed import as_rows, frame
+
+_SCHEMA = "partition STRING, second INT, kind STRING, log_end BIGINT"
+_EVENTS = (
+    ("orders-0", 0, "create", 0),
+    ("orders-0", 5, "append", 3),
+    ("users-0", 10, "create", 0),
+    ("users-0", 12, "append", 4),
+    ("users-0", 20, "roll", 4),
+    ("orders-0", 40, "roll", 3),
+    ("orders-0", 45, "append", 7),
+    ("audit-0", 70, "create", 0),
+    ("audit-0", 75, "append", 2),
+    ("users-0", 100, "append", 9),
+    ("orders-0", 110, "roll", 7),
+    ("users-0", 112, "roll", 9),
+    ("orders-0", 130, "append", 8),
+    ("audit-0", 200, "roll", 2),
+)
+"""What happens to three logs; the tasks run at 30, 90, 150, 210 …"""
+
+_SECONDS = (29, 31, 65, 95, 125, 160, 205)
+
+
+def _case(now: int) -> AskedCase:
+    events = frame(list(_EVENTS), _SCHEMA)
+
+    def expected() -> list[tuple[str, int]]:
+        return as_rows(
+            events.sparkSession.sql(
+                """SELECT partition, coalesce(max(log_end) FILTER (WHERE kind = 'roll'), 0) AS offset
+                   FROM {events} JOIN (SELECT max(id) AS tick FROM range(30, {now} + 1, 60)) ON second < tick
+                   GROUP BY partition ORDER BY partition""",
+                events=events,
+                now=now,
+            )
+        )
+
+    return AskedCase(f"second {now}", (events, now), expected, lambda factory: _file_says(factory, now))
+
+
+def _file_says(factory: Any, now: int) -> list[tuple[str, int]]:
+    lines, second, ends = ["start"], 0, {}
+    for partition, at, kind, end in _EVENTS:
+        if at > now:
+            break
+        lines.append(f"tick {(at - second) * 1000}")
+        more = f" [{end - ends.get(partition, 0)}x10]" if kind == "append" else ""
+        lines.append(f"{kind} {partition}{more}")
+        second, ends[partition] = at, end
+    lines.append(f"tick {(now - second) * 1000}")
+    return list(lived(factory, "\n".join(lines)).rows[-1]["recovery_point_file"])
+
+
+def _said(
+    *,
+    tick=lambda now: (now - 30) // 60 * 60 + 30 if now >= 30 else -1,
+    kinds=("roll",),
+    zeros=True,
+    of_all=False,
+):
+    """A wrong answer, where not told otherwise the right one."""
+
+    def recovery_points(events, now):
+        rows = events.collect()
+        found = {row.partition: 0 for row in rows if zeros and row.second <= (now if of_all else tick(now))}
+        for row in rows:
+            if row.kind in kinds and row.second <= tick(now):
+                found[row.partition] = max(found.get(row.partition, 0), row.log_end)
+        return sorted(found.items())
+
+    return recovery_points
+
+
+written_recovery_points = Exercise(
+    "Exercise 3, what the file of recovery points says",
+    lambda: [_case(now) for now in _SECONDS],
+    judged_by_spark,
+    solutions.recovery_points,
+    hints=[
+        "First the last run of the task at or before now: it runs at second 30, and then every 60 seconds. Before second"
+        " 30 the file is empty.",
+        "Of each partition that was there at that second, the greatest log_end of its rolls up to then; 0 if it had none.",
+        "`(SELECT max(id) AS tick FROM range(30, {now} + 1, 60))` is the run; join the events with `second < tick`.",
+    ],
+    beliefs=[
+        Belief(
+            _said(tick=lambda now: now),
+            "Your file knows all that has been flushed by now. It says what had been flushed when it was written last.",
+        ),
+        Belief(
+            _said(kinds=("roll", "append")),
+            "You write the log's end. An append flushes nothing: a roll does.",
+        ),
+        Belief(
+            _said(tick=lambda now: now // 60 * 60),
+            "You let the task run at full minutes. The first run comes after log.initial.task.delay.ms, 30 seconds, and"
+            " the others 60 seconds apart from that.",
+        ),
+        Belief(
+            _said(zeros=False),
+            "You leave out logs of which nothing was flushed. They have a line as well, with 0.",
+        ),
+        Belief(
+            _said(of_all=True),
+            "You have a line for a log that was made after the file was written.",
+        ),
+    ],
+    normal=as_rows,
+)

@@ -1,0 +1,73 @@
+"""The three witnesses of a whole log directory. Kafka's `LogManager` is in no jar of the lesson's Spark JVM: it runs in
+a JVM of its own.
+"""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from minikafka.lab.stage.background import while_the_reader_reads
+from minikafka.lab.stage.workbench import scratch
+from minikafka.witness.kafka_jvm import KafkaJvm, KafkaUnavailableError
+
+_FIRST_QUESTION = "start\ncreate orders-0\nappend orders-0 [1x10]\ntick 30000\nstop\n"
+
+_FIRST_CELL_S = 9
+"""How long the lesson's first cell waits for the witnesses."""
+
+_kafka: list[KafkaJvm] = []
+_waking = threading.Lock()
+
+
+def log_manager_jvm() -> KafkaJvm | None:
+    """The JVM in which Kafka's log manager runs; None where Kafka's jars are absent."""
+    with _waking:
+        if not _kafka:
+            try:
+                _kafka.append(KafkaJvm.start())
+            except KafkaUnavailableError:
+                return None
+        return _kafka[0]
+
+
+def wake_witnesses() -> None:
+    """Start Spark and Kafka's log manager, and let both answer a first question.
+
+    Waits some seconds if they need that long; the rest is done while the reader reads. Outside a notebook nothing
+    happens: there the witnesses start when they are asked.
+    """
+    from minikafka.witness.log_dir_expected import log_dir_expected
+    from minikafka.witness.log_dir_workload import LogDirWorkload
+
+    question = LogDirWorkload.parse(_FIRST_QUESTION)
+    while_the_reader_reads(lambda: log_dir_expected(question), lambda: _by_kafka(question), wait_s=_FIRST_CELL_S)
+
+
+def three_witnesses(workload: Any) -> tuple[Any, Any, Any]:
+    """What minikafka, Spark and Apache Kafka say of a `LogDirWorkload`; the third is None where Kafka's jars are
+    absent.
+    """
+    from minikafka.witness.log_dir_expected import log_dir_expected
+
+    with ThreadPoolExecutor(1) as beside:
+        spark = beside.submit(log_dir_expected, workload)
+        ours = by_minikafka(workload)
+        theirs = _by_kafka(workload)
+        return ours, spark.result(), theirs
+
+
+def by_minikafka(workload: Any) -> Any:
+    """What minikafka's log manager makes of the workload."""
+    from minikafka.log.log_manager import LogManager
+    from minikafka.witness.log_dir_workload import run_log_dir
+
+    return run_log_dir(workload, LogManager, scratch("disk"))
+
+
+def _by_kafka(workload: Any) -> Any:
+    from minikafka.witness.kafka_log_manager import KafkaLogManager
+    from minikafka.witness.log_dir_workload import run_log_dir
+
+    kafka = log_manager_jvm()
+    return kafka and run_log_dir(workload, partial(KafkaLogManager, kafka), scratch("disk"), "kafka")

@@ -1,0 +1,149 @@
+"""The pieces of the lesson *Storage layer*: a log manager with a clock by hand, and the lanes of its tasks."""
+
+import xml.dom.minidom
+
+import pytest
+
+from minikafka.common.errors import KafkaStorageException
+from minikafka.lab.stage.log_dir_witnesses import by_minikafka, three_witnesses
+from minikafka.lab.stage.planted_bugs import planted
+from minikafka.lab.stage.storage_layer import LOG_STARTS, StorageLayer, break_disk, refused_by
+from minikafka.lab.widgets.log_dir_lanes import LANES, DirLine, LogDirLanes, marked_lines, render_lanes
+from minikafka.witness import agree
+from minikafka.witness.log_dir_workload import LogDirWorkload
+
+
+@pytest.fixture
+def layer():
+    """A broker that is up, with a log of two segments and three records."""
+    layer = StorageLayer()
+    layer.start()
+    layer.create("orders-0")
+    layer.append("orders-0", "a", "b")
+    layer.roll("orders-0")
+    assert layer.append("orders-0", "c") == 3
+    return layer
+
+
+def test_a_life_of_a_broker_is_told_in_few_words(layer):
+    layer.sleep(30)
+    assert (layer.second, layer.checkpoint(), layer.values("orders-0")) == (30, {"orders-0": 2}, ["a", "b", "c"])
+    layer.delete_records("orders-0", 1)
+    layer.sleep_until(lambda: layer.checkpoint(LOG_STARTS) == {"orders-0": 1})
+    assert layer.second == 90 and layer.values("orders-0") == ["b", "c"]
+    layer.kill()
+    assert not layer.has_marker() and layer.start() == ["orders-0/2"]
+    layer.stop()
+    assert layer.has_marker() and layer.start() == []
+    assert layer.lives == [(0, 90), (90, 90), (90, None)]
+
+
+def test_the_tasks_that_have_run_are_told_with_their_seconds(layer):
+    layer.sleep(90)
+    names = {name: [second for ran, second in layer.ran if ran == name] for name, _ in LANES}
+    assert names["kafka-recovery-point-checkpoint"] == [30, 90] and names["kafka-log-flusher"] == [30]
+
+
+def test_what_never_happens_is_not_waited_for(layer):
+    layer.kill()  # no task runs any more: a day passes quickly
+    with pytest.raises(TimeoutError):
+        layer.sleep_until(lambda: False)
+
+
+def test_names_in_a_log_directory_tell_no_unique_id(layer):
+    layer.delete("orders-0")
+    assert "orders-0.ID-delete/" in layer.entries()
+    assert layer.files() and not layer.has_deleted_files("orders-0")
+
+
+def test_a_broken_disk_is_noticed_at_the_next_tick():
+    layer = StorageLayer(dirs=("a", "b"))
+    layer.start()
+    layer.create("orders-0", "users-0")
+    break_disk(layer.log_dirs[1])
+    assert layer.append("users-0", "x") == 1 and not layer.is_offline(1)
+    layer.sleep(30)
+    assert layer.is_offline(1) and not layer.is_offline(0)
+    with pytest.raises(KafkaStorageException):
+        layer.append("users-0", "x")
+    layer.notice_failures()
+    assert layer.log("users-0") is None
+    assert refused_by(layer.stop) == "ClosedChannelException" and refused_by(layer.has_marker) == "nothing"
+
+
+def test_a_manager_can_be_walked_through_its_start_and_stop(layer):
+    layer.before_shutdown()()
+    manager = layer.made()
+    assert not manager.current_logs
+    manager.startup()
+    assert list(manager.current_logs) == [layer.partition("orders-0")]
+
+
+def test_lines_are_marked_when_they_come_change_and_go():
+    before = {name: DirLine(name, "1") for name in ("same", "changed", "gone")}
+    now = {"same": DirLine("same", "1"), "changed": DirLine("changed", "2"), "new": DirLine("new", "1")}
+    signs = {line.name: line.sign for line in marked_lines(before, now)}
+    assert signs == {"same": "", "changed": "●", "gone": "−", "new": "+"}
+    assert not any(line.sign for line in marked_lines(None, now))
+
+
+def test_a_frame_for_each_act_and_each_second_in_which_a_task_runs(layer):
+    lanes = LogDirLanes(layer)
+    lanes.after("the start", layer.sleep, 0)
+    lanes.sleep(100)
+    assert [frame.second for frame in lanes.frames] == [0, 30, 90, 100]
+    assert [frame.running for frame in lanes.frames][1:] == [
+        ["retention", "flusher", "recovery points", "log starts", "deletion"],
+        ["recovery points", "log starts", "deletion"],
+        [],
+    ]
+    lines = {line.name: line for line in lanes.frames[1].lines}
+    assert str(lines["recovery-point-offset-checkpoint"]) == "● recovery-point-offset-checkpoint: orders-0 2"
+    assert lines["orders-0/"].in_memory == "start 0, recovery point 2, end 3"
+    assert lanes.after("roll", layer.append, "orders-0", "d") == 4 and lanes.sleep_until(lambda: True) == 100
+
+
+def test_a_checkpoint_that_cannot_be_read_is_told_so(layer):
+    layer.rewrite("0\n1\norders\n")
+    lanes = LogDirLanes(layer)
+    lanes.after("damaged", layer.kill)
+    assert "recovery-point-offset-checkpoint: cannot be read: KafkaStorageException" in str(lanes.frames[0])
+    assert "in memory" not in str(lanes.frames[0])
+
+
+def test_the_lanes_are_a_player_with_texts(layer):
+    lanes = LogDirLanes(layer)
+    lanes.after("the start", layer.sleep, 0)
+    lanes.sleep(45)
+    lanes.after("deleted", layer.delete, "orders-0")
+    lanes.after("stopped", layer.stop)
+    player = lanes.play()
+    assert player.frame is player.frames[-1] and "− .lock" in str(player.frame)
+    for frame in player.frames:
+        picture = xml.dom.minidom.parseString(render_lanes(frame)).documentElement
+        assert float(picture.getAttribute("width")) <= 900
+        assert picture.getElementsByTagName("title")[0].firstChild.data == str(frame)
+
+
+def test_a_picture_marks_the_tasks_of_its_second(layer):
+    lanes = LogDirLanes(layer)
+    lanes.sleep(90)
+    first, second = (render_lanes(frame, 90, 5) for frame in lanes.frames)
+    assert (first.count('fill="var(--mk-hw)"'), second.count('fill="var(--mk-hw)"')) == (5, 3)
+    assert second.count('fill="var(--mk-leo)"') == 5
+
+
+WORKLOAD = LogDirWorkload.parse("start\ncreate orders-0\nappend orders-0 [3x10]\ntick 30000\nstop\n")
+
+
+def test_a_planted_checkpoint_lies():
+    with planted("the log end is written as the recovery point"):
+        assert by_minikafka(WORKLOAD).value(3, "recovery_point_file") == (("orders-0", 3),)
+    assert by_minikafka(WORKLOAD).value(3, "recovery_point_file") == (("orders-0", 0),)
+
+
+@pytest.mark.slow
+def test_three_witnesses_of_a_lesson_agree(kafka, spark, monkeypatch):
+    monkeypatch.setattr("minikafka.lab.stage.log_dir_witnesses._kafka", [kafka])
+    agreement = agree(*three_witnesses(WORKLOAD)).check()
+    assert all(line.witnesses == ("minikafka", "spark", "kafka") for line in agreement.lines)
