@@ -62,7 +62,7 @@ diagram("compaction")
 
 # %% [markdown]
 # - **First dirty offset**, or **cleaner point**: below it the log has been cleaned before. It stands in the file `cleaner-offset-checkpoint`. The part
-#   below it is the log's **tail**, what comes from there on its **head**.
+#   below it is the log's **tail**; the part from it up to the next point of this list is the **head**.
 # - **First uncleanable offset:** from here on it is too early to clean.
 # - **Dirty ratio:** of the bytes below the first uncleanable offset, the share that is dirty.
 # - **Offset map:** key → offset of its newest record. The cleaner's memory, of a fixed size.
@@ -76,11 +76,11 @@ diagram("compaction")
 #
 # 1. A record that stays keeps its offset, its key and its value, and records keep their order.
 # 2. After a cleaning no key has two records below the cleaner point.
-# 3. Whoever reads the log from its beginning has the same table after a cleaning as before.
+# 3. Whoever reads the committed records of the log from its beginning has the same table after a cleaning as before.
 # 4. Nothing at or above the first uncleanable offset is touched.
 # 5. Log start, high watermark and log end stay. So does what the log knows of its producers.
 #
-# Here they are on a log of three segments with a deletion and a transaction that was aborted. (`transaction="abort"` makes the batch a transaction, and its
+# Here they are on a log of three segments with a deletion and a transaction that was aborted. (`-b` writes a tombstone of `b`. `transaction="abort"` makes the batch a transaction, and its
 # marker follows. `Cleaning(log).turn()` is one turn of a cleaner's thread: it grabs the dirtiest of its logs and cleans it.)
 
 # %%
@@ -154,7 +154,7 @@ walk.play()
 turn = cleaning.clean(walk.result)
 erratum(
     "All segments but the active one are compacted; afterwards the cleaner point is the active segment's base offset",
-    "it ends at the last stable offset, at min.compaction.lag.ms, or where the offset map is full; the point is the map's latest offset + 1",
+    "a cleaning ends at the last stable offset, at min.compaction.lag.ms, or where the offset map is full; the point is the map's latest offset + 1",
     f"active segment {prices.active_segment.base_offset}, last stable offset {prices.last_stable_offset}, cleaned up to {turn.end}",
 )
 
@@ -216,7 +216,7 @@ for wait in (3_600_000, 1):
 #
 # The cleaner must know the newest offset of each key in the head, and keys may be long and many. The map is one block of memory with slots of 24 bytes: an MD5 digest of
 # the key and an offset. `log.cleaner.dedupe.buffer.size` says how large the block is. There are no pointers and no lists: if a slot is taken by another
-# digest, the next **try** reads another four bytes of the digest as a number, and looks there.
+# digest, the next **try** reads four bytes that begin one byte further on in the digest, and looks there.
 #
 # A map of 8 slots gets the keys `a`, `b`, `c`, `d`, each with an offset. Then comes `e`. Here is where the first four went, and which slots the first four tries for `e` name:
 
@@ -310,7 +310,7 @@ walk.play()
 
 # %% [markdown]
 # In step 7 of `clean_segments` the new segment takes the place of the old ones, by the renames that the lesson *Loading and recovery* stops one by one.
-# The thread then writes the end that `do_clean` returned into the checkpoint. Here is the file, with what the turn in part 3 left: version, number of lines, then topic, partition and first dirty offset.
+# The thread then writes the end that `do_clean` returned into the checkpoint. The walk called `do_clean` itself, without a thread, so the file still has what the turn in part 3 left: version, number of lines, then topic, partition and first dirty offset.
 
 # %%
 print((settings.dir.parent / "cleaner-offset-checkpoint").read_text())
@@ -415,7 +415,8 @@ print("delete horizons, in hours after noon:", {base: horizon and (horizon - noo
 diagram("compaction_tombstone")
 
 # %% [markdown]
-# The first cleaning that keeps a tombstone gives its batch a **delete horizon**. It stands in the batch's header, where the base timestamp was. Two more turns, one a
+# The first cleaning that keeps a tombstone gives its batch a **delete horizon**. It stands in the batch's header, where the base timestamp was. (In part 3 `d=1`
+# had the sign of a horizon, too: it shares the batch of `−b`. A horizon takes only tombstones and markers away.) Two more turns, one a
 # millisecond before the horizon, one at the very millisecond (a few records are added each time, so that there is something dirty):
 
 # %%
@@ -459,13 +460,13 @@ erratum(
 # Six batches: one without a producer id, producer 7's and its abort marker, producer 8's and its commit marker, and one that supersedes all rows before it.
 
 # %%
-log, twin, walked = (fresh_log(SMALL) for _ in range(3))
-for each in (log, twin, walked):
+mixed, twin, walked = (fresh_log(SMALL) for _ in range(3))
+for each in (mixed, twin, walked):
     write(each, "a=1 b=1")
     write(each, "a=9 b=9", producer=7, transaction="abort")
     write(each, "b=2 c=2", producer=8, transaction="commit")
     write(each, "a=3 b=3 c=3", roll=True)
-print([(batch.base_offset, batch.last_offset) for segment in log.log_segments for batch in segment.log.batches()])
+print([(batch.base_offset, batch.last_offset) for segment in mixed.log_segments for batch in segment.log.batches()])
 
 # %%
 predict(
@@ -485,15 +486,15 @@ step_through(Cleaning(walked).turn, into={"_filter_batch"}, locals_of_interest={
 # The fates of what is left take several turns:
 
 # %%
-cleaning, shelves = Cleaning(log), CompactionShelves(log, "Two transactions")
+cleaning, shelves = Cleaning(mixed), CompactionShelves(mixed, "Two transactions")
 shelves.around("1. a first turn", cleaning.turn)
-write(log, "d=7", producer=7, transaction="commit", roll=True)
+write(mixed, "d=7", producer=7, transaction="commit", roll=True)
 for caption, wait in (("2. producer 7 has written again", 0), ("3. once more", 0), ("4. an hour later", HOUR), ("5. a day later", 24 * HOUR)):
-    log.time.sleep(wait)
+    mixed.time.sleep(wait)
     shelves.around(caption, cleaning.turn)
-    aborted = sum(len(segment.txn_index.all_aborted_txns()) for segment in log.log_segments)
-    print(f"{caption:32} aborted transactions in the indexes: {aborted}, producers: {[*log.producer_state_manager.active_producers]}")
-    write(log, "e=1", roll=True)
+    aborted = sum(len(segment.txn_index.all_aborted_txns()) for segment in mixed.log_segments)
+    print(f"{caption:32} aborted transactions in the indexes: {aborted}, producers: {[*mixed.producer_state_manager.active_producers]}")
+    write(mixed, "e=1", roll=True)
 
 # %%
 shelves.play()
@@ -508,7 +509,8 @@ shelves.play()
 # 4. The horizon is reached, and the abort marker goes. Segment 0 is left without a byte; the next turn joins it with the one behind it.
 # 5. The log has forgotten both producers (`producer.id.expiration.ms`): producer 8's header goes. Its marker will get a horizon at the next turn.
 #
-# Aborted records never get into the offset map: in part 3 `c=9` hid nothing. They go at the first cleaning, newest of their key or not.
+# Aborted records never get into the offset map: in part 3 `c=9` hid nothing. They go when their segment is first written anew, newest of their
+# key or not, even above the point where a full map has ended the cleaning.
 
 # %%
 erratum(

@@ -28,9 +28,10 @@ def _case(name: str, rounds: list[str], rows: str, *, end: int, now_ms: int = 0,
                    LEFT JOIN {records} newer
                         ON newer.key = r.key AND newer.offset > r.offset AND newer.offset < {end} AND NOT newer.aborted
                    GROUP BY r.offset, r.key, r.value, r.aborted, r.horizon
-                   HAVING r.offset >= {end}
-                       OR count(newer.offset) = 0 AND r.key IS NOT NULL AND NOT r.aborted
-                          AND NOT (r.value IS NULL AND coalesce(r.horizon <= {now}, false))
+                   HAVING NOT r.aborted
+                       AND (r.offset >= {end}
+                            OR count(newer.offset) = 0 AND r.key IS NOT NULL
+                               AND NOT (r.value IS NULL AND coalesce(r.horizon <= {now}, false)))
                    ORDER BY r.offset""",
                 records=records,
                 end=end,
@@ -88,7 +89,7 @@ def _kept(
     candidates=lambda row, end: row.offset < end and not row.aborted,
     above=lambda row, end: row.offset >= end,
     stands=lambda row, now: row.horizon is None or now < row.horizon,
-    aborted_stay=False,
+    aborted_stay=lambda row, end: False,
 ):
     """A wrong answer, where not told otherwise the right one."""
 
@@ -98,10 +99,8 @@ def _kept(
         return [
             row.offset
             for row in rows
-            if above(row, end)
-            or (aborted_stay or not row.aborted)
-            and newest.get(row.key) == row.offset
-            and (row.value is not None or stands(row, now))
+            if (aborted_stay(row, end) or not row.aborted)
+            and (above(row, end) or newest.get(row.key) == row.offset and (row.value is not None or stands(row, now)))
         ]
 
     return surviving
@@ -117,14 +116,15 @@ survivors = Exercise(
         _case("after the horizon", ["a b -a", "b -c"], "1:b 2:-a@ 3:b 4:-c", end=5, now_ms=5000),
         _case("an aborted transaction", ["a b a! c b"], "0:a 1:b 2:a! 4:c 5:b", end=6),
         _case("a full map", ["a a b c d b a"], "0:a 1:a 2:b 3:c 4:d 5:b 6:a", end=4, keys=3),
+        _case("aborted above a full map", ["a b c d e! a"], "0:a 1:b 2:c 3:d 4:e! 6:a", end=3, keys=3),
     ],
     judged_by_spark,
     solutions.surviving,
     hints=[
-        "What lies at or above `end` stays: the map knows nothing of it. The rest must be the newest of its key.",
+        "What was aborted goes. Of the rest, what lies at or above `end` stays: the map knows nothing of it. Below, a row"
+        " must be the newest of its key.",
         "Newest among what? Rows below `end` whose transaction was not aborted: a window over each key, or a join.",
-        "A tombstone (value IS NULL) that is the newest stays while horizon IS NULL OR {now} < horizon; rows that were"
-        " aborted go.",
+        "A tombstone (value IS NULL) that is the newest stays while horizon IS NULL OR {now} < horizon.",
     ],
     beliefs=[
         Belief(
@@ -132,7 +132,7 @@ survivors = Exercise(
             "You look for the newest above `end` as well. The map ended there, so nobody has seen those rows yet.",
         ),
         Belief(
-            _kept(candidates=lambda row, end: row.offset < end, aborted_stay=True),
+            _kept(candidates=lambda row, end: row.offset < end, aborted_stay=lambda row, end: True),
             "You take a row for the newest that belongs to an aborted transaction. It never counted: it goes, and the"
             " older row stays.",
         ),
@@ -156,6 +156,11 @@ survivors = Exercise(
         Belief(
             _kept(above=lambda row, end: False),
             "You drop what lies above `end`, or judge it by rows below. It was not looked at: it stays as it is.",
+        ),
+        Belief(
+            _kept(aborted_stay=lambda row, end: row.offset >= end),
+            "You keep aborted rows above `end`. The map does not decide about them: they go wherever a segment is written"
+            " anew.",
         ),
     ],
     normal=as_rows,

@@ -46,9 +46,10 @@ def surviving(records, end, now):
         """SELECT offset
            FROM (SELECT *, max(IF(offset < {end} AND NOT aborted, offset, NULL)) OVER (PARTITION BY key) AS newest
                  FROM {records})
-           WHERE offset >= {end}
-              OR NOT aborted AND key IS NOT NULL AND offset = newest
-                 AND (value IS NOT NULL OR horizon IS NULL OR {now} < horizon)
+           WHERE NOT aborted
+             AND (offset >= {end}
+                  OR key IS NOT NULL AND offset = newest
+                     AND (value IS NOT NULL OR horizon IS NULL OR {now} < horizon))
            ORDER BY offset""",
         records=records,
         end=end,
