@@ -427,9 +427,9 @@ predict(
 
 # %%
 predict(
-    "'orders 0 many', which is no number: what comes of it? ('all is read', 'nothing is read' or 'the directory is offline')",
+    "'orders 0 many', which is no number: how many segments are recovered, and is the directory offline? (a pair such as (1, False))",
     ___,
-    lambda: "the directory is offline" if told["orders 0 many"][2] else "all is read" if len(told["orders 0 many"][0]) == 3 else "nothing is read",
+    lambda: (len(told["orders 0 many"][0]), told["orders 0 many"][2]),
 )
 
 # %%
@@ -438,7 +438,7 @@ for line, (recovered, recovery_point, offline) in told.items():
 
 # %% [markdown]
 # Too low costs time. Too high is bent to the log end; what it costs is trust: what lies below the last segment is taken for good, flushed or not. A number that is none throws the whole file away, and everything is read. A line that is not made of three
-# words is taken for a failing disk. And all this only after an unclean stop:
+# words is taken for a failing disk, after any stop. But what the numbers say counts after an unclean stop only:
 
 # %%
 layer = StorageLayer()
@@ -478,14 +478,15 @@ predict(
 
 # %%
 layer.notice_failures()
-print("logs that are left:", [str(log.topic_partition) for log in layer.manager.all_logs], " the end of orders-0:", layer.append("orders-0", "x"))
+print("logs that are left:", [str(log.topic_partition) for log in layer.manager.all_logs])
+print("the end of orders-0:", layer.append("orders-0", "x"))
 print("the stop ends with", refused_by(layer.stop))
 
 # %%
 predict(
-    "Which of the two directories has a marker after the stop? ('both', 'disk-a', 'disk-b' or 'none')",
+    "Is there a marker in disk-a, and in disk-b? (a pair such as (True, True))",
     ___,
-    lambda: {(True, True): "both", (True, False): "disk-a", (False, True): "disk-b"}.get((layer.has_marker(0), layer.has_marker(1)), "none"),
+    lambda: (layer.has_marker(0), layer.has_marker(1)),
 )
 
 # %% [markdown]

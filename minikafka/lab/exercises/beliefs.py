@@ -305,20 +305,25 @@ BELIEFS: dict[str, dict[object, str]] = {
         0: "A recovery begins with the segment that holds the recovery point, or would hold it: the last one, at least.",
         3: "Nobody doubts it. Of a log that ends at 6 it is the last segment that would hold 100.",
     },
-    "'orders 0 many', which is no number: what comes of it? ('all is read', 'nothing is read' or 'the directory is offline')": {
-        "the directory is offline": (
-            "So it is for a line that has not three words. A word that should be a number only makes the file"
-            " unbelievable."
-        ),
-        "nothing is read": "The stop was unclean. Without recovery points everything has to be read.",
+    "'orders 0 many', which is no number: how many segments are recovered, and is the directory offline? (a pair such as (1, False))": {
+        (
+            3,
+            True,
+        ): "So it is for a line that has not three words. A word that is no number makes only the file worthless.",
+        (
+            0,
+            True,
+        ): "So it is for a line that has not three words. A word that is no number makes only the file worthless.",
+        (1, False): "The file is not believed at all, so nothing is known to be on the device: everything is read.",
+        (0, False): "The stop was unclean. Without recovery points everything has to be read.",
     },
     "What comes of an append to users-0 now? (the log's new end, or the name of the exception)": {
         1: "The log could be written, but its directory has failed, and no log of a failed directory does anything more.",
         "IOException": "That is what the task got. Everybody else is told that the directory is offline.",
     },
-    "Which of the two directories has a marker after the stop? ('both', 'disk-a', 'disk-b' or 'none')": {
-        "both": "Of disk-b nobody knows whether it is whole. Its next start must recover it.",
-        "none": "The exception came at the very end, with the locks. Each directory's marker is written before.",
+    "Is there a marker in disk-a, and in disk-b? (a pair such as (True, True))": {
+        (True, True): "Of disk-b nobody knows whether it is whole. Its next start must recover it.",
+        (False, False): "The exception came at the very end, with the locks. Markers are written before.",
     },
     "After which operation does minikafka with the lying checkpoint differ first?": {
         11: "One tick earlier: the file was written at second 30, with ends that nobody had flushed.",
