@@ -76,7 +76,7 @@ def _manager_says(factory: Any, name: str) -> tuple[str, str, int]:
         if waits:
             return ("delete", *partition)
         for kind, is_future in (("current", False), ("future", True)):
-            if one.manager.get_log(partition, is_future):
+            if one.manager.get_log(partition, is_future=is_future):
                 return (kind, *partition)
         return ("stray", *partition)
 
