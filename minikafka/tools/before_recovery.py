@@ -27,7 +27,7 @@ from minikafka.log.log_file_utils import (
     offset_from_file,
 )
 from minikafka.tools.failure import naming
-from minikafka.tools.partition_files import FOLLOW_LINKS, look_into
+from minikafka.tools.partition_files import FOLLOW_LINKS, look_into, require_regular
 
 _READ_SIZE = 1024 * 1024
 _SPARE_DESCRIPTORS = 16
@@ -46,13 +46,30 @@ def require_files(directory: Path, *, follow_links: bool, in_place: bool) -> lis
     files, objections = look_into(directory, follow_links=follow_links)
     for file, objection in objections:
         raise IOException(f"{file} {objection}")
-    for file in files:
-        if in_place and not follow_links and file.stat().st_nlink > 1:
-            raise IOException(
-                f"{file} has another name elsewhere (a hard link), where it would be changed too; {FOLLOW_LINKS}"
-                " allows it"
-            )
+    if in_place and not follow_links:
+        for file in files:
+            _require_no_other_name(file)
     return files
+
+
+def require_replaceable(file: Path, *, follow_links: bool) -> None:
+    """Raises IOException if `file` cannot be replaced, or something elsewhere would be changed.
+
+    Its new content is first written into the `.tmp` beside it. `follow_links` allows that to be a link.
+    """
+    temporary = file.with_name(file.name + ".tmp")
+    if not os.path.lexists(temporary):
+        return
+    require_regular(temporary, follow_links=follow_links)
+    if not follow_links:
+        _require_no_other_name(temporary)
+
+
+def _require_no_other_name(file: Path) -> None:
+    if file.stat().st_nlink > 1:
+        raise IOException(
+            f"{file} has another name elsewhere (a hard link), where it would be changed too; {FOLLOW_LINKS} allows it"
+        )
 
 
 class Needs(NamedTuple):

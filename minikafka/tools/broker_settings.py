@@ -5,6 +5,7 @@ Kafka: `KafkaConfig.extractLogConfigMap`, `AbstractKafkaConfig`.
 
 from collections.abc import Mapping
 
+from minikafka.common.errors import ConfigException, NumberFormatException
 from minikafka.common.java_numbers import parse_long
 
 _SAME_MEANING = {
@@ -51,14 +52,21 @@ _TIMES = {
 def log_settings(broker_settings: Mapping[str, str]) -> dict[str, object]:
     """The topic settings that a broker with these settings has for defaults, by their names as topic settings.
 
-    Raises NumberFormatException for a time that is not a number.
+    Raises ConfigException for a time that is not a number.
     """
     settings: dict[str, object] = {
         topics: broker_settings[brokers] for topics, brokers in _SAME_MEANING.items() if brokers in broker_settings
     }
     for topics, choices in _TIMES.items():
-        given = [(parse_long(broker_settings[name].strip()), unit) for name, unit in choices if name in broker_settings]
+        given = [(_number(name, broker_settings[name]), unit) for name, unit in choices if name in broker_settings]
         if given:
             time, unit = given[0]
             settings[topics] = -1 if topics == "retention.ms" and time < 0 else time * unit
     return settings
+
+
+def _number(name: str, text: str) -> int:
+    try:
+        return parse_long(text.strip())
+    except NumberFormatException:
+        raise ConfigException(f"Invalid value {text} for configuration {name}: Not a number") from None

@@ -1,13 +1,18 @@
 """The checkpoint files beside the partitions of a log directory."""
 
 import os
+import re
 from pathlib import Path
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.common.errors import KafkaException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.tools.failure import TOLD
 from minikafka.tools.partition_files import require_regular
 from minikafka.tools.read_bounded import of_the_machine, require_bounded
+
+_NOT_STORABLE = re.compile(r"[\s\ud800-\udfff]", re.ASCII)
+"""Blanks, which end a field or a line, and what Python makes of bytes that are not UTF-8."""
 
 
 def read_checkpoint(file: Path) -> dict[TopicPartition, int]:
@@ -22,6 +27,16 @@ def read_checkpoint(file: Path) -> dict[TopicPartition, int]:
         if of_the_machine(error):
             raise (error.__cause__ or error) from None
         raise
+
+
+def require_storable(partition: TopicPartition) -> None:
+    """Raises KafkaException for a topic whose name would make a checkpoint unreadable, or cannot be written.
+
+    Only a directory that no broker made can have such a name. Kafka writes the checkpoint, and cannot read it at its
+    next start.
+    """
+    if _NOT_STORABLE.search(partition.topic):
+        raise KafkaException(f"A checkpoint cannot hold the name of the topic {partition.topic!r}")
 
 
 def checkpointed_offsets(file: Path) -> dict[TopicPartition, int]:

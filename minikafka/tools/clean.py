@@ -26,8 +26,8 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
-from minikafka.tools.before_recovery import require_descriptors, require_room
-from minikafka.tools.checkpoints import read_checkpoint
+from minikafka.tools.before_recovery import require_descriptors, require_replaceable, require_room
+from minikafka.tools.checkpoints import read_checkpoint, require_storable
 from minikafka.tools.cleaning_round import CleaningRound, Limits, clean_once
 from minikafka.tools.failure import TOLD, describe, naming
 from minikafka.tools.offline_log import ask, config_of, known_of, locked, made_ready
@@ -95,16 +95,11 @@ def clean(
         raise IllegalArgumentException("cleanup.policy is not compact: no cleaner touches this topic")
     partition = parse_topic_partition_name(directory)
     checkpoint = directory.parent / OFFSET_CHECKPOINT_FILE
-    cleaned = read_checkpoint(checkpoint) if os.path.lexists(checkpoint) else None
-    if first_dirty_offset is None and cleaned is not None:
-        first_dirty_offset = cleaned.get(partition)
     if map_memory is None:
         map_memory = CleanerConfig.of({}).dedupe_buffer_size
     if not (dry_run or as_json or yes):
         ask(f"Compact {directory}?", directory)
-    arguments = known_of(directory.parent, partition)
     now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
-    limits = Limits(first_dirty_offset, high_watermark, map_memory)
 
     def clean_in(place: Path) -> CleaningRound:
         size = sum(file.stat().st_size for file in place.glob("*.log"))
@@ -112,8 +107,16 @@ def clean(
             return clean_once(place, config, ManualTime(now_ms), arguments, limits, advance)
 
     with locked(directory.parent):
+        cleaned = read_checkpoint(checkpoint) if os.path.lexists(checkpoint) else None
+        if first_dirty_offset is None and cleaned is not None:
+            first_dirty_offset = cleaned.get(partition)
+        limits = Limits(first_dirty_offset, high_watermark, map_memory)
+        arguments = known_of(directory.parent, partition)
         if not dry_run:
             _require_writable(directory, with_checkpoint=cleaned is not None)
+            if cleaned is not None:
+                require_storable(partition)
+            require_replaceable(checkpoint, follow_links=follow_links)
         with (
             made_ready(directory, config, arguments, follow_links=follow_links, dry_run=True) as copy,
             _told_of(directory, copy),

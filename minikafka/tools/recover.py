@@ -106,24 +106,27 @@ def recover(
     )
     config = config_of(configs)
     partition = parse_topic_partition_name(directory)
-    known = known_of(directory.parent, partition)
-    arguments = {
-        "log_start_offset": known["log_start_offset"] if log_start_offset is None else log_start_offset,
-        "recovery_point": known["recovery_point"] if recovery_point is None else recovery_point,
-        "last_shutdown_clean": known["last_shutdown_clean"] if clean is None else clean,
-    }
     if not (dry_run or as_json or yes):
         ask(f"Load {directory} and change what Kafka would change there?", directory)
-    with (
-        locked(directory.parent),
-        made_ready(directory, config, arguments, follow_links=follow_links, dry_run=dry_run) as place,
-    ):
-        before = _files(place)
-        with recovery_progress(place) as remaining, naming(place):
-            state = load_and_close(
-                place, config, ManualTime(now_ms), num_remaining_segments=remaining, stop_at_os_errors=True, **arguments
-            )
-        changes = _changes(before, _files(place))
+    with locked(directory.parent):
+        known = known_of(directory.parent, partition)
+        arguments = {
+            "log_start_offset": known["log_start_offset"] if log_start_offset is None else log_start_offset,
+            "recovery_point": known["recovery_point"] if recovery_point is None else recovery_point,
+            "last_shutdown_clean": known["last_shutdown_clean"] if clean is None else clean,
+        }
+        with made_ready(directory, config, arguments, follow_links=follow_links, dry_run=dry_run) as place:
+            before = _files(place)
+            with recovery_progress(place) as remaining, naming(place):
+                state = load_and_close(
+                    place,
+                    config,
+                    ManualTime(now_ms),
+                    num_remaining_segments=remaining,
+                    stop_at_os_errors=True,
+                    **arguments,
+                )
+            changes = _changes(before, _files(place))
     click.echo(json.dumps(state) if as_json else _report(directory, arguments, state, changes, dry_run=dry_run))
 
 

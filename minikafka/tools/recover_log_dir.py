@@ -7,6 +7,7 @@ because the broker would not start either, or would go on without the directory.
 Kafka: `LogManager.startup`, `LogManager.shutdown`.
 """
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME, CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException, IOException, KafkaStorageException
 from minikafka.common.java_numbers import parse_int
@@ -30,9 +31,9 @@ from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, 
 from minikafka.log.log_dir_name import parse_topic_partition_name, partition_directories
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX
 from minikafka.log.log_manager import LogManager
-from minikafka.tools.before_recovery import Needs, needs_of, require, require_files
+from minikafka.tools.before_recovery import Needs, needs_of, require, require_files, require_replaceable
 from minikafka.tools.broker_settings import log_settings
-from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint
+from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint, require_storable
 from minikafka.tools.cluster_settings import METADATA_DIRECTORY, read_cluster_settings
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import describe, naming
@@ -92,7 +93,7 @@ def settings_of(
 
     For a topic: the given ones, then those in the metadata log, if that is in the directory. For all topics:
     `overrides`, then the broker's settings in the metadata log, then those in its file, then Kafka's defaults. Raises
-    OSError, NumberFormatException, and what `read_cluster_settings` raises.
+    OSError, ConfigException, NumberFormatException, and what `read_cluster_settings` raises.
     """
     broker: dict[str, str] = {}
     if broker_config is not None:
@@ -122,7 +123,10 @@ def recover_log_dir(
     partition.
     """
     directories = _partition_directories(log_dir)
+    if not follow_links:
+        _require_no_links(directories)
     with locked(log_dir):
+        _require_own_files(log_dir, follow_links=follow_links)
         files = {}
         for directory in directories:
             with DirectoryLock(directory):  # the log locks what it loads itself
@@ -141,11 +145,38 @@ def recover_log_dir(
 
 
 def _node_id(log_dir: Path) -> str:
+    properties = _meta_properties(log_dir)
+    return "" if properties is None else str(properties.node_id)
+
+
+def _meta_properties(log_dir: Path) -> MetaProperties | None:
+    """What `meta.properties` says, None if it is missing. Raises OSError, KafkaException, IllegalArgumentException."""
     file = log_dir / META_PROPERTIES_NAME
-    if not file.exists():
-        return ""
+    if not os.path.lexists(file):
+        return None
+    require_regular(file, follow_links=True)
     with naming(file):
-        return str(MetaProperties.read(file).node_id)
+        return MetaProperties.read(file)
+
+
+def _require_no_links(directories: list[Path]) -> None:
+    """Raises IOException for a partition whose directory is a link."""
+    for directory in directories:
+        if directory.is_symlink():
+            require_regular(directory)
+
+
+def _require_own_files(log_dir: Path, *, follow_links: bool) -> None:
+    """Try the files that belong to no partition: those that a start reads, and those that a stop writes.
+
+    Raises OSError, and what `_meta_properties` raises.
+    """
+    _meta_properties(log_dir)
+    for name in (RECOVERY_POINT_CHECKPOINT_FILE, LOG_START_OFFSET_CHECKPOINT_FILE):
+        require_replaceable(log_dir / name, follow_links=follow_links)
+    marker = log_dir / CLEAN_SHUTDOWN_FILE_NAME
+    if os.path.lexists(marker):
+        require_regular(marker, follow_links=follow_links)
 
 
 def _partition_directories(log_dir: Path) -> list[Path]:
@@ -153,6 +184,7 @@ def _partition_directories(log_dir: Path) -> list[Path]:
     directories = []
     logs: set[tuple[TopicPartition, bool]] = set()
     for directory, partition in partition_directories(log_dir):
+        require_storable(partition)
         directories.append(directory)
         if directory.name.endswith(_PUT_ASIDE):
             continue
@@ -265,6 +297,8 @@ def _start_and_stop(place: Path, directories: list[Path], settings: Settings, no
         raise
     scheduler.shutdown()
     manager.shutdown()
+    if manager.log_dir_failure_channel.has_offline_log_dir(str(place)):
+        raise IOException(f"{place} went offline while it was closed")
     return Recovered(states, put_aside, [], [])
 
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -307,6 +308,44 @@ def test_links_and_pipes(partition, tmp_path):
     (partition / f"{0:020d}.log").unlink()
     os.mkfifo(partition / f"{0:020d}.log")
     assert "FIFO" in refused(partition)
+
+
+@pytest.mark.parametrize("make", ["a directory", "a FIFO", "a link elsewhere"])
+def test_a_checkpoint_that_cannot_be_replaced(partition, tmp_path, make):
+    checkpoint = partition.parent / CLEANER_CHECKPOINT
+    checkpoint.write_text("0\n0\n")
+    temporary = checkpoint.with_name(checkpoint.name + ".tmp")
+    if make == "a directory":
+        temporary.mkdir()
+    elif make == "a FIFO":
+        os.mkfifo(temporary)
+    else:
+        (tmp_path / "elsewhere").write_text("precious")
+        temporary.symlink_to(tmp_path / "elsewhere")
+    assert refused(partition).startswith(f"IOException: {temporary} is ")
+    assert make != "a link elsewhere" or (tmp_path / "elsewhere").read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", [b"two words-0", b"two\nlines-0", b"\xff\xfe-0"])
+def test_a_name_that_no_checkpoint_can_hold(partition, name):
+    other = Path(os.fsdecode(os.fsencode(partition.parent) + b"/" + name))
+    os.rename(partition, other)
+    (partition.parent / CLEANER_CHECKPOINT).write_text("0\n0\n")
+    assert refused(other).startswith("KafkaException: A checkpoint cannot hold the name of the topic")
+
+
+def test_what_another_process_noted_before_it_let_go_of_the_lock(partition, monkeypatch):
+    checkpoint = partition.parent / CLEANER_CHECKPOINT
+    checkpoint.write_text("0\n0\n")
+
+    @contextmanager
+    def locked_at_last(_log_dir):
+        checkpoint.write_text("0\n2\nother 3 17\ncompacted 0 54\n")
+        yield
+
+    monkeypatch.setattr("minikafka.tools.clean.locked", locked_at_last)
+    assert cleaned(partition)["first_dirty_offset"] == 54
+    assert OffsetCheckpointFile(checkpoint).read()[TopicPartition("other", 3)] == 17
 
 
 def test_a_second_process(partition):

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.cli import main
+from minikafka.common import file_ops
 from minikafka.common.file_lock import FileLock
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
@@ -306,6 +307,70 @@ def test_links_pipes_and_locks(log_dir, tmp_path):
     os.link(log_dir / "meta.properties", tmp_path / "elsewhere")
     os.link(log_dir / "orders-1/leader-epoch-checkpoint", tmp_path / "another")
     assert "hard link" in refused(log_dir)
+
+
+@pytest.mark.parametrize("options", [(), ("--dry-run",)])
+@pytest.mark.parametrize("name", ["meta.properties", ".kafka_cleanshutdown", f"{CHECKPOINTS[0]}.tmp"])
+@pytest.mark.parametrize("make", ["a FIFO", "a link in a circle", "a link elsewhere"])
+def test_own_files_that_are_none(log_dir, tmp_path, name, make, options):
+    """A start would wait for ever, or go on without the directory; a stop would write into what lies elsewhere."""
+    file = log_dir / name
+    file.unlink(missing_ok=True)
+    if make == "a FIFO":
+        os.mkfifo(file)
+    elif make == "a link in a circle":
+        file.symlink_to(file.name)
+    elif name == "meta.properties":
+        return  # it is only read
+    else:
+        (tmp_path / "elsewhere").write_text("precious")
+        file.symlink_to(tmp_path / "elsewhere")
+    assert refused(log_dir, "--clean-shutdown", *options).startswith(f"IOException: {file} is ")
+    assert make != "a link elsewhere" or (tmp_path / "elsewhere").read_text() == "precious"
+
+
+def test_a_second_name_of_what_a_checkpoint_is_written_into(log_dir, tmp_path):
+    (tmp_path / "elsewhere").write_text("precious")
+    os.link(tmp_path / "elsewhere", log_dir / f"{CHECKPOINTS[1]}.tmp")
+    assert "hard link" in refused(log_dir)
+
+
+def test_a_damaged_meta_properties(log_dir):
+    (log_dir / "meta.properties").write_text("version=7\n")
+    assert refused(log_dir, "--unclean-shutdown").startswith("KafkaException: Unknown meta.properties version")
+
+
+def test_a_directory_elsewhere(log_dir, tmp_path):
+    os.rename(log_dir / "orders-1", tmp_path / "elsewhere")
+    (log_dir / "orders-1").symlink_to(tmp_path / "elsewhere")
+    before = tree(tmp_path / "elsewhere", times=True)
+    assert "is a symbolic link" in refused(log_dir)
+    assert not difference(before, tree(tmp_path / "elsewhere", times=True))
+    run(log_dir, "--follow-links")
+
+
+@pytest.mark.parametrize("name", [b"two words-0", b"two\nlines-0", b"\xff\xfe-0"])
+def test_a_name_that_no_checkpoint_can_hold(log_dir, name):
+    os.mkdir(os.fsencode(log_dir) + b"/" + name)
+    assert refused(log_dir).startswith("KafkaException: A checkpoint cannot hold the name of the topic")
+
+
+def test_a_checkpoint_that_could_not_be_written_is_no_success(log_dir, monkeypatch):
+    replace_file = file_ops.replace_file
+
+    def broken(path, content):
+        if path.name == CHECKPOINTS[0]:
+            raise OSError(errno.EIO, "Input/output error")
+        replace_file(path, content)
+
+    monkeypatch.setattr(file_ops, "replace_file", broken)
+    assert f"IOException: {log_dir} went offline while it was closed" in run(log_dir, code=1).stderr
+
+
+def test_a_number_of_the_broker_that_is_none(log_dir, tmp_path):
+    (tmp_path / "server.properties").write_text("log.retention.hours=a week\n")
+    told = refused(log_dir, "--broker-config", str(tmp_path / "server.properties"))
+    assert told == "ConfigException: Invalid value a week for configuration log.retention.hours: Not a number\n"
 
 
 def test_no_room_and_no_descriptors(log_dir, monkeypatch):
