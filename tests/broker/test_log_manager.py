@@ -2,8 +2,11 @@
 
 One log directory lives through five lives: a broker makes topics, is produced to and stops; minikafka starts, appends,
 waits and stops; a broker serves what is there, is produced to and killed; minikafka recovers, appends and is killed; a
-broker recovers that and serves it.
+broker recovers that and serves it. What the killed broker left is also recovered by Kafka's own log manager, on a copy:
+to the same bytes.
 """
+
+import shutil
 
 import pytest
 
@@ -18,6 +21,7 @@ from minikafka.log.log_manager import LogManager
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.witness.batch import Batch
 from minikafka.witness.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.two_log_managers import TwoLogManagers
 
 TOPICS = {
     "plain": {"internal.segment.bytes": "2000", "retention.ms": "-1"},
@@ -125,6 +129,14 @@ def test_five_lives_of_a_log_directory(kafka, tmp_path):
     finally:
         broker.kill()
     assert not CleanShutdownFileHandler(broker.log_dir).exists()
+
+    # Kafka's own log manager and minikafka's recover copies of that to the same bytes, and close them so.
+    managers = TwoLogManagers(kafka, tmp_path / "copies")
+    for one in managers.both:
+        one.topic_configs = TOPICS
+    managers.change(lambda directory: shutil.copytree(broker.log_dir, directory / "a"))
+    managers.start()
+    managers.stop()
 
     # 4. minikafka, killed.
     life = Life(broker.log_dir)
