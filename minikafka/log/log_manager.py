@@ -108,6 +108,7 @@ class LogManager:
         max_transaction_timeout_ms: int = 900_000,
         producer_state_manager_config: ProducerStateManagerConfig | None = None,
         producer_id_expiration_check_interval_ms: int = 600_000,
+        stop_at_os_errors: bool = False,
     ):
         """Make, check and lock the log directories; no log is loaded before `startup`.
 
@@ -117,6 +118,7 @@ class LogManager:
         - The times (ms) between two runs of a task, and before the first one (`initial_task_delay_ms`). A broker's
           settings call them, in this order: log.flush.scheduler.interval.ms, log.flush.offset.checkpoint.interval.ms,
           log.flush.start.offset.checkpoint.interval.ms, log.retention.check.interval.ms, log.initial.task.delay.ms.
+        - `stop_at_os_errors`: an error of the operating system ends the load of a log, and cuts nothing (`Log.create`).
 
         Raises KafkaException when a log directory is named twice or is in use, or when none can be used; OSError.
         """
@@ -143,6 +145,7 @@ class LogManager:
         self._max_transaction_timeout_ms = max_transaction_timeout_ms
         self._producer_state_manager_config = producer_state_manager_config or ProducerStateManagerConfig()
         self._producer_id_expiration_check_interval_ms = producer_id_expiration_check_interval_ms
+        self._stop_at_os_errors = stop_at_os_errors
         self.current_logs: dict[TopicPartition, Log] = {}
         self.future_logs: dict[TopicPartition, Log] = {}
         self.stray_logs: dict[TopicPartition, Log] = {}
@@ -289,6 +292,7 @@ class LogManager:
             log_dir_failure_channel=self.log_dir_failure_channel,
             last_shutdown_clean=had_clean_shutdown,
             topic_id=topic_id,
+            stop_at_os_errors=self._stop_at_os_errors,
         )
 
     def _add_log(self, log: Log, is_stray: Callable[[Log], bool]) -> None:

@@ -6,6 +6,7 @@ descriptors. What fails nevertheless (a disk that breaks in the meantime) stops 
 because of it (`stop_at_os_errors` of `Log.create`).
 """
 
+import mmap
 import os
 import resource
 import shutil
@@ -30,7 +31,7 @@ from minikafka.tools.failure import naming
 from minikafka.tools.partition_files import FOLLOW_LINKS, look_into, require_regular
 
 _READ_SIZE = 1024 * 1024
-_SPARE_DESCRIPTORS = 16
+SPARE_DESCRIPTORS = 16
 _SPARE_ROOM = 256 * 1024
 """Bytes for snapshots, checkpoints and the last pages of the indexes that are opened."""
 _ROOM_PER_SEGMENT = 4 * 4096
@@ -98,7 +99,7 @@ def require_recoverable(
 def require(directory: Path, needs: Needs) -> None:
     """Try whether the machine has that much. Raises OSError, naming the directory."""
     require_room(directory, needs.room, needs.longest)
-    require_descriptors(directory, needs.descriptors + _SPARE_DESCRIPTORS)
+    require_descriptors(directory, needs.descriptors + SPARE_DESCRIPTORS)
 
 
 def needs_of(
@@ -229,3 +230,14 @@ def require_descriptors(directory: Path, needed: int) -> None:
     finally:
         for descriptor in opened:
             os.close(descriptor)
+
+
+def require_address_space(directory: Path, needed: int) -> None:
+    """Check that `needed` bytes can be mapped into memory: the active segment of an open log has both indexes mapped.
+
+    Raises IOException.
+    """
+    try:
+        mmap.mmap(-1, max(needed, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ).close()
+    except OSError as error:
+        raise IOException(f"{directory} needs {needed} bytes of addresses (`ulimit -v`): {error.strerror}") from None

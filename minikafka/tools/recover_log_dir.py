@@ -31,7 +31,17 @@ from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, 
 from minikafka.log.log_dir_name import parse_topic_partition_name, partition_directories
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX
 from minikafka.log.log_manager import LogManager
-from minikafka.tools.before_recovery import Needs, needs_of, require, require_files, require_replaceable
+from minikafka.tools.before_recovery import (
+    SPARE_DESCRIPTORS,
+    Needs,
+    needs_of,
+    require,
+    require_address_space,
+    require_descriptors,
+    require_files,
+    require_replaceable,
+    require_room,
+)
 from minikafka.tools.broker_settings import log_settings
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint, require_storable
 from minikafka.tools.cluster_settings import METADATA_DIRECTORY, read_cluster_settings
@@ -45,6 +55,8 @@ from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.rehearsal import Rehearsal
 
 _PUT_ASIDE = (DELETE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
+_ADDRESSES_OF_A_THREAD = 144 << 20
+"""Bytes of its stack and of what glibc reserves for its allocations."""
 _THREADS_SETTING = "num.recovery.threads.per.data.dir"
 _OFFLINE = ("KafkaStorageException", "IOException", "NoSuchFileException", "FileNotFoundException")
 """Names of failures after which Kafka goes on without the log directory; any other one ends its start."""
@@ -126,11 +138,14 @@ def recover_log_dir(
     if not follow_links:
         _require_no_links(directories)
     with locked(log_dir):
+        require_descriptors(log_dir, SPARE_DESCRIPTORS)  # a rehearsal without any could not even clear up
         _require_own_files(log_dir, follow_links=follow_links)
         files = {}
         for directory in directories:
             with DirectoryLock(directory):  # the log locks what it loads itself
                 files[directory] = require_files(directory, follow_links=follow_links, in_place=not dry_run)
+            if not dry_run:
+                require_room(directory, 0)
         offline, refused = _rehearsed(log_dir, files, settings, now_ms, clean)
         offline += _damaged_checkpoints(log_dir)
     if offline or refused:
@@ -235,6 +250,8 @@ def _rehearsed(
                 (offline if failure.partition(":")[0] in _OFFLINE else refused).append(Refusal(directory.name, failure))
             advance(sum(file.stat().st_size for file in of_one))
     require(log_dir, Needs.of_all(needs))
+    indexes = sum(2 * each.longest for each in needs)
+    require_address_space(log_dir, indexes + settings.threads * _ADDRESSES_OF_A_THREAD)
     return offline, refused
 
 
@@ -276,6 +293,7 @@ def _start_and_stop(place: Path, directories: list[Path], settings: Settings, no
         time=clock,
         cleaner_config=CleanerConfig(num_threads=0),  # makes its checkpoint, and cleans nothing
         recovery_threads_per_data_dir=settings.threads,
+        stop_at_os_errors=True,
     )
     topics = sorted({parse_topic_partition_name(directory).topic for directory in directories})
     try:

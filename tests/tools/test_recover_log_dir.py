@@ -2,11 +2,13 @@
 
 import errno
 import json
+import mmap
 import os
 import shutil
 import struct
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -21,9 +23,11 @@ from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.config_repository import MapConfigRepository
 from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log_config import LogConfig
+from minikafka.log.log_segment import LogSegment
 from minikafka.record.compression import CompressionType
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record import SimpleRecord
+from minikafka.tools import before_recovery
 from minikafka.tools.broker_settings import log_settings
 from minikafka.tools.recover_log_dir import settings_of
 from minikafka.witness.directory_diff import directory_diff
@@ -365,6 +369,43 @@ def test_a_checkpoint_that_could_not_be_written_is_no_success(log_dir, monkeypat
 
     monkeypatch.setattr(file_ops, "replace_file", broken)
     assert f"IOException: {log_dir} went offline while it was closed" in run(log_dir, code=1).stderr
+
+
+def test_no_addresses(log_dir, monkeypatch):
+    def full(*_arguments, **_keywords):
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    flags = {name: getattr(mmap, name) for name in ("MAP_PRIVATE", "MAP_ANONYMOUS", "PROT_READ")}
+    monkeypatch.setattr(before_recovery, "mmap", SimpleNamespace(mmap=full, **flags))
+    assert "(`ulimit -v`): Cannot allocate memory" in refused(log_dir)
+
+
+def test_one_partition_takes_no_new_file(log_dir, monkeypatch):
+    real = before_recovery.require_room
+
+    def require_room(directory, *needed):
+        if directory.name == "orders-1":
+            raise PermissionError(errno.EACCES, "Permission denied", str(directory))
+        real(directory, *needed)
+
+    monkeypatch.setattr("minikafka.tools.recover_log_dir.require_room", require_room)
+    assert refused(log_dir) == f"IOException: Permission denied: {log_dir / 'orders-1'}\n"
+
+
+def test_an_error_of_the_system_cuts_nothing(log_dir, monkeypatch):
+    """Kafka takes it for damage and deletes the segments."""
+    sizes = {file: file.stat().st_size for file in log_dir.glob("orders-1/*.log")}
+    recover_segment = LogSegment.recover
+
+    def broken(segment, *arguments, **keywords):
+        if segment.log.file.is_relative_to(log_dir / "orders-1") and not segment.log.file.is_symlink():
+            raise OSError(errno.EMFILE, "Too many open files")
+        return recover_segment(segment, *arguments, **keywords)
+
+    monkeypatch.setattr(LogSegment, "recover", broken)
+    (log_dir / CHECKPOINTS[0]).write_text("0\n0\n")
+    assert "IOException: " in run(log_dir, "--unclean-shutdown", code=1).stderr
+    assert {file: file.stat().st_size for file in log_dir.glob("orders-1/*.log")} == sizes
 
 
 def test_a_number_of_the_broker_that_is_none(log_dir, tmp_path):
