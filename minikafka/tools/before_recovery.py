@@ -29,6 +29,7 @@ from minikafka.log.log_file_utils import (
 )
 from minikafka.tools.failure import naming
 from minikafka.tools.partition_files import FOLLOW_LINKS, look_into, require_regular
+from minikafka.tools.scratch_directory import scratch_directory
 
 _READ_SIZE = 1024 * 1024
 SPARE_DESCRIPTORS = 16
@@ -126,14 +127,14 @@ def copied(directory: Path, files: list[Path]) -> Iterator[Path]:
 
     Raises IOException when there is no room for it.
     """
-    with tempfile.TemporaryDirectory(prefix="minikafka-recover-") as scratch:
+    with scratch_directory("minikafka-recover-") as scratch:
         size, free = sum(file.stat().st_size for file in files), shutil.disk_usage(scratch).free
         if size > free:
             raise IOException(
                 f"No space left on device: a copy of {directory} takes {size} bytes, {tempfile.gettempdir()} has"
                 f" {free}; TMPDIR may name another place"
             )
-        copy = Path(scratch) / directory.name
+        copy = scratch / directory.name
         copy.mkdir()
         for file in files:
             with naming(file):

@@ -53,6 +53,7 @@ from minikafka.tools.offline_log import locked
 from minikafka.tools.partition_files import require_regular
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.rehearsal import Rehearsal
+from minikafka.tools.scratch_directory import scratch_directory
 
 _PUT_ASIDE = (DELETE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
 _ADDRESSES_OF_A_THREAD = 144 << 20
@@ -263,7 +264,7 @@ def _place(log_dir: Path, files: Mapping[Path, list[Path]], *, dry_run: bool) ->
         return
     with ExitStack() as until_the_end:
         until_the_end.enter_context(ended_by_signals())
-        scratch = Path(until_the_end.enter_context(tempfile.TemporaryDirectory(prefix="minikafka-recover-")))
+        scratch = until_the_end.enter_context(scratch_directory("minikafka-recover-"))
         own = [path for path in log_dir.iterdir() if path.is_file() and not path.is_symlink()]
         size = sum(file.stat().st_size for of_one in (own, *files.values()) for file in of_one)
         free = shutil.disk_usage(scratch).free

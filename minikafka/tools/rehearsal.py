@@ -4,7 +4,6 @@ import logging
 import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,6 +25,7 @@ from minikafka.log.log_file_utils import (
 from minikafka.tools.failure import TOLD
 from minikafka.tools.findings import Damage, Fate, Finding, NextStart
 from minikafka.tools.read_bounded import of_the_machine
+from minikafka.tools.scratch_directory import scratch_directory
 
 _ENTRY_SIZES = {INDEX_FILE_SUFFIX: 8, TIME_INDEX_FILE_SUFFIX: 12}
 _JAVAS_NAMES = {"FileNotFoundError": "NoSuchFileException", "IsADirectoryError": "FileNotFoundException"}
@@ -123,8 +123,8 @@ class Rehearsal:
 
     @contextmanager
     def _links(self) -> Iterator[None]:
-        with tempfile.TemporaryDirectory(prefix="minikafka-verify-") as scratch:
-            self._scratch = Path(scratch) / self._directory.name
+        with scratch_directory("minikafka-verify-") as scratch:
+            self._scratch = scratch / self._directory.name
             self._scratch.mkdir()
             for name, file in self._files.items():
                 os.symlink(os.path.realpath(file), self._scratch / name)
