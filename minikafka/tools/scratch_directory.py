@@ -19,6 +19,6 @@ def scratch_directory(prefix: str) -> Iterator[Path]:
     finally:
         try:
             shutil.rmtree(scratch)
-        except (KeyboardInterrupt, SystemExit):
+        except BaseException:  # an interrupted rmtree may also raise OSError
             shutil.rmtree(scratch, ignore_errors=True)
             raise

@@ -8,7 +8,7 @@ import pytest
 from minikafka.tools.scratch_directory import scratch_directory
 
 
-@pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit, OSError])
 def test_it_goes_even_if_a_signal_interrupts_its_removal(tmp_path, monkeypatch, interruption):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     rmtree = shutil.rmtree
