@@ -61,7 +61,7 @@ diagram("storage_layer")
 
 # %% [markdown]
 # - **Log directory:** one entry of `log.dirs`; mostly a disk of its own. It holds a directory for each partition, and a few files for all of them.
-# - **Recovery point** of a log: everything below it is known to be on the device (flushed). What lies above may still be in the page cache, the memory in which the operating system keeps written files.
+# - **Recovery point** of a log: everything below it is known to be on the device (flushed), or lies below the log's start and is needed no more. What lies above may still be in the page cache, the memory in which the operating system keeps written files.
 # - **Checkpoint:** a small text file with an offset for each partition. It is written as a whole, under another name, and then renamed.
 # - **Marker:** `.kafka_cleanshutdown`. A stop was **clean** if it left the marker, else **unclean**.
 # - **Task:** work that runs by the clock. `LogManager` has five.
@@ -131,7 +131,7 @@ print("rule 2: down", layer.has_marker())
 #
 # ### The clock runs
 #
-# Three records are appended at second 0, and acknowledged. Nothing else happens. The tasks run for the first time 30 seconds after the start.
+# Three records are appended at second 0, and acknowledged. Nothing else happens. The tasks run for the first time 30 seconds after the start; those that write the two checkpoints, every 60 seconds from then on.
 
 # %%
 layer = StorageLayer()
@@ -240,12 +240,12 @@ erratum(
 # | the broker's setting | the topic's | default | what it does |
 # |---|---|---|---|
 # | `log.flush.interval.messages` | `flush.messages` | 2⁶³ − 1 | an append flushes, once as many records are not flushed |
-# | `log.flush.interval.ms` | `flush.ms` | never | the flusher flushes a log that was not flushed for so long |
-# | `log.flush.scheduler.interval.ms` | – | never again | the period of the flusher |
+# | `log.flush.interval.ms` | `flush.ms` | as `log.flush.scheduler.interval.ms` | the flusher flushes a log that was not flushed for so long |
+# | `log.flush.scheduler.interval.ms` | – | 2⁶³ − 1 ms: one run, no second | the period of the flusher |
 # | `log.flush.offset.checkpoint.interval.ms` | – | 60 s | the period of the file of recovery points; flushes nothing |
 # | `log.flush.start.offset.checkpoint.interval.ms` | – | 60 s | the period of the file of log starts; flushes nothing |
 #
-# With these defaults it is the operating system that brings records to the device, when it likes. Kafka relies on replicas for what a machine loses.
+# Whoever sets only the period of the flusher sets `flush.ms` with it, for all topics without their own. With these defaults a roll and a stop flush; until then it is the operating system that brings records to the device, when it likes. Kafka relies on replicas for what a machine loses.
 #
 # ### What log.retention.* does
 #
@@ -330,7 +330,7 @@ predict(
 walk.play()
 
 # %% [markdown]
-# Only a name has changed, and the partition has left the two checkpoints. The task `kafka-delete-logs` deletes the directory `file.delete.delay.ms` later, a minute. After 50 seconds of that minute the broker is
+# Only a name has changed, and the partition has left the two checkpoints. The task `kafka-delete-logs` deletes the directory `file.delete.delay.ms` later, a minute; while a directory waits, the task sets its next run to the moment when that one is due. After 50 seconds of that minute the broker is
 # stopped and started. When it starts, a directory ending in `-delete` is all that it finds.
 
 # %%
@@ -346,6 +346,9 @@ predict(
     ___,
     lambda: deleted_at - started_at,
 )
+
+# %% [markdown]
+# The name says that the log is to be deleted, but not since when: each start lets the directory wait for the whole minute anew.
 
 # %% [markdown]
 # ### The stop and the start
@@ -387,7 +390,7 @@ walk.play()
 
 # %% [markdown]
 # Step 1 of `load_logs` takes the marker away before a single log is opened. So a broker that was killed while it was starting starts unclean the next time. Cheaply, here: the recovery points are
-# the log ends, and of each log only the segment that holds the recovery point is read, from there on: the last one.
+# the log ends, and a log is read from the segment on that holds its recovery point. Here that is the last one.
 
 # %%
 erratum(
@@ -437,7 +440,7 @@ for line, (recovered, recovery_point, offline) in told.items():
     print(f"{line:14} recovered {recovered}, recovery point {recovery_point}{', directory offline' if offline else ''}")
 
 # %% [markdown]
-# Too low costs time. Too high is bent to the log end; what it costs is trust: what lies below the last segment is taken for good, flushed or not. A number that is none throws the whole file away, and everything is read. A line that is not made of three
+# Too low costs time. Too high is bent to the log end; what it costs is trust: what lies below the last segment is taken for good, flushed or not. Where a number should be and is not, the whole file is ignored, and everything is read. A line that is not made of three
 # words is taken for a failing disk, after any stop. But what the numbers say counts after an unclean stop only:
 
 # %%
@@ -537,19 +540,20 @@ print(*(f"{number:2} {workload.operations[number]!s:12} {ours.value(number, 'rec
 with planted("the log end is written as the recovery point"):
     sick = by_minikafka(workload)
 found = agree(sick, spark, kafka)
+first = found.first_difference.operation
 
 # %%
 predict(
     "After which operation does minikafka with the lying checkpoint differ first?",
     ___,
-    lambda: found.first_difference.operation,
+    lambda: first,
 )
 
 # %%
 predict(
     "About the file after that operation, how many witnesses contradict minikafka? (1 or 2)",
     ___,
-    lambda: sum(witness.value(5, "recovery_point_file") != sick.value(5, "recovery_point_file") for witness in (spark, kafka) if witness),
+    lambda: sum(witness.value(first, "recovery_point_file") != sick.value(first, "recovery_point_file") for witness in (spark, kafka) if witness),
 )
 
 # %%
@@ -557,7 +561,8 @@ print(found.first_difference)
 print("after the kill and the start, operation 13:", sick.value(13, "recovery_points"), " and should be", spark.value(13, "recovery_points"))
 
 # %% [markdown]
-# No record is lost in this run, as no machine lost its power. Where one does, `orders-0` is believed to be whole up to offset 5, and what was never flushed below is not read again.
+# No record is lost in this run: no machine lost its power, and the segment that holds the recovery point is read as a whole in any case. The lie costs records where the power fails after a roll and
+# a run of the task, but before the flush that the roll left to the background: the file then points behind the rolled segment, which was never flushed and is not read again.
 
 # %% [markdown]
 # ## 6. Exercises
@@ -575,7 +580,8 @@ from minikafka.lab.exercises.storage_layer import believed_checkpoint, written_r
 
 # %%
 def next_log_dirs(live_log_dirs, cordoned_log_dirs, log_counts):
-    """live_log_dirs: names, in the order of log.dirs. cordoned_log_dirs: names of those that get no new log as long as there is another one.
+    """live_log_dirs: names, in the order of log.dirs. cordoned_log_dirs: names of those that get no new log as long as there is another one;
+    if all are cordoned, the first live one alone is tried.
     log_counts: dict, how many logs a directory has (none: it is missing). Returns the list of directories to be tried, the best first."""
     return ___
 
@@ -614,8 +620,8 @@ written_recovery_points.check(recovery_points)
 
 # %%
 def deleted(segments, now):
-    """segments: DataFrame of partition, policy (cleanup.policy), retention_ms (−1: for ever), log_start, base, newest (timestamp in ms of its newest record),
-    active (BOOLEAN). No segment is empty; all is replicated. now: ms. Returns a DataFrame of partition and base: the segments that go, ascending."""
+    """segments: DataFrame of partition, policy (cleanup.policy; '' is none: nothing goes by its age), retention_ms (−1: for ever), log_start,
+    base, newest (timestamp in ms of its newest record), active (BOOLEAN). No segment is empty; all is replicated. now: ms. Returns a DataFrame of partition and base: the segments that go, ascending."""
     return ___
 
 
@@ -639,7 +645,7 @@ believed_checkpoint.check(read_recovery_points)
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |---|---|---|
 # | the five tasks, their order and periods, and the bytes of all files | directories are loaded in the order of their names; Kafka takes the order of the file system | moving a log to another directory (`-future`) |
-# | the steps of start, stop and deletion, and what a crash in between leaves | where Kafka halts the process, because no directory is left, an exception is raised | stray logs, cordoned directories, changed settings |
+# | the steps of start, stop and deletion, and what a crash in between leaves | where Kafka halts the process, because no directory is left, an exception is raised | stray logs and cordoned directories outside the exercises, changed settings |
 # | what a damaged checkpoint leads to | no metrics, no remote storage | the cleaner: lesson *Compaction* |
 #
 # *What is different here:* the clock. In this page tasks that are due at the same second run in the order in which they were scheduled; a broker has `background.threads` for them, ten by default, and they may run at once.
