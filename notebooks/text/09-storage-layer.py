@@ -580,9 +580,10 @@ from minikafka.lab.exercises.storage_layer import believed_checkpoint, written_r
 
 # %%
 def next_log_dirs(live_log_dirs, cordoned_log_dirs, log_counts):
-    """live_log_dirs: names, in the order of log.dirs. cordoned_log_dirs: names of those that get no new log as long as there is another one;
-    if all are cordoned, the first live one alone is tried.
-    log_counts: dict, how many logs a directory has (none: it is missing). Returns the list of directories to be tried, the best first."""
+    """live_log_dirs: names, in the order of log.dirs. cordoned_log_dirs: names of those that get no
+    new log as long as there is another one; if all are cordoned, the first live one alone is tried.
+    log_counts: dict, how many logs a directory has (none: it is missing). Returns the list of
+    directories to be tried, the best first."""
     return ___
 
 
@@ -594,8 +595,9 @@ next_log_directory.check(next_log_dirs)
 
 # %%
 def parse_topic_partition_name(name):
-    """name: of a directory in a log directory. Returns (kind, topic, partition): kind is "current", "future", "stray" or "delete"; partition is
-    an int. For a name that is none of a log's: ("refused", "", -1)."""
+    """name: of a directory in a log directory. Returns (kind, topic, partition): kind is "current",
+    "future", "stray" or "delete"; partition is an int. For a name that is none of a log's:
+    ("refused", "", -1)."""
     return ___
 
 
@@ -607,8 +609,9 @@ directory_name.check(parse_topic_partition_name)
 
 # %%
 def recovery_points(events, now):
-    """events: DataFrame of partition, second, kind ('create', 'append', 'roll'), log_end (of the log after the event). The broker started at second 0, with
-    the default settings; a roll is flushed at once; no event comes in a second in which a task runs. now: the second. Returns a DataFrame of
+    """events: DataFrame of partition, second, kind ('create', 'append', 'roll'), log_end (of the log
+    after the event). The broker started at second 0, with the default settings; a roll is flushed at
+    once; no event comes in a second in which a task runs. now: the second. Returns a DataFrame of
     partition and offset: the lines of the file at that second, ascending by partition."""
     return ___
 
@@ -620,8 +623,10 @@ written_recovery_points.check(recovery_points)
 
 # %%
 def deleted(segments, now):
-    """segments: DataFrame of partition, policy (cleanup.policy; '' is none: nothing goes by its age), retention_ms (−1: for ever), log_start,
-    base, newest (timestamp in ms of its newest record), active (BOOLEAN). No segment is empty; all is replicated. now: ms. Returns a DataFrame of partition and base: the segments that go, ascending."""
+    """segments: DataFrame of partition, policy (cleanup.policy; '' is none: nothing goes by its age),
+    retention_ms (−1: for ever), log_start, base, newest (timestamp in ms of its newest record),
+    active (BOOLEAN). No segment is empty; all is replicated. now: ms. Returns a DataFrame of
+    partition and base: the segments that go, ascending."""
     return ___
 
 
@@ -632,8 +637,9 @@ deleted_by_retention.check(deleted)
 
 # %%
 def read_recovery_points(text):
-    """text: of a file of recovery points, found after an unclean stop. Returns a dict: partition ("orders-0") → offset; an empty one if the file is
-    not believed, or empty; the word "offline" if the log directory is taken for failed."""
+    """text: of a file of recovery points, found after an unclean stop. Returns a dict: partition
+    ("orders-0") → offset; an empty one if the file is not believed, or empty; the word "offline" if
+    the log directory is taken for failed."""
     return ___
 
 
