@@ -58,7 +58,8 @@ class CheckpointFile(Generic[T]):
         self._formatter = formatter
         self._log_dir_failure_channel = log_dir_failure_channel
         self._log_dir = log_dir
-        self._lock = threading.Lock()  # two threads may write at a time, and there is one temporary file
+        # Two threads may write at a time, and there is one temporary file. Reentrant, as the monitors of Java are.
+        self._lock = threading.RLock()
         file_ops.create_file_if_missing(file)
 
     def write(self, entries: Iterable[T]) -> None:
