@@ -17,7 +17,8 @@ def fuzz():
         yield made
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in (1, 2, 3))])
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))
 def test_damaged_directories(fuzz, part):
     demand_no_fault(fuzz, FIRST_SEED + part * DIRECTORIES)
 

@@ -136,6 +136,7 @@ def test_every_widget_has_a_static_picture(text):
             assert ("<img" in html and "alt=" in html) or "<pre>" in html, cell.source
 
 
+@pytest.mark.slow
 @each_lesson
 def test_predictions_can_be_answered_and_wrong_answers_are_named(text, monkeypatch):
     """Parts 1 to 4 run with every prediction answered: wrongly, by each belief, and then by what the run gave."""

@@ -114,6 +114,7 @@ def test_a_lesson_is_run_and_its_agreements_and_exercises_are_counted(tmp_path):
     assert re.fullmatch(r"first cell \d+\.\d s, slowest other \d+\.\d s", waited)
 
 
+@pytest.mark.slow
 def test_a_lesson_that_fails_is_named_and_fails_the_run(tmp_path, monkeypatch, capsys):
     good = write_notebook(tmp_path / "good.ipynb", "1 + 1")
     bad = write_notebook(tmp_path / "bad.ipynb", "raise ValueError('no such offset')")

@@ -167,6 +167,7 @@ def test_a_setting_that_kafka_does_not_know_is_told(directory):
 # Limits of the process and of the system
 
 
+@pytest.mark.slow
 def test_descriptors_suffice_or_nothing_is_changed(directory, recovered, tmp_path):
     """`ulimit -n 13` once emptied sound segments."""
     worked = []

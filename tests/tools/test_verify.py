@@ -451,6 +451,7 @@ def test_a_file_of_twenty_gigabytes_is_not_read(log_dir, place):
     assert f"{place} is not read: it has {20 << 30} bytes" in run.stderr
 
 
+@pytest.mark.slow
 def test_a_batch_that_decompresses_to_gigabytes(tmp_path):
     zeros = bytes(1 << 20)
     compressor = zlib.compressobj(wbits=31)
