@@ -31,11 +31,10 @@ from minikafka.tools.checkpoints import read_checkpoint, require_storable
 from minikafka.tools.cleaning_round import CleaningRound, Limits, clean_once
 from minikafka.tools.failure import TOLD, describe, naming
 from minikafka.tools.offline_log import ask, config_of, known_of, locked, made_ready
-from minikafka.tools.partition_files import FOLLOW_LINKS
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover import INT64
 from minikafka.tools.rehearsal import silence
-from minikafka.tools.tool_command import ToolCommand
+from minikafka.tools.tool_command import AS_JSON, CHANGE_LINKED_FILES, YES, ToolCommand
 
 _COUNTED = (
     "bytes_read",
@@ -63,15 +62,9 @@ _DESCRIPTORS_PER_SEGMENT = 8
 @click.option("--high-watermark", type=INT64, help="Clean below it only; the log's end unless told.")
 @click.option("--first-dirty-offset", type=INT64, help="Instead of the one in cleaner-offset-checkpoint.")
 @click.option("--dry-run", is_flag=True, help="Work on a copy, leave the directory as it is, say what would be saved.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object; for programs, so it asks nothing, as --yes."
-)
-@click.option(
-    "--yes",
-    is_flag=True,
-    help="Change the directory without asking; where there is no terminal, this or --json is needed.",
-)
-@click.option(FOLLOW_LINKS, is_flag=True, help="Change files that have names elsewhere, too: what links lead to.")
+@AS_JSON
+@YES
+@CHANGE_LINKED_FILES
 def clean(
     directory: Path,
     configs: tuple[str, ...],

@@ -30,9 +30,8 @@ from minikafka.tools.failure import naming, one_line
 from minikafka.tools.log_dir_entries import is_log_dir
 from minikafka.tools.log_state import state_of
 from minikafka.tools.offline_log import ask, config_of, known_of, loaded, locked, made_ready, recovery_progress
-from minikafka.tools.partition_files import FOLLOW_LINKS
 from minikafka.tools.recover_log_dir import Recovered, recover_log_dir, settings_of, topic_configs_of
-from minikafka.tools.tool_command import ToolCommand
+from minikafka.tools.tool_command import AS_JSON, CHANGE_LINKED_FILES, YES, ToolCommand
 
 INT64 = click.IntRange(LONG_MIN, LONG_MAX)
 
@@ -58,16 +57,10 @@ INT64 = click.IntRange(LONG_MIN, LONG_MAX)
 @click.option("--recovery-point", type=INT64, help="Instead of the one in recovery-point-offset-checkpoint.")
 @click.option("--clean-shutdown/--unclean-shutdown", "clean", default=None, help="Instead of what the marker tells.")
 @click.option("--now-ms", type=INT64, help="The clock, in ms since 1970, in place of the machine's.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object; for programs, so it asks nothing, as --yes."
-)
+@AS_JSON
 @click.option("--dry-run", is_flag=True, help="Work on a copy and leave the directory as it is.")
-@click.option(
-    "--yes",
-    is_flag=True,
-    help="Change the directory without asking; where there is no terminal, this or --json is needed.",
-)
-@click.option(FOLLOW_LINKS, is_flag=True, help="Change files that have names elsewhere, too: what links lead to.")
+@YES
+@CHANGE_LINKED_FILES
 def recover(
     directory: Path,
     configs: tuple[str, ...],

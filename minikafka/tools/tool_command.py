@@ -7,6 +7,20 @@ from contextlib import contextmanager
 import click
 
 from minikafka.tools.failure import TOLD, describe
+from minikafka.tools.partition_files import FOLLOW_LINKS
+
+# Options of the tools that change a directory.
+AS_JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object; for programs, so it asks nothing, as --yes."
+)
+YES = click.option(
+    "--yes",
+    is_flag=True,
+    help="Change the directory without asking; where there is no terminal, this or --json is needed.",
+)
+CHANGE_LINKED_FILES = click.option(
+    FOLLOW_LINKS, is_flag=True, help="Change files that have names elsewhere, too: what links lead to."
+)
 
 
 class ToolCommand(click.Command):
