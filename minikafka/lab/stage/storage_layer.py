@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
+
 SECOND = 1_000
-RECOVERY_POINTS = "recovery-point-offset-checkpoint"
-LOG_STARTS = "log-start-offset-checkpoint"
-MARKER = ".kafka_cleanshutdown"
+RECOVERY_POINTS, LOG_STARTS = RECOVERY_POINT_CHECKPOINT_FILE, LOG_START_OFFSET_CHECKPOINT_FILE
 
 
 class NotingScheduler:
@@ -130,8 +131,7 @@ class StorageLayer:
 
     def sleep(self, seconds: int) -> None:
         """Let time pass, a second at a time, so that each task runs when it is due."""
-        for _ in range(seconds):
-            self._one.time.sleep(SECOND)
+        self._one.pass_time(seconds * SECOND)
 
     def sleep_until(self, happened: Callable[[], bool]) -> int:
         """Let time pass until `happened()` is true; gives the second. Raises TimeoutError after a day."""
@@ -236,7 +236,7 @@ class StorageLayer:
 
     def has_marker(self, disk: int = 0) -> bool:
         """Whether the clean-shutdown marker is there."""
-        return (self.log_dirs[disk] / MARKER).exists()
+        return CleanShutdownFileHandler(self.log_dirs[disk]).exists()
 
 
 def refused_by(call: Callable[..., object], *arguments: object) -> str:
