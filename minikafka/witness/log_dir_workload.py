@@ -4,18 +4,12 @@ import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
-from pathlib import Path
 
-from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
-from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.java_numbers import LONG_MAX
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
-from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 from minikafka.witness.batch import Batch
-from minikafka.witness.observation import Observations
-from minikafka.witness.two_log_managers import OneLogManager
-from minikafka.witness.workload import START_MS, WorkloadError
+from minikafka.witness.operations import split_batches
+from minikafka.witness.workload import START_MS, WorkloadError, read_settings
 
 MANAGER_DEFAULTS = {
     "initial_task_delay_ms": 30_000,
@@ -25,9 +19,6 @@ MANAGER_DEFAULTS = {
     "flush_start_offset_checkpoint_ms": 60_000,
 }
 """The times (ms) of the log manager's tasks, which a workload may change."""
-
-SECOND = 1_000
-"""How many ms the clock moves at a time: tasks run at whole seconds."""
 
 ARGUMENTS = {
     "start": "",
@@ -58,16 +49,16 @@ class LogDirOperation:
     @classmethod
     def parse(cls, text: str) -> "LogDirOperation":
         """Read a line. Raises ValueError for one that cannot be read."""
-        kind, *words = text.split(maxsplit=2)
+        head, batches = split_batches(text)
+        kind, *words = head.split()
         if kind not in ARGUMENTS:
             raise ValueError(f"there is no operation {kind!r}; there are {', '.join(ARGUMENTS)}")
-        if len(words) != len(ARGUMENTS[kind]):
+        if len(words) + bool(batches) != len(ARGUMENTS[kind]) or bool(batches) != ("b" in ARGUMENTS[kind]):
             raise ValueError(f"{kind} takes {len(ARGUMENTS[kind])} arguments")
-        given = dict(zip(ARGUMENTS[kind], words, strict=True))
-        batches = tuple(Batch.parse(batch) for batch in _in_brackets(given.get("b", "")))
+        given = dict(zip(ARGUMENTS[kind], words, strict=False))  # batches come last
         if "p" in given:
             parse_partition(given["p"])
-        return cls(kind, given.get("p", ""), int(given.get("n", 0)), batches)
+        return cls(kind, given.get("p", ""), int(given.get("n", 0)), tuple(map(Batch.parse, batches)))
 
     def __str__(self) -> str:
         said = {"p": self.partition, "n": str(self.number), "b": " ".join(map(str, self.batches))}
@@ -108,14 +99,14 @@ class LogDirWorkload:
             word, _, rest = line.partition(" ")
             try:
                 if word == "manager":
-                    manager.update({name: int(value) for name, value in _settings(rest).items()})
+                    manager.update({name: int(value) for name, value in read_settings(rest).items()})
                     if unknown := manager.keys() - MANAGER_DEFAULTS.keys():
                         raise ValueError(f"there is no setting {', '.join(sorted(unknown))}")
                 elif word == "default":
-                    default.update(_settings(rest))
+                    default.update(read_settings(rest))
                 elif word == "topic":
                     name, _, settings = rest.partition(" ")
-                    topics.setdefault(name, {}).update(_settings(settings))
+                    topics.setdefault(name, {}).update(read_settings(settings))
                 elif line:
                     operations.append(LogDirOperation.parse(line))
             except ValueError as error:
@@ -162,83 +153,3 @@ def parse_partition(text: str) -> TopicPartition:
     """The partition that is written `topic-partition`. Raises ValueError."""
     topic, _, number = text.rpartition("-")
     return TopicPartition(topic, int(number))
-
-
-def run_log_dir(workload: LogDirWorkload, make, directory: Path, witness: str = "minikafka") -> Observations:
-    """What a log manager makes of `workload` in the new log directory `directory`, observed after each operation.
-
-    `make`: `LogManager`, or what makes a `KafkaLogManager`. Offsets of partitions are tuples of (partition, offset);
-    those of logs are missing while the broker is down, those of a file while the file is missing.
-    """
-    directory.mkdir(parents=True)
-    one = OneLogManager(make, directory.parent, [directory.name], workload.default, **workload.manager)
-    one.topic_configs = {name: dict(settings) for name, settings in workload.topics.items()}
-    rows = []
-    try:
-        for operation in workload:
-            _apply(one, operation)
-            rows.append(_observe(one, directory))
-    finally:
-        one.kill()
-    return Observations(witness, workload, tuple(rows))
-
-
-def _apply(one: OneLogManager, operation: LogDirOperation) -> None:
-    match operation.kind:
-        case "start":
-            one.start()
-            for log in one.manager.all_logs:
-                log.update_high_watermark(log.log_end_offset)
-        case "stop":
-            one.stop()
-        case "kill":
-            one.kill()
-        case "tick":
-            for passed in range(0, operation.number, SECOND):  # so that each task runs when it is due
-                one.time.sleep(min(SECOND, operation.number - passed))
-        case "create":
-            one.manager.get_or_create_log(parse_partition(operation.partition), is_new=True)
-        case "append":
-            one.append(parse_partition(operation.partition), *map(str, operation.batches))
-        case "roll":
-            one.manager.get_log(parse_partition(operation.partition)).roll()
-        case "delete_records":
-            log = one.manager.get_log(parse_partition(operation.partition))
-            log.maybe_increment_log_start_offset(operation.number, LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION)
-    one.scheduler.run_due_tasks()  # what a roll leaves to the background
-
-
-def _observe(one: OneLogManager, directory: Path) -> dict:
-    row = {
-        "recovery_point_file": _offsets(directory / RECOVERY_POINT_CHECKPOINT_FILE),
-        "log_start_file": _offsets(directory / LOG_START_OFFSET_CHECKPOINT_FILE),
-        "clean_shutdown": CleanShutdownFileHandler(directory).exists(),
-    }
-    if one.manager is not None:
-        logs = sorted((str(log.topic_partition), log) for log in one.manager.all_logs)
-        row["log_end_offsets"] = tuple((name, log.log_end_offset) for name, log in logs)
-        row["log_start_offsets"] = tuple((name, log.log_start_offset) for name, log in logs)
-        row["recovery_points"] = tuple((name, log.recovery_point) for name, log in logs)
-        row["segments"] = tuple((name, ",".join(str(s.base_offset) for s in log.log_segments)) for name, log in logs)
-    return row
-
-
-def _offsets(file: Path) -> tuple[tuple[str, int], ...]:
-    if not file.exists():
-        return ()
-    return tuple(sorted((str(partition), offset) for partition, offset in OffsetCheckpointFile(file).read().items()))
-
-
-def _settings(text: str) -> dict[str, str]:
-    settings = {}
-    for setting in text.split():
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise ValueError(f"{setting!r} is not of the form setting=value")
-        settings[name] = value
-    return settings
-
-
-def _in_brackets(text: str) -> list[str]:
-    """`[a] [b]` as two texts."""
-    return [part + "]" for part in text.split("]") if part.strip()]

@@ -302,7 +302,7 @@ KINDS: dict[str, type[Operation]] = {cls.kind: cls for cls in Operation.__subcla
 
 def parse_operation(line: str) -> Operation:
     """The operation that `str(operation)` wrote. Raises ValueError naming the word that is wrong."""
-    head, batches = _split(line)
+    head, batches = split_batches(line)
     words = head.split()
     if not words or words[0] not in KINDS:
         raise ValueError(f"{' '.join(words[:1])!r} is no operation; there are {', '.join(KINDS)}")
@@ -334,8 +334,8 @@ def parse_operation(line: str) -> Operation:
     return cls(**values)
 
 
-def _split(line: str) -> tuple[str, list[str]]:
-    """The words before the first bracket, and what stands in each pair of brackets."""
+def split_batches(line: str) -> tuple[str, list[str]]:
+    """The words before the first bracket, and what stands in each pair of brackets. Raises ValueError."""
     head, bracket, rest = line.partition("[")
     if not bracket:
         return head, []

@@ -22,6 +22,8 @@ from minikafka.witness.workload import START_MS
 NO_CLEANER_THREADS = CleanerConfig(num_threads=0)
 """A cleaner that keeps its states and checkpoints but cleans nothing, because the timing of Kafka's threads varies."""
 
+_STEP_MS = 1_000
+
 _MAY_BE_EMPTY = "delete-producer-snapshot"
 """A task that Kafka also schedules when there is nothing to delete; minikafka does not."""
 
@@ -76,6 +78,11 @@ class OneLogManager:
         manager, self.manager = self.manager, None
         if manager is not None:
             manager.let_go()
+
+    def pass_time(self, ms: int) -> None:
+        """Let the clock move a second at a time, so that each task, due at a whole second, runs when it is due."""
+        for passed in range(0, ms, _STEP_MS):
+            self.time.sleep(min(_STEP_MS, ms - passed))
 
     def append(self, partition: TopicPartition, *batches: str, is_future: bool = False) -> None:
         """Append batches, in the text form of workloads, to a log, and raise its high watermark to the end."""

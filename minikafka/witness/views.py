@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from minikafka.common.java_numbers import LONG_MAX
 from minikafka.witness.dataframes import (
     BATCHES,
     OPERATIONS,
@@ -13,7 +14,6 @@ from minikafka.witness.dataframes import (
 )
 from minikafka.witness.workload import Workload
 
-FOREVER = 9_223_372_036_854_775_807
 DEFAULTS = {
     "index.interval.bytes": 4096,
     "segment.index.bytes": 10_485_760,
@@ -21,7 +21,7 @@ DEFAULTS = {
     "retention.ms": 604_800_000,
     "retention.bytes": -1,
     "max.message.bytes": 1_048_588,
-    "message.timestamp.before.max.ms": FOREVER,
+    "message.timestamp.before.max.ms": LONG_MAX,
     "message.timestamp.after.max.ms": 3_600_000,
     "min.compaction.lag.ms": 0,
     "delete.retention.ms": 86_400_000,

@@ -150,8 +150,15 @@ def _read_header(header: dict, word: str, rest: str) -> None:
     elif word == "isr":
         header["isr"] = () if rest.strip() == "-" else tuple(int(replica) for replica in rest.split(","))
     else:
-        for setting in rest.split():
-            name, equals, value = setting.partition("=")
-            if not equals:
-                raise ValueError(f"{setting!r} is not of the form setting=value")
-            header.setdefault("config", {})[name] = value
+        header.setdefault("config", {}).update(read_settings(rest))
+
+
+def read_settings(text: str) -> dict[str, str]:
+    """Settings as they stand in a line, `name=value` each. Raises ValueError."""
+    settings = {}
+    for setting in text.split():
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise ValueError(f"{setting!r} is not of the form setting=value")
+        settings[name] = value
+    return settings

@@ -8,6 +8,7 @@ must refuse.
 import random
 from dataclasses import dataclass, field
 
+from minikafka.common.java_numbers import LONG_MAX
 from minikafka.witness import operations as ops
 from minikafka.witness.batch import Batch
 from minikafka.witness.offsets import At
@@ -132,9 +133,9 @@ class Drawer:
             "retention.bytes": r.choice([-1, -1, 0, 500, 1500, 4000]),
             "max.message.bytes": r.choice([250, 600, 1_048_588]),
             "file.delete.delay.ms": r.choice([0, 100, 60_000]),
-            "flush.messages": r.choice([1, 5, 9_223_372_036_854_775_807, 9_223_372_036_854_775_807]),
+            "flush.messages": r.choice([1, 5, LONG_MAX, LONG_MAX]),
             "message.timestamp.type": r.choice(["CreateTime"] * 5 + ["LogAppendTime"]),
-            "message.timestamp.before.max.ms": r.choice([9_223_372_036_854_775_807] * 3 + [500]),
+            "message.timestamp.before.max.ms": r.choice([LONG_MAX] * 3 + [500]),
             "message.timestamp.after.max.ms": r.choice([3_600_000, 3_600_000, 300]),
             "cleanup.policy": r.choice(["delete"] * 6 + ["compact", "compact,delete"]),
             "preallocate": r.choice(["false"] * 5 + ["true"]),
@@ -155,7 +156,7 @@ class Drawer:
         "min.cleanable.dirty.ratio": [0, 0, 0, 0.01, 0.3, 0.5],
         "delete.retention.ms": [0, 100, 1000, 60_000, 86_400_000],
         "min.compaction.lag.ms": [*[0] * 8, 100, 2000],
-        "max.compaction.lag.ms": [9_223_372_036_854_775_807] * 3 + [5000, 60_000],
+        "max.compaction.lag.ms": [LONG_MAX] * 3 + [5000, 60_000],
         "internal.segment.bytes": [150, 200, 300, 300, 500, 1000],
         "segment.index.bytes": [24, 60, 120, *[4096] * 7],
     }

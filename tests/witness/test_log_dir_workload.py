@@ -8,7 +8,8 @@ from minikafka.log.log_manager import LogManager
 from minikafka.witness import WorkloadError, agree
 from minikafka.witness.kafka_log_manager import KafkaLogManager
 from minikafka.witness.log_dir_expected import log_dir_expected
-from minikafka.witness.log_dir_workload import LogDirWorkload, run_log_dir
+from minikafka.witness.log_dir_runner import run_log_dir
+from minikafka.witness.log_dir_workload import LogDirWorkload
 
 LIFE = """\
 manager flush_check_ms=60000

@@ -60,14 +60,14 @@ def three_witnesses(workload: Any) -> tuple[Any, Any, Any]:
 def by_minikafka(workload: Any) -> Any:
     """What minikafka's log manager makes of the workload."""
     from minikafka.log.log_manager import LogManager
-    from minikafka.witness.log_dir_workload import run_log_dir
+    from minikafka.witness.log_dir_runner import run_log_dir
 
     return run_log_dir(workload, LogManager, scratch("disk"))
 
 
 def _by_kafka(workload: Any) -> Any:
     from minikafka.witness.kafka_log_manager import KafkaLogManager
-    from minikafka.witness.log_dir_workload import run_log_dir
+    from minikafka.witness.log_dir_runner import run_log_dir
 
     kafka = log_manager_jvm()
     return kafka and run_log_dir(workload, partial(KafkaLogManager, kafka), scratch("disk"), "kafka")

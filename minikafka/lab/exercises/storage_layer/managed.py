@@ -33,6 +33,7 @@ def managed(factory: Any, names: Sequence[str] = ("disk",)) -> Iterator[Any]:
 def lived(factory: Any, lines: str) -> Any:
     """What a log manager makes of the life of a log directory that `lines` tell."""
     from minikafka.lab.stage.workbench import scratch
-    from minikafka.witness.log_dir_workload import LogDirWorkload, run_log_dir
+    from minikafka.witness.log_dir_runner import run_log_dir
+    from minikafka.witness.log_dir_workload import LogDirWorkload
 
     return run_log_dir(LogDirWorkload.parse(lines), manager_maker(factory), scratch("disk"))

@@ -1,0 +1,75 @@
+"""A log manager's life as a workload tells it, observed after each operation."""
+
+from pathlib import Path
+
+from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
+from minikafka.witness.log_dir_workload import LogDirOperation, LogDirWorkload, parse_partition
+from minikafka.witness.observation import Observations
+from minikafka.witness.two_log_managers import OneLogManager
+
+
+def run_log_dir(workload: LogDirWorkload, make, directory: Path, witness: str = "minikafka") -> Observations:
+    """What a log manager makes of `workload` in the new log directory `directory`, observed after each operation.
+
+    `make`: `LogManager`, or what makes a `KafkaLogManager`. Offsets of partitions are tuples of (partition, offset);
+    those of logs are missing while the broker is down, those of a file while the file is missing.
+    """
+    directory.mkdir(parents=True)
+    one = OneLogManager(make, directory.parent, [directory.name], workload.default, **workload.manager)
+    one.topic_configs = {name: dict(settings) for name, settings in workload.topics.items()}
+    rows = []
+    try:
+        for operation in workload:
+            _apply(one, operation)
+            rows.append(_observe(one, directory))
+    finally:
+        one.kill()
+    return Observations(witness, workload, tuple(rows))
+
+
+def _apply(one: OneLogManager, operation: LogDirOperation) -> None:
+    match operation.kind:
+        case "start":
+            one.start()
+            for log in one.manager.all_logs:
+                log.update_high_watermark(log.log_end_offset)
+        case "stop":
+            one.stop()
+        case "kill":
+            one.kill()
+        case "tick":
+            one.pass_time(operation.number)
+        case "create":
+            one.manager.get_or_create_log(parse_partition(operation.partition), is_new=True)
+        case "append":
+            one.append(parse_partition(operation.partition), *map(str, operation.batches))
+        case "roll":
+            one.manager.get_log(parse_partition(operation.partition)).roll()
+        case "delete_records":
+            log = one.manager.get_log(parse_partition(operation.partition))
+            log.maybe_increment_log_start_offset(operation.number, LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION)
+    one.scheduler.run_due_tasks()  # what a roll leaves to the background
+
+
+def _observe(one: OneLogManager, directory: Path) -> dict:
+    row = {
+        "recovery_point_file": _offsets(directory / RECOVERY_POINT_CHECKPOINT_FILE),
+        "log_start_file": _offsets(directory / LOG_START_OFFSET_CHECKPOINT_FILE),
+        "clean_shutdown": CleanShutdownFileHandler(directory).exists(),
+    }
+    if one.manager is not None:
+        logs = sorted((str(log.topic_partition), log) for log in one.manager.all_logs)
+        row["log_end_offsets"] = tuple((name, log.log_end_offset) for name, log in logs)
+        row["log_start_offsets"] = tuple((name, log.log_start_offset) for name, log in logs)
+        row["recovery_points"] = tuple((name, log.recovery_point) for name, log in logs)
+        row["segments"] = tuple((name, ",".join(str(s.base_offset) for s in log.log_segments)) for name, log in logs)
+    return row
+
+
+def _offsets(file: Path) -> tuple[tuple[str, int], ...]:
+    if not file.exists():
+        return ()
+    return tuple(sorted((str(partition), offset) for partition, offset in OffsetCheckpointFile(file).read().items()))
