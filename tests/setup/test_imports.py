@@ -16,13 +16,19 @@ CORE = ("common", "record", "checkpoint", "log")
 # each other. No room imports the package itself, whose names lead to any room.
 ALLOWED = {room: set(CORE[: number + 1]) for number, room in enumerate(CORE)}
 ALLOWED["tools"] = {*CORE, "tools"}
+ALLOWED["network"] = {"common", "record", "network"}
+ALLOWED["metadata"] = {*CORE, "metadata"}
+ALLOWED["cluster"] = {*ALLOWED["metadata"], "cluster"}
+ALLOWED["server"] = {*ALLOWED["cluster"], "network", "server"}
+ALLOWED["broker"] = {*ALLOWED["server"], "broker"}
 ALLOWED["spark"] = {*CORE, "spark"}
-ALLOWED["witness"] = {*CORE, "spark", "witness"}
+ALLOWED["witness"] = {*ALLOWED["broker"], "spark", "witness"}
 ALLOWED["lab"] = {*ALLOWED["witness"], "lab"}
 LAB = ("stage", "widgets", "stepper", "exercises", "course")  # the rooms of lab, from the bottom up
 # Modules that import each other, inside functions: each makes the other, as in Kafka.
 CIRCLES = [{"minikafka.record.memory_records", "minikafka.record.memory_records_builder"}]
 CODECS = {"crc32c", "lz4", "zstandard", "cramjam", "xxhash"}
+BROKER = ("metadata", "cluster", "server", "network", "broker")  # kio, the wire's messages, may be loaded as well
 
 
 def run(code: str) -> str:
@@ -119,10 +125,20 @@ def reached_from(name: str, imports: dict[str, set[str]]) -> set[str]:
 @pytest.mark.parametrize("room", CORE)
 def test_the_core_needs_only_the_standard_library_and_the_codecs_at_import_time(room):
     """All modules of the room are imported, but for the compiled kernel, which is imported on the first large input."""
+    foreign = imported_with(room) - sys.stdlib_module_names - CODECS - {"minikafka", "_cffi_backend", "cffi"}
+    assert not foreign
+
+
+@pytest.mark.parametrize("room", BROKER)
+def test_the_rooms_of_the_broker_need_neither_spark_nor_jupyter(room):
+    assert not imported_with(room) & (HEAVY - {"numpy"})
+
+
+def imported_with(room: str) -> set[str]:
+    """The packages that are loaded when every module of `room` is imported, but for the compiled kernel."""
     names = [".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in modules_of(room)]
     names = [name for name in names if not name.endswith(".compiled_kernel")]
     code = "import sys; before = set(sys.modules)\n"
     code += "".join(f"import {name.removesuffix('.__init__')}\n" for name in names)
     code += "print(*{name.split('.')[0] for name in set(sys.modules) - before})"
-    foreign = set(run(code).split()) - sys.stdlib_module_names - CODECS - {"minikafka", "_cffi_backend", "cffi"}
-    assert not foreign
+    return set(run(code).split())
