@@ -11,7 +11,7 @@ from minikafka.common import file_ops
 from minikafka.common.bounded_file import read_text_file
 from minikafka.common.errors import IllegalArgumentException, IOException, KafkaStorageException, NumberFormatException
 from minikafka.common.java_numbers import parse_int
-from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel, log_dir_failed
 
 logger = logging.getLogger(__name__)
 
@@ -145,9 +145,7 @@ class CheckpointFile(Generic[T]):
 
     def _failed(self, what: str, error: OSError) -> KafkaStorageException:
         message = f"{what} {self.file.absolute()}"
-        if self._log_dir_failure_channel is not None:
-            self._log_dir_failure_channel.maybe_add_offline_log_dir(self._log_dir, message, error)
-        return KafkaStorageException(message)
+        return log_dir_failed(self._log_dir_failure_channel, self._log_dir, message, error)
 
 
 def split_fields(line: str) -> list[str]:

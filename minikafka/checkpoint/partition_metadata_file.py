@@ -15,7 +15,7 @@ from minikafka.common.errors import (
     NumberFormatException,
 )
 from minikafka.common.java_numbers import parse_int
-from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel, log_dir_failed
 from minikafka.common.uuid import ZERO_UUID, uuid_from_string
 
 PARTITION_METADATA_FILE_NAME = "partition.metadata"
@@ -137,6 +137,4 @@ class PartitionMetadataFile:
 
     def _failed(self, what: str, error: OSError) -> KafkaStorageException:
         message = f"{what} {self.file.absolute()}"
-        if self._log_dir_failure_channel is not None:
-            self._log_dir_failure_channel.maybe_add_offline_log_dir(str(self.file.parent.parent), message, error)
-        return KafkaStorageException(message)
+        return log_dir_failed(self._log_dir_failure_channel, str(self.file.parent.parent), message, error)

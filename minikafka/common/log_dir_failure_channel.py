@@ -4,6 +4,8 @@ import logging
 import queue
 import threading
 
+from minikafka.common.errors import KafkaStorageException
+
 logger = logging.getLogger(__name__)
 
 
@@ -31,3 +33,12 @@ class LogDirFailureChannel:
     def take_next_offline_log_dir(self) -> str:
         """Wait for the next directory that goes offline. Kafka: `LogDirFailureChannel.takeNextOfflineLogDir`."""
         return self._offline_log_dir_queue.get()
+
+
+def log_dir_failed(
+    channel: LogDirFailureChannel | None, log_dir: str, message: str, error: OSError
+) -> KafkaStorageException:
+    """The exception to raise for a failing file in `log_dir`, which is reported to the channel, if there is one."""
+    if channel is not None:
+        channel.maybe_add_offline_log_dir(log_dir, message, error)
+    return KafkaStorageException(message)
