@@ -3,7 +3,7 @@
 import atexit
 import os
 import re
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 _JAVA_OPTIONS = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dfile.encoding=UTF-8"]
@@ -184,9 +184,34 @@ def _start_callbacks(gateway) -> None:
         return
     parameters = gateway.callback_server_parameters
     parameters.port, parameters.daemonize, parameters.daemonize_connections = 0, True, True
-    gateway.start_callback_server(parameters)
-    port = gateway.get_callback_server().get_listening_port()
-    gateway._callback_server.port = port
+    server = gateway._callback_server = gateway._create_callback_server(parameters)
+    server.run = partial(_accept_calls, server)
+    server.start()
+    port = server.get_listening_port()
+    server.port = port
     gateway._python_proxy_port = port
-    server = JavaObject("GATEWAY_SERVER", gateway._gateway_client)
-    server.resetCallbackClient(server.getCallbackClient().getAddress(), port)
+    java_server = JavaObject("GATEWAY_SERVER", gateway._gateway_client)
+    java_server.resetCallbackClient(java_server.getCallbackClient().getAddress(), port)
+
+
+def _accept_calls(server) -> None:
+    """Give each connection that Java opens for its calls a thread of its own, until the server is shut down.
+
+    py4j's own loop waits in `select`, which refuses file descriptors above 1023, as a process has them that holds many
+    logs open. That ended the loop and left its socket open: Java connected and waited for an answer for ever. Here the
+    socket is closed whenever the loop ends, and Java's call fails instead.
+    """
+    with server.server_socket as listening:
+        listening.listen()
+        listening.settimeout(server.callback_server_parameters.accept_timeout)  # s; then a shutdown is noticed
+        while not server.is_shutdown:
+            try:
+                connected, _ = listening.accept()
+            except OSError as error:
+                if server.is_shutdown or isinstance(error, TimeoutError):
+                    continue
+                raise
+            connection = server._create_connection(connected, connected.makefile("rb"))
+            with server.lock:
+                server.connections.add(connection)
+            connection.start()

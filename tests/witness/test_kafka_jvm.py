@@ -1,10 +1,12 @@
 """The JVM with Kafka's classes: it starts fast, is silent, calls back, and is gone afterwards."""
 
+import socket
 import subprocess
 import sys
 import time
 
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.witness.kafka_errors import kafka_errors
@@ -35,6 +37,42 @@ def test_python_ends_and_takes_the_jvm_along():
     assert called_back == "called back" and ended.stderr == ""
     assert time.monotonic() - began < 20
     assert subprocess.run(["ps", "-p", pid], capture_output=True).returncode == 1
+
+
+OPEN_MANY_FILES = """
+import resource
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (2048, hard))
+many = [open("/dev/null") for _ in range(1100)]
+"""
+
+
+def test_java_calls_a_process_back_that_has_a_thousand_files_open():
+    called = [sys.executable, "-c", OPEN_MANY_FILES + USE_KAFKA]
+    ended = subprocess.run(called, capture_output=True, text=True, timeout=60)
+    assert ended.stdout.startswith("called back\n"), ended.stderr
+    assert ended.stderr == ""
+
+
+class _Task:
+    def run(self):
+        """Never called."""
+
+    class Java:
+        implements = ["java.lang.Runnable"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_once_nobody_accepts_javas_calls_they_fail_at_once():
+    kafka = KafkaJvm.start()
+    accepting = kafka.gateway.get_callback_server()
+    try:
+        accepting.server_socket.shutdown(socket.SHUT_RDWR)  # `accept` fails, as when no further file can be opened
+        accepting.thread.join(10)
+        with pytest.raises(Py4JJavaError):
+            kafka.executor.submit(_Task()).get()
+    finally:
+        kafka.close()
 
 
 def test_a_second_jvm_can_be_closed_while_the_first_lives(kafka):
