@@ -107,7 +107,14 @@ class RetriableException(ApiException):
     """An error that may go away when the request is sent again. Kafka: `common.errors.RetriableException`."""
 
 
-class InvalidMetadataException(RetriableException):
+class RefreshRetriableException(RetriableException):
+    """A retriable error that asks the client for fresh metadata first.
+
+    Kafka: `common.errors.RefreshRetriableException`.
+    """
+
+
+class InvalidMetadataException(RefreshRetriableException):
     """The client's picture of the cluster is out of date. Kafka: `common.errors.InvalidMetadataException`."""
 
 
@@ -151,7 +158,7 @@ class InvalidTimestampException(ApiException):
     """A record's timestamp is outside the accepted range. Kafka: `common.errors.InvalidTimestampException`."""
 
 
-class UnsupportedVersionException(ApiException):
+class UnsupportedVersionException(InvalidConfigurationException):
     """There is no such version, or no such kind of record. Kafka: `common.errors.UnsupportedVersionException`."""
 
 
@@ -193,6 +200,525 @@ class PolicyViolationException(ApiException):
 
 class LogDirNotFoundException(ApiException):
     """A directory is none of `log.dirs`. Kafka: `common.errors.LogDirNotFoundException`."""
+
+
+# Those that only requests and replication know, in the order of their codes on the wire.
+
+
+class AuthenticationException(InvalidConfigurationException):
+    """A client could not prove who it is. Kafka: `common.errors.AuthenticationException`."""
+
+
+class AuthorizationException(InvalidConfigurationException):
+    """A client may not do what it asks for. Kafka: `common.errors.AuthorizationException`."""
+
+
+class UnknownServerException(ApiException):
+    """Something failed that the protocol has no error for. Kafka: `common.errors.UnknownServerException`."""
+
+
+class UnknownTopicOrPartitionException(InvalidMetadataException):
+    """The broker knows no such partition. Kafka: `common.errors.UnknownTopicOrPartitionException`."""
+
+
+class InvalidFetchSizeException(ApiException):
+    """A fetch asks for an impossible number of bytes. Kafka: `common.errors.InvalidFetchSizeException`."""
+
+
+class LeaderNotAvailableException(InvalidMetadataException):
+    """The partition has no leader now. Kafka: `common.errors.LeaderNotAvailableException`."""
+
+
+class NotLeaderOrFollowerException(InvalidMetadataException):
+    """The broker does not lead the partition, or holds no replica of it.
+
+    Kafka: `common.errors.NotLeaderOrFollowerException`.
+    """
+
+
+class TimeoutException(RetriableException):
+    """A request was not done in its time. Kafka: `common.errors.TimeoutException`."""
+
+
+class BrokerNotAvailableException(ApiException):
+    """The broker is not there. Kafka: `common.errors.BrokerNotAvailableException`."""
+
+
+class ReplicaNotAvailableException(InvalidMetadataException):
+    """The broker cannot serve its replica of the partition. Kafka: `common.errors.ReplicaNotAvailableException`."""
+
+
+class ControllerMovedException(ApiException):
+    """A controller of the past speaks. Kafka: `common.errors.ControllerMovedException`."""
+
+
+class OffsetMetadataTooLarge(ApiException):
+    """The text beside a committed offset is too long. Kafka: `common.errors.OffsetMetadataTooLarge`."""
+
+
+class NetworkException(InvalidMetadataException):
+    """The connection ended before the response came. Kafka: `common.errors.NetworkException`."""
+
+
+class CoordinatorLoadInProgressException(RetriableException):
+    """The coordinator still reads its log. Kafka: `common.errors.CoordinatorLoadInProgressException`."""
+
+
+class CoordinatorNotAvailableException(RefreshRetriableException):
+    """The coordinator cannot be reached, or does not exist yet.
+
+    Kafka: `common.errors.CoordinatorNotAvailableException`.
+    """
+
+
+class NotCoordinatorException(RefreshRetriableException):
+    """Another broker is the coordinator. Kafka: `common.errors.NotCoordinatorException`."""
+
+
+class InvalidTopicException(InvalidConfigurationException):
+    """A topic's name is not allowed, or the topic is internal. Kafka: `common.errors.InvalidTopicException`."""
+
+
+class NotEnoughReplicasException(RetriableException):
+    """The ISR is smaller than `min.insync.replicas`; nothing was written.
+
+    Kafka: `common.errors.NotEnoughReplicasException`.
+    """
+
+
+class NotEnoughReplicasAfterAppendException(RetriableException):
+    """The ISR became too small after the records had been written.
+
+    Kafka: `common.errors.NotEnoughReplicasAfterAppendException`.
+    """
+
+
+class InvalidRequiredAcksException(InvalidConfigurationException):
+    """`acks` is none of −1, 0 and 1. Kafka: `common.errors.InvalidRequiredAcksException`."""
+
+
+class IllegalGenerationException(ApplicationRecoverableException):
+    """A member speaks of another generation of its group. Kafka: `common.errors.IllegalGenerationException`."""
+
+
+class InconsistentGroupProtocolException(ApiException):
+    """A member shares no protocol with its group. Kafka: `common.errors.InconsistentGroupProtocolException`."""
+
+
+class InvalidGroupIdException(ApiException):
+    """A group's id is not allowed. Kafka: `common.errors.InvalidGroupIdException`."""
+
+
+class UnknownMemberIdException(ApplicationRecoverableException):
+    """The coordinator knows no such member. Kafka: `common.errors.UnknownMemberIdException`."""
+
+
+class InvalidSessionTimeoutException(ApiException):
+    """A member's session timeout is outside the broker's limits.
+
+    Kafka: `common.errors.InvalidSessionTimeoutException`.
+    """
+
+
+class RebalanceInProgressException(ApiException):
+    """The group is being balanced; its members must join again. Kafka: `common.errors.RebalanceInProgressException`."""
+
+
+class InvalidCommitOffsetSizeException(ApiException):
+    """A commit of offsets is too large for a batch. Kafka: `common.errors.InvalidCommitOffsetSizeException`."""
+
+
+class TopicAuthorizationException(AuthorizationException):
+    """The client may not use the topic in this way. Kafka: `common.errors.TopicAuthorizationException`."""
+
+
+class GroupAuthorizationException(AuthorizationException):
+    """The client may not use the group in this way. Kafka: `common.errors.GroupAuthorizationException`."""
+
+
+class ClusterAuthorizationException(AuthorizationException):
+    """The client may not do this to the cluster. Kafka: `common.errors.ClusterAuthorizationException`."""
+
+
+class UnsupportedSaslMechanismException(AuthenticationException):
+    """The broker does not offer the SASL mechanism. Kafka: `common.errors.UnsupportedSaslMechanismException`."""
+
+
+class IllegalSaslStateException(AuthenticationException):
+    """A request does not fit the state of the SASL handshake. Kafka: `common.errors.IllegalSaslStateException`."""
+
+
+class TopicExistsException(ApiException):
+    """There is a topic of this name already. Kafka: `common.errors.TopicExistsException`."""
+
+
+class InvalidPartitionsException(ApiException):
+    """A topic's number of partitions is not allowed. Kafka: `common.errors.InvalidPartitionsException`."""
+
+
+class InvalidReplicationFactorException(InvalidConfigurationException):
+    """There are not that many brokers, or fewer than one replica is asked for.
+
+    Kafka: `common.errors.InvalidReplicationFactorException`.
+    """
+
+
+class InvalidReplicaAssignmentException(ApiException):
+    """Replicas are assigned in a way that is not allowed. Kafka: `common.errors.InvalidReplicaAssignmentException`."""
+
+
+class NotControllerException(RetriableException):
+    """Another node is the controller, or this one is behind the sender.
+
+    Kafka: `common.errors.NotControllerException`.
+    """
+
+
+class InvalidRequestException(ApiException):
+    """A request is malformed or contradicts itself. Kafka: `common.errors.InvalidRequestException`."""
+
+
+class DuplicateSequenceException(ApiException):
+    """A producer's sequence number was seen before. Kafka: `common.errors.DuplicateSequenceException`."""
+
+
+class InvalidPidMappingException(ApplicationRecoverableException):
+    """A producer id does not belong to its transactional id. Kafka: `common.errors.InvalidPidMappingException`."""
+
+
+class InvalidTxnTimeoutException(ApiException):
+    """A transaction's timeout is longer than the broker allows. Kafka: `common.errors.InvalidTxnTimeoutException`."""
+
+
+class ConcurrentTransactionsException(RetriableException):
+    """Another operation on the same transaction is under way.
+
+    Kafka: `common.errors.ConcurrentTransactionsException`.
+    """
+
+
+class TransactionalIdAuthorizationException(AuthorizationException):
+    """The client may not use the transactional id. Kafka: `common.errors.TransactionalIdAuthorizationException`."""
+
+
+class SecurityDisabledException(ApiException):
+    """The broker has no security features switched on. Kafka: `common.errors.SecurityDisabledException`."""
+
+
+class OperationNotAttemptedException(ApiException):
+    """This part of a request was not tried. Kafka: `common.errors.OperationNotAttemptedException`."""
+
+
+class SaslAuthenticationException(AuthenticationException):
+    """The SASL handshake failed. Kafka: `common.errors.SaslAuthenticationException`."""
+
+
+class UnknownProducerIdException(OutOfOrderSequenceException):
+    """The broker remembers nothing of the producer. Kafka: `common.errors.UnknownProducerIdException`."""
+
+
+class ReassignmentInProgressException(ApiException):
+    """The partition's replicas are being moved. Kafka: `common.errors.ReassignmentInProgressException`."""
+
+
+class DelegationTokenDisabledException(ApiException):
+    """The broker gives no delegation tokens. Kafka: `common.errors.DelegationTokenDisabledException`."""
+
+
+class DelegationTokenNotFoundException(ApiException):
+    """There is no such delegation token. Kafka: `common.errors.DelegationTokenNotFoundException`."""
+
+
+class DelegationTokenOwnerMismatchException(ApiException):
+    """The delegation token belongs to somebody else. Kafka: `common.errors.DelegationTokenOwnerMismatchException`."""
+
+
+class UnsupportedByAuthenticationException(ApiException):
+    """The way in which the client authenticated forbids the request.
+
+    Kafka: `common.errors.UnsupportedByAuthenticationException`.
+    """
+
+
+class DelegationTokenAuthorizationException(AuthorizationException):
+    """The client may not use the delegation token. Kafka: `common.errors.DelegationTokenAuthorizationException`."""
+
+
+class DelegationTokenExpiredException(ApiException):
+    """The delegation token has expired. Kafka: `common.errors.DelegationTokenExpiredException`."""
+
+
+class InvalidPrincipalTypeException(ApiException):
+    """The broker knows no principals of this type. Kafka: `common.errors.InvalidPrincipalTypeException`."""
+
+
+class GroupNotEmptyException(ApiException):
+    """The group still has members. Kafka: `common.errors.GroupNotEmptyException`."""
+
+
+class GroupIdNotFoundException(ApiException):
+    """There is no such group. Kafka: `common.errors.GroupIdNotFoundException`."""
+
+
+class FetchSessionIdNotFoundException(RetriableException):
+    """There is no such fetch session. Kafka: `common.errors.FetchSessionIdNotFoundException`."""
+
+
+class InvalidFetchSessionEpochException(RetriableException):
+    """A fetch is not the next one of its session. Kafka: `common.errors.InvalidFetchSessionEpochException`."""
+
+
+class ListenerNotFoundException(InvalidMetadataException):
+    """The leader does not listen where the client came in. Kafka: `common.errors.ListenerNotFoundException`."""
+
+
+class TopicDeletionDisabledException(ApiException):
+    """Topics cannot be deleted here. Kafka: `common.errors.TopicDeletionDisabledException`."""
+
+
+class FencedLeaderEpochException(InvalidMetadataException):
+    """A request has an older leader epoch than the broker. Kafka: `common.errors.FencedLeaderEpochException`."""
+
+
+class UnknownLeaderEpochException(RetriableException):
+    """A request has a newer leader epoch than the broker. Kafka: `common.errors.UnknownLeaderEpochException`."""
+
+
+class StaleBrokerEpochException(ApiException):
+    """A broker speaks as its former self, registered before. Kafka: `common.errors.StaleBrokerEpochException`."""
+
+
+class OffsetNotAvailableException(RetriableException):
+    """A new leader's high watermark has not yet reached the start of its epoch.
+
+    Kafka: `common.errors.OffsetNotAvailableException`.
+    """
+
+
+class MemberIdRequiredException(ApiException):
+    """A member must join with the id that it was given. Kafka: `common.errors.MemberIdRequiredException`."""
+
+
+class PreferredLeaderNotAvailableException(InvalidMetadataException):
+    """The first replica of the partition cannot lead it now.
+
+    Kafka: `common.errors.PreferredLeaderNotAvailableException`.
+    """
+
+
+class GroupMaxSizeReachedException(ApiException):
+    """The group is full. Kafka: `common.errors.GroupMaxSizeReachedException`."""
+
+
+class FencedInstanceIdException(ApplicationRecoverableException):
+    """Another member registered the same static id. Kafka: `common.errors.FencedInstanceIdException`."""
+
+
+class EligibleLeadersNotAvailableException(InvalidMetadataException):
+    """No replica that may lead the partition is there. Kafka: `common.errors.EligibleLeadersNotAvailableException`."""
+
+
+class ElectionNotNeededException(InvalidMetadataException):
+    """The partition has the leader already that an election would choose.
+
+    Kafka: `common.errors.ElectionNotNeededException`.
+    """
+
+
+class NoReassignmentInProgressException(ApiException):
+    """The partition's replicas are not being moved. Kafka: `common.errors.NoReassignmentInProgressException`."""
+
+
+class GroupSubscribedToTopicException(ApiException):
+    """The group is subscribed to the topic. Kafka: `common.errors.GroupSubscribedToTopicException`."""
+
+
+class UnstableOffsetCommitException(RetriableException):
+    """Offsets committed by an open transaction are not decided yet.
+
+    Kafka: `common.errors.UnstableOffsetCommitException`.
+    """
+
+
+class ThrottlingQuotaExceededException(RetriableException):
+    """The client has used up its quota. Kafka: `common.errors.ThrottlingQuotaExceededException`."""
+
+
+class ResourceNotFoundException(ApiException):
+    """There is no such resource. Kafka: `common.errors.ResourceNotFoundException`."""
+
+
+class DuplicateResourceException(ApiException):
+    """A request names a resource twice. Kafka: `common.errors.DuplicateResourceException`."""
+
+
+class UnacceptableCredentialException(ApiException):
+    """A credential does not meet the demands. Kafka: `common.errors.UnacceptableCredentialException`."""
+
+
+class InconsistentVoterSetException(ApiException):
+    """Sender or receiver is none of the expected voters. Kafka: `common.errors.InconsistentVoterSetException`."""
+
+
+class InvalidUpdateVersionException(ApiException):
+    """An update was made for another version of the state. Kafka: `common.errors.InvalidUpdateVersionException`."""
+
+
+class FeatureUpdateFailedException(ApiException):
+    """The features of the cluster could not be changed. Kafka: `common.errors.FeatureUpdateFailedException`."""
+
+
+class PrincipalDeserializationException(ApiException):
+    """The principal of a forwarded request cannot be read. Kafka: `common.errors.PrincipalDeserializationException`."""
+
+
+class SnapshotNotFoundException(ApiException):
+    """There is no such snapshot of the metadata log. Kafka: `common.errors.SnapshotNotFoundException`."""
+
+
+class PositionOutOfRangeException(ApiException):
+    """A position lies outside the snapshot. Kafka: `common.errors.PositionOutOfRangeException`."""
+
+
+class UnknownTopicIdException(InvalidMetadataException):
+    """The broker knows no topic with this id. Kafka: `common.errors.UnknownTopicIdException`."""
+
+
+class DuplicateBrokerRegistrationException(ApiException):
+    """A broker with this id is registered and alive. Kafka: `common.errors.DuplicateBrokerRegistrationException`."""
+
+
+class BrokerIdNotRegisteredException(ApiException):
+    """No broker with this id is registered. Kafka: `common.errors.BrokerIdNotRegisteredException`."""
+
+
+class InconsistentClusterIdException(ApiException):
+    """The sender belongs to another cluster. Kafka: `common.errors.InconsistentClusterIdException`."""
+
+
+class TransactionalIdNotFoundException(ApiException):
+    """There is no such transactional id. Kafka: `common.errors.TransactionalIdNotFoundException`."""
+
+
+class FetchSessionTopicIdException(RetriableException):
+    """A fetch session uses topic ids in some requests only. Kafka: `common.errors.FetchSessionTopicIdException`."""
+
+
+class IneligibleReplicaException(ApiException):
+    """A replica of the proposed ISR may not join it. Kafka: `common.errors.IneligibleReplicaException`."""
+
+
+class NewLeaderElectedException(ApiException):
+    """The ISR was changed, and with it the leader. Kafka: `common.errors.NewLeaderElectedException`."""
+
+
+class OffsetMovedToTieredStorageException(ApiException):
+    """The offset lies in remote storage only. Kafka: `common.errors.OffsetMovedToTieredStorageException`."""
+
+
+class FencedMemberEpochException(ApiException):
+    """The coordinator fenced the member's epoch. Kafka: `common.errors.FencedMemberEpochException`."""
+
+
+class UnreleasedInstanceIdException(ApiException):
+    """Another member still holds the static id. Kafka: `common.errors.UnreleasedInstanceIdException`."""
+
+
+class UnsupportedAssignorException(ApiException):
+    """The group does not support the assignor. Kafka: `common.errors.UnsupportedAssignorException`."""
+
+
+class StaleMemberEpochException(ApiException):
+    """A member speaks with an epoch of the past. Kafka: `common.errors.StaleMemberEpochException`."""
+
+
+class MismatchedEndpointTypeException(ApiException):
+    """A request for brokers reached a controller, or the other way round.
+
+    Kafka: `common.errors.MismatchedEndpointTypeException`.
+    """
+
+
+class UnsupportedEndpointTypeException(ApiException):
+    """Endpoints of this kind are not supported. Kafka: `common.errors.UnsupportedEndpointTypeException`."""
+
+
+class UnknownControllerIdException(ApiException):
+    """There is no such controller. Kafka: `common.errors.UnknownControllerIdException`."""
+
+
+class UnknownSubscriptionIdException(ApiException):
+    """A client's telemetry subscription is unknown or old. Kafka: `common.errors.UnknownSubscriptionIdException`."""
+
+
+class TelemetryTooLargeException(ApiException):
+    """A client sends more telemetry than the broker takes. Kafka: `common.errors.TelemetryTooLargeException`."""
+
+
+class InvalidRegistrationException(ApiException):
+    """The controller refuses a broker's registration. Kafka: `common.errors.InvalidRegistrationException`."""
+
+
+class TransactionAbortableException(ApiException):
+    """The transaction must be aborted; its producer may go on. Kafka: `common.errors.TransactionAbortableException`."""
+
+
+class InvalidRecordStateException(ApiException):
+    """A record of a share group cannot be acknowledged in its state.
+
+    Kafka: `common.errors.InvalidRecordStateException`.
+    """
+
+
+class ShareSessionNotFoundException(RetriableException):
+    """There is no such share session. Kafka: `common.errors.ShareSessionNotFoundException`."""
+
+
+class InvalidShareSessionEpochException(RetriableException):
+    """A request is not the next one of its share session. Kafka: `common.errors.InvalidShareSessionEpochException`."""
+
+
+class FencedStateEpochException(ApiException):
+    """The state of a share group has a newer epoch. Kafka: `common.errors.FencedStateEpochException`."""
+
+
+class InvalidVoterKeyException(ApiException):
+    """A voter's key is not that of the receiver. Kafka: `common.errors.InvalidVoterKeyException`."""
+
+
+class DuplicateVoterException(ApiException):
+    """The voter belongs to the voters already. Kafka: `common.errors.DuplicateVoterException`."""
+
+
+class VoterNotFoundException(ApiException):
+    """The voter is none of the voters. Kafka: `common.errors.VoterNotFoundException`."""
+
+
+class InvalidRegularExpression(ApiException):
+    """A regular expression cannot be read. Kafka: `common.errors.InvalidRegularExpression`."""
+
+
+class RebootstrapRequiredException(ApiException):
+    """A client's metadata is so old that it must start again from its first brokers.
+
+    Kafka: `common.errors.RebootstrapRequiredException`.
+    """
+
+
+class StreamsInvalidTopologyException(ApiException):
+    """A topology of Kafka Streams is not valid. Kafka: `common.errors.StreamsInvalidTopologyException`."""
+
+
+class StreamsInvalidTopologyEpochException(ApiException):
+    """The epoch of a topology is not valid. Kafka: `common.errors.StreamsInvalidTopologyEpochException`."""
+
+
+class StreamsTopologyFencedException(ApiException):
+    """The epoch of a topology is out of date. Kafka: `common.errors.StreamsTopologyFencedException`."""
+
+
+class ShareSessionLimitReachedException(RetriableException):
+    """There are as many share sessions as there may be. Kafka: `common.errors.ShareSessionLimitReachedException`."""
 
 
 # org.apache.kafka.storage.internals.log
