@@ -13,15 +13,27 @@ from pathlib import Path
 
 TAG = "4.3.0"
 _TABLE = Path(__file__).with_name("kafka_lines.json")
-_ROOMS = {  # package path in a source jar → where the repository keeps it
-    "org/apache/kafka/storage/internals/": "storage/src/main/java/",
-    "org/apache/kafka/common/record/internal/": "clients/src/main/java/",
-    "org/apache/kafka/server/common/": "server-common/src/main/java/",
-    "org/apache/kafka/server/storage/log/": "server-common/src/main/java/",
-    "org/apache/kafka/server/replica/": "server/src/main/java/",
-    "kafka/cluster/": "core/src/main/scala/",
-    "kafka/log/": "core/src/main/scala/",
+_ROOMS = (  # the packages whose methods the lessons may name
+    "org/apache/kafka/storage/internals/",
+    "org/apache/kafka/common/record/internal/",
+    "org/apache/kafka/controller/",
+    "org/apache/kafka/server/common/",
+    "org/apache/kafka/server/purgatory/",
+    "org/apache/kafka/server/replica/",
+    "org/apache/kafka/server/storage/log/",
+    "kafka/cluster/",
+    "kafka/log/",
+    "kafka/server/",
+)
+_MODULES = {  # artifact → the directory in which the repository keeps it
+    "kafka-clients": "clients",
+    "kafka-metadata": "metadata",
+    "kafka-server": "server",
+    "kafka-server-common": "server-common",
+    "kafka-storage": "storage",
+    "kafka_2.13": "core",
 }
+_JAR = re.compile(r"(.+)-\d+\.\d+\.\d+-sources\.jar")
 _MODIFIER = r"(?:public|private|protected|static|final|abstract|synchronized|default)"
 _JAVA = (
     re.compile(  # a member of a class stands 4 spaces in; one of a class inside it 8 or more, and then with a modifier
@@ -63,16 +75,19 @@ def lines_of(source: str, *, scala: bool) -> dict[str, list[int]]:
 
 
 def read_jars(jars: list[Path]) -> dict:
-    """The whole table, from source jars."""
+    """The whole table, from source jars by their names in the registry (`kafka-storage-4.3.0-sources.jar`)."""
     table = {}
     for jar in jars:
+        module = _MODULES.get(_JAR.fullmatch(jar.name)[1])
+        if module is None:
+            continue
         with zipfile.ZipFile(jar) as archive:
             for name in sorted(archive.namelist()):
-                room = next((prefix for prefix in _ROOMS if name.startswith(prefix)), None)
-                if room is None or not name.endswith((".java", ".scala")):
+                language = Path(name).suffix.removeprefix(".")
+                if not name.startswith(_ROOMS) or language not in ("java", "scala"):
                     continue
-                methods = lines_of(archive.read(name).decode(), scala=name.endswith(".scala"))
-                table[Path(name).stem] = {"file": _ROOMS[room] + name, "methods": methods}
+                methods = lines_of(archive.read(name).decode(), scala=language == "scala")
+                table[Path(name).stem] = {"file": f"{module}/src/main/{language}/{name}", "methods": methods}
     return dict(sorted(table.items()))
 
 
