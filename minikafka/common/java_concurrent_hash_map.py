@@ -1,14 +1,17 @@
 """The order in which `java.util.concurrent.ConcurrentHashMap` is walked."""
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from minikafka.common.java_hash import java_hash
 from minikafka.common.topic_partition import TopicPartition
 
 _INITIAL_CAPACITY = 16
 
+Key = TypeVar("Key", int, str, TopicPartition)
 
-def in_order_of_concurrent_hash_map(keys: Iterable[TopicPartition]) -> list[TopicPartition]:
+
+def in_order_of_concurrent_hash_map(keys: Iterable[Key]) -> list[Key]:
     """`keys` as Java walks a map into which they were put in their order.
 
     The map has 16 buckets at first, and twice as many as soon as three quarters of their number are in it. It is walked
@@ -19,7 +22,7 @@ def in_order_of_concurrent_hash_map(keys: Iterable[TopicPartition]) -> list[Topi
     had more keys has more buckets.
     """
     capacity = _INITIAL_CAPACITY
-    buckets: dict[int, list[TopicPartition]] = {}
+    buckets: dict[int, list[Key]] = {}
     for number, key in enumerate(keys, start=1):
         buckets.setdefault(java_hash(key) & (capacity - 1), []).append(key)
         if number * 4 >= capacity * 3:
@@ -28,15 +31,15 @@ def in_order_of_concurrent_hash_map(keys: Iterable[TopicPartition]) -> list[Topi
     return [key for index in sorted(buckets) for key in buckets[index]]
 
 
-def _split(buckets: dict[int, list[TopicPartition]], capacity: int) -> dict[int, list[TopicPartition]]:
+def _split(buckets: dict[int, list[Key]], capacity: int) -> dict[int, list[Key]]:
     """Twice as many buckets. Java: `ConcurrentHashMap.transfer`."""
-    split: dict[int, list[TopicPartition]] = {}
+    split: dict[int, list[Key]] = {}
     for index, keys in buckets.items():
         moves = [bool(java_hash(key) & capacity) for key in keys]
         last_run = len(keys) - 1
         while last_run > 0 and moves[last_run - 1] == moves[-1]:
             last_run -= 1
-        halves: dict[bool, list[TopicPartition]] = {moves[-1]: keys[last_run:]}
+        halves: dict[bool, list[Key]] = {moves[-1]: keys[last_run:]}
         for key, move in zip(keys[:last_run], moves, strict=False):
             halves.setdefault(move, []).insert(0, key)
         for move, half in halves.items():

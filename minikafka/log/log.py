@@ -89,6 +89,20 @@ class LastRecord(NamedTuple):
     producer_epoch: int
 
 
+class ProducerState(NamedTuple):
+    """A producer as the request DescribeProducers shows it; numbers that are unknown are -1, times are in ms.
+
+    Kafka: `DescribeProducersResponseData.ProducerState`.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_timestamp: int
+    coordinator_epoch: int
+    current_txn_start_offset: int
+
+
 class Log:
     """One partition's log. Kafka calls it `UnifiedLog` since 3.1; before, it was `Log`.
 
@@ -1266,6 +1280,22 @@ class Log:
                 for producer_id, entry in self.producer_state_manager.active_producers.items()
             }
 
+    @property
+    def active_producers(self) -> list[ProducerState]:
+        """What is known of each producer. Kafka: `UnifiedLog.activeProducers`."""
+        with self._lock:
+            return [
+                ProducerState(
+                    producer_id,
+                    entry.producer_epoch,
+                    entry.last_seq,
+                    entry.last_timestamp,
+                    entry.coordinator_epoch,
+                    -1 if entry.current_txn_first_offset is None else entry.current_txn_first_offset,
+                )
+                for producer_id, entry in self.producer_state_manager.active_producers.items()
+            ]
+
     def maybe_start_transaction_verification(
         self, producer_id: int, *, sequence: int, epoch: int, supports_epoch_bump: bool
     ) -> VerificationGuard:
@@ -1341,6 +1371,25 @@ class Log:
         else:
             if self.topic_id is not None:
                 partition_metadata_file.record(self.topic_id)
+            self.scheduler.schedule_once("flush-metadata-file", self._maybe_flush_metadata_file)
+
+    def assign_topic_id(self, topic_id: str) -> None:
+        """Give the log the id (22 characters) of its topic, for one that was made before topics had ids.
+
+        Raises InconsistentTopicIdException when it has another one. Kafka: `UnifiedLog.assignTopicId`.
+        """
+        if self.topic_id is not None:
+            if self.topic_id != topic_id:
+                raise InconsistentTopicIdException(
+                    f"Tried to assign topic ID {topic_id} to log for topic partition {self.topic_partition}, "
+                    f"but log already contained topic ID {self.topic_id}"
+                )
+            return
+        self.topic_id = topic_id
+        if self.partition_metadata_file is None:
+            logger.warning("%sThe topic id %s is not kept, since the partition is deleted", self._log_ident, topic_id)
+        elif not self.partition_metadata_file.exists():
+            self.partition_metadata_file.record(topic_id)
             self.scheduler.schedule_once("flush-metadata-file", self._maybe_flush_metadata_file)
 
     def _maybe_flush_metadata_file(self) -> None:

@@ -25,7 +25,7 @@ from minikafka.common.time import ManualTime, SystemTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_isolation import FetchIsolation
-from minikafka.log.log import LastRecord, Log
+from minikafka.log.log import LastRecord, Log, ProducerState
 from minikafka.log.log_append_info import LeaderHwChange, LogAppendInfo
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import (
@@ -273,6 +273,27 @@ def test_the_topic_id_is_kept_and_compared(open_log):
     log.close()
     with pytest.raises(InconsistentTopicIdException):
         open_log({"topic_id": "AAAAAAAAAAAAAAAAAAAAAQ"})
+
+
+def test_a_log_that_has_no_topic_id_can_be_given_one(open_log):
+    log = open_log()
+    log.append_as_leader(records(), 0)
+    assert "partition.metadata" not in names(log)
+    log.assign_topic_id(TOPIC_ID)
+    log.append_as_leader(records(), 0)
+    assert "partition.metadata" in names(log)
+    log.assign_topic_id(TOPIC_ID)
+    with pytest.raises(InconsistentTopicIdException):
+        log.assign_topic_id("AAAAAAAAAAAAAAAAAAAAAQ")
+    log.close()
+    assert open_log().topic_id == TOPIC_ID
+
+
+def test_active_producers_are_shown(open_log):
+    log = open_log()
+    log.append_as_leader(records("[2x10 pid=7 epoch=3 seq=0]"), 0)
+    log.append_as_leader(records("[1x10 pid=8 epoch=0 seq=0 txn]"), 0)
+    assert log.active_producers == [ProducerState(7, 3, 1, NOW, -1, -1), ProducerState(8, 0, 0, NOW, -1, 2)]
 
 
 def test_a_renamed_log_lives_on(open_log):
