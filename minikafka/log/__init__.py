@@ -10,6 +10,6 @@ Then all logs of a broker: `log_dirs` and `log_dir_name` (where they are), `log_
 `log_manager`, which puts these together. The room `cleaner` compacts logs; the manager starts it.
 
 Then the logs of a whole broker: `log_dirs` (which directories can be used), `log_dir_checkpoints` (what is known of
-their logs between two starts), `log_configs`, `logs_to_be_deleted`, and `log_manager`, which has them all. The room
-`cleaner` compacts logs.
+their logs between two starts), `log_configs`, `broker_settings` (the broker's defaults), `logs_to_be_deleted`, and
+`log_manager`, which has them all. The room `cleaner` compacts logs.
 """

@@ -7,6 +7,5 @@ a command ends), then a command and what it imports:
 - `ls`: `partition_listing` looks into a partition, `listing_table` prints;
 - `verify`: `partition_verifier` and `segment_verifier` check the bytes, `rehearsal` foretells the next start;
 - `recover` and `clean`: `before_recovery` asks whether it can be done, `offline_log` opens the log, `cleaning_round`
-  cleans it; `recover_log_dir` does all logs of a log directory, with the settings that `broker_settings` and
-  `cluster_settings` find.
+  cleans it; `recover_log_dir` does all logs of a log directory, with the settings that `cluster_settings` finds.
 """

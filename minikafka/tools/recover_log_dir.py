@@ -23,6 +23,7 @@ from minikafka.common.java_properties import read_properties_file
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.broker_settings import log_settings
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.config_repository import MapConfigRepository
 from minikafka.log.directory_lock import DirectoryLock
@@ -42,7 +43,6 @@ from minikafka.tools.before_recovery import (
     require_replaceable,
     require_room,
 )
-from minikafka.tools.broker_settings import log_settings
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint, require_storable
 from minikafka.tools.cluster_settings import METADATA_DIRECTORY, read_cluster_settings
 from minikafka.tools.ended_by_signals import ended_by_signals

@@ -19,6 +19,7 @@ from minikafka.common import file_ops
 from minikafka.common.file_lock import FileLock
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
+from minikafka.log.broker_settings import log_settings
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.config_repository import MapConfigRepository
 from minikafka.log.directory_lock import DirectoryLock
@@ -28,7 +29,6 @@ from minikafka.record.compression import CompressionType
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record import SimpleRecord
 from minikafka.tools import before_recovery
-from minikafka.tools.broker_settings import log_settings
 from minikafka.tools.recover_log_dir import settings_of
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka_log_manager import KafkaLogManager
