@@ -1,0 +1,13 @@
+"""Whether a leader was elected although it may lack records."""
+
+from enum import IntEnum
+
+
+class LeaderRecoveryState(IntEnum):
+    """How the leader of a partition came to be elected. Kafka: `org.apache.kafka.metadata.LeaderRecoveryState`.
+
+    `RECOVERED`: out of the in-sync replicas, or the leader has recovered since. `RECOVERING`: by an unclean election.
+    """
+
+    RECOVERED = 0
+    RECOVERING = 1

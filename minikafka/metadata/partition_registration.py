@@ -1,0 +1,128 @@
+"""One partition as the metadata log describes it."""
+
+from dataclasses import dataclass
+
+from minikafka.common.errors import IllegalArgumentException
+from minikafka.metadata import directory_id
+from minikafka.metadata.leader_and_isr import NO_LEADER, NO_LEADER_CHANGE
+from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
+from minikafka.metadata.metadata_records import PartitionChangeRecord, PartitionRecord
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRegistration:
+    """A partition's replicas, leader, ISR and epochs; immutable.
+
+    - `replicas`: broker ids in the order of preference; `directories`: the log directory of each, in the same order.
+    - `isr`: the replicas in sync. `elr`: replicas out of it that still hold all that was committed, and may lead when
+      the ISR is empty; `last_known_elr`: the last leader, when both are empty.
+    - `leader_epoch` grows with each record that names a leader, `partition_epoch` with each record.
+
+    Kafka: `org.apache.kafka.metadata.PartitionRegistration`.
+    """
+
+    replicas: tuple[int, ...]
+    directories: tuple[str, ...]
+    isr: tuple[int, ...]
+    leader: int
+    leader_recovery_state: LeaderRecoveryState
+    leader_epoch: int
+    partition_epoch: int
+    removing_replicas: tuple[int, ...] = ()
+    adding_replicas: tuple[int, ...] = ()
+    elr: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
+
+    @staticmethod
+    def from_record(record: PartitionRecord) -> "PartitionRegistration":
+        """The partition of `record`. Kafka: `PartitionRegistration(PartitionRecord)`.
+
+        Raises IllegalArgumentException when there are directories, but not one for each replica.
+        """
+        return PartitionRegistration(
+            replicas=record.replicas,
+            directories=_directories_or_migrating(record.directories, record.replicas),
+            isr=record.isr,
+            leader=record.leader,
+            leader_recovery_state=record.leader_recovery_state,
+            leader_epoch=record.leader_epoch,
+            partition_epoch=record.partition_epoch,
+            removing_replicas=record.removing_replicas,
+            adding_replicas=record.adding_replicas,
+            elr=record.eligible_leader_replicas,
+            last_known_elr=record.last_known_elr,
+        )
+
+    def merge(self, record: PartitionChangeRecord) -> "PartitionRegistration":
+        """This partition after `record`: one partition epoch later, and one leader epoch if it names a leader.
+
+        Kafka: `PartitionRegistration.merge`.
+        """
+        replicas = self.replicas if record.replicas is None else record.replicas
+        directories = self.directories if record.directories is None else record.directories
+        names_leader = record.leader != NO_LEADER_CHANGE
+        return PartitionRegistration(
+            replicas=replicas,
+            directories=_directories_or_migrating(directories, replicas),
+            isr=self.isr if record.isr is None else record.isr,
+            leader=record.leader if names_leader else self.leader,
+            leader_recovery_state=(
+                self.leader_recovery_state if record.leader_recovery_state is None else record.leader_recovery_state
+            ),
+            leader_epoch=self.leader_epoch + names_leader,
+            partition_epoch=self.partition_epoch + 1,
+            removing_replicas=(
+                self.removing_replicas if record.removing_replicas is None else record.removing_replicas
+            ),
+            adding_replicas=self.adding_replicas if record.adding_replicas is None else record.adding_replicas,
+            elr=self.elr if record.eligible_leader_replicas is None else record.eligible_leader_replicas,
+            last_known_elr=self.last_known_elr if record.last_known_elr is None else record.last_known_elr,
+        )
+
+    def to_record(self, topic_id: str, partition_id: int) -> PartitionRecord:
+        """The record that makes this partition. Kafka: `PartitionRegistration.toRecord`."""
+        return PartitionRecord(
+            partition_id=partition_id,
+            topic_id=topic_id,
+            replicas=self.replicas,
+            isr=self.isr,
+            leader=self.leader,
+            leader_epoch=self.leader_epoch,
+            partition_epoch=self.partition_epoch,
+            leader_recovery_state=self.leader_recovery_state,
+            removing_replicas=self.removing_replicas,
+            adding_replicas=self.adding_replicas,
+            directories=self.directories,
+            eligible_leader_replicas=self.elr,
+            last_known_elr=self.last_known_elr,
+        )
+
+    def has_leader(self) -> bool:
+        """Whether some replica leads. Kafka: `PartitionRegistration.hasLeader`."""
+        return self.leader != NO_LEADER
+
+    def has_preferred_leader(self) -> bool:
+        """Whether the preferred replica leads. Kafka: `PartitionRegistration.hasPreferredLeader`."""
+        return self.leader == self.preferred_replica()
+
+    def preferred_replica(self) -> int:
+        """The first replica; −1 if there is none. Kafka: `PartitionRegistration.preferredReplica`."""
+        return self.replicas[0] if self.replicas else NO_LEADER
+
+    def directory(self, replica: int) -> str:
+        """The id of the log directory of `replica`. Kafka: `PartitionRegistration.directory`.
+
+        Raises IllegalArgumentException when it is not assigned to this partition.
+        """
+        if replica not in self.replicas:
+            raise IllegalArgumentException(f"Replica {replica} is not assigned to this partition.")
+        return self.directories[self.replicas.index(replica)]
+
+
+def _directories_or_migrating(directories: tuple[str, ...], replicas: tuple[int, ...]) -> tuple[str, ...]:
+    """A directory for each replica: the given ones, or all unknown when none of the given is known."""
+    if all(directory == directory_id.MIGRATING for directory in directories):
+        return (directory_id.MIGRATING,) * len(replicas)
+    if len(directories) != len(replicas):
+        raise IllegalArgumentException("The lengths for replicas and directories do not match.")
+    return directories
