@@ -6,6 +6,7 @@ Topic ids and directory ids are such strings everywhere in minikafka. Kafka: `or
 import base64
 import uuid
 
+from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import IllegalArgumentException
 
 ZERO_UUID = "A" * 22
@@ -31,9 +32,14 @@ def uuid_from_string(text: str) -> str:
     return uuid_from_bytes(decoded)
 
 
-def uuid_from_bytes(raw: bytes) -> str:
+def uuid_from_bytes(raw: BytesLike) -> str:
     """The text of a UUID of 16 bytes."""
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode("ascii")
+
+
+def uuid_to_bytes(text: str) -> bytes:
+    """The 16 bytes of a UUID's text."""
+    return base64.urlsafe_b64decode(text + "==")
 
 
 def random_uuid() -> str:

@@ -3,7 +3,7 @@
 Each command has a module of its name: `dump_log`, `ls`, `verify`, `recover` and `clean`. Read `tool_command` first (how
 a command ends), then a command and what it imports:
 
-- `dump_log`: `dump_log_segments` prints, `record_decoders` and the modules around `message_schema` decode records;
+- `dump_log`: `dump_log_segments` prints, `record_decoders` decode records, as messages of the room `network`;
 - `ls`: `partition_listing` looks into a partition, `listing_table` prints;
 - `verify`: `partition_verifier` and `segment_verifier` check the bytes, `rehearsal` foretells the next start;
 - `recover` and `clean`: `before_recovery` asks whether it can be done, `offline_log` opens the log, `cleaning_round`

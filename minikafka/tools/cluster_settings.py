@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from minikafka.common.errors import KafkaException, MetadataParseException
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
+from minikafka.network.message_codec import Message
 from minikafka.record.file_records import FileRecords
 from minikafka.tools.failure import naming
 from minikafka.tools.framed_message import read_framed
@@ -38,11 +39,11 @@ def read_cluster_settings(directory: Path) -> ClusterSettings:
     if snapshots:
         newest = max(snapshots, key=lambda file: file.name)
         read_to = int(newest.name[:_OFFSET_DIGITS])
-        for name, values in _messages(newest, 0):
-            image.replay(name, values)
+        for name, message in _messages(newest, 0):
+            image.replay(name, message)
     for log in sorted(directory.glob(f"*{LOG_FILE_SUFFIX}")):
-        for name, values in _messages(log, read_to):
-            image.replay(name, values)
+        for name, message in _messages(log, read_to):
+            image.replay(name, message)
     return ClusterSettings(dict(image.settings[_TOPIC]), dict(image.settings[_BROKER]))
 
 
@@ -55,9 +56,9 @@ class _Image:
             _BROKER: defaultdict(dict),
         }
         self._names: dict[str, str] = {}
-        self._waiting: list[tuple[str, dict]] | None = None
+        self._waiting: list[tuple[str, Message]] | None = None
 
-    def replay(self, name: str, values: dict) -> None:
+    def replay(self, name: str, message: Message) -> None:
         match name:
             case "BeginTransactionRecord":
                 self._waiting = []
@@ -68,25 +69,25 @@ class _Image:
                 for each in waiting:
                     self._replay(*each)
             case _ if self._waiting is not None:
-                self._waiting.append((name, values))
+                self._waiting.append((name, message))
             case _:
-                self._replay(name, values)
+                self._replay(name, message)
 
-    def _replay(self, name: str, values: dict) -> None:
+    def _replay(self, name: str, message: Message) -> None:
         match name:
             case "TopicRecord":
-                self._names[values["topicId"]] = values["name"]
+                self._names[message.topic_id] = message.name
             case "RemoveTopicRecord":
-                self.settings[_TOPIC].pop(self._names.pop(values["topicId"], ""), None)
-            case "ConfigRecord" if values["resourceType"] in self.settings:
-                settings = self.settings[values["resourceType"]][values["resourceName"]]
-                if values["value"] is None:
-                    settings.pop(values["name"], None)
+                self.settings[_TOPIC].pop(self._names.pop(message.topic_id, ""), None)
+            case "ConfigRecord" if message.resource_type in self.settings:
+                settings = self.settings[message.resource_type][message.resource_name]
+                if message.value is None:
+                    settings.pop(message.name, None)
                 else:
-                    settings[values["name"]] = values["value"]
+                    settings[message.name] = message.value
 
 
-def _messages(file: Path, first_offset: int) -> Iterator[tuple[str, dict]]:
+def _messages(file: Path, first_offset: int) -> Iterator[tuple[str, Message]]:
     require_regular(file, follow_links=True)
     records = FileRecords.open(file, mutable=False)
     try:
@@ -101,9 +102,9 @@ def _messages(file: Path, first_offset: int) -> Iterator[tuple[str, dict]]:
         records.close_handlers()
 
 
-def _message(file: Path, record) -> tuple[str, dict]:
+def _message(file: Path, record) -> tuple[str, Message]:
     try:
-        schema, _, values = read_framed("cluster-metadata", record.value)
+        schema, _, message = read_framed("cluster-metadata", record.value)
     except MetadataParseException as error:
         raise KafkaException(f"The record at offset {record.offset} in {file} cannot be read: {error}") from error
-    return schema.name, values
+    return schema.name, message

@@ -3,11 +3,13 @@
 import base64
 
 from minikafka.common.errors import BufferUnderflowException, RuntimeException
+from minikafka.network.message_bytes import MessageBytes
+from minikafka.network.message_codec import Message, read_message
+from minikafka.network.message_schema import MessageSchema
+from minikafka.network.message_tables import message_schema, message_schemas
 from minikafka.record.record import Record
 from minikafka.tools.java_json import java_json
-from minikafka.tools.message_bytes import MessageBytes
-from minikafka.tools.message_schema import MessageSchema
-from minikafka.tools.message_tables import message_schemas
+from minikafka.tools.message_json import message_json
 from minikafka.tools.record_decoders import CANNOT_DECODE, DecodedRecord, java_message
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
@@ -44,7 +46,7 @@ class CoordinatorDecoder:
             return DecodedRecord(f"Unknown record type {record_type} at offset {record.offset}, skipping.", None)
         schema = self._keys[record_type]
         # The type stands where a version would, and is taken for one, as in Kafka; a key has one version, 0.
-        key = schema.struct.json(_read(schema, source, record_type, "key"), 0)
+        key = message_json(_read(schema, source, record_type, "key"), 0)
         value = "<DELETE>" if record.value is None else self._decode_value(record_type, MessageBytes(record.value))
         return DecodedRecord(java_json({"type": str(record_type), "data": key}), value)
 
@@ -53,7 +55,7 @@ class CoordinatorDecoder:
         version = _read_version(source, "value")
         if not schema.versions.lowest <= version <= schema.versions.highest:
             raise RuntimeException(f"Found an unknown record version {version} for {record_type} type")
-        data = schema.struct.json(_read(schema, source, version, "value"), version)
+        data = message_json(_read(schema, source, version, "value"), version)
         if schema.name == "GroupMetadataValue" and data["protocolType"] == CONSUMER_PROTOCOL_TYPE:
             for member in data["members"]:
                 _open(member, "subscription", "ConsumerProtocolSubscription")
@@ -68,9 +70,9 @@ def _read_version(source: MessageBytes, part: str) -> int:
         raise RuntimeException(f"Could not read version from {part}'s buffer.") from None
 
 
-def _read(schema: MessageSchema, source: MessageBytes, version: int, part: str) -> dict[str, object]:
+def _read(schema: MessageSchema, source: MessageBytes, version: int, part: str) -> Message:
     try:
-        return schema.struct.read(source, version)
+        return read_message(schema.struct, source, version)
     except CANNOT_DECODE as error:
         why = java_message(error)
         raise RuntimeException(
@@ -84,9 +86,9 @@ def _open(member: dict[str, object], field: str, message: str) -> None:
     Kafka: `DumpLogSegments.OffsetsMessageParser.replaceField`.
     """
     source = MessageBytes(base64.b64decode(member[field]))
-    struct = message_schemas("consumer-protocol")[message].struct
+    struct = message_schema("consumer-protocol", message).struct
     try:
         version = source.read_int(2)
-        member[field] = struct.json(struct.read(source, version), version)
+        member[field] = message_json(read_message(struct, source, version), version)
     except CANNOT_DECODE:
         pass

@@ -4,18 +4,20 @@ Kafka: `AbstractApiMessageSerde`, the base of `MetadataRecordSerde` and `RemoteL
 """
 
 from functools import cache
+from typing import Any
 
 from minikafka.common.errors import IllegalArgumentException, MetadataParseException
-from minikafka.tools.message_bytes import MessageBytes
-from minikafka.tools.message_schema import MessageSchema
-from minikafka.tools.message_tables import message_schemas
+from minikafka.network.message_bytes import MessageBytes
+from minikafka.network.message_codec import read_message
+from minikafka.network.message_schema import MessageSchema
+from minikafka.network.message_tables import message_schemas
 
 _FRAME_VERSION = 1
 _LARGEST_SHORT = 0x7FFF
 
 
-def read_framed(table: str, data: bytes | None) -> tuple[MessageSchema, int, dict[str, object]]:
-    """The message's schema (one of the table's), its version and its values. Raises MetadataParseException.
+def read_framed(table: str, data: bytes | None) -> tuple[MessageSchema, int, Any]:
+    """The message's schema (one of the table's), its version, and the message. Raises MetadataParseException.
 
     Kafka: `AbstractApiMessageSerde.read`.
     """
@@ -40,12 +42,12 @@ def read_framed(table: str, data: bytes | None) -> tuple[MessageSchema, int, dic
             f"org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {api_key}"
         )
     try:
-        values = schema.struct.read(source, version)
+        message = read_message(schema.struct, source, version)
     except (RuntimeError, IllegalArgumentException) as error:
         raise MetadataParseException(f"Failed to deserialize record with type {api_key}") from error
     if source.remaining > 0:
         raise MetadataParseException(f"Found {source.remaining} byte(s) of garbage after {api_key}")
-    return schema, version, values
+    return schema, version, message
 
 
 @cache

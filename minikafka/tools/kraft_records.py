@@ -5,10 +5,12 @@ Kafka: `ControlRecordUtils`, `LeaderChangeMessage`, `SnapshotHeaderRecord`, `Sna
 """
 
 from minikafka.common.errors import NullPointerException
+from minikafka.network.message_bytes import MessageBytes
+from minikafka.network.message_codec import read_message
+from minikafka.network.message_tables import message_schema
 from minikafka.record.control_record import ControlRecordType
 from minikafka.tools.java_json import java_json
-from minikafka.tools.message_bytes import MessageBytes
-from minikafka.tools.message_tables import message_schemas
+from minikafka.tools.message_json import message_json
 
 # What the tool writes before the JSON, and the message.
 _MESSAGES = {
@@ -30,7 +32,7 @@ def kraft_record_line(control_type: ControlRecordType, value: bytes | None) -> s
     if value is None:
         raise NullPointerException("control record without a value")
     words, name = _MESSAGES[control_type]
-    struct = message_schemas("control-records")[name].struct
+    struct = message_schema("control-records", name).struct
     # Read by the rules of version 0, and written by those of the version that the message says it has.
-    message = struct.read(MessageBytes(value), 0)
-    return f"{words} {java_json(struct.json(message, message['version']))}"
+    message = read_message(struct, MessageBytes(value), 0)
+    return f"{words} {java_json(message_json(message, message.version))}"

@@ -13,6 +13,7 @@ from minikafka.common.java_utf8 import decode_utf8
 from minikafka.record.record import Record
 from minikafka.tools.framed_message import read_framed
 from minikafka.tools.java_json import java_json
+from minikafka.tools.message_json import message_json
 from minikafka.tools.remote_log_metadata import remote_log_metadata_text
 
 CANNOT_DECODE = (RuntimeError, IllegalArgumentException)
@@ -40,8 +41,8 @@ def decode_cluster_metadata(record: Record) -> DecodedRecord:
     Kafka: `DumpLogSegments.ClusterMetadataLogMessageParser`.
     """
     try:
-        schema, version, values = read_framed("cluster-metadata", record.value)
-        data = schema.struct.json(values, version)
+        schema, version, message = read_framed("cluster-metadata", record.value)
+        data = message_json(message, version)
         text = java_json({"type": _constant_name(schema.name), "version": version, "data": data})
     except CANNOT_DECODE as error:
         text = f"Error at {record.offset}, skipping. {java_message(error)}"
@@ -59,8 +60,8 @@ def decode_remote_log_metadata(record: Record) -> DecodedRecord:
                 'Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of '
                 '"org.apache.kafka.common.record.internal.Record.value()" is null'
             )
-        schema, _, values = read_framed("remote-log-metadata", record.value)
-        text = remote_log_metadata_text(schema.name, values)
+        schema, _, message = read_framed("remote-log-metadata", record.value)
+        text = remote_log_metadata_text(schema.name, message)
     except CANNOT_DECODE as error:
         text = f"Error at offset {record.offset}, skipping. {java_message(error)}"
     return DecodedRecord(None, text)

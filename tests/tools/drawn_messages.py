@@ -3,8 +3,8 @@
 import random
 import struct
 
-from minikafka.tools.message_schema import Field, StructSchema
-from minikafka.tools.versions import Versions
+from minikafka.network.message_schema import Field, StructSchema
+from minikafka.network.versions import Versions
 
 TEXTS = ("", "a", "consumer", "range", "order-events", 'quo"te\\', "ж\n\x1f\x7f", "客户", "😀", "x" * 200)
 DOUBLES = (0.0, -0.0, 1.5, 1024.0, 1e7, 123456.789, 1e-3, 1e-4, 1e22, -2.5e300, float("nan"), float("inf"))
@@ -19,7 +19,7 @@ class MessageDrawer:
 
     def message(self, schema: StructSchema, version: int, possible: Versions) -> bytes:
         """A message of this version, one of the `possible` ones."""
-        flexible = schema._flexible.has(version, possible)
+        flexible = schema.flexible.has(version, possible)
         here = [field for field in schema.fields if field.versions.has(version, possible)]
         written = [self._field(field, version, possible, flexible) for field in here if field.tag is None]
         if not flexible:
@@ -66,7 +66,7 @@ class MessageDrawer:
                     return inside
                 tagged = field.tag is not None
                 return (b"\0" if tagged else b"\xff") if null else b"\1" + inside
-            case "string" | "bytes":
+            case "string" | "bytes" | "records":
                 if null:
                     return b"\0" if flexible else b"\xff" * (2 if field.type == "string" else 4)
                 text = field.type == "string"

@@ -1,4 +1,4 @@
-"""Makes the tables in minikafka/tools/messages anew from Kafka's jars: `python -m tests.tools.make_message_tables`.
+"""Makes the tables in minikafka/network/messages anew from Kafka's jars: `python -m tests.tools.make_message_tables`.
 
 Kafka describes its messages in JSON, with the words for its documentation; the tables hold the facts alone.
 """
@@ -8,11 +8,12 @@ import re
 from pathlib import Path
 from zipfile import ZipFile
 
-from minikafka.tools import message_tables
+from minikafka.network import message_tables
 from minikafka.witness.kafka_jvm import kafka_jars
 
 # table: the jar, the folder in it, and what the names of its messages match
 SOURCES = {
+    "apis": ("kafka-clients", "common/message/", ".*(Request|Response)"),
     "control-records": (
         "kafka-clients",
         "common/message/",
@@ -45,6 +46,7 @@ def table(name: str) -> str:
             if path.startswith(folder) and re.fullmatch(pattern, Path(path).stem) and path.endswith(".json")
         ]
         messages = [json.loads(_COMMENT.sub("", archive.read(path).decode())) for path in paths]
+    messages = [message for message in messages if message["validVersions"] != "none"]  # an API that is gone
     messages.sort(key=lambda message: (message.get("apiKey", -1), message["name"]))
     return "\n".join("\n".join(_message(message)) + "\n" for message in messages)
 
@@ -52,6 +54,10 @@ def table(name: str) -> str:
 def _message(message: dict) -> list[str]:
     key = f" key {message['apiKey']}" if "apiKey" in message else ""
     first = f"{message['name']}{key} versions {message['validVersions']} flexible {message['flexibleVersions']}"
+    if "listeners" in message:
+        first += f" listeners {','.join(message['listeners'])}"
+    if message.get("latestVersionUnstable"):
+        first += " unstable latest"
     lines = [first, *_fields(message["fields"], "  ")]
     for struct in message.get("commonStructs", ()):
         lines.append(f"  struct {struct['name']} {struct['versions']}")
@@ -72,6 +78,8 @@ def _fields(fields: list[dict], indent: str) -> list[str]:
             words += ["tag", str(field["tag"])]
         if field.get("default") not in (None, ""):
             words += ["default", str(field["default"]).lower()]
+        if field.get("ignorable"):
+            words += ["ignorable", "true"]
         assert "flexibleVersions" not in field, "a field with flexible versions of its own"
         lines.append(indent + " ".join(words))
         lines += _fields(field.get("fields", ()), indent + "  ")

@@ -8,6 +8,9 @@ flexible: compact lengths, and tagged fields at the end. Then comes a line for e
       directories []uuid 1+
       lastKnownElr []int32 2+ nullable 2+ tag 2 default null
 
+An `ignorable` field may be left out of a version that lacks it, whatever it holds; a request also says at which kinds
+of listeners it is heard, and whether its latest version is not stable yet.
+
 The fields of a structure follow with a deeper indent, those of one that is used in several places below the word
 `struct`. `tests/tools/make_message_tables.py` makes the files from Kafka's jars.
 """
@@ -17,18 +20,30 @@ from functools import cache
 from pathlib import Path
 
 from minikafka.common.uuid import ZERO_UUID
-from minikafka.tools.message_schema import Field, MessageSchema, StructSchema
-from minikafka.tools.versions import Versions
+from minikafka.network.message_schema import Field, MessageSchema, StructSchema
+from minikafka.network.versions import Versions
 
 _FOLDER = Path(__file__).with_name("messages")
-_ZEROS = {"string": "", "bytes": b"", "uuid": ZERO_UUID, "bool": False, "float64": 0.0}
+_ZEROS = {"string": "", "bytes": b"", "records": None, "uuid": ZERO_UUID, "bool": False, "float64": 0.0}
 
 
 @cache
 def message_schemas(table: str) -> dict[str, MessageSchema]:
     """The messages of a table ("consumer-offsets"), by their names ("OffsetCommitKey")."""
+    return {name: message_schema(table, name) for name in _blocks(table)}
+
+
+@cache
+def message_schema(table: str, name: str) -> MessageSchema:
+    """One message of a table; the others are not looked at. Raises KeyError."""
+    return _message(_blocks(table)[name])
+
+
+@cache
+def _blocks(table: str) -> dict[str, str]:
+    """The lines of each message, by its name."""
     text = (_FOLDER / f"{table}.txt").read_text()
-    return {schema.name: schema for schema in map(_message, text.split("\n\n"))}
+    return {block[: block.index(" ")]: block for block in text.split("\n\n")}
 
 
 def _message(block: str) -> MessageSchema:
@@ -50,7 +65,8 @@ def _message(block: str) -> MessageSchema:
     message = StructSchema(name, versions, versions, flexible)
     own_fields = [entry for entry in entries if not entry[0].startswith("struct ")]
     message.fields = _fields(own_fields, versions, flexible, structs)
-    return MessageSchema(name, int(facts.get("key", -1)), versions, message)
+    listeners = frozenset(facts["listeners"].split(",")) if "listeners" in facts else frozenset()
+    return MessageSchema(name, int(facts.get("key", -1)), versions, message, listeners, "unstable" in facts)
 
 
 def _entries(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
@@ -93,6 +109,7 @@ def _field(
         Versions.parse(facts.get("nullable", "none")),
         int(facts["tag"]) if "tag" in facts else None,
         _default(element, facts.get("default")),
+        "ignorable" in facts,
     )
 
 
@@ -102,4 +119,4 @@ def _default(type_name: str, text: str | None) -> object:
         return None
     if text is None:
         return _ZEROS.get(type_name, 0)
-    return text == "true" if type_name == "bool" else int(text)
+    return text == "true" if type_name == "bool" else int(text, 0)

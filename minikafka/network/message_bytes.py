@@ -1,7 +1,9 @@
 """Kafka's wire types, read one after another."""
 
 import struct
+from typing import Any
 
+from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import (
     BufferUnderflowException,
     IllegalArgumentException,
@@ -18,14 +20,14 @@ MAX_MESSAGE_BYTES = 8 << 20
 class MessageBytes:
     """A reader of Kafka's wire types, from the front of `data` on. Kafka: `ByteBufferAccessor`.
 
-    More than MAX_MESSAGE_BYTES raise RuntimeException: a few kilobytes of compressed zeros may claim to be a list with
-    as many elements as memory holds.
+    More than `limit` bytes raise RuntimeException: a few kilobytes of compressed zeros may claim to be a list with
+    as many elements as memory holds. Views into `data` are handed out, so it must not change afterwards.
     """
 
-    def __init__(self, data: bytes):
-        if len(data) > MAX_MESSAGE_BYTES:
-            raise RuntimeException(f"a message of {len(data)} bytes is not read: the limit is {MAX_MESSAGE_BYTES}")
-        self._data = bytes(data)
+    def __init__(self, data: BytesLike, limit: int = MAX_MESSAGE_BYTES):
+        if len(data) > limit:
+            raise RuntimeException(f"a message of {len(data)} bytes is not read: the limit is {limit}")
+        self._data = data
         self._position = 0
 
     @property
@@ -39,7 +41,12 @@ class MessageBytes:
 
     def read_double(self) -> float:
         """A number of 8 bytes, IEEE 754. Raises BufferUnderflowException."""
-        return struct.unpack(">d", self._take(8))[0]
+        value: float = struct.unpack(">d", self._take(8))[0]
+        return value
+
+    def read_struct(self, layout: struct.Struct) -> tuple[Any, ...]:
+        """Fields of fixed sizes that follow each other. Raises BufferUnderflowException."""
+        return layout.unpack(self._take(layout.size))
 
     def read_uuid(self) -> str:
         """16 bytes, as Kafka's text. Raises BufferUnderflowException."""
@@ -51,6 +58,10 @@ class MessageBytes:
         Raises BufferUnderflowException, and IllegalArgumentException when a fifth byte says that more follow.
         Kafka: `ByteUtils.readUnsignedVarint`.
         """
+        data, position = self._data, self._position
+        if position < len(data) and (only := data[position]) < 0x80:
+            self._position = position + 1
+            return only
         value = 0
         for shift in range(0, 35, 7):
             byte = self._take(1)[0]
@@ -63,16 +74,21 @@ class MessageBytes:
         )
 
     def read_array(self, size: int) -> bytes:
-        """So many bytes. Raises RuntimeException when there are fewer, NegativeArraySizeException below 0."""
+        """So many bytes, copied. Raises RuntimeException when there are fewer, NegativeArraySizeException below 0."""
+        return bytes(self.read_view(size))
+
+    def read_view(self, size: int) -> memoryview:
+        """So many bytes, as they lie in `data`. Raises as `read_array` does."""
         if size > self.remaining:
             raise RuntimeException(
                 f"Error reading byte array of {size} byte(s): only {self.remaining} byte(s) available"
             )
         if size < 0:
             raise NegativeArraySizeException(str(size))
-        return self._take(size)
+        self._position += size
+        return memoryview(self._data)[self._position - size : self._position]
 
-    def _take(self, size: int) -> bytes:
+    def _take(self, size: int) -> BytesLike:
         if size > self.remaining:
             raise BufferUnderflowException(f"{size} bytes wanted, {self.remaining} are left")
         self._position += size
