@@ -1,15 +1,36 @@
 """A request to delete records that waits until all replicas have deleted them."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from minikafka.common.error_codes import Errors
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.server.delayed_operation import DelayedOperation
-from minikafka.server.delete_records_partition_status import (
-    DeleteRecordsPartitionResult,
-    DeleteRecordsPartitionStatus,
-)
+
+
+@dataclass(slots=True)
+class DeleteRecordsPartitionResult:
+    """What a client is told of one partition: its low watermark, -1 while unknown, or an error.
+
+    Kafka: `DeleteRecordsResponseData.DeleteRecordsPartitionResult`.
+    """
+
+    low_watermark: int
+    error: Errors
+
+
+@dataclass(slots=True)
+class DeleteRecordsPartitionStatus:
+    """What a partition's part of the request waits for: a low watermark of at least `required_offset`.
+
+    `response_status` is the answer as far as it is known. Kafka: `DeleteRecordsPartitionStatus`.
+    """
+
+    required_offset: int
+    response_status: DeleteRecordsPartitionResult
+    acks_pending: bool = False
+
 
 OnAcksPending: TypeAlias = Callable[[TopicPartition, DeleteRecordsPartitionStatus], object]
 DeleteRecordsCallback: TypeAlias = Callable[[dict[TopicPartition, DeleteRecordsPartitionResult]], object]

@@ -33,11 +33,11 @@ class FetchedPartition(Protocol):
     """What a waiting fetch asks of a partition. Kafka: `Partition`."""
 
     def fetch_offset_snapshot(
-        self, current_leader_epoch: int | None, fetch_only_from_leader: bool
+        self, current_leader_epoch: int | None, *, fetch_only_from_leader: bool
     ) -> LogOffsetSnapshot: ...
 
     def last_offset_for_leader_epoch(
-        self, current_leader_epoch: int | None, leader_epoch: int, fetch_only_from_leader: bool
+        self, current_leader_epoch: int | None, leader_epoch: int, *, fetch_only_from_leader: bool
     ) -> EpochEndOffset: ...
 
 
@@ -129,7 +129,9 @@ class DelayedFetch(DelayedOperation):
     def _bytes_available(self, partition: FetchedPartition, status: FetchPartitionStatus) -> int | None:
         """How many bytes wait in the partition, as far as the reader wants them; None in case F."""
         start, fetch_info = status.start_offset_metadata, status.fetch_info
-        offsets = partition.fetch_offset_snapshot(fetch_info.current_leader_epoch, self._params.fetch_only_leader)
+        offsets = partition.fetch_offset_snapshot(
+            fetch_info.current_leader_epoch, fetch_only_from_leader=self._params.fetch_only_leader
+        )
         end = self._end_offset(offsets)
         if start.message_offset == end.message_offset:
             return 0  # also if the one is on an older segment: a roll alone brings nothing to read

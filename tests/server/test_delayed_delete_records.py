@@ -6,12 +6,12 @@ from minikafka.common.error_codes import Errors
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.server.delayed_delete_records import DelayedDeleteRecords
-from minikafka.server.delayed_operation_purgatory import DelayedOperationPurgatory
-from minikafka.server.delete_records_partition_status import (
+from minikafka.server.delayed_delete_records import (
+    DelayedDeleteRecords,
     DeleteRecordsPartitionResult,
     DeleteRecordsPartitionStatus,
 )
+from minikafka.server.delayed_operation_purgatory import DelayedOperationPurgatory
 from minikafka.server.timer import SystemTimer
 from minikafka.server.topic_partition_operation_key import TopicPartitionOperationKey
 
@@ -39,7 +39,7 @@ class World:
         statuses = {}
         for partition, offset in required.items():
             error = Errors.OFFSET_OUT_OF_RANGE if partition in refused else Errors.NONE
-            result = DeleteRecordsPartitionResult(error, -1 if partition in refused else self.low_watermarks[partition])
+            result = DeleteRecordsPartitionResult(-1 if partition in refused else self.low_watermarks[partition], error)
             statuses[TopicPartition("t", partition)] = DeleteRecordsPartitionStatus(offset, result)
         operation = DelayedDeleteRecords(500, statuses, self.settle, self.answer)
         return self.purgatory.try_complete_else_watch(operation, [TopicPartitionOperationKey.of(tp) for tp in statuses])
