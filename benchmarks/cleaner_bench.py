@@ -122,7 +122,7 @@ def main() -> None:
     scheduler = KafkaScheduler()
     scheduler.startup()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as scratch:
-        class_path = compile_peer(Path(scratch))
+        class_path = compile_peer()
         for shape in SHAPES:
             source = Path(scratch) / "source" / "bench-0"
             write_log(source, shape, size, scheduler)

@@ -5,23 +5,16 @@ from collections import defaultdict
 from pathlib import Path
 
 from minikafka.spark.java_home import java_command
-from minikafka.spark.kafka_jars import kafka_classpath, spark_jars
+from minikafka.spark.kafka_jars import kafka_classpath
+from minikafka.spark.scala_compiler import compiled_classes
 
 SOURCE = Path(__file__).with_name("LogBench.scala")
 
 
-def compile_peer(directory: Path) -> list[str]:
-    """Compile into `directory` with the Scala compiler that PySpark ships; returns the class path to run with."""
+def compile_peer() -> list[str]:
+    """Compile it unless that was done before; returns the class path to run with."""
     kafka = kafka_classpath()
-    compiler = [
-        str(jar) for name in ("compiler", "library", "reflect") for jar in spark_jars().glob(f"scala-{name}-2.13*")
-    ]
-    subprocess.run(
-        [java_command(), "-cp", ":".join(compiler), "scala.tools.nsc.Main", "-d", str(directory)]
-        + ["-cp", ":".join(kafka), str(SOURCE)],
-        check=True,
-    )
-    return [str(directory), *kafka]
+    return [str(compiled_classes(SOURCE, kafka)), *kafka]
 
 
 def run_peer(class_path: list[str], *arguments: object) -> dict[str, list[float]]:

@@ -125,7 +125,7 @@ def main() -> None:
     print(f"{'batch':14} {'':12} {'minikafka':>13} {'UnifiedLog':>13} {'ratio':>8}")
     with tempfile.TemporaryDirectory() as scratch:
         directory = Path(scratch)
-        class_path = compile_peer(directory)
+        class_path = compile_peer()
         for shape in SHAPES:
             batch = one_batch(shape)
             batch_file = directory / "batch"

@@ -94,7 +94,7 @@ def main() -> None:
     writer = KafkaScheduler()
     writer.startup()
     with tempfile.TemporaryDirectory() as scratch:
-        class_path = compile_peer(Path(scratch))
+        class_path = compile_peer()
         for tree in trees:
             mine, theirs = Path(scratch, "minikafka"), Path(scratch, "kafka")
             write_tree(mine, tree, writer)

@@ -63,7 +63,7 @@ def main() -> None:
     scheduler = KafkaScheduler()
     scheduler.startup()
     with tempfile.TemporaryDirectory() as scratch:
-        class_path = compile_peer(Path(scratch))
+        class_path = compile_peer()
         for number, shape in enumerate((SHAPES[0], SHAPES[2])):
             directory = Path(scratch) / f"recovery-{number}"
             size = write_log(directory, shape, scheduler)

@@ -1,7 +1,7 @@
 """Spark for minikafka: a session with Apache Kafka's classes in the same JVM.
 
 Read `session` first, then `jvm` (how its JVM is started), `java_home` (which Java), `kafka_jars` (where the jars come
-from), and `class_archive` (why a second start is faster).
+from), and `class_archive` (why a second start is faster); `scala_compiler` compiles what is asked of the JVM in Scala.
 """
 
 from minikafka.spark.session import kafka_available, session, why_kafka_is_absent

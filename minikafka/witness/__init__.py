@@ -10,8 +10,9 @@ Read `workload` first, with `operations` and `batch` (what its lines say), then 
 `differential` draws workloads (`workload_drawer`) until two of them differ.
 
 For a whole log directory there are `log_dir_workload`, `log_dir_runner`, `two_log_managers`, `kafka_log_manager` and
-`log_dir_expected`; for crashes `disk_effects`, `simulated_disk` and `stopped_worlds`; `kafka_broker` is a whole broker,
-`kafka_tools` are its tools.
+`log_dir_expected`; for brokers that replicate `scripted_controller` and `kafka_cluster`, Kafka's own ones in one JVM,
+made of `KafkaReplicas.scala`; for crashes `disk_effects`, `simulated_disk` and `stopped_worlds`; `kafka_broker` is
+a whole broker, `kafka_tools` are its tools.
 
 Names are imported when they are first used, so that a workload can be read on a machine with neither Spark nor a JVM.
 """

@@ -1,0 +1,210 @@
+"""A cluster of Apache Kafka's own classes: KafkaApis, ReplicaManager, Partition, LogManager and followers, no sockets.
+
+Several brokers run in one JVM and in the caller's thread, on a clock that stands still (`KafkaReplicas.scala`). Methods
+are named as those of `minikafka.broker.cluster.Cluster`; metadata records are minikafka's, made Kafka's on the way.
+"""
+
+import base64
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
+from minikafka.metadata.leader_and_isr import BrokerState
+from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
+from minikafka.metadata.metadata_records import MetadataRecord, RegisterBrokerRecord
+from minikafka.spark.scala_compiler import compiled_classes
+from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka_jvm import KafkaJvm, kafka_jars
+
+_METADATA = "org.apache.kafka.common.metadata"
+
+
+class KafkaCluster:
+    """Kafka's brokers, each on a log directory of its own below `directory`.
+
+    Whoever holds the cluster is its controller: `publish` gives metadata records to a broker, `alter_partition` shows
+    what a leader asks for and `answer_alter_partition` answers it. `handle` returns a ticket's number; `take_answers`
+    tells which tickets were answered since the last call. Whatever Kafka raises comes as minikafka's exception of the
+    same name.
+    """
+
+    def __init__(self, kafka: KafkaJvm, directory: Path, start_ms: int):
+        self.kafka = kafka
+        self._directory = directory
+        self._world = _kafka_replicas(kafka)(start_ms)
+
+    # Brokers
+
+    def start(self, broker_id: int, broker_epoch: int, settings: Mapping[str, object]) -> None:
+        """Make a broker on its directory; its logs are loaded when metadata is first published to it."""
+        with kafka_errors():
+            self._world.start(broker_id, broker_epoch, self.kafka.properties(settings))
+
+    def crash(self, broker_id: int) -> None:
+        """Kill the broker: its files stay as they are, and what waits is never answered."""
+        with kafka_errors():
+            self._world.crash(broker_id)
+
+    def stop(self, broker_id: int) -> None:
+        """Let the broker end in order."""
+        with kafka_errors():
+            self._world.stop(broker_id)
+
+    def publish(self, broker_id: int, records: Sequence[MetadataRecord]) -> None:
+        """Give a broker the metadata records that follow those which it has."""
+        java = self.kafka.find_class("java.util.ArrayList")()
+        for record in records:
+            java.add(self._java_record(record))
+        with kafka_errors():
+            self._world.publish(broker_id, java)
+
+    # Requests
+
+    def handle(self, broker_id: int, request: bytes) -> int:
+        """Have a broker handle a request (header and body). Kafka: `KafkaApis.handle`."""
+        with kafka_errors():
+            return self._world.handle(broker_id, bytearray(request))
+
+    def append(
+        self, broker_id: int, entries: Mapping[str, bytes], acks: int, timeout_ms: int, internal: bool, origin: str
+    ) -> int:
+        """Append batches to partitions ("topic-0"), then do what is queued. Kafka: `ReplicaManager.appendRecords`."""
+        java = self.kafka.find_class("java.util.LinkedHashMap")()
+        for partition, data in entries.items():
+            java.put(partition, bytearray(data))
+        with kafka_errors():
+            return self._world.append(broker_id, java, acks, timeout_ms, internal, origin)
+
+    def take_answers(self) -> dict[int, object]:
+        """What was answered since the last call, by ticket: bytes, "none" or "close"; for appends, a mapping."""
+        answers: dict[int, object] = {}
+        for line in filter(None, self._world.takeAnswers().split("\n")):
+            ticket, kind, *rest = line.split(" ", 2)
+            read = {"bytes": base64.b64decode, "append": json.loads}.get(kind)
+            answers[int(ticket)] = read(rest[0]) if read else kind
+        return answers
+
+    # Time, followers, checkpoints
+
+    def sleep(self, ms: int) -> None:
+        """Let time pass, millisecond by millisecond, and what becomes due be done."""
+        with kafka_errors():
+            self._world.sleep(ms)
+
+    def follow(self, broker_id: int) -> None:
+        """Let each of the broker's fetchers go one round. Kafka: `AbstractFetcherThread.doWork`."""
+        with kafka_errors():
+            self._world.follow(broker_id)
+
+    def checkpoint(self, broker_id: int) -> None:
+        """Write the high watermarks down. Kafka: `ReplicaManager.checkpointHighWatermarks`."""
+        with kafka_errors():
+            self._world.checkpoint(broker_id)
+
+    # The controller's side
+
+    def alter_partition(self, broker_id: int) -> AlterPartitionRequest | None:
+        """What the broker asks the controller for, until it is answered."""
+        asked = json.loads(self._world.alterPartition(broker_id))
+        if asked is None:
+            return None
+        epoch, proposals = asked
+        return AlterPartitionRequest(broker_id, epoch, tuple(map(_proposal, proposals)))
+
+    def answer_alter_partition(self, broker_id: int, response: AlterPartitionResponse) -> None:
+        """Answer what the broker asks for."""
+        lines = self.kafka.find_class("java.util.ArrayList")()
+        for result in response.partitions:
+            isr = ",".join(map(str, result.isr))
+            lines.add(
+                f"{result.topic_id} {result.partition_index} {int(result.error)} {result.leader_id} "
+                f"{result.leader_epoch} {isr} {int(result.leader_recovery_state)} {result.partition_epoch}"
+            )
+        with kafka_errors():
+            self._world.answerAlterPartition(broker_id, int(response.error), lines)
+
+    # What can be seen
+
+    def state(self, broker_id: int) -> dict:
+        """What the broker knows of its partitions, and how many requests wait in it."""
+        with kafka_errors():
+            return json.loads(self._world.state(broker_id))
+
+    # Java's objects
+
+    def _java_record(self, record: MetadataRecord):
+        kind = type(record).__name__
+        java = self.kafka.find_class(f"{_METADATA}.{kind}")()
+        for field in dataclasses.fields(record):
+            value = getattr(record, field.name)
+            if value is not None and not (field.name in _TAGGED and not value):
+                getattr(java, "set" + _camel(field.name))(self._java_value(record, field.name, value))
+        return java
+
+    def _java_value(self, record: MetadataRecord, name: str, value):
+        uuid = self.kafka.find_class("org.apache.kafka.common.Uuid")
+        if name in ("topic_id", "incarnation_id"):
+            return uuid.fromString(value)
+        if name in ("log_dirs", "directories"):
+            return [uuid.fromString(each) for each in value]
+        if name == "end_points":
+            register = self.kafka.find_class(f"{_METADATA}.{RegisterBrokerRecord.__name__}")
+            collection = register.BrokerEndpointCollection()
+            for point in value:
+                java = register.BrokerEndpoint().setName(point.name).setHost(point.host).setPort(point.port)
+                collection.add(java.setSecurityProtocol(0))
+            return collection
+        if name == "fenced" and not isinstance(record, RegisterBrokerRecord):
+            return 1 if value else -1
+        if name == "in_controlled_shutdown" and not isinstance(record, RegisterBrokerRecord):
+            return int(value)
+        if isinstance(value, tuple):
+            return list(value)
+        return value if isinstance(value, (bool, str)) else int(value)
+
+
+_TAGGED = (
+    "directories",
+    "eligible_leader_replicas",
+    "last_known_elr",
+    "log_dirs",
+    "adding_replicas",
+    "removing_replicas",
+)
+"""Fields that Kafka leaves out when they are empty."""
+
+
+def _kafka_replicas(kafka: KafkaJvm):
+    """Makes objects of the Scala class, which is compiled first if need be; kept with the JVM."""
+    if (constructor := kafka.__dict__.get("_kafka_replicas")) is None:
+        with as_file(files(__package__) / "KafkaReplicas.scala") as source:
+            classes = compiled_classes(source, kafka_jars())
+        url = kafka.file(classes).toURI().toURL()
+        urls = kafka.gateway.new_array(kafka.find_class("java.net.URL"), 1)
+        urls[0] = url
+        parent = kafka.find_class("java.lang.Thread").currentThread().getContextClassLoader()
+        loader = kafka.find_class("java.net.URLClassLoader")(urls, parent)
+        constructor = loader.loadClass("kafka.server.KafkaReplicas").getConstructors()[0]
+        kafka._kafka_replicas = constructor
+
+    def make(start_ms: int):
+        arguments = kafka.gateway.new_array(kafka.find_class("java.lang.Object"), 1)
+        arguments[0] = kafka.find_class("java.lang.Long").valueOf(str(start_ms))
+        return constructor.newInstance(arguments)
+
+    return make
+
+
+def _camel(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def _proposal(fields: list) -> AlterPartitionData:
+    topic_id, partition, leader_epoch, partition_epoch, isr, recovery = fields
+    members = tuple(BrokerState(*member) for member in isr)
+    return AlterPartitionData(
+        topic_id, partition, leader_epoch, partition_epoch, members, LeaderRecoveryState(recovery)
+    )

@@ -1,0 +1,180 @@
+"""A controller that does what a workload says: it writes metadata records, and answers a leader when it is told to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from minikafka.common.config_resource import ConfigResourceType
+from minikafka.common.error_codes import Errors
+from minikafka.common.uuid import uuid_from_bytes
+from minikafka.metadata.alter_partition import (
+    AlterPartitionData,
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    AlterPartitionResult,
+)
+from minikafka.metadata.leader_and_isr import NO_LEADER_CHANGE
+from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
+from minikafka.metadata.metadata_records import (
+    BrokerEndpoint,
+    BrokerRegistrationChangeRecord,
+    ConfigRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+
+
+@dataclass(frozen=True)
+class ScriptedPartition:
+    """What the controller's records say of a partition so far."""
+
+    topic_id: str
+    partition: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int
+    leader_epoch: int = 0
+    partition_epoch: int = 0
+    recovery: LeaderRecoveryState = LeaderRecoveryState.RECOVERED
+
+
+class ScriptedController:
+    """The metadata log of a cluster whose every decision a workload makes.
+
+    Nothing is checked or decided here, so that brokers can be shown what an honest controller would avoid, too. Each
+    broker reads `records` as far as it is published to. Ids follow from names, so every run has the same.
+    """
+
+    def __init__(self) -> None:
+        self.records: list[MetadataRecord] = []
+        self.broker_epochs: dict[int, int] = {}
+        self.partitions: dict[tuple[str, int], ScriptedPartition] = {}
+
+    def register_broker(self, broker_id: int) -> int:
+        """A broker registers, unfenced; returns its epoch, which is new and larger each time."""
+        epoch = self.broker_epochs.get(broker_id, 10 * (broker_id + 1)) + 1
+        self.broker_epochs[broker_id] = epoch
+        self.records.append(
+            RegisterBrokerRecord(
+                broker_id,
+                epoch,
+                incarnation_id=fixed_id(f"incarnation-{epoch}", broker_id),
+                end_points=(BrokerEndpoint("PLAINTEXT", "localhost", 9100 + broker_id),),
+                fenced=False,
+                log_dirs=(directory_id(broker_id),),
+            )
+        )
+        return epoch
+
+    def fence(self, broker_id: int, fenced: bool) -> None:
+        """A broker is shut out, or let in again."""
+        epoch = self.broker_epochs[broker_id]
+        self.records.append(BrokerRegistrationChangeRecord(broker_id, epoch, fenced=fenced))
+
+    def create_topic(
+        self, topic: str, assignment: Sequence[Sequence[int]], settings: Mapping[str, object] | None = None
+    ) -> None:
+        """A topic comes into being; partition p has the replicas `assignment[p]`, the first of which leads."""
+        number = sum(isinstance(record, TopicRecord) for record in self.records)
+        topic_id = fixed_id(f"topic-{topic}", number)
+        self.records.append(TopicRecord(topic, topic_id))
+        self.change_settings(topic, settings or {})
+        for partition, replicas in enumerate(assignment):
+            state = ScriptedPartition(topic_id, partition, tuple(replicas), tuple(replicas), replicas[0])
+            self.partitions[topic, partition] = state
+            self.records.append(PartitionRecord(partition, topic_id, state.replicas, state.isr, state.leader))
+
+    def delete_topic(self, topic: str) -> None:
+        """A topic is deleted."""
+        gone = [key for key in self.partitions if key[0] == topic]
+        self.records.append(RemoveTopicRecord(self.partitions[gone[0]].topic_id))
+        for key in gone:
+            del self.partitions[key]
+
+    def change_settings(self, topic: str, settings: Mapping[str, object | None]) -> None:
+        """Settings of a topic change; None removes one."""
+        for name, value in settings.items():
+            text = None if value is None else str(value)
+            self.records.append(ConfigRecord(ConfigResourceType.TOPIC, topic, name, text))
+
+    def change_partition(
+        self,
+        topic: str,
+        partition: int,
+        *,
+        leader: int | None = None,
+        isr: Sequence[int] | None = None,
+        replicas: Sequence[int] | None = None,
+        recovering: bool = False,
+    ) -> None:
+        """A partition gets another leader (−1: none; the same one: only a new leader epoch), ISR, or replicas."""
+        state = self.partitions[topic, partition]
+        recovery = LeaderRecoveryState.RECOVERING if recovering else None
+        self.records.append(
+            PartitionChangeRecord(
+                partition,
+                state.topic_id,
+                isr=None if isr is None else tuple(isr),
+                leader=NO_LEADER_CHANGE if leader is None else leader,
+                replicas=None if replicas is None else tuple(replicas),
+                leader_recovery_state=recovery,
+            )
+        )
+        self.partitions[topic, partition] = replace(
+            state,
+            isr=state.isr if isr is None else tuple(isr),
+            leader=state.leader if leader is None else leader,
+            replicas=state.replicas if replicas is None else tuple(replicas),
+            leader_epoch=state.leader_epoch + (leader is not None),
+            partition_epoch=state.partition_epoch + 1,
+            recovery=state.recovery if recovery is None else recovery,
+        )
+
+    def accept(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
+        """Do what a leader asks, where its epochs are the controller's, and say what came of it."""
+        return AlterPartitionResponse(Errors.NONE, tuple(self._accept(asked) for asked in request.partitions))
+
+    def refuse(self, request: AlterPartitionRequest, error: Errors) -> AlterPartitionResponse:
+        """Answer each of a leader's proposals with this error."""
+        refusals = (AlterPartitionResult(asked.topic_id, asked.partition_index, error) for asked in request.partitions)
+        return AlterPartitionResponse(Errors.NONE, tuple(refusals))
+
+    def _accept(self, asked: AlterPartitionData) -> AlterPartitionResult:
+        found = [key for key, state in self.partitions.items() if state.topic_id == asked.topic_id]
+        key = next((key for key in found if key[1] == asked.partition_index), None)
+        error = Errors.NONE
+        if key is None:
+            error = Errors.UNKNOWN_TOPIC_ID
+        elif asked.leader_epoch < self.partitions[key].leader_epoch:
+            error = Errors.FENCED_LEADER_EPOCH
+        elif asked.leader_epoch > self.partitions[key].leader_epoch:
+            error = Errors.NOT_CONTROLLER
+        elif asked.partition_epoch != self.partitions[key].partition_epoch:
+            error = Errors.INVALID_UPDATE_VERSION
+        if key is None or error is not Errors.NONE:
+            return AlterPartitionResult(asked.topic_id, asked.partition_index, error)
+        self.change_partition(*key, isr=[member.broker_id for member in asked.new_isr_with_epochs])
+        state = self.partitions[key]
+        return AlterPartitionResult(
+            asked.topic_id,
+            asked.partition_index,
+            Errors.NONE,
+            leader_id=state.leader,
+            leader_epoch=state.leader_epoch,
+            isr=state.isr,
+            leader_recovery_state=state.recovery,
+            partition_epoch=state.partition_epoch,
+        )
+
+
+def fixed_id(name: str, number: int) -> str:
+    """An id that follows from a name and a number: two runs have the same."""
+    return uuid_from_bytes(name.encode()[:12].ljust(12, b".") + number.to_bytes(4, "big"))
+
+
+def directory_id(broker_id: int) -> str:
+    """The id of a broker's log directory, as in its meta.properties."""
+    return fixed_id("directory", broker_id)

@@ -1,0 +1,37 @@
+"""Scala is compiled once, and kept."""
+
+import pytest
+
+from minikafka.spark import scala_compiler
+from minikafka.spark.kafka_jars import spark_jars
+from minikafka.spark.scala_compiler import CompilationError, compiled_classes
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    monkeypatch.setattr(scala_compiler, "cache_dir", lambda: tmp_path / "cache")
+    return tmp_path / "Hello.scala"
+
+
+@pytest.fixture
+def class_path():
+    return [str(next(spark_jars().glob("scala-library-2.13*")))]
+
+
+def test_a_source_is_compiled_once_and_again_when_it_changes(source, class_path, tmp_path):
+    source.write_text("object Hello")
+    classes = compiled_classes(source, class_path)
+    assert (classes / "Hello.class").exists()
+    made = classes.stat().st_mtime_ns
+    assert compiled_classes(source, class_path).stat().st_mtime_ns == made
+    source.write_text("object Hello2")
+    assert (compiled_classes(source, class_path) / "Hello2.class").exists()
+    assert not classes.exists()
+
+
+def test_what_the_compiler_refuses_is_said(source, class_path):
+    source.write_text("object Hello extends Nothing2")
+    with pytest.raises(CompilationError, match="not found: type Nothing2"):
+        compiled_classes(source, class_path)
