@@ -39,7 +39,7 @@ test: ready-dev
 	@sh requirements/chromium.sh
 	@$(FETCH)
 	@$(BIN)/minikafka doctor || true
-	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-sanitize-with tests/nbval.cfg tests notebooks
+	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-cell-timeout 240 --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
 quick: ready-dev
 	$(BIN)/ruff check .

@@ -1,5 +1,6 @@
 """Fixtures that every room of the tests may use."""
 
+import gc
 import logging
 import os
 import shutil
@@ -10,8 +11,11 @@ import pytest
 
 from minikafka.witness.kafka_jvm import KafkaJvm, KafkaUnavailableError
 from minikafka.witness.two_logs import TwoLogs
+from tests.jvm_watchdog import JvmWatchdog
 
 SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200}
+
+_FILES_BETWEEN_COLLECTIONS = 300
 
 
 def pytest_addoption(parser):
@@ -23,6 +27,9 @@ def pytest_addoption(parser):
     )
     parser.addoption("--quick", action="store_true", help="leave out what needs a JVM or a browser, and what is slow")
     parser.addoption("--seed", type=int, default=None, help="the first seed of the differential test and of power cuts")
+    parser.addoption(
+        "--patience", type=float, default=240, help="seconds until the JVMs of a test that hangs are killed"
+    )
     parser.addoption("--worlds", type=int, default=12, help="how many worlds of each life a power cut leaves")
     parser.addoption("--draws", type=int, default=None, help="how many damaged directories verify is asked about")
 
@@ -40,6 +47,31 @@ def _is_left_out(item) -> bool:
     return bool(names & {"kafka", "spark", "browser", "bare", "slow"})
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    with JvmWatchdog(item.config.getoption("--patience")):
+        result = yield
+    _close_forgotten_files()
+    return result
+
+
+_open_after_collection = 0
+
+
+def _close_forgotten_files() -> None:
+    """Let Python collect the logs that tests have left open, long before they have 1024 files, which is all that many
+    systems allow.
+    """
+    global _open_after_collection
+    if _open_files() > _open_after_collection + _FILES_BETWEEN_COLLECTIONS:
+        gc.collect()
+        _open_after_collection = _open_files()
+
+
+def _open_files() -> int:
+    return len(os.listdir("/dev/fd"))
+
+
 @pytest.fixture(scope="module")
 def silent():
     """No warnings from minikafka: where trouble is meant, they would hide what a failure says."""
@@ -50,16 +82,28 @@ def silent():
 
 
 @pytest.fixture(scope="session")
-def kafka():
-    """A JVM with Apache Kafka's classes. Without one tests fail in CI; elsewhere they are skipped, with the reason."""
+def kafka_jvms():
+    """The JVMs that `kafka` has been; only the last one may be alive."""
     try:
-        jvm = KafkaJvm.start()
+        jvms = [KafkaJvm.start()]
     except KafkaUnavailableError as unavailable:
         if os.environ.get("CI") == "true":
             pytest.fail(f"CI must test against real Kafka: {unavailable}")
         pytest.skip(str(unavailable))
-    yield jvm
-    jvm.close()
+    yield jvms
+    for jvm in jvms:
+        jvm.close()
+
+
+@pytest.fixture(scope="module")
+def kafka(kafka_jvms):
+    """A JVM with Apache Kafka's classes, which all tests share; a new one if the last was killed in another file.
+
+    Without one tests fail in CI; elsewhere they are skipped, with the reason.
+    """
+    if kafka_jvms[-1].gateway.java_process.poll() is not None:
+        kafka_jvms.append(KafkaJvm.start())
+    return kafka_jvms[-1]
 
 
 @pytest.fixture(scope="module")

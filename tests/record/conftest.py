@@ -88,7 +88,7 @@ class KafkaRecords:
             return bytes(self.find("org.apache.kafka.common.utils.Utils").toArray(builder.build().buffer()))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def kafka_records(kafka):
     return KafkaRecords(kafka)
 
