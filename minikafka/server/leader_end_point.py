@@ -54,11 +54,11 @@ class LeaderEndPoint(Protocol):
         Kafka: `LeaderEndPoint.buildFetch`.
         """
 
-    def fetch(self, fetch_request: Any) -> dict[TopicPartition, FetchPartitionData]:
+    def fetch(self, replica_fetch: ReplicaFetch) -> dict[TopicPartition, FetchPartitionData]:
         """Send a request and wait for its answer. Raises what has gone wrong on the way. Kafka: `.fetch`."""
 
     def fetch_earliest_offset(self, topic_partition: TopicPartition, current_leader_epoch: int) -> OffsetAndEpoch:
-        """Where the leader's log begins. Raises what the leader reports. Kafka: `LeaderEndPoint.fetchEarliestOffset`."""
+        """Where the leader's log begins. Raises what the leader reports. Kafka: `.fetchEarliestOffset`."""
 
     def fetch_latest_offset(self, topic_partition: TopicPartition, current_leader_epoch: int) -> OffsetAndEpoch:
         """Where the leader's log ends (exclusive). Raises what the leader reports. Kafka: `.fetchLatestOffset`."""

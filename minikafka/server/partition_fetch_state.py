@@ -20,7 +20,8 @@ class PartitionFetchState(NamedTuple):
     - `current_leader_epoch`: the epoch in which the follower fetches.
     - `state`: whether the log has to be cut before anything is fetched.
     - `last_fetched_epoch`: the epoch of the last record in the log, None if the log knows none.
-    - `due_ms`: until then (ms since 1970) the partition is left alone, after an error; None: it is not delayed.
+    - `delay_ms`, `due_ms`: for how long (ms), and until when (ms since 1970), the partition is left alone after an
+      error. Both are None from the next answer on that brings records.
 
     The moment is told by the caller: Kafka asks the system's clock even where all else has another one.
 
@@ -33,6 +34,7 @@ class PartitionFetchState(NamedTuple):
     current_leader_epoch: int
     state: ReplicaState
     last_fetched_epoch: int | None
+    delay_ms: int | None = None
     due_ms: int | None = None
 
     def is_ready_for_fetch(self, now_ms: int) -> bool:
@@ -51,6 +53,10 @@ class PartitionFetchState(NamedTuple):
     def is_replica_in_sync(self) -> bool:
         """True when the follower lacks nothing that is committed. Kafka: `PartitionFetchState.isReplicaInSync`."""
         return self.lag is not None and self.lag <= 0
+
+    def delayed(self, delay_ms: int, now_ms: int) -> "PartitionFetchState":
+        """The same, left alone for `delay_ms` from `now_ms` on. Kafka: `PartitionFetchState`'s constructor."""
+        return self._replace(delay_ms=delay_ms, due_ms=now_ms + delay_ms)
 
     def update_topic_id(self, topic_id: str | None) -> "PartitionFetchState":
         """The same with another topic id. Kafka: `PartitionFetchState.updateTopicId`."""
