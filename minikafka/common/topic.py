@@ -7,6 +7,7 @@ from minikafka.common.errors import InvalidTopicException
 GROUP_METADATA_TOPIC_NAME = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC_NAME = "__transaction_state"
 SHARE_GROUP_STATE_TOPIC_NAME = "__share_group_state"
+CLUSTER_METADATA_TOPIC_NAME = "__cluster_metadata"
 MAX_NAME_LENGTH = 249
 _INTERNAL_TOPICS = {GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME, SHARE_GROUP_STATE_TOPIC_NAME}
 _LEGAL_NAME = re.compile("[a-zA-Z0-9._-]+")

@@ -1,0 +1,243 @@
+"""The settings of topics and brokers, as far as a controller checks and reads them."""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+from minikafka.common import topic as topic_names
+from minikafka.common.api_error import NO_ERROR, ApiError
+from minikafka.common.config_def import Type
+from minikafka.common.config_resource import ConfigResource, ConfigResourceType
+from minikafka.common.error_codes import Errors
+from minikafka.common.errors import (
+    ApiException,
+    BrokerIdNotRegisteredException,
+    ConfigException,
+    InvalidRequestException,
+    UnknownTopicOrPartitionException,
+)
+from minikafka.log.broker_settings import log_settings
+from minikafka.log.log_config import CONFIG, LogConfig
+from minikafka.metadata.metadata_log import MetadataLog
+from minikafka.metadata.metadata_records import ClearElrRecord, ConfigRecord, MetadataRecord
+
+MIN_IN_SYNC_REPLICAS_CONFIG = "min.insync.replicas"
+DEFAULT_NODE = ConfigResource(ConfigResourceType.BROKER, "")  # the settings of all brokers
+_MAX_VALUE_SIZE = 2**15 - 1
+
+
+class AlterConfigOp(IntEnum):
+    """What is done to a setting; the last two are for lists. Kafka: `AlterConfigOp.OpType`."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class ConfigSource(IntEnum):
+    """Where the value of a setting comes from. Kafka: `DescribeConfigsResponse.ConfigSource`."""
+
+    DYNAMIC_TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+    STATIC_BROKER_CONFIG = 4
+    DEFAULT_CONFIG = 5
+
+
+class ConfigEntry(NamedTuple):
+    """A setting as text, and where it comes from. Kafka: `org.apache.kafka.clients.admin.ConfigEntry`."""
+
+    name: str
+    value: str
+    source: ConfigSource
+
+
+ConfigChanges = Mapping[str, tuple[AlterConfigOp, str]]
+
+
+class ConfigurationControlManager:
+    """What is set, and what may be. Kafka: `org.apache.kafka.controller.ConfigurationControlManager`.
+
+    Methods return records; whoever calls appends them. Simpler than Kafka's: no policies, no cordoned directories; the
+    settings of brokers are kept, not checked.
+    """
+
+    def __init__(
+        self, log: MetadataLog, static_config: Mapping[str, str], eligible_leader_replicas_enabled: bool = False
+    ):
+        """`static_config` is what stands in the controller's own file, by the names of a broker's settings."""
+        self._log = log
+        self._static_config = static_config
+        self._elr_enabled = eligible_leader_replicas_enabled
+
+    def incremental_alter_config(
+        self, resource: ConfigResource, changes: ConfigChanges, newly_created_resource: bool = False
+    ) -> tuple[ApiError, list[MetadataRecord]]:
+        """The records that change settings of `resource`; with an error there are none.
+
+        Kafka: `ConfigurationControlManager.incrementalAlterConfig`.
+        """
+        current = self._log.image.configs.config_map_for_resource(resource)
+        records: list[MetadataRecord] = []
+        after: dict[str, str] = dict(current)
+        for name, (operation, operand) in changes.items():
+            if operation in {AlterConfigOp.APPEND, AlterConfigOp.SUBTRACT} and not _is_splittable(resource, name):
+                reason = f"Can't {operation.name} to key {name} because its type is not LIST."
+                return ApiError(Errors.INVALID_CONFIG, reason), []
+            value = _new_value(name, current.get(name), operation, operand)
+            # A broker reads its settings again when there is a record, even if nothing is new.
+            if value == current.get(name) and resource.type is not ConfigResourceType.BROKER:
+                continue
+            records.append(ConfigRecord(resource.type, resource.name, name, value))
+            if value is None:
+                after.pop(name, None)
+            else:
+                after[name] = value
+        error = self._validate_alter_config(resource, records, after, newly_created_resource)
+        return (error, []) if error.is_failure() else (NO_ERROR, records + self._clear_elr_records(records))
+
+    def get_topic_config(self, topic: str) -> LogConfig:
+        """The settings of a topic: its own, else those of all brokers, else the controller's, else Kafka's.
+
+        Kafka: `ConfigurationControlManager.getTopicConfig`, which gives one of them.
+        """
+        own = self._log.image.configs.config_map_for_resource(ConfigResource.topic(topic))
+        return LogConfig.from_props(self._topic_defaults(), own)
+
+    def compute_effective_topic_configs(self, creation_configs: Mapping[str, str]) -> list[ConfigEntry]:
+        """The settings that a topic made with `creation_configs` has, by name, in ascending order.
+
+        Kafka: `ConfigurationControlManager.computeEffectiveTopicConfigs`.
+        """
+        of_all_brokers = log_settings(self._log.image.configs.config_map_for_resource(DEFAULT_NODE))
+        of_controller = log_settings(self._static_config)
+        entries = []
+        for name in sorted({*LogConfig.non_internal_config_names(), *creation_configs}):
+            if name in creation_configs:
+                entry = ConfigEntry(name, creation_configs[name], ConfigSource.DYNAMIC_TOPIC_CONFIG)
+            elif name in of_all_brokers:
+                entry = ConfigEntry(name, str(of_all_brokers[name]), ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)
+            elif name in of_controller:
+                entry = ConfigEntry(name, str(of_controller[name]), ConfigSource.STATIC_BROKER_CONFIG)
+            else:
+                default = _to_text(CONFIG.config_keys[name].default)
+                entry = ConfigEntry(name, default, ConfigSource.DEFAULT_CONFIG)
+            entries.append(entry)
+        return entries
+
+    def _topic_defaults(self) -> dict[str, object]:
+        of_all_brokers = self._log.image.configs.config_map_for_resource(DEFAULT_NODE)
+        return log_settings({**self._static_config, **of_all_brokers})
+
+    def _validate_alter_config(
+        self,
+        resource: ConfigResource,
+        altered: list[MetadataRecord],
+        after: Mapping[str, str],
+        newly_created_resource: bool,
+    ) -> ApiError:
+        """Kafka: `ConfigurationControlManager.validateAlterConfig`."""
+        for record in altered:
+            if isinstance(record, ConfigRecord):
+                error = self._validate_record(record)
+                if error.is_failure():
+                    return error
+        try:
+            self._validate_resource(resource, after)
+            if not newly_created_resource:
+                self._check_existence(resource)
+        except ConfigException as exception:
+            return ApiError(Errors.INVALID_CONFIG, str(exception))
+        except ApiException as exception:
+            return ApiError.from_exception(exception)
+        return NO_ERROR
+
+    def _validate_record(self, record: ConfigRecord) -> ApiError:
+        is_min_isr_of_brokers = (
+            record.name == MIN_IN_SYNC_REPLICAS_CONFIG and record.resource_type is ConfigResourceType.BROKER
+        )
+        if self._elr_enabled and is_min_isr_of_brokers and record.resource_name:
+            reason = f"Broker-level {MIN_IN_SYNC_REPLICAS_CONFIG} cannot be altered while ELR is enabled."
+            return ApiError(Errors.INVALID_CONFIG, reason)
+        if self._elr_enabled and is_min_isr_of_brokers and record.value is None:
+            reason = f"Cluster-level {MIN_IN_SYNC_REPLICAS_CONFIG} cannot be removed while ELR is enabled."
+            return ApiError(Errors.INVALID_CONFIG, reason)
+        if record.value is not None and len(record.value) > _MAX_VALUE_SIZE:
+            reason = (
+                "The configuration value cannot be added because it exceeds the maximum value size of "
+                f"{_MAX_VALUE_SIZE} bytes."
+            )
+            return ApiError(Errors.INVALID_CONFIG, reason)
+        return NO_ERROR
+
+    def _validate_resource(self, resource: ConfigResource, settings: Mapping[str, str]) -> None:
+        """Kafka: `ControllerConfigurationValidator.validate`."""
+        if resource.type is ConfigResourceType.TOPIC:
+            if not resource.name:
+                raise InvalidRequestException("Default topic resources are not allowed.")
+            topic_names.validate(resource.name)
+            LogConfig.validate_names(settings)
+            LogConfig.validate_values(LogConfig.from_props(self._topic_defaults(), settings))
+        elif resource.type is ConfigResourceType.BROKER:
+            if resource.name and _broker_id(resource.name) < 0:
+                raise InvalidRequestException("Invalid negative broker ID.")
+        else:
+            raise InvalidRequestException(f"Unknown resource type {resource.type.name}")
+
+    def _check_existence(self, resource: ConfigResource) -> None:
+        """Kafka: `QuorumController.ConfigResourceExistenceChecker`."""
+        image = self._log.image
+        if resource.type is ConfigResourceType.TOPIC and image.topics.get_topic(resource.name) is None:
+            raise UnknownTopicOrPartitionException(f"The topic '{resource.name}' does not exist.")
+        if resource.type is ConfigResourceType.BROKER and resource.name:
+            if image.cluster.broker(_broker_id(resource.name)) is None:
+                raise BrokerIdNotRegisteredException(f"No node with id {resource.name} found.")
+
+    def _clear_elr_records(self, records: list[MetadataRecord]) -> list[MetadataRecord]:
+        """Another least ISR makes what is remembered of eligible leaders worthless.
+
+        Kafka: `ConfigurationControlManager.createClearElrRecordsAsNeeded`.
+        """
+        if not self._elr_enabled:
+            return []
+        return [
+            ClearElrRecord(record.resource_name if record.resource_type is ConfigResourceType.TOPIC else "")
+            for record in records
+            if isinstance(record, ConfigRecord) and record.name == MIN_IN_SYNC_REPLICAS_CONFIG
+        ]
+
+
+def _is_splittable(resource: ConfigResource, name: str) -> bool:
+    """Kafka: `KafkaConfigSchema.isSplittable`."""
+    key = CONFIG.config_keys.get(name) if resource.type is ConfigResourceType.TOPIC else None
+    return key is not None and key.type is Type.LIST
+
+
+def _new_value(name: str, value: str | None, operation: AlterConfigOp, operand: str) -> str | None:
+    if operation is AlterConfigOp.SET:
+        return operand
+    if operation is AlterConfigOp.DELETE:
+        return None
+    value = _to_text(CONFIG.config_keys[name].default) if value is None else value
+    parts = [part for part in value.split(",") if part]
+    for part in operand.split(","):
+        if operation is AlterConfigOp.APPEND and part not in parts:
+            parts.append(part)
+        elif operation is AlterConfigOp.SUBTRACT and part in parts:
+            parts.remove(part)
+    return ",".join(parts)
+
+
+def _to_text(value: object) -> str:
+    """Kafka: `ConfigDef.convertToString`."""
+    if isinstance(value, list):
+        return ",".join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _broker_id(name: str) -> int:
+    try:
+        return int(name)
+    except ValueError:
+        raise InvalidRequestException("Unable to parse broker name as a base 10 number.") from None

@@ -1,0 +1,289 @@
+"""The one who decides: which brokers are there, who leads, who is in sync."""
+
+import random
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from minikafka.common import topic as topic_names
+from minikafka.common.api_error import NO_ERROR, ApiError
+from minikafka.common.config_resource import ConfigResource
+from minikafka.common.error_codes import Errors
+from minikafka.common.errors import ApiException, BrokerIdNotRegisteredException
+from minikafka.common.java_random import JavaRandom
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.metadata.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from minikafka.metadata.broker_registration import BrokerRegistration
+from minikafka.metadata.cluster_control_manager import ClusterControlManager
+from minikafka.metadata.configuration_control_manager import ConfigChanges, ConfigurationControlManager
+from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicResult
+from minikafka.metadata.metadata_image import MetadataImage
+from minikafka.metadata.metadata_log import MetadataLog
+from minikafka.metadata.metadata_records import BrokerEndpoint, MetadataRecord, ProducerIdsRecord
+from minikafka.metadata.partition_change_builder import Election
+from minikafka.metadata.replication_control_manager import ReplicationControlManager
+from minikafka.metadata.striped_replica_placer import StripedReplicaPlacer
+from minikafka.metadata.topic_creation import TopicCreation
+
+PRODUCER_ID_BLOCK_SIZE = 1000
+
+
+class ProducerIdsBlock(NamedTuple):
+    """`size` producer ids for a broker to give away, from `first_producer_id` on. Kafka: `ProducerIdsBlock`."""
+
+    assigned_broker_id: int
+    first_producer_id: int
+    size: int = PRODUCER_ID_BLOCK_SIZE
+
+
+class Controller:
+    """A controller in the process of its brokers. Kafka: `org.apache.kafka.controller.QuorumController`.
+
+    - Whatever it decides is a row of records, appended to its log all or none; its own state is the image that they
+      lead to. Brokers pull the log with `records_after` when they like, so each may be as late as a test wants it.
+    - What it answers to a leader and what it writes agree, but a broker may see either of them first.
+    - The same calls lead to the same records: ids and placements are drawn from `seed`.
+
+    What KRaft does more: three or five controllers replicate the log by Raft, one of them is active, a record counts
+    when most of them have it, and the log is compacted into snapshots. Brokers send heartbeats, and one whose session
+    (9 s) ends is fenced; a broker is unfenced only when it has read the log up to its registration, and may stop only
+    when everybody has read its controlled shutdown. Here the caller says when a broker dies, is ready, or has stopped.
+    Preferred leaders are restored, and unclean elections tried, every five minutes: here, when the caller says so. Also
+    missing: reassignment of replicas, added partitions, quotas, access rules, features, delegation tokens.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, str] | None = None,
+        *,
+        seed: int = 0,
+        eligible_leader_replicas_enabled: bool = False,
+    ):
+        """A controller with an empty log. `settings` has the names and texts of a broker's settings file.
+
+        Eligible leader replicas (KIP-966) are a feature that Kafka turns on in clusters made with 4.1 or later; here it
+        is off unless asked for.
+        """
+        settings = settings or {}
+        self._lock = threading.RLock()
+        self._log = MetadataLog()
+        self._cluster_control = ClusterControlManager(self._log, self._add_records_for_shutdown)
+        self._configuration_control = ConfigurationControlManager(self._log, settings, eligible_leader_replicas_enabled)
+        self._replication_control = ReplicationControlManager(
+            self._log, self._cluster_control, self._configuration_control, eligible_leader_replicas_enabled
+        )
+        self._topic_creation = TopicCreation(
+            self._log,
+            self._cluster_control,
+            self._configuration_control,
+            StripedReplicaPlacer(JavaRandom(seed)),
+            random.Random(seed),
+            default_num_partitions=int(settings.get("num.partitions", 1)),
+            default_replication_factor=int(settings.get("default.replication.factor", 1)),
+        )
+
+    @property
+    def image(self) -> MetadataImage:
+        """The cluster as it has been decided so far."""
+        return self._log.image
+
+    def records_after(self, offset: int) -> list[MetadataRecord]:
+        """The records with an offset above `offset` (−1: all), in the order in which every broker replays them."""
+        with self._lock:
+            return self._log.records_after(offset)
+
+    # Brokers
+
+    def register_broker(
+        self,
+        broker_id: int,
+        incarnation_id: str,
+        listeners: Iterable[BrokerEndpoint] = (),
+        *,
+        rack: str | None = None,
+        log_dirs: Sequence[str] = (),
+        previous_broker_epoch: int = -1,
+    ) -> int:
+        """A broker has started, and is fenced at first; the result is the epoch of its new life.
+
+        `incarnation_id` is another one at every start. `log_dirs` are the ids of its directories (none: they are not
+        known, and all believed to be usable). `previous_broker_epoch` is what it wrote down when it last stopped
+        cleanly. Raises DuplicateBrokerRegistrationException while another incarnation is not fenced, and
+        InvalidRegistrationException. Kafka: `QuorumController.registerBroker`.
+        """
+        with self._lock:
+            records = self._cluster_control.register_broker(
+                broker_id,
+                incarnation_id,
+                listeners,
+                rack=rack,
+                log_dirs=log_dirs,
+                previous_broker_epoch=previous_broker_epoch,
+            )
+            self._log.append(records)
+            return self._registration(broker_id).epoch
+
+    def unfence_broker(self, broker_id: int, broker_epoch: int) -> None:
+        """A broker has read the log and takes part: it may lead, and join ISRs.
+
+        Raises StaleBrokerEpochException. Kafka: `ReplicationControlManager.processBrokerHeartbeat`.
+        """
+        with self._lock:
+            self._cluster_control.check_broker_epoch(broker_id, broker_epoch)
+            if self._registration(broker_id).fenced:
+                self._log.append(self._replication_control.handle_broker_unfenced(broker_id, broker_epoch))
+
+    def fence_broker(self, broker_id: int) -> None:
+        """A broker is dead, or has not been heard of for so long that it is believed to be.
+
+        Others lead from now on. Raises BrokerIdNotRegisteredException.
+        Kafka: `ReplicationControlManager.maybeFenceOneStaleBroker`.
+        """
+        with self._lock:
+            registration = self._registration(broker_id)
+            if not registration.fenced:
+                self._log.append(self._replication_control.handle_broker_fenced(broker_id, registration.epoch))
+
+    def begin_controlled_shutdown(self, broker_id: int, broker_epoch: int) -> bool:
+        """A broker wants to stop, and hands over what it leads; whether it leads nothing any more.
+
+        Raises StaleBrokerEpochException. Kafka: `ReplicationControlManager.processBrokerHeartbeat`.
+        """
+        with self._lock:
+            self._cluster_control.check_broker_epoch(broker_id, broker_epoch)
+            self._log.append(self._replication_control.handle_broker_in_controlled_shutdown(broker_id, broker_epoch))
+            return not self._replication_control.has_leaderships(broker_id)
+
+    def unregister_broker(self, broker_id: int) -> None:
+        """A broker is taken out of the cluster for good. Raises BrokerIdNotRegisteredException.
+
+        Kafka: `ReplicationControlManager.unregisterBroker`.
+        """
+        with self._lock:
+            epoch = self._registration(broker_id).epoch
+            self._log.append(self._replication_control.handle_broker_unregistered(broker_id, epoch))
+
+    # Topics and their settings
+
+    def create_topics(self, topics: Sequence[CreatableTopic]) -> list[CreatableTopicResult]:
+        """Makes each of `topics` that can be made; a result for each, and one for names that occur twice.
+
+        Raises PolicyViolationException for more than 10,000 partitions. Kafka: `ControllerApis.createTopics`.
+        """
+        with self._lock:
+            names = [topic.name for topic in topics]
+            twice = {name for name in names if names.count(name) > 1}
+            forbidden = {topic_names.CLUSTER_METADATA_TOPIC_NAME}
+            possible = [topic for topic in topics if topic.name not in twice | forbidden]
+            results, records = self._topic_creation.create_topics(possible)
+            self._log.append(records)
+            for name in sorted(twice):
+                error = ApiError(Errors.INVALID_REQUEST, "Duplicate topic name.")
+                results.append(CreatableTopicResult(name, error))
+            for name in forbidden & set(names) - twice:
+                error = ApiError(Errors.INVALID_REQUEST, f"Creation of internal topic {name} is prohibited.")
+                results.append(CreatableTopicResult(name, error))
+            return results
+
+    def delete_topics(self, topic_ids: Iterable[str]) -> dict[str, ApiError]:
+        """Deletes the topics with these ids; what came of each. Kafka: `ReplicationControlManager.deleteTopics`."""
+        with self._lock:
+            results, records = {}, []
+            for topic_id in topic_ids:
+                try:
+                    records += self._topic_creation.delete_topic(topic_id)
+                    results[topic_id] = NO_ERROR
+                except ApiException as exception:
+                    results[topic_id] = ApiError.from_exception(exception)
+            self._log.append(records)
+            return results
+
+    def incremental_alter_configs(
+        self, changes: Mapping[ConfigResource, ConfigChanges]
+    ) -> dict[ConfigResource, ApiError]:
+        """Changes settings of topics and brokers, all of one resource or none; what came of each.
+
+        Kafka: `ConfigurationControlManager.incrementalAlterConfigs`.
+        """
+        with self._lock:
+            results, records = {}, []
+            for resource, changes_of_resource in changes.items():
+                error, new = self._configuration_control.incremental_alter_config(resource, changes_of_resource)
+                results[resource] = error
+                records += new
+            self._log.append(records)
+            return results
+
+    # Leaders and ISRs
+
+    def alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
+        """A leader wants other ISRs for partitions of its own. Kafka: `QuorumController.alterPartition`."""
+        with self._lock:
+            try:
+                results, records = self._replication_control.alter_partition(request)
+            except ApiException as exception:
+                return AlterPartitionResponse(Errors.for_exception(exception))
+            self._log.append(records)
+            return AlterPartitionResponse(Errors.NONE, tuple(results))
+
+    def elect_leaders(
+        self, election: Election, partitions: Iterable[TopicPartition] | None = None
+    ) -> dict[TopicPartition, ApiError]:
+        """Elects preferred leaders (`PREFERRED`), or leaders for partitions without (`UNCLEAN`); what came of each.
+
+        None stands for all partitions: then those that need no election are left out of the result.
+        Kafka: `ReplicationControlManager.electLeaders`.
+        """
+        with self._lock:
+            all_partitions = [
+                TopicPartition(topic.name, number)
+                for topic in self.image.topics.topics_by_id.values()
+                for number in topic.partitions
+            ]
+            results, records = {}, []
+            for place in all_partitions if partitions is None else partitions:
+                error, new = self._replication_control.elect_leader(*place, election)
+                records += new
+                if partitions is not None or error.error is not Errors.ELECTION_NOT_NEEDED:
+                    results[place] = error
+            self._log.append(records)
+            return results
+
+    def maybe_elect_unclean_leaders(self) -> None:
+        """Elects a leader wherever there is none and losing records is allowed.
+
+        Kafka: `QuorumController.maybeElectUncleanLeaders`, every five minutes.
+        """
+        with self._lock:
+            self._log.append(self._replication_control.maybe_elect_unclean_leaders())
+
+    def maybe_balance_partition_leaders(self) -> None:
+        """Elects preferred leaders wherever another replica leads.
+
+        Kafka: `QuorumController.maybeBalancePartitionLeaders`, every five minutes.
+        """
+        with self._lock:
+            self._log.append(self._replication_control.maybe_balance_partition_leaders())
+
+    # Producers
+
+    def allocate_producer_ids(self, broker_id: int, broker_epoch: int) -> ProducerIdsBlock:
+        """Ids that no other broker will give away. Raises StaleBrokerEpochException.
+
+        Kafka: `ProducerIdControlManager.generateNextProducerId`.
+        """
+        with self._lock:
+            self._cluster_control.check_broker_epoch(broker_id, broker_epoch)
+            block = ProducerIdsBlock(broker_id, max(self.image.next_producer_id, 0))
+            next_producer_id = block.first_producer_id + block.size
+            self._log.append([ProducerIdsRecord(broker_id, broker_epoch, next_producer_id)])
+            return block
+
+    def _registration(self, broker_id: int) -> BrokerRegistration:
+        registration = self._cluster_control.registration(broker_id)
+        if registration is None:
+            raise BrokerIdNotRegisteredException(f"Broker ID {broker_id} is not currently registered")
+        return registration
+
+    def _add_records_for_shutdown(self, broker_id: int, is_clean_shutdown: bool, records: list[MetadataRecord]) -> None:
+        self._replication_control.handle_broker_shutdown(broker_id, is_clean_shutdown, records)

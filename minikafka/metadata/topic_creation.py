@@ -1,0 +1,234 @@
+"""How a topic comes into being, and how it goes."""
+
+import logging
+import random
+from collections.abc import Iterable, Sequence
+
+from minikafka.common import topic as topic_names
+from minikafka.common.api_error import NO_ERROR, ApiError
+from minikafka.common.config_resource import ConfigResource
+from minikafka.common.error_codes import Errors
+from minikafka.common.errors import (
+    ApiException,
+    InvalidReplicaAssignmentException,
+    InvalidReplicationFactorException,
+    InvalidTopicException,
+    PolicyViolationException,
+    UnknownTopicIdException,
+)
+from minikafka.common.uuid import uuid_from_bytes
+from minikafka.metadata.cluster_control_manager import ClusterControlManager
+from minikafka.metadata.configuration_control_manager import AlterConfigOp, ConfigurationControlManager
+from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicResult
+from minikafka.metadata.leader_and_isr import NO_LEADER
+from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
+from minikafka.metadata.metadata_log import MetadataLog
+from minikafka.metadata.metadata_records import MetadataRecord, RemoveTopicRecord, TopicRecord
+from minikafka.metadata.partition_registration import PartitionRegistration
+from minikafka.metadata.striped_replica_placer import StripedReplicaPlacer
+
+MAX_PARTITIONS_PER_BATCH = 10_000
+_logger = logging.getLogger(__name__)
+
+
+class TopicCreation:
+    """Checks what is asked for, places replicas, and writes new topics down; also deletes them.
+
+    Methods return records; whoever calls appends them. Simpler than Kafka's: no added partitions, no policies and
+    quotas. Kafka: `org.apache.kafka.controller.ReplicationControlManager`, the part of it that makes topics.
+    """
+
+    def __init__(
+        self,
+        log: MetadataLog,
+        cluster_control: ClusterControlManager,
+        configuration_control: ConfigurationControlManager,
+        replica_placer: StripedReplicaPlacer,
+        ids: random.Random,
+        *,
+        default_num_partitions: int = 1,
+        default_replication_factor: int = 1,
+    ):
+        """`ids` draws the ids of topics."""
+        self._log = log
+        self._cluster_control = cluster_control
+        self._configuration_control = configuration_control
+        self._replica_placer = replica_placer
+        self._ids = ids
+        self._default_num_partitions = default_num_partitions
+        self._default_replication_factor = default_replication_factor
+
+    def create_topics(
+        self, topics: Sequence[CreatableTopic]
+    ) -> tuple[list[CreatableTopicResult], list[MetadataRecord]]:
+        """A result for each topic, and the records of those that can be made.
+
+        Raises PolicyViolationException for more than 10,000 partitions.
+        Kafka: `ReplicationControlManager.createTopics`.
+        """
+        self._validate_total_number_of_partitions(topics)
+        records: list[MetadataRecord] = []
+        results = []
+        for topic in topics:
+            try:
+                result, records_of_topic = self._create_topic(topic)
+            except ApiException as exception:
+                result, records_of_topic = CreatableTopicResult(topic.name, ApiError.from_exception(exception)), []
+            _logger.debug("create topic %s: %s", topic.name, result.error)
+            results.append(result)
+            records += records_of_topic
+        return results, records
+
+    def delete_topic(self, topic_id: str) -> list[MetadataRecord]:
+        """The record that deletes a topic; raises UnknownTopicIdException.
+
+        Kafka: `ReplicationControlManager.deleteTopic`.
+        """
+        if self._log.image.topics.get_topic_by_id(topic_id) is None:
+            raise UnknownTopicIdException(Errors.UNKNOWN_TOPIC_ID.message)
+        return [RemoveTopicRecord(topic_id)]
+
+    def _create_topic(self, topic: CreatableTopic) -> tuple[CreatableTopicResult, list[MetadataRecord]]:
+        """Kafka: `ReplicationControlManager.createTopic`, with the checks of `createTopics` before it."""
+        # 1. The name.
+        self._validate_new_topic_name(topic.name)
+        if self._log.image.topics.get_topic(topic.name) is not None:
+            already = ApiError(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
+            return CreatableTopicResult(topic.name, already), []
+        # 2. The settings.
+        settings = {name: value for name, value in topic.configs.items() if value is not None}
+        if len(settings) < len(topic.configs):
+            nulls = ",".join(name for name, value in topic.configs.items() if value is None)
+            error = ApiError(Errors.INVALID_CONFIG, f"Null value not supported for topic configs: {nulls}")
+            return CreatableTopicResult(topic.name, error), []
+        changes = {name: (AlterConfigOp.SET, value) for name, value in settings.items()}
+        error, config_records = self._configuration_control.incremental_alter_config(
+            ConfigResource.topic(topic.name), changes, newly_created_resource=True
+        )
+        if error.is_failure():
+            return CreatableTopicResult(topic.name, error), []
+        # 3. The replicas of each partition, and which of them are in sync: those that are alive.
+        if topic.assignments:
+            error, partitions = self._assigned_partitions(topic)
+        else:
+            error, partitions = self._placed_partitions(topic)
+        if error.is_failure():
+            return CreatableTopicResult(topic.name, error), []
+        # 4. The records: the topic, its settings, its partitions.
+        topic_id = topic.topic_id or self._random_topic_id()
+        partition_records = [partition.to_record(topic_id, number) for number, partition in partitions]
+        result = CreatableTopicResult(
+            name=topic.name,
+            topic_id=topic_id,
+            num_partitions=len(partitions),
+            replication_factor=len(partitions[0][1].replicas),
+            configs=tuple(self._configuration_control.compute_effective_topic_configs(settings)),
+        )
+        return result, [TopicRecord(topic.name, topic_id), *config_records, *partition_records]
+
+    def _validate_total_number_of_partitions(self, topics: Iterable[CreatableTopic]) -> None:
+        total = 0
+        for topic in topics:
+            if topic.assignments:
+                total += len(topic.assignments)
+            elif topic.num_partitions == -1:
+                total += self._default_num_partitions
+            else:
+                total += max(topic.num_partitions, 0)
+        if total > MAX_PARTITIONS_PER_BATCH:
+            raise PolicyViolationException("Excessively large number of partitions per request.")
+
+    def _validate_new_topic_name(self, name: str) -> None:
+        """Kafka: `ReplicationControlManager.validateNewTopicNames`."""
+        topic_names.validate(name)
+        if not topic_names.has_collision_chars(name):
+            return
+        unified = topic_names.unify_collision_chars(name)
+        for other in self._log.image.topics.topics_by_name:
+            if other != name and topic_names.unify_collision_chars(other) == unified:
+                raise InvalidTopicException(f"Topic '{name}' collides with existing topic: {other}")
+
+    def _assigned_partitions(self, topic: CreatableTopic) -> tuple[ApiError, list[tuple[int, PartitionRegistration]]]:
+        """The partitions of a topic whose replicas were named by who asked for it."""
+        for given, name in ((topic.replication_factor, "replication factor"), (topic.num_partitions, "numPartitions")):
+            if given != -1:
+                message = f"A manual partition assignment was specified, but {name} was not set to -1."
+                return ApiError(Errors.INVALID_REQUEST, message), []
+        partitions: dict[int, PartitionRegistration] = {}
+        replication_factor = None
+        for number, replicas in topic.assignments:
+            if number in partitions:
+                message = f"Found multiple manual partition assignments for partition {number}"
+                return ApiError(Errors.INVALID_REPLICA_ASSIGNMENT, message), []
+            self._validate_manual_partition_assignment(replicas, replication_factor)
+            replication_factor = len(replicas)
+            partition = self._build_partition_registration(replicas)
+            if not partition.isr:
+                message = (
+                    f"All brokers specified in the manual partition assignment for partition {number} are fenced or in "
+                    "controlled shutdown."
+                )
+                return ApiError(Errors.INVALID_REPLICA_ASSIGNMENT, message), []
+            partitions[number] = partition
+        if sorted(partitions) != list(range(len(partitions))):
+            message = "partitions should be a consecutive 0-based integer sequence"
+            return ApiError(Errors.INVALID_REPLICA_ASSIGNMENT, message), []
+        return NO_ERROR, sorted(partitions.items())
+
+    def _placed_partitions(self, topic: CreatableTopic) -> tuple[ApiError, list[tuple[int, PartitionRegistration]]]:
+        """The partitions of a topic whose replicas the controller places."""
+        if topic.replication_factor < -1 or topic.replication_factor == 0:
+            message = "Replication factor must be larger than 0, or -1 to use the default value."
+            return ApiError(Errors.INVALID_REPLICATION_FACTOR, message), []
+        if topic.num_partitions < -1 or topic.num_partitions == 0:
+            message = "Number of partitions was set to an invalid non-positive value."
+            return ApiError(Errors.INVALID_PARTITIONS, message), []
+        num_partitions = self._default_num_partitions if topic.num_partitions == -1 else topic.num_partitions
+        factor = self._default_replication_factor if topic.replication_factor == -1 else topic.replication_factor
+        problem = f"Unable to replicate the partition {factor} time(s): "
+        try:
+            placed = self._replica_placer.place(num_partitions, factor, self._cluster_control.usable_brokers())
+        except InvalidReplicationFactorException as exception:
+            return ApiError(Errors.INVALID_REPLICATION_FACTOR, problem + str(exception)), []
+        return NO_ERROR, [
+            (number, self._build_partition_registration(replicas)) for number, replicas in enumerate(placed)
+        ]
+
+    def _validate_manual_partition_assignment(self, replicas: Sequence[int], replication_factor: int | None) -> None:
+        """Kafka: `ReplicationControlManager.validateManualPartitionAssignment`."""
+        if not replicas:
+            raise InvalidReplicaAssignmentException("The manual partition assignment includes an empty replica list.")
+        previous = None
+        for broker_id in sorted(replicas):
+            if self._cluster_control.registration(broker_id) is None:
+                raise InvalidReplicaAssignmentException(
+                    f"The manual partition assignment includes broker {broker_id}, but no such broker is registered."
+                )
+            if broker_id == previous:
+                raise InvalidReplicaAssignmentException(
+                    f"The manual partition assignment includes the broker {broker_id} more than once."
+                )
+            previous = broker_id
+        if replication_factor is not None and len(replicas) != replication_factor:
+            raise InvalidReplicaAssignmentException(
+                f"The manual partition assignment includes a partition with {len(replicas)} replica(s), but this is "
+                f"not consistent with previous partitions, which have {replication_factor} replica(s)."
+            )
+
+    def _build_partition_registration(self, replicas: Sequence[int]) -> PartitionRegistration:
+        """A partition whose ISR are those of `replicas` that are alive. It may be empty: then it must not be made."""
+        isr = tuple(filter(self._cluster_control.is_active, replicas))
+        return PartitionRegistration(
+            replicas=tuple(replicas),
+            directories=tuple(map(self._cluster_control.default_dir, replicas)),
+            isr=isr,
+            leader=isr[0] if isr else NO_LEADER,
+            leader_recovery_state=LeaderRecoveryState.RECOVERED,
+            leader_epoch=0,
+            partition_epoch=0,
+        )
+
+    def _random_topic_id(self) -> str:
+        while (topic_id := uuid_from_bytes(self._ids.randbytes(16))).startswith("-"):
+            pass
+        return topic_id
