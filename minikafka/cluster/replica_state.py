@@ -9,8 +9,8 @@ class ReplicaState(NamedTuple):
     """What a leader knows of a follower, all of it from the follower's fetches.
 
     - `log_start_offset`: the follower's log start, -1 before its first fetch.
-    - `log_end_offset_metadata`: the offset that it asked for last, which is where its log ends; offset -1 before its
-      first fetch. The place is that in the leader's log.
+    - `log_end_offset_metadata`: the offset that it asked for last, which is where its log ends, with its place in the
+      leader's log. Inside a batch it is the batch's first offset; before the first fetch it is -1.
     - `last_fetch_leader_log_end_offset`: where the leader's log ended when that fetch came.
     - `last_fetch_time_ms`: when that fetch came.
     - `last_caught_up_time_ms`: the latest time at which the leader's log ended no later than the offset asked for.
