@@ -3,6 +3,7 @@
 import logging
 import queue
 import threading
+from collections.abc import Callable
 
 from minikafka.common.errors import KafkaStorageException
 
@@ -17,6 +18,7 @@ class LogDirFailureChannel:
         self._lock = threading.Lock()
         self._offline_log_dirs: set[str] = set()
         self._offline_log_dir_queue: queue.Queue[str] = queue.Queue(log_dir_num)
+        self._listener: Callable[[], object] = lambda: None
 
     def has_offline_log_dir(self, log_dir: str) -> bool:
         """True when `log_dir` was reported. Kafka: `LogDirFailureChannel.hasOfflineLogDir`."""
@@ -26,9 +28,23 @@ class LogDirFailureChannel:
         """Report `log_dir` unless it is known. Kafka: `LogDirFailureChannel.maybeAddOfflineLogDir`."""
         logger.error("%s: %s", message, error)
         with self._lock:
-            if log_dir not in self._offline_log_dirs:
-                self._offline_log_dirs.add(log_dir)
-                self._offline_log_dir_queue.put_nowait(log_dir)
+            if log_dir in self._offline_log_dirs:
+                return
+            self._offline_log_dirs.add(log_dir)
+            self._offline_log_dir_queue.put_nowait(log_dir)
+        self._listener()
+
+    def call_for_each_offline_log_dir(self, listener: Callable[[], object]) -> None:
+        """Call `listener()` once for each directory that goes offline, and now for those that nobody has taken yet.
+
+        It is called in the thread, and under the locks, of whoever met the failure. Not in Kafka, where a thread waits
+        in `take_next_offline_log_dir`.
+        """
+        with self._lock:
+            self._listener = listener
+            reported = self._offline_log_dir_queue.qsize()
+        for _ in range(reported):
+            listener()
 
     def take_next_offline_log_dir(self) -> str:
         """Wait for the next directory that goes offline. Kafka: `LogDirFailureChannel.takeNextOfflineLogDir`."""

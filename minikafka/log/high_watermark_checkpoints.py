@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from minikafka.checkpoint.lazy_offset_checkpoints import LazyOffsetCheckpoints
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import KafkaStorageException
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
@@ -62,12 +63,9 @@ class HighWatermarkCheckpoints:
             except KafkaStorageException as error:
                 logger.error("Error while writing to highwatermark file in directory %s: %s", log_dir, error)
 
-    def high_watermark(self, log: Log) -> int:
-        """The high watermark in the file of the log's directory, 0 if the log has no line there.
-
-        Raises KafkaStorageException and NumberFormatException for a damaged file. Kafka: `LazyOffsetCheckpoints.fetch`.
-        """
-        return self._files[log.dir.parent].read().get(log.topic_partition, 0)
+    def lazily(self) -> LazyOffsetCheckpoints:
+        """What the files say, each read when it is first asked. Kafka: `ReplicaManager.applyDelta`."""
+        return LazyOffsetCheckpoints(self._files)
 
     def handle_failure(self, log_dir: str) -> None:
         """Forget the file of a directory whose disk failed. Kafka: `ReplicaManager.handleLogDirFailure`."""

@@ -1,0 +1,142 @@
+"""Before a producer's transaction reaches a partition: does its coordinator know of it?"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+
+from minikafka.cluster.partition import Partition
+from minikafka.common.error_codes import Errors
+from minikafka.common.scheduler import Scheduler
+from minikafka.common.time import Time
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.producer.verification_guard import VerificationGuard
+from minikafka.server.add_partitions_to_txn_manager import AddPartitionsToTxnManager, TransactionSupportedOperation
+from minikafka.server.broker_config import BrokerConfig
+
+
+class VerifiedPartitions(NamedTuple):
+    """What is known of a transaction's partitions before the append.
+
+    `errors`: of the partitions that must not be appended to. `guards`: what the log wants to see with the first batch.
+    """
+
+    errors: Mapping[TopicPartition, Errors]
+    guards: Mapping[TopicPartition, VerificationGuard]
+
+
+class Partitions(Protocol):
+    """Where partitions are found. Kafka: `ReplicaManager`."""
+
+    def get_partition_or_exception(self, topic_partition: TopicPartition) -> Partition:
+        """The partition of that name. Kafka: `ReplicaManager.getPartitionOrException`."""
+
+
+class TransactionVerification:
+    """Asks the transaction coordinator about partitions whose first transactional batch has come.
+
+    A partition in which the transaction is open already is not asked for again. Where there is no coordinator to ask
+    (None), or the setting `transaction.partition.verification.enable` is off, nobody is asked; a log that was told to
+    verify then refuses the batch.
+
+    Simpler than Kafka: the answer goes on in the thread that brings it, not in one of the request handlers.
+
+    Kafka: `ReplicaManager.handleProduceAppend`, `ReplicaManager.maybeSendPartitionsToTransactionCoordinator`.
+    """
+
+    def __init__(
+        self,
+        partitions: Partitions,
+        config: BrokerConfig,
+        time: Time,
+        scheduler: Scheduler,
+        manager: AddPartitionsToTxnManager | None,
+    ):
+        self._partitions = partitions
+        self._config = config
+        self._time = time
+        self._scheduler = scheduler
+        self._manager = manager
+
+    def verify(
+        self,
+        base_sequences: Mapping[TopicPartition, int],
+        transactional_id: str | None,
+        producer_id: int,
+        producer_epoch: int,
+        callback: Callable[[VerifiedPartitions], object],
+        operation: TransactionSupportedOperation,
+    ) -> None:
+        """Call `callback(verified)` once, now or when the coordinator has answered.
+
+        - `base_sequences`: the partitions, and the first sequence number that is to be appended to each.
+        - `operation`: if the request itself adds partitions to the transaction, a coordinator that is still busy with
+          the previous transaction is asked again every `add.partitions.to.txn.retry.backoff.ms`, until
+          `add.partitions.to.txn.retry.backoff.max.ms` have passed: the producer would take longer to come again.
+
+        Kafka: `ReplicaManager.handleProduceAppend`, from the place where it wraps its callback.
+        """
+
+        def ask(answered: Callable[[VerifiedPartitions], object]) -> None:
+            self._ask(base_sequences, transactional_id, producer_id, producer_epoch, answered, operation)
+
+        if not operation.supports_epoch_bump:
+            ask(callback)
+            return
+        start_ms = self._time.milliseconds()
+        timeout_ms = min(self._config.add_partitions_to_txn_retry_backoff_max_ms, self._config.request_timeout_ms)
+
+        def maybe_ask_again(verified: VerifiedPartitions) -> None:
+            over = self._time.milliseconds() - start_ms >= timeout_ms
+            if over or Errors.CONCURRENT_TRANSACTIONS not in verified.errors.values():
+                callback(verified)
+            else:
+                backoff_ms = self._config.add_partitions_to_txn_retry_backoff_ms
+                self._scheduler.schedule_once("retry-add-partitions-to-txn", lambda: ask(maybe_ask_again), backoff_ms)
+
+        ask(maybe_ask_again)
+
+    def _ask(
+        self,
+        base_sequences: Mapping[TopicPartition, int],
+        transactional_id: str | None,
+        producer_id: int,
+        producer_epoch: int,
+        callback: Callable[[VerifiedPartitions], object],
+        operation: TransactionSupportedOperation,
+    ) -> None:
+        """Kafka: `ReplicaManager.maybeSendPartitionsToTransactionCoordinator`."""
+        # 1. Nobody to ask, or nothing to be asked.
+        verifies = operation.supports_epoch_bump or self._config.transaction_partition_verification_enable
+        if transactional_id is None or self._manager is None or not verifies:
+            callback(VerifiedPartitions({}, {}))
+            return
+        # 2. Which partitions see the transaction for the first time? Their logs hand out guards.
+        errors: dict[TopicPartition, Errors] = {}
+        guards: dict[TopicPartition, VerificationGuard] = {}
+        for topic_partition, base_sequence in base_sequences.items():
+            try:
+                guard = self._partitions.get_partition_or_exception(
+                    topic_partition
+                ).maybe_start_transaction_verification(
+                    producer_id,
+                    sequence=base_sequence,
+                    epoch=producer_epoch,
+                    supports_epoch_bump=operation.supports_epoch_bump,
+                )
+            except Exception as error:
+                errors[topic_partition] = Errors.for_exception(error)
+                continue
+            if guard is not VerificationGuard.SENTINEL:
+                guards[topic_partition] = guard
+        # 3. None: go on.
+        if not guards:
+            callback(VerifiedPartitions(errors, {}))
+            return
+        # 4. Ask about these.
+        self._manager.add_or_verify_transaction(
+            transactional_id,
+            producer_id,
+            producer_epoch,
+            list(guards),
+            lambda refused: callback(VerifiedPartitions({**errors, **refused}, guards)),
+            operation,
+        )
