@@ -183,7 +183,15 @@ class Stand:
         return self.partition.make_follower(self.registration(leader, replicas, **fields), True, self, TOPIC_ID)
 
     def produce(self, text="[1x10]", acks=1) -> LogAppendInfo:
-        return self.partition.append_records_to_leader(records(text), AppendOrigin.CLIENT, acks)
+        batch = Batch.parse(text).encode(NOW)
+        memory_records = MemoryRecords.readable_records(bytearray(batch))
+        return self.partition.append_records_to_leader(memory_records, AppendOrigin.CLIENT, acks)
+
+    def append_fetched(self, text="[1x10]", offset=0, is_future=False) -> LogAppendInfo | None:
+        """What a follower has fetched in epoch 1: a batch that begins at `offset`."""
+        batch = Batch.parse(text).encode(NOW, offset, leader_epoch=1)
+        memory_records = MemoryRecords.readable_records(bytearray(batch))
+        return self.partition.append_records_to_follower_or_future_replica(memory_records, is_future, 1)
 
     def follow(
         self, broker, offset, *, log_start=0, epoch="now", last_fetched_epoch=None, broker_epoch="now", **update
@@ -228,10 +236,6 @@ class Stand:
 
     def state(self, broker):
         return self.partition.get_replica(broker).state_snapshot
-
-
-def records(text="[1x10]", offset=0):
-    return MemoryRecords.readable_records(bytearray(Batch.parse(text).encode(NOW, offset)))
 
 
 def offsets(read: LogReadInfo):

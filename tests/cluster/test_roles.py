@@ -1,7 +1,7 @@
 """How a partition becomes leader or follower, and what stays of it."""
 
 import pytest
-from stand import NOW, SMALL, TOPIC_ID, TP, records
+from stand import NOW, SMALL, TOPIC_ID, TP
 
 from minikafka.cluster.assignment_state import OngoingReassignmentState
 from minikafka.cluster.epoch_end_offset import EpochEndOffset
@@ -9,7 +9,6 @@ from minikafka.cluster.partition_listener import PartitionListener
 from minikafka.cluster.partition_state import CommittedPartitionState
 from minikafka.common.errors import InconsistentTopicIdException, NotLeaderOrFollowerException
 from minikafka.common.uuid import random_uuid
-from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 
 
@@ -17,7 +16,7 @@ def test_without_a_role_there_is_no_log(stand):
     partition = stand().partition
     assert (partition.leader_epoch, partition.partition_epoch, partition.leader_replica_id) == (-1, 0, None)
     with pytest.raises(NotLeaderOrFollowerException):
-        print(partition.local_log_or_exception)
+        partition.local_log_or_exception  # noqa: B018
     with pytest.raises(NotLeaderOrFollowerException):
         partition.get_out_of_sync_replicas(30_000)
 
@@ -87,7 +86,7 @@ def test_the_same_partition_epoch_again_resolves_a_change_of_the_isr(stand):
 def test_a_leader_whose_isr_is_itself_has_everything_replicated(stand):
     one = stand()
     one.follower(leader=1)
-    one.partition.append_records_to_follower_or_future_replica(records("[4x10 leader_epoch=1]"), False, 1)
+    one.append_fetched("[4x10]")
     assert one.hw == 0
     assert one.leader(isr=(0,))
     assert one.hw == 4
@@ -230,15 +229,12 @@ def test_a_future_log_grows_and_takes_the_place_of_the_current_one(stand):
     assert not one.partition.maybe_create_future_replica(there, one)
     assert one.partition.future_replica_dir_changed(here) and not one.partition.future_replica_dir_changed(there)
     assert not one.partition.maybe_replace_current_with_future_replica()
-    copied = one.consume(0, isolation=FetchIsolation.LOG_END).fetched_data.records
-    records_of_the_leader = records("[3x10 leader_epoch=1]")
-    assert copied.size_in_bytes == records_of_the_leader.size_in_bytes
-    info = one.partition.append_records_to_follower_or_future_replica(records_of_the_leader, True, 1)
+    info = one.append_fetched("[3x10]", is_future=True)
     assert info.last_offset == 2
     assert one.partition.low_watermark_if_leader == -1  # the followers have not fetched
     assert one.partition.maybe_replace_current_with_future_replica()
     assert (one.log.parent_dir, one.log.log_end_offset, one.partition.future_log) == (there, 3, None)
-    assert one.partition.append_records_to_follower_or_future_replica(records("[1x10]"), True, 1) is None
+    assert one.append_fetched("[1x10]", is_future=True) is None
 
 
 def test_a_future_log_can_be_given_up(stand):
