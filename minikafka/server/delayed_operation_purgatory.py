@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.server.delayed_operation import DelayedOperation
@@ -24,6 +24,7 @@ class DelayedOperationPurgatory(Generic[T]):
     - An operation that was completed under one key stays in the lists of its others until those are checked, or until
       the lists are cleared: after a look of the timer at the clock, when the operations that were ever watched since
       the last time exceed those that still wait by more than `purge_interval`.
+    - The timer is the purgatory's own: nothing else waits in it.
     - `check_and_complete` is called without any lock that an operation takes when it is asked.
 
     Simpler than Kafka: one lock guards all lists (512 in Kafka), there are no metrics, and the scheduler wakes
@@ -95,6 +96,11 @@ class DelayedOperationPurgatory(Generic[T]):
     def num_delayed(self) -> int:
         """How many operations wait in the timer. Kafka: `DelayedOperationPurgatory.numDelayed`."""
         return self._timer.size
+
+    @property
+    def delayed(self) -> list[T]:
+        """The operations that wait in the timer, the one that expires first in front."""
+        return cast(list[T], self._timer.pending)
 
     def cancel_for_key(self, key: DelayedOperationKey) -> list[T]:
         """Watch the operations under `key` no longer, neither there nor in the timer; they are not completed.

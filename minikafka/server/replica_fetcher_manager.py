@@ -60,10 +60,13 @@ class ReplicaFetcherManager:
         self.failed_partitions = FailedPartitions()
 
     def do_work(self) -> None:
-        """Let each fetcher go one round. Kafka: `ReplicaFetcherThread.doWork`, in a thread of each."""
+        """Let each fetcher go one round, by their numbers, then by their leaders.
+
+        Kafka: `ReplicaFetcherThread.doWork`, in a thread of each.
+        """
         with self._lock:
-            fetchers = list(self.fetcher_map.values())
-        for fetcher in fetchers:
+            fetchers = sorted(self.fetcher_map.items(), key=lambda row: (row[0].fetcher_id, row[0].broker_id))
+        for _, fetcher in fetchers:
             fetcher.do_work()
 
     def add_fetcher_for_partitions(self, partition_and_offsets: Mapping[TopicPartition, InitialFetchState]) -> None:

@@ -35,6 +35,10 @@ class Timer(Protocol):
     def size(self) -> int:
         """How many tasks wait: neither run nor cancelled. Kafka: `Timer.size`."""
 
+    @property
+    def pending(self) -> list[TimerTask]:
+        """The tasks that wait, the one that is due first in front."""
+
     def close(self) -> None:
         """Forget all tasks, without running them. Kafka: `Timer.close`."""
 
@@ -105,6 +109,13 @@ class SystemTimer:
     def size(self) -> int:
         """How many tasks wait: neither run nor cancelled. Kafka: `SystemTimer.size`."""
         return self._size
+
+    @property
+    def pending(self) -> list[TimerTask]:
+        """The tasks that wait, the one that is due first in front."""
+        with self._lock:
+            entries = sorted(self._heap, key=lambda row: row[:2])
+        return [entry.timer_task for _, _, entry in entries if entry.timer_task is not None]
 
     def close(self) -> None:
         """Forget all tasks, without running them, and take no more. Kafka: `SystemTimer.close`."""
