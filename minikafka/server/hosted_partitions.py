@@ -1,5 +1,6 @@
 """The partitions that a broker has, found by their names."""
 
+import threading
 from collections.abc import Iterator
 
 from minikafka.cluster.partition import Partition
@@ -16,12 +17,14 @@ from minikafka.server.hosted_partition import HostedPartition, OfflinePartition,
 class HostedPartitions:
     """The partitions of one broker, online or offline, and what a client is told about those that are not there.
 
-    Changes are made under the lock of whoever changes the roles of replicas; lookups take no lock.
+    Replicas change their roles under one lock; lookups take none.
     Kafka: `ReplicaManager`, its field `allPartitions` and the methods that look into it.
     """
 
     def __init__(self, metadata_cache: MetadataCache):
         self.metadata_cache = metadata_cache
+        self.replica_state_change_lock = threading.RLock()
+        """Held while replicas change their roles. Kafka: `ReplicaManager.replicaStateChangeLock`."""
         self._all_partitions: dict[TopicPartition, HostedPartition] = {}
 
     def get_partition(self, topic_partition: TopicPartition) -> HostedPartition | None:
@@ -101,11 +104,13 @@ class HostedPartitions:
             del self._all_partitions[topic_partition]
         return partition
 
-    def set_offline(self, topic_partition: TopicPartition) -> Partition | None:
-        """From now on the partition is offline; returns it if it was online before."""
-        partition = self.online_partition(topic_partition)
-        self._all_partitions[topic_partition] = OfflinePartition(partition)
-        return partition
+    def mark_partition_offline(self, topic_partition: TopicPartition) -> None:
+        """The partition's log directory has failed. Kafka: `ReplicaManager.markPartitionOffline`."""
+        with self.replica_state_change_lock:
+            partition = self.online_partition(topic_partition)
+            self._all_partitions[topic_partition] = OfflinePartition(partition)
+            if partition is not None:
+                partition.mark_offline()
 
 
 def _exception(error: Errors, topic_partition: TopicPartition) -> ApiException:

@@ -1,25 +1,25 @@
 """How the replicas of a broker change their roles: gone, leader, follower."""
 
 import logging
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Collection, Mapping
+from typing import Protocol
 
 from minikafka.checkpoint.lazy_offset_checkpoints import LazyOffsetCheckpoints
 from minikafka.cluster.partition import Partition
 from minikafka.common.errors import IllegalStateException, KafkaStorageException
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.high_watermark_checkpoints import HighWatermarkCheckpoints
 from minikafka.log.log import Log
+from minikafka.log.log_manager import LogManager
 from minikafka.metadata.leader_and_isr import NO_LEADER
 from minikafka.metadata.local_replica_changes import PartitionInfo
 from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.metadata.topics_delta import TopicsDelta
+from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.hosted_partition import OfflinePartition, OnlinePartition
+from minikafka.server.hosted_partitions import HostedPartitions
 from minikafka.server.initial_fetch_state import BrokerEndPoint, InitialFetchState
-from minikafka.server.topic_partition_operation_key import TopicPartitionOperationKey
-
-if TYPE_CHECKING:
-    from minikafka.server.replica_manager import ReplicaManager
 
 logger = logging.getLogger(__name__)
 
@@ -52,9 +52,25 @@ class LeadersAndFollowers:
     `stopPartitions`.
     """
 
-    def __init__(self, replica_manager: "ReplicaManager"):
-        self._manager = replica_manager
-        self._broker_id = replica_manager.config.broker_id
+    def __init__(
+        self,
+        config: BrokerConfig,
+        partitions: HostedPartitions,
+        create_partition: Callable[[TopicIdPartition], Partition],
+        complete_delayed_operations: Callable[[TopicPartition], object],
+        log_manager: LogManager,
+        high_watermark_checkpoints: HighWatermarkCheckpoints,
+        replica_fetcher_manager: FetcherManager,
+    ):
+        """`complete_delayed_operations(partition)` checks those who wait for a partition to be led from here."""
+        self._broker_id = config.broker_id
+        self._listener_name = config.inter_broker_listener_name
+        self._partitions = partitions
+        self._create_partition = create_partition
+        self._complete_delayed_operations = complete_delayed_operations
+        self._log_manager = log_manager
+        self._high_watermark_checkpoints = high_watermark_checkpoints
+        self._fetchers = replica_fetcher_manager
         self.is_in_controlled_shutdown = False
 
     def apply_delta(self, delta: TopicsDelta, new_image: MetadataImage) -> None:
@@ -64,7 +80,7 @@ class LeadersAndFollowers:
         """
         # 1. What concerns this broker: partitions whose partition epoch is new.
         local_changes = delta.local_changes(self._broker_id)
-        with self._manager.replica_state_change_lock:
+        with self._partitions.replica_state_change_lock:
             # 2. First what goes: a new topic may have the name of a deleted one.
             if local_changes.deletes:
                 logger.info("Deleting %d partition(s).", len(local_changes.deletes))
@@ -75,31 +91,31 @@ class LeadersAndFollowers:
             # 3. Leaders, then followers. The high watermarks of logs that are opened now come from the checkpoints,
             #    each of which is read once.
             if local_changes.leaders or local_changes.followers:
-                checkpoints = self._manager.high_watermark_checkpoints.lazily()
+                checkpoints = self._high_watermark_checkpoints.lazily()
                 if local_changes.leaders:
                     self._apply_local_leaders_delta(delta, checkpoints, local_changes.leaders)
                 if local_changes.followers:
                     self._apply_local_followers_delta(new_image, delta, checkpoints, local_changes.followers)
                 # 4. Fetchers that have nothing left to follow.
-                self._manager.replica_fetcher_manager.shutdown_idle_fetcher_threads()
+                self._fetchers.shutdown_idle_fetcher_threads()
 
     def _stop_partitions(
         self, topic_partitions: Collection[TopicPartition], *, delete_local_log: bool
     ) -> dict[TopicPartition, Exception]:
         """Neither lead nor follow these any more; returns what went wrong. Kafka: `ReplicaManager.stopPartitions`."""
         # 1. The fetchers, which need the partitions.
-        self._manager.replica_fetcher_manager.remove_fetcher_for_partitions(topic_partitions)
+        self._fetchers.remove_fetcher_for_partitions(topic_partitions)
         # 2. The partitions, and those who wait for them.
         for topic_partition in topic_partitions:
             if delete_local_log:
-                partition = self._manager.remove_online_partition(topic_partition)
+                partition = self._partitions.remove_online_partition(topic_partition)
                 if partition is not None:
                     partition.delete()
-            self._complete_delayed_operations_when_not_partition_leader(topic_partition)
+            self._complete_delayed_operations(topic_partition)
         # 3. The logs, all together, so that the checkpoints are written once.
         errors: dict[TopicPartition, Exception] = {}
         if delete_local_log:
-            self._manager.log_manager.async_delete_all(topic_partitions, errors.__setitem__, is_stray=False)
+            self._log_manager.async_delete_all(topic_partitions, errors.__setitem__, is_stray=False)
         return errors
 
     def _apply_local_leaders_delta(
@@ -108,7 +124,7 @@ class LeadersAndFollowers:
         """Kafka: `ReplicaManager.applyLocalLeadersDelta`."""
         logger.info("Transitioning %d partition(s) to local leaders.", len(leaders))
         # 1. A leader fetches from nobody.
-        self._manager.replica_fetcher_manager.remove_fetcher_for_partitions(leaders.keys())
+        self._fetchers.remove_fetcher_for_partitions(leaders.keys())
         for topic_partition, info in leaders.items():
             # 2. The partition, made if this broker did not have it.
             partition, is_new = self._get_or_create_partition(topic_partition, delta, info.topic_id)
@@ -126,7 +142,7 @@ class LeadersAndFollowers:
                     info.topic_id,
                     error,
                 )
-                self._manager.mark_partition_offline(topic_partition)
+                self._partitions.mark_partition_offline(topic_partition)
 
     def _apply_local_followers_delta(
         self,
@@ -161,9 +177,9 @@ class LeadersAndFollowers:
                 logger.error(
                     "Unable to start fetching %s with topic ID %s due to %r", topic_partition, info.topic_id, error
                 )
-                self._manager.replica_fetcher_manager.add_failed_partition(topic_partition)
+                self._fetchers.add_failed_partition(topic_partition)
                 if isinstance(error, KafkaStorageException):
-                    self._manager.mark_partition_offline(topic_partition)
+                    self._partitions.mark_partition_offline(topic_partition)
         # 4. Fetchers.
         if start_fetching:
             self._start_fetching(start_fetching, new_image)
@@ -172,16 +188,15 @@ class LeadersAndFollowers:
 
     def _start_fetching(self, partitions: Mapping[TopicPartition, Partition], new_image: MetadataImage) -> None:
         """Take the partitions from their former fetchers, and give them to those of their new leaders."""
-        fetchers = self._manager.replica_fetcher_manager
         # 1. The former ones first: from now on the logs stand still, and so does the offset to begin with.
-        fetchers.remove_fetcher_for_partitions(partitions.keys())
+        self._fetchers.remove_fetcher_for_partitions(partitions.keys())
         # 2. Where to begin, and at whom. A leader that the image does not have is not followed: its registration comes
         #    with a change of the partition.
         partition_and_offsets: dict[TopicPartition, InitialFetchState] = {}
         for topic_partition, partition in partitions.items():
             leader_id = partition.leader_replica_id
             broker = None if leader_id is None else new_image.cluster.broker(leader_id)
-            node = None if broker is None else broker.node(self._manager.config.inter_broker_listener_name)
+            node = None if broker is None else broker.node(self._listener_name)
             if node is None:
                 logger.debug("Unable to follow %s: its leader %s is not alive", topic_partition, leader_id)
                 continue
@@ -193,10 +208,10 @@ class LeadersAndFollowers:
                 _initial_fetch_offset(log),
             )
         # 3. The new ones.
-        fetchers.add_fetcher_for_partitions(partition_and_offsets)
+        self._fetchers.add_fetcher_for_partitions(partition_and_offsets)
         # 4. Whoever waits for this broker to lead must look for the new leader.
         for topic_partition in partitions:
-            self._complete_delayed_operations_when_not_partition_leader(topic_partition)
+            self._complete_delayed_operations(topic_partition)
 
     def _get_or_create_partition(
         self, topic_partition: TopicPartition, delta: TopicsDelta, topic_id: str
@@ -205,7 +220,7 @@ class LeadersAndFollowers:
 
         Kafka: `ReplicaManager.getOrCreatePartition`.
         """
-        hosted = self._manager.get_partition(topic_partition)
+        hosted = self._partitions.get_partition(topic_partition)
         if isinstance(hosted, OnlinePartition):
             known_id = hosted.partition.topic_id
             if known_id not in (None, topic_id):
@@ -222,16 +237,7 @@ class LeadersAndFollowers:
                 "Expected partition %s with topic id %s to exist, but it was missing", topic_partition, topic_id
             )
         logger.info("Creating new partition %s with topic id %s.", topic_partition, topic_id)
-        return self._manager.create_partition(TopicIdPartition(topic_id, topic_partition)), True
-
-    def _complete_delayed_operations_when_not_partition_leader(self, topic_partition: TopicPartition) -> None:
-        """Answer produce requests and fetches that waited for a leader.
-
-        Kafka: `ReplicaManager.completeDelayedOperationsWhenNotPartitionLeader`.
-        """
-        key = TopicPartitionOperationKey.of(topic_partition)
-        self._manager.delayed_produce_purgatory.check_and_complete(key)
-        self._manager.delayed_fetch_purgatory.check_and_complete(key)
+        return self._create_partition(TopicIdPartition(topic_id, topic_partition)), True
 
 
 def _initial_fetch_offset(log: Log) -> int:

@@ -1,7 +1,6 @@
 """All replicas of a broker: produce and fetch requests reach their partitions here, and wait here."""
 
 import logging
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -223,10 +222,16 @@ class ReplicaManager(HostedPartitions):
         self._transaction_verification = TransactionVerification(
             self, config, time, scheduler, add_partitions_to_txn_manager
         )
-        self.replica_state_change_lock = threading.RLock()
-        """Held while replicas change their roles. Kafka: `ReplicaManager.replicaStateChangeLock`."""
         self.replica_fetcher_manager = create_replica_fetcher_manager(self)
-        self._leaders_and_followers = LeadersAndFollowers(self)
+        self._leaders_and_followers = LeadersAndFollowers(
+            config,
+            self,
+            self.create_partition,
+            self._complete_delayed_operations_when_not_partition_leader,
+            log_manager,
+            self.high_watermark_checkpoints,
+            self.replica_fetcher_manager,
+        )
 
     # Producing
 
@@ -864,12 +869,14 @@ class ReplicaManager(HostedPartitions):
         self.add_online_partition(topic_partition, partition)
         return partition
 
-    def mark_partition_offline(self, topic_partition: TopicPartition) -> None:
-        """The partition's log directory has failed. Kafka: `ReplicaManager.markPartitionOffline`."""
-        with self.replica_state_change_lock:
-            partition = self.set_offline(topic_partition)
-            if partition is not None:
-                partition.mark_offline()
+    def _complete_delayed_operations_when_not_partition_leader(self, topic_partition: TopicPartition) -> None:
+        """Answer produce requests and fetches that waited for a leader.
+
+        Kafka: `ReplicaManager.completeDelayedOperationsWhenNotPartitionLeader`.
+        """
+        key = TopicPartitionOperationKey.of(topic_partition)
+        self.delayed_produce_purgatory.check_and_complete(key)
+        self.delayed_fetch_purgatory.check_and_complete(key)
 
     # The broker's life
 
