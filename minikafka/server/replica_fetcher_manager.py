@@ -56,7 +56,7 @@ class ReplicaFetcherManager:
         self._connect = connect
         self._num_fetchers_per_broker = broker_config.num_replica_fetchers
         self._lock = threading.RLock()  # guards the fetchers, not what they do
-        self.fetcher_map: dict[BrokerIdAndFetcherId, ReplicaFetcher] = {}
+        self.fetcher_thread_map: dict[BrokerIdAndFetcherId, ReplicaFetcher] = {}
         self.failed_partitions = FailedPartitions()
 
     def do_work(self) -> None:
@@ -65,7 +65,7 @@ class ReplicaFetcherManager:
         Kafka: `ReplicaFetcherThread.doWork`, in a thread of each.
         """
         with self._lock:
-            fetchers = sorted(self.fetcher_map.items(), key=lambda row: (row[0].fetcher_id, row[0].broker_id))
+            fetchers = sorted(self.fetcher_thread_map.items(), key=lambda row: (row[0].fetcher_id, row[0].broker_id))
         for _, fetcher in fetchers:
             fetcher.do_work()
 
@@ -75,18 +75,18 @@ class ReplicaFetcherManager:
             # 1. Who asks the same leader, with the same number, shares a fetcher.
             per_fetcher: dict[tuple[BrokerEndPoint, int], dict[TopicPartition, InitialFetchState]] = {}
             for topic_partition, initial in partition_and_offsets.items():
-                fetcher_id = self.fetcher_id(topic_partition)
+                fetcher_id = self.get_fetcher_id(topic_partition)
                 per_fetcher.setdefault((initial.leader, fetcher_id), {})[topic_partition] = initial
             for (leader, fetcher_id), initial_fetch_offsets in per_fetcher.items():
                 # 2. A fetcher that asks this leader at another address ends.
                 key = BrokerIdAndFetcherId(leader.id, fetcher_id)
-                fetcher = self.fetcher_map.get(key)
+                fetcher = self.fetcher_thread_map.get(key)
                 if fetcher is not None and fetcher.leader.broker_end_point != leader:
                     fetcher.shutdown()
                     fetcher = None
                 # 3. One is made where there is none.
                 if fetcher is None:
-                    fetcher = self.fetcher_map[key] = self._create_fetcher(fetcher_id, leader)
+                    fetcher = self.fetcher_thread_map[key] = self._create_fetcher(fetcher_id, leader)
                 # 4. It takes over.
                 fetcher.add_partitions(initial_fetch_offsets)
                 logger.info("Added fetcher to broker %d for partitions %s", leader.id, list(initial_fetch_offsets))
@@ -116,7 +116,7 @@ class ReplicaFetcherManager:
         removed: dict[TopicPartition, PartitionFetchState] = {}
         partitions = list(partitions)
         with self._lock:
-            for fetcher in self.fetcher_map.values():
+            for fetcher in self.fetcher_thread_map.values():
                 removed.update(fetcher.remove_partitions(partitions))
             self.failed_partitions.remove_all(partitions)
         if partitions:
@@ -132,9 +132,9 @@ class ReplicaFetcherManager:
         """
         with self._lock:
             for topic_partition, leader_id in partitions_to_update.items():
-                key = BrokerIdAndFetcherId(leader_id, self.fetcher_id(topic_partition))
-                if key in self.fetcher_map:
-                    self.fetcher_map[key].maybe_update_topic_ids([topic_partition], topic_ids)
+                key = BrokerIdAndFetcherId(leader_id, self.get_fetcher_id(topic_partition))
+                if key in self.fetcher_thread_map:
+                    self.fetcher_thread_map[key].maybe_update_topic_ids([topic_partition], topic_ids)
 
     def add_failed_partition(self, topic_partition: TopicPartition) -> None:
         """Give a partition up. Kafka: `AbstractFetcherManager.addFailedPartition`."""
@@ -143,10 +143,10 @@ class ReplicaFetcherManager:
     def get_fetcher(self, topic_partition: TopicPartition) -> ReplicaFetcher | None:
         """The fetcher that follows the partition, None without one. Kafka: `AbstractFetcherManager.getFetcher`."""
         with self._lock:
-            fetchers = list(self.fetcher_map.values())
+            fetchers = list(self.fetcher_thread_map.values())
         return next((fetcher for fetcher in fetchers if fetcher.fetch_state(topic_partition) is not None), None)
 
-    def fetcher_id(self, topic_partition: TopicPartition) -> int:
+    def get_fetcher_id(self, topic_partition: TopicPartition) -> int:
         """The number of the fetcher that the partition goes to. Kafka: `AbstractFetcherManager.getFetcherId`."""
         number = to_int(31 * string_hash_code(topic_partition.topic) + topic_partition.partition)
         return (0 if number == _LEAST_INT else abs(number)) % self._num_fetchers_per_broker
@@ -161,12 +161,12 @@ class ReplicaFetcherManager:
             self._num_fetchers_per_broker = new_size
             if changed:
                 self._migrate_partitions(new_size)
-            self.shutdown_idle_fetchers()
+            self.shutdown_idle_fetcher_threads()
 
     def _migrate_partitions(self, new_size: int) -> None:
         """Kafka: `AbstractFetcherManager.resizeThreadPool.migratePartitions`."""
         moved = {}
-        for key, fetcher in self.fetcher_map.items():
+        for key, fetcher in self.fetcher_thread_map.items():
             for topic_partition, state in fetcher.remove_all_partitions().items():
                 moved[topic_partition] = InitialFetchState(
                     state.topic_id, fetcher.leader.broker_end_point, state.current_leader_epoch, state.fetch_offset
@@ -175,17 +175,17 @@ class ReplicaFetcherManager:
                 fetcher.shutdown()
         self.add_fetcher_for_partitions(moved)
 
-    def shutdown_idle_fetchers(self) -> None:
+    def shutdown_idle_fetcher_threads(self) -> None:
         """End the fetchers that follow nothing. Kafka: `AbstractFetcherManager.shutdownIdleFetcherThreads`."""
         with self._lock:
-            for key, fetcher in list(self.fetcher_map.items()):
+            for key, fetcher in list(self.fetcher_thread_map.items()):
                 if not fetcher.partition_count:
                     fetcher.shutdown()
-                    del self.fetcher_map[key]
+                    del self.fetcher_thread_map[key]
 
     def shutdown(self) -> None:
         """End all fetchers. Kafka: `ReplicaFetcherManager.shutdown`, `AbstractFetcherManager.closeAllFetchers`."""
         with self._lock:
-            for fetcher in self.fetcher_map.values():
+            for fetcher in self.fetcher_thread_map.values():
                 fetcher.shutdown()
-            self.fetcher_map.clear()
+            self.fetcher_thread_map.clear()

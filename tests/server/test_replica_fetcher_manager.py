@@ -73,7 +73,7 @@ def begin(broker, epoch=0, offset=1, topic_id=None):
 
 def test_partitions_of_one_leader_share_a_fetcher(manager):
     manager.add_fetcher_for_partitions({tp: begin(BROKERS[tp.partition % 2]) for tp in PARTITIONS})
-    assert set(manager.fetcher_map) == {BrokerIdAndFetcherId(0, 0), BrokerIdAndFetcherId(1, 0)}
+    assert set(manager.fetcher_thread_map) == {BrokerIdAndFetcherId(0, 0), BrokerIdAndFetcherId(1, 0)}
     fetchers = {tp: manager.get_fetcher(tp) for tp in PARTITIONS}
     assert all(fetchers[tp] is fetchers[PARTITIONS[tp.partition % 2]] for tp in PARTITIONS)
     assert manager.get_fetcher(TopicPartition("c", 0)) is None
@@ -100,8 +100,8 @@ def test_removed_partitions_leave_their_place_and_idle_fetchers_end(manager):
         [zero, TopicPartition("b", 0), one], 1
     )
     assert len(manager.failed_partitions) == 0
-    manager.shutdown_idle_fetchers()
-    assert {key.broker_id for key in manager.fetcher_map} == {1, 2}
+    manager.shutdown_idle_fetcher_threads()
+    assert {key.broker_id for key in manager.fetcher_thread_map} == {1, 2}
     assert [connection.closed for connection in manager.made] == [True, False, False]
 
 
@@ -116,19 +116,21 @@ def test_a_round_asks_by_the_numbers_of_fetchers_then_of_leaders(world):
     manager = manager_of(world, fetchers=2)
     manager.add_fetcher_for_partitions({tp: begin(BROKERS[2 - tp.partition]) for tp in PARTITIONS})
     manager.do_work()
-    assert manager.made.sent == sorted(manager.made.sent) and len(manager.made.sent) == len(manager.fetcher_map) > 3
+    assert (
+        manager.made.sent == sorted(manager.made.sent) and len(manager.made.sent) == len(manager.fetcher_thread_map) > 3
+    )
 
 
 def test_more_fetchers_divide_the_partitions_anew_and_keep_their_places(world):
     manager = manager_of(world)
     manager.add_fetcher_for_partitions({tp: begin(BROKERS[0], epoch=3, topic_id=ONE_UUID) for tp in PARTITIONS})
     manager.resize_thread_pool(3)
-    assert {key.fetcher_id for key in manager.fetcher_map} == {manager.fetcher_id(tp) for tp in PARTITIONS}
+    assert {key.fetcher_id for key in manager.fetcher_thread_map} == {manager.get_fetcher_id(tp) for tp in PARTITIONS}
     for tp in PARTITIONS:
         state = manager.get_fetcher(tp).fetch_state(tp)
         assert (state.fetch_offset, state.current_leader_epoch, state.topic_id) == (1, 3, ONE_UUID)
     manager.resize_thread_pool(1)
-    assert set(manager.fetcher_map) == {BrokerIdAndFetcherId(0, 0)}
+    assert set(manager.fetcher_thread_map) == {BrokerIdAndFetcherId(0, 0)}
     assert sum(not connection.closed for connection in manager.made) == 1
 
 
@@ -142,7 +144,7 @@ def test_topic_ids_reach_the_fetcher_of_the_leader(manager):
 def test_all_fetchers_end_with_the_broker(manager):
     manager.add_fetcher_for_partitions({tp: begin(BROKERS[tp.partition]) for tp in PARTITIONS})
     manager.shutdown()
-    assert manager.fetcher_map == {} and all(connection.closed for connection in manager.made)
+    assert manager.fetcher_thread_map == {} and all(connection.closed for connection in manager.made)
 
 
 def test_kafka_gives_partitions_the_same_fetchers(kafka, world):
@@ -155,4 +157,4 @@ def test_kafka_gives_partitions_the_same_fetchers(kafka, world):
             for number in range(4):
                 # The formula of AbstractFetcherManager, which is private: its parts are asked.
                 code = (31 * objects.hashCode(topic) + number + 2**31) % 2**32 - 2**31
-                assert manager.fetcher_id(TopicPartition(topic, number)) == utils.abs(code) % fetchers
+                assert manager.get_fetcher_id(TopicPartition(topic, number)) == utils.abs(code) % fetchers
