@@ -36,8 +36,8 @@ class FetcherManager(Protocol):
     def add_failed_partition(self, topic_partition: TopicPartition) -> None:
         """Note a partition that cannot be followed. Kafka: `AbstractFetcherManager.addFailedPartition`."""
 
-    def shutdown_idle_fetcher_threads(self) -> None:
-        """End the fetchers that follow nothing. Kafka: `AbstractFetcherManager.shutdownIdleFetcherThreads`."""
+    def shutdown_idle_fetchers(self) -> None:
+        """End the fetchers that follow nothing. Kafka: `.shutdownIdleFetcherThreads`."""
 
     def shutdown(self) -> None:
         """End all fetchers. Kafka: `ReplicaFetcherManager.shutdown`."""
@@ -97,7 +97,7 @@ class LeadersAndFollowers:
                 if local_changes.followers:
                     self._apply_local_followers_delta(new_image, delta, checkpoints, local_changes.followers)
                 # 4. Fetchers that have nothing left to follow.
-                self._fetchers.shutdown_idle_fetcher_threads()
+                self._fetchers.shutdown_idle_fetchers()
 
     def _stop_partitions(
         self, topic_partitions: Collection[TopicPartition], *, delete_local_log: bool

@@ -496,6 +496,7 @@ class ReplicaManager(HostedPartitions):
         if required_acks != ACKS_ALL or not any_success:
             response_callback({key: status.response_status for key, status in produce_status.items()})
             return
+        logger.debug("Produce waits for at most %d ms for the high watermarks of %s", timeout_ms, produce_status)
         delayed_produce = DelayedProduce(timeout_ms, produce_status, self._enough_replicas, response_callback)
         # Replicas may have caught up meanwhile: it is tried at once, and waits only if that fails.
         self.delayed_produce_purgatory.try_complete_else_watch(
@@ -562,6 +563,9 @@ class ReplicaManager(HostedPartitions):
             topic_id_partition: FetchPartitionStatus(read[topic_id_partition].info.fetch_offset_metadata, data)
             for topic_id_partition, data in fetch_infos
         }
+        logger.debug(
+            "Fetch waits for at most %d ms: %s of %d bytes", params.max_wait_ms, bytes_readable, params.min_bytes
+        )
         delayed_fetch = DelayedFetch(params, fetch_partition_status, self, response_callback)
         # 5. Records may have come meanwhile: it is tried at once, and waits only if that fails.
         self.delayed_fetch_purgatory.try_complete_else_watch(
