@@ -36,7 +36,7 @@ class FetcherManager(Protocol):
     def add_failed_partition(self, topic_partition: TopicPartition) -> None:
         """Note a partition that cannot be followed. Kafka: `AbstractFetcherManager.addFailedPartition`."""
 
-    def shutdown_idle_fetchers(self) -> None:
+    def shutdown_idle_fetcher_threads(self) -> None:
         """End the fetchers that follow nothing. Kafka: `.shutdownIdleFetcherThreads`."""
 
     def shutdown(self) -> None:
@@ -97,7 +97,7 @@ class LeadersAndFollowers:
                 if local_changes.followers:
                     self._apply_local_followers_delta(new_image, delta, checkpoints, local_changes.followers)
                 # 4. Fetchers that have nothing left to follow.
-                self._fetchers.shutdown_idle_fetchers()
+                self._fetchers.shutdown_idle_fetcher_threads()
 
     def _stop_partitions(
         self, topic_partitions: Collection[TopicPartition], *, delete_local_log: bool

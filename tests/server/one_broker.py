@@ -56,7 +56,7 @@ class Fetchers:
     def add_failed_partition(self, topic_partition):
         self.failed.add(topic_partition)
 
-    def shutdown_idle_fetchers(self):
+    def shutdown_idle_fetcher_threads(self):
         self.calls.append(("idle", set()))
 
     def shutdown(self):
