@@ -465,12 +465,11 @@ class Partition:
 
         Kafka: `Partition.createLogInAssignedDirectoryId`.
         """
-        log_dirs = self._log_manager.log_dirs
         if (
             directory_id is None
             or directory_id == UNASSIGNED_DIR
-            or log_dirs.directory_path(directory_id) is not None
-            or not log_dirs.offline_log_dirs
+            or self._log_manager.log_dirs.directory_path(directory_id) is not None
+            or not self._log_manager.log_dirs.offline_log_dirs
         ):
             self.create_log_if_not_exists(
                 high_watermark_checkpoints, topic_id, directory_id, is_new=is_new, is_future_replica=False
@@ -500,7 +499,7 @@ class Partition:
                 is_new=is_new,
                 is_future_replica=is_future_replica,
             )
-        elif log.topic_id is None and topic_id is not None:
+        elif topic_id is not None and log.topic_id is None:
             log.assign_topic_id(topic_id)
         if is_future_replica:
             self.future_log = log

@@ -139,6 +139,11 @@ class KafkaLog:
         """Put other settings in force. Kafka: `UnifiedLog.updateConfig`."""
         self.unified_log.updateConfig(self.kafka.log_class("LogConfig")(self.kafka.properties(new_config.props)))
 
+    @property
+    def config(self) -> LogConfig:
+        """The setting that a partition asks its log for, `min.insync.replicas`. Kafka: `UnifiedLog.config`."""
+        return LogConfig({"min.insync.replicas": _field(self.unified_log.config(), "minInSyncReplicas")})
+
     # Appending and reading
 
     @_speaks_python

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime, Time
+from minikafka.witness.leading_partition import LeadingPartition
 from minikafka.witness.observation import Observation, Observations
 from minikafka.witness.operations import Operation
 from minikafka.witness.workload import Workload
@@ -35,7 +36,7 @@ def run(workload: Workload, log_factory, directory) -> Observations:
 class Runner:
     """Applies one operation after another to one log.
 
-    `log` is the open log (None when its load failed), `time` its clock, `fetched` what each follower fetched last,
+    `log` is the open log (None when its load failed), `time` its clock, `leader` what its leader knows of followers,
     `cleaner` the log's cleaner (None before its first turn). The settings, the start of the clock and the in-sync
     followers are those of `workload`; its operations are not used.
     """
@@ -46,8 +47,7 @@ class Runner:
         self.config: Mapping[str, str] = workload.config
         self.time = ManualTime(workload.start_ms)
         self.scheduler = None
-        self.isr = workload.isr
-        self.fetched = {}
+        self.leader = LeadingPartition(None, workload.isr)
         self.checkpoints = {"recovery_point": 0, "log_start_offset": 0}
         self.log = self.cleaner = None
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -107,6 +107,7 @@ class Runner:
             last_shutdown_clean=last_shutdown_clean,
             topic_id=TOPIC_ID,
         )
+        self.leader.log = self.log
 
     # One method for each operation, named after its kind; it returns the result as text.
 
@@ -147,24 +148,10 @@ class Runner:
         return ""
 
     def _fetch(self, op) -> str:
-        from minikafka.log.fetch_isolation import FetchIsolation
-
-        data = self.log.read(self._at(op.offset), 1_048_576, FetchIsolation.LOG_END)
-        self.fetched[op.replica] = data.fetch_offset_metadata
-        return self._raise_high_watermark()
+        return _metadata(self.leader.fetch(op.replica, self._at(op.offset)))
 
     def _isr(self, op) -> str:
-        self.isr = op.replicas
-        return self._raise_high_watermark()
-
-    def _raise_high_watermark(self) -> str:
-        """Raise a leader's high watermark to the smallest log end offset of the in-sync replicas, the leader among
-        them.
-        """
-        if not all(replica in self.fetched for replica in self.isr):
-            return _metadata(None)
-        ends = [self.log.log_end_offset_metadata, *(self.fetched[replica] for replica in self.isr)]
-        return _metadata(self.log.maybe_increment_high_watermark(min(ends, key=lambda end: end.message_offset)))
+        return _metadata(self.leader.change_isr(op.replicas))
 
     def _update_high_watermark(self, op) -> str:
         return str(self.log.update_high_watermark(self._at(op.offset)))

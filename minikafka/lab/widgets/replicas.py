@@ -1,6 +1,7 @@
 """A leader and its followers: what each has, what each fetched last, and the high watermark that follows from it.
 
-The high watermark is never worked out here: each fetch reads the real log, and the real log is asked to raise it.
+The high watermark is never worked out here: each fetch reads the real log, and minikafka's `Partition` decides how far
+the log's mark may rise.
 """
 
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ import ipywidgets as widgets
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.offset_ruler import SegmentSpan
 from minikafka.lab.widgets.player import Player
+from minikafka.witness.leading_partition import LeadingPartition
 
 _LEFT, _ROW = 130, 40
 
@@ -50,49 +52,46 @@ class Replicas:
     ):
         self.log = log
         self.title = title
-        self.fetched: dict[str, Any] = dict.fromkeys(followers)
-        self.isr = set(self.fetched)
+        self._ids = {name: broker_id for broker_id, name in enumerate(followers, start=1)}
+        self._leader = LeadingPartition(log, self._ids.values())
         self.frames: list[ReplicaFrame] = []
         self.note("as it was found")
 
     def note(self, caption: str) -> "Replicas":
         """Record the current state under `caption`."""
         before = self.frames[-1].hw if self.frames else None
-        ends = tuple(
-            (replica, None if fetched is None else fetched.message_offset, replica in self.isr)
-            for replica, fetched in self.fetched.items()
-        )
+        ends = tuple((name, self.fetched[name], broker_id in self._leader.isr) for name, broker_id in self._ids.items())
         log = self.log
         self.frames.append(
             ReplicaFrame(caption, log.log_start_offset, log.log_end_offset, log.high_watermark, ends, (), before)
         )
         return self
 
+    @property
+    def fetched(self) -> dict[str, int | None]:
+        """The offset that each follower asked for last; None before its first fetch."""
+        found = {name: self._leader.fetched(broker_id) for name, broker_id in self._ids.items()}
+        return {name: None if place is None else place.message_offset for name, place in found.items()}
+
     def append(self, records: Any) -> "Replicas":
         """Append `records` as the leader."""
         info = self.log.append_as_leader(records, 0)
-        self._raise_high_watermark()
+        self._leader.look_again()
         return self.note(f"leader appends {info.first_offset}–{info.last_offset}")
 
     def fetch(self, follower: str, offset: int) -> "Replicas":
         """`follower` fetches from `offset`; the leader notes it and tries to raise the high watermark."""
-        from minikafka.log.fetch_isolation import FetchIsolation
-
-        data = self.log.read(offset, 1_048_576, FetchIsolation.LOG_END)
-        self.fetched[follower] = data.fetch_offset_metadata
-        self._raise_high_watermark()
+        self._leader.fetch(self._ids[follower], offset)
         return self.note(f"{follower} fetches from {offset}")
 
     def shrink(self, follower: str) -> "Replicas":
         """`follower` leaves the ISR."""
-        self.isr.discard(follower)
-        self._raise_high_watermark()
+        self._leader.change_isr(broker_id for broker_id in self._leader.isr if broker_id != self._ids[follower])
         return self.note(f"{follower} leaves the ISR")
 
     def expand(self, follower: str) -> "Replicas":
         """`follower` joins the ISR."""
-        self.isr.add(follower)
-        self._raise_high_watermark()
+        self._leader.change_isr({*self._leader.isr, self._ids[follower]})
         return self.note(f"{follower} joins the ISR")
 
     def play(self) -> Player:
@@ -104,13 +103,6 @@ class Replicas:
     def drag(self) -> "ReplicaSliders":
         """A slider for each follower: dragging it makes the follower fetch."""
         return ReplicaSliders(self)
-
-    def _raise_high_watermark(self) -> None:
-        """What `Partition.maybeIncrementLeaderHW` does: the smallest end of the leader and the in-sync followers."""
-        ends = [self.fetched[name] for name in self.fetched if name in self.isr]
-        if all(end is not None for end in ends):
-            lowest = min([self.log.log_end_offset_metadata, *ends], key=lambda end: end.message_offset)
-            self.log.maybe_increment_high_watermark(lowest)
 
 
 class ReplicaSliders:
@@ -124,7 +116,7 @@ class ReplicaSliders:
         log = replicas.log
         self.sliders: dict[str, widgets.IntSlider] = {}
         for name, end in replicas.fetched.items():
-            value = log.log_start_offset if end is None else end.message_offset
+            value = log.log_start_offset if end is None else end
             slider = widgets.IntSlider(
                 value=value,
                 min=log.log_start_offset,
