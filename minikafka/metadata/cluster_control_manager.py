@@ -107,7 +107,7 @@ class ClusterControlManager:
         return [
             UsableBroker(broker.id, broker.rack, broker.fenced)
             for broker in brokers
-            if not broker.in_controlled_shutdown
+            if broker.fenced or not broker.in_controlled_shutdown
         ]
 
     def check_broker_epoch(self, broker_id: int, broker_epoch: int) -> None:

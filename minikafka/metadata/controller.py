@@ -145,14 +145,21 @@ class Controller:
                 self._log.append(self._replication_control.handle_broker_fenced(broker_id, registration.epoch))
 
     def begin_controlled_shutdown(self, broker_id: int, broker_epoch: int) -> bool:
-        """A broker wants to stop, and hands over what it leads; whether it leads nothing any more.
+        """A broker wants to stop; whether it may. It asks again until then.
 
-        Raises StaleBrokerEpochException. Kafka: `ReplicationControlManager.processBrokerHeartbeat`.
+        One that leads something hands it over, which the next question finds done. One that leads nothing may stop, and
+        is fenced from then on. Raises StaleBrokerEpochException.
+        Kafka: `ReplicationControlManager.processBrokerHeartbeat`, `BrokerHeartbeatManager.calculateNextBrokerState`.
         """
         with self._lock:
             self._cluster_control.check_broker_epoch(broker_id, broker_epoch)
-            self._log.append(self._replication_control.handle_broker_in_controlled_shutdown(broker_id, broker_epoch))
-            return not self._replication_control.has_leaderships(broker_id)
+            registration, control = self._registration(broker_id), self._replication_control
+            if registration.fenced or not control.has_leaderships(broker_id):
+                self._log.append(control.handle_broker_fenced(broker_id, broker_epoch))
+                return True
+            if not registration.in_controlled_shutdown:
+                self._log.append(control.handle_broker_in_controlled_shutdown(broker_id, broker_epoch))
+            return False
 
     def unregister_broker(self, broker_id: int) -> None:
         """A broker is taken out of the cluster for good. Raises BrokerIdNotRegisteredException.

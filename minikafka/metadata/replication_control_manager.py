@@ -190,9 +190,6 @@ class ReplicationControlManager:
     def handle_broker_in_controlled_shutdown(self, broker_id: int, broker_epoch: int) -> list[MetadataRecord]:
         """A broker is about to stop, and hands over what it leads. Kafka: `handleBrokerInControlledShutdown`."""
         records = self._generate_leader_and_isr_updates(self._with_broker_in_isr(broker_id), broker_to_remove=broker_id)
-        registration = self._cluster_control.registration(broker_id)
-        if registration is not None and registration.in_controlled_shutdown:
-            return records
         return [BrokerRegistrationChangeRecord(broker_id, broker_epoch, in_controlled_shutdown=True), *records]
 
     def handle_broker_unregistered(self, broker_id: int, broker_epoch: int) -> list[MetadataRecord]:

@@ -106,7 +106,7 @@ def test_a_broker_that_is_alive_keeps_its_id():
 
 
 def test_an_incarnation_that_registers_again_stays_as_it_is():
-    controller = a_cluster(1)
+    controller = with_topic((0,))
     epoch = controller.image.cluster.broker_epoch(0)
     controller.begin_controlled_shutdown(0, epoch)
     assert controller.register_broker(0, "first life of 0") == epoch
@@ -176,11 +176,21 @@ def test_an_unclean_election_can_be_asked_for_and_is_tried_again():
 def test_a_broker_that_stops_hands_over_what_it_leads():
     controller = with_topic((0, 1))
     epoch = controller.image.cluster.broker_epoch(0)
-    assert controller.begin_controlled_shutdown(0, epoch)
+    assert not controller.begin_controlled_shutdown(0, epoch)
     assert leader_isr_epochs(controller) == (1, (1,), 1, 1)
+    assert controller.image.cluster.broker(0).in_controlled_shutdown
     assert altered(controller, [0, 1], broker_id=1) is Errors.INELIGIBLE_REPLICA
-    assert controller.begin_controlled_shutdown(1, controller.image.cluster.broker_epoch(1))
+    assert not controller.begin_controlled_shutdown(1, controller.image.cluster.broker_epoch(1))
     assert leader_isr_epochs(controller) == (-1, (1,), 2, 2)
+    assert controller.begin_controlled_shutdown(0, epoch)
+    assert controller.image.cluster.broker(0).fenced
+
+
+def test_a_broker_that_leads_nothing_may_stop_at_once():
+    controller = with_topic((0, 1))
+    assert controller.begin_controlled_shutdown(1, controller.image.cluster.broker_epoch(1))
+    assert controller.image.cluster.broker(1).fenced
+    assert leader_isr_epochs(controller) == (0, (0,), 0, 1)
 
 
 def test_a_broker_that_returns_before_anybody_missed_it_leads_no_longer():

@@ -1,0 +1,503 @@
+"""Drawn lives of a cluster, decided by minikafka's controller and by Kafka's: the same answers, the same records."""
+
+import itertools
+import random
+from collections import Counter
+from dataclasses import astuple, replace
+
+import pytest
+
+from minikafka.common.config_resource import ConfigResource
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.common.uuid import uuid_from_bytes
+from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest
+from minikafka.metadata.configuration_control_manager import AlterConfigOp
+from minikafka.metadata.controller import Controller
+from minikafka.metadata.creatable_topic import CreatableTopic
+from minikafka.metadata.leader_and_isr import BrokerState
+from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
+from minikafka.metadata.metadata_cache import MetadataCache
+from minikafka.metadata.metadata_delta import MetadataDelta
+from minikafka.metadata.metadata_image import EMPTY
+from minikafka.metadata.metadata_records import (
+    BrokerEndpoint,
+    BrokerRegistrationChangeRecord,
+    ClearElrRecord,
+    ConfigRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+    UnregisterBrokerRecord,
+)
+from minikafka.metadata.partition_change_builder import Election
+from tests.metadata.kafka_controller import KafkaController
+
+BROKERS = 5
+NAMES = ["t", "u", "a.b", "a_b", "a b", "", "__cluster"]
+SETTINGS = {"num.partitions": "2", "default.replication.factor": "3"}
+
+
+class TwoControllers:
+    """Does the same to both controllers, and compares what they answer and write."""
+
+    def __init__(self, kafka, seed: int, elr: bool):
+        self.random = random.Random(seed)
+        settings = SETTINGS | ({"unclean.leader.election.enable": "true"} if seed % 5 == 4 else {})
+        self.ours = Controller(settings, seed=seed, eligible_leader_replicas_enabled=elr)
+        self.theirs = KafkaController(kafka, seed, settings, elr)
+        self._incarnations = itertools.count(1)
+        self.counts: dict[str, int] = {}
+        for id in range(BROKERS):
+            self.compare(lambda id=id: self.register(id))
+            self.compare(lambda id=id: self.unfence(id))
+        self.compare(lambda: self.create_topic(CreatableTopic("t", 3, 3)))
+
+    def step(self) -> None:
+        """One operation, drawn."""
+        operations = {
+            self.register: 3,
+            self.unfence: 4,
+            self.fence: 3,
+            self.shut_down: 2,
+            self.unregister: 0.3,
+            self.create_topic: 2,
+            self.delete_topic: 0.3,
+            self.alter_partition: 12,
+            self.elect_leader: 4,
+            self.balance: 0.5,
+            self.alter_config: 2,
+            self.allocate: 0.3,
+        }
+        (operation,) = self.random.choices(list(operations), list(operations.values()))
+        self.compare(operation)
+
+    def compare(self, operation) -> None:
+        """Does an operation, which may find that it makes no sense now."""
+        before = len(self.theirs.texts)
+        told = operation()
+        if told is None:
+            return
+        ours, theirs = told
+        note = f"{operation.__name__} {ours} {theirs}"
+        assert ours == theirs, note
+        written = [printed(record) for record in self.ours.records_after(before - 1)]
+        assert in_any_order(written) == in_any_order(map(without_features, self.theirs.texts[before:])), note
+        self.counts[operation.__name__] = self.counts.get(operation.__name__, 0) + 1
+
+    # Brokers
+
+    def register(self, id=None):
+        id = self.random.randrange(BROKERS) if id is None else id
+        broker = self.ours.image.cluster.broker(id)
+        incarnation = an_id("I", next(self._incarnations))
+        previous = -1
+        if broker is not None:
+            if broker.in_controlled_shutdown and not broker.fenced:
+                return None  # Kafka's list of heartbeats, which minikafka lacks, would forget that it stops
+            if not broker.fenced or self.random.random() < 0.2:
+                incarnation = broker.incarnation_id
+            previous = self.random.choice([-1, broker.epoch])
+        log_dirs = [an_id("D", id), an_id("E", id)][: self.random.choice([1, 1, 2])]
+        epoch = self.ours.register_broker(id, incarnation, log_dirs=log_dirs, previous_broker_epoch=previous)
+        return epoch, self.theirs.register_broker(id, incarnation, log_dirs, previous)
+
+    def unfence(self, id=None):
+        broker = self.a_broker() if id is None else self.ours.image.cluster.broker(id)
+        if broker is None or broker.in_controlled_shutdown:
+            return None  # it wants to stop, or has stopped: it registers anew before it takes part again
+        ours = self.ours.unfence_broker(broker.id, broker.epoch)
+        return ours, self.theirs.unfence_broker(broker.id, broker.epoch)
+
+    def fence(self):
+        broker = self.a_broker()
+        if broker is None or broker.fenced:
+            return None
+        return self.ours.fence_broker(broker.id), self.theirs.fence_broker(broker.id)
+
+    def shut_down(self):
+        broker = self.a_broker()
+        if broker is None:
+            return None
+        ours = self.ours.begin_controlled_shutdown(broker.id, broker.epoch)
+        return ours, self.theirs.begin_controlled_shutdown(broker.id, broker.epoch)
+
+    def unregister(self):
+        broker = self.a_broker()
+        if broker is None:
+            return None
+        return self.ours.unregister_broker(broker.id), self.theirs.unregister_broker(broker.id)
+
+    # Topics
+
+    def create_topic(self, topic=None):
+        topic = topic or self.a_new_topic()
+        error, words, topic_id, settings = self.theirs.create_topic(
+            topic.name, topic.num_partitions, topic.replication_factor, topic.assignments, topic.configs
+        )
+        (told,) = self.ours.create_topics([replace(topic, topic_id=topic_id)])
+        ours = (told.error.error.name, told.error.message, [tuple(entry) for entry in told.configs])
+        return ours, (error, words, settings)
+
+    def a_new_topic(self) -> CreatableTopic:
+        draw, name = self.random, self.random.choice(NAMES)
+        num_partitions, factor = draw.choice([-1, 0, 1, 2, 3, 5]), draw.choice([-1, -2, 1, 2, 3, 4])
+        assignments = []
+        if draw.random() < 0.5:
+            size = draw.choice([0, 1, 2, 3])
+            numbers = [draw.choice([0, number]) for number in range(draw.choice([1, 2, 3]))]
+            ids = [*range(BROKERS), 0, BROKERS] if draw.random() < 0.2 else list(range(BROKERS))
+            assignments = [(number, draw.sample(ids, draw.choice([size, size, size, 2]))) for number in numbers]
+            num_partitions, factor = draw.choice([-1, -1, -1, 1]), draw.choice([-1, -1, -1, 1])
+        configs = dict(draw.sample([("min.insync.replicas", "2"), ("retention.ms", "7"), ("cleanup.policy", "x")], 1))
+        configs = draw.choice([{}, configs, {"retention.ms": None}, {"no.such": "1"}])
+        return CreatableTopic(name, num_partitions, factor, assignments, configs)
+
+    def delete_topic(self):
+        topics = list(self.ours.image.topics.topics_by_id)
+        if not topics:
+            return None
+        chosen = [self.random.choice([*topics, an_id("N", 1)])]
+        told = {id: (error.error.name, error.message) for id, error in self.ours.delete_topics(chosen).items()}
+        return told, self.theirs.delete_topics(chosen)
+
+    def alter_config(self):
+        place = self.a_place()
+        if place is None:
+            return None
+        name, operation, operand = self.random.choice(
+            [
+                ("min.insync.replicas", "SET", "1"),
+                ("min.insync.replicas", "SET", "2"),
+                ("min.insync.replicas", "DELETE", None),
+                ("unclean.leader.election.enable", "SET", "true"),
+                ("unclean.leader.election.enable", "DELETE", None),
+                ("cleanup.policy", "APPEND", "compact"),
+                ("cleanup.policy", "SUBTRACT", "compact"),
+                ("retention.ms", "SET", "-2"),
+                ("retention.ms", "APPEND", "1"),
+            ]
+        )
+        changes = {name: (AlterConfigOp[operation], operand)}
+        resource = ConfigResource.topic(place.topic)
+        (told,) = self.ours.incremental_alter_configs({resource: changes}).values()
+        theirs = self.theirs.incremental_alter_config(2, place.topic, {name: (operation, operand)})
+        return (told.error.name, told.message), theirs
+
+    # Leaders and ISRs
+
+    def alter_partition(self):
+        place = self.a_place()
+        if place is None:
+            return None
+        draw, topic = self.random, self.ours.image.topics.get_topic(place.topic)
+        partition = topic.partitions[place.partition]
+        ids = draw.sample(partition.replicas, draw.randint(1, len(partition.replicas)))
+        if partition.leader in partition.replicas and partition.leader not in ids and draw.random() < 0.9:
+            ids.insert(draw.randint(0, len(ids)), partition.leader)
+        if draw.random() < 0.05:
+            ids.append(draw.randrange(BROKERS))
+        epochs = {id: self.ours.image.cluster.broker_epoch(id) for id in ids}
+        members = tuple(BrokerState(id, draw.choice([-1, epochs[id], epochs[id], 0])) for id in ids)
+        sender = partition.leader if draw.random() < 0.95 else draw.randrange(BROKERS)
+        if self.ours.image.cluster.broker(sender) is None:
+            return None
+        state = partition.leader_recovery_state if draw.random() < 0.7 else draw.choice(list(LeaderRecoveryState))
+        data = AlterPartitionData(
+            topic.id if draw.random() < 0.97 else an_id("N", 1),
+            place.partition if draw.random() < 0.97 else 7,
+            partition.leader_epoch + draw.choices([0, 1, -1], [30, 1, 1])[0],
+            partition.partition_epoch + draw.choices([0, 1, -1], [30, 1, 1])[0],
+            members,
+            state,
+        )
+        request = AlterPartitionRequest(sender, self.ours.image.cluster.broker_epoch(sender), (data,))
+        (told,) = self.ours.alter_partition(request).partitions
+        ours = (told.error.name,)
+        if told.error == 0:
+            ours += told.leader_id, told.isr, int(told.leader_recovery_state), told.leader_epoch, told.partition_epoch
+        return ours, self.theirs.alter_partition(request)
+
+    def elect_leader(self):
+        place, election = self.a_place(), self.random.choice([Election.PREFERRED, Election.UNCLEAN])
+        if place is None:
+            return None
+        place = self.random.choices([place, TopicPartition(place.topic, 7), TopicPartition("none", 0)], [20, 1, 1])[0]
+        (error,) = self.ours.elect_leaders(election, [place]).values()
+        return (error.error.name, error.message), self.theirs.elect_leader(*place, election)
+
+    def balance(self):
+        if self.random.random() < 0.5:
+            return self.ours.maybe_balance_partition_leaders(), self.theirs.maybe_balance_partition_leaders()
+        return self.ours.maybe_elect_unclean_leaders(), self.theirs.maybe_elect_unclean_leaders()
+
+    def allocate(self):
+        broker = self.a_broker()
+        if broker is None:
+            return None
+        _, first, size = self.ours.allocate_producer_ids(broker.id, broker.epoch)
+        return (first, size), self.theirs.allocate_producer_ids(broker.id, broker.epoch)
+
+    def a_broker(self):
+        brokers = list(self.ours.image.cluster.brokers.values())
+        return self.random.choice(brokers) if brokers else None
+
+    def a_place(self):
+        topics = self.ours.image.topics.topics_by_name.values()
+        places = [TopicPartition(topic.name, number) for topic in topics for number in topic.partitions]
+        return self.random.choice(places) if places else None
+
+
+def an_id(letter: str, number: int) -> str:
+    return uuid_from_bytes(letter.encode() * 12 + number.to_bytes(4, "big"))
+
+
+def printed(record) -> str:
+    """The record as Kafka prints it, without features and what else minikafka leaves out."""
+    match record:
+        case RegisterBrokerRecord():
+            fields = f"brokerId={record.broker_id}, incarnationId={record.incarnation_id}, "
+            fields += f"brokerEpoch={record.broker_epoch}, fenced={java(record.fenced)}, "
+            fields += f"inControlledShutdown={java(record.in_controlled_shutdown)}, logDirs={java(record.log_dirs)}"
+        case BrokerRegistrationChangeRecord():
+            fenced = {None: 0, True: 1, False: -1}[record.fenced]
+            fields = f"brokerId={record.broker_id}, brokerEpoch={record.broker_epoch}, fenced={fenced}, "
+            fields += f"inControlledShutdown={int(record.in_controlled_shutdown)}, logDirs={java(record.log_dirs)}, "
+            fields += "cordonedLogDirs=null"
+        case UnregisterBrokerRecord():
+            fields = f"brokerId={record.broker_id}, brokerEpoch={record.broker_epoch}"
+        case TopicRecord():
+            fields = f"name='{record.name}', topicId={record.topic_id}"
+        case RemoveTopicRecord():
+            fields = f"topicId={record.topic_id}"
+        case ClearElrRecord():
+            fields = f"topicName='{record.topic_name}'"
+        case ConfigRecord():
+            value = "null" if record.value is None else f"'{record.value}'"
+            fields = f"resourceType={int(record.resource_type)}, resourceName='{record.resource_name}', "
+            fields += f"name='{record.name}', value={value}"
+        case PartitionRecord():
+            fields = f"partitionId={record.partition_id}, topicId={record.topic_id}, replicas={java(record.replicas)}, "
+            fields += f"isr={java(record.isr)}, removingReplicas=[], addingReplicas=[], leader={record.leader}, "
+            fields += f"leaderRecoveryState={int(record.leader_recovery_state)}, leaderEpoch={record.leader_epoch}, "
+            fields += f"partitionEpoch={record.partition_epoch}, directories={java(record.directories)}, "
+            fields += "eligibleLeaderReplicas=null, lastKnownElr=null"
+        case PartitionChangeRecord():
+            state = -1 if record.leader_recovery_state is None else int(record.leader_recovery_state)
+            fields = f"partitionId={record.partition_id}, topicId={record.topic_id}, isr={java(record.isr)}, "
+            fields += f"leader={record.leader}, replicas=null, removingReplicas=null, addingReplicas=null, "
+            fields += f"leaderRecoveryState={state}, directories=null, "
+            fields += f"eligibleLeaderReplicas={java(record.eligible_leader_replicas)}, "
+            fields += f"lastKnownElr={java(record.last_known_elr)}"
+        case ProducerIdsRecord():
+            fields = f"brokerId={record.broker_id}, brokerEpoch={record.broker_epoch}, "
+            fields += f"nextProducerId={record.next_producer_id}"
+    return f"{type(record).__name__}({fields})"
+
+
+def java(value) -> str:
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(str, value)) + "]"
+    return {None: "null", True: "true", False: "false"}[value]
+
+
+def without_features(text: str) -> str:
+    if not text.startswith("RegisterBrokerRecord"):
+        return text
+    fields = (
+        text.replace("isMigratingZkBroker=false, ", "").replace("rack='', ", "").replace(", cordonedLogDirs=null", "")
+    )
+    start, end = fields.index("endPoints="), fields.index("fenced=")
+    return fields[:start] + fields[end:]
+
+
+def in_any_order(texts) -> list[str]:
+    """The records, with each run of PartitionChangeRecords sorted: Kafka writes them in the order of its hash maps."""
+    runs = itertools.groupby(texts, lambda text: text.startswith("PartitionChangeRecord"))
+    return [text for is_run, run in runs for text in (sorted(run) if is_run else run)]
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["isr", "elr"])
+def lives(kafka, request):
+    """Pairs of controllers that have lived through a few hundred operations, and agreed after each."""
+    lives = [TwoControllers(kafka, seed, elr=request.param) for seed in range(5)]
+    for two in lives:
+        for _ in range(100):
+            two.step()
+    return lives
+
+
+@pytest.mark.slow
+def test_controllers_agree(lives):
+    counts = Counter()
+    for two in lives:
+        counts.update(two.counts)
+    assert len(counts) == 13 and counts["alter_partition"] > 100 and min(counts.values()) > 0
+
+
+class KafkaImage:
+    """An image of Kafka's, made of the first records of a life; and the delta of those that follow."""
+
+    def __init__(self, kafka, messages, cut: int):
+        image = kafka.find_class("org.apache.kafka.image.MetadataImage").EMPTY
+        self.delta = self._delta(kafka, image, messages[:cut])
+        image = self._apply(kafka, self.delta)
+        self.delta = self._delta(kafka, image, messages[cut:])
+        self.image = self._apply(kafka, self.delta)
+
+    @staticmethod
+    def _delta(kafka, image, messages):
+        delta = kafka.find_class("org.apache.kafka.image.MetadataDelta").Builder().setImage(image).build()
+        for message in messages:
+            delta.replay(message)
+        return delta
+
+    @staticmethod
+    def _apply(kafka, delta):
+        return delta.apply(kafka.find_class("org.apache.kafka.image.MetadataProvenance")(0, 0, 0, True))
+
+
+@pytest.mark.slow
+def test_images_and_deltas_agree(kafka, lives):
+    for two in lives:
+        cut = two.random.randrange(len(two.theirs.messages))
+        theirs = KafkaImage(kafka, two.theirs.messages, cut)
+        records = two.ours.records_after(-1)
+        before = MetadataDelta(EMPTY).replay_all(records[:cut]).apply()
+        delta = MetadataDelta(before).replay_all(records[cut:])
+        image = delta.apply()
+        assert image == two.ours.image
+        topics = {
+            topic.name(): {number: partition.toString() for number, partition in topic.partitions().items()}
+            for topic in theirs.image.topics().topicsById().values()
+        }
+        assert topics == {
+            topic.name: {number: registered(partition) for number, partition in topic.partitions.items()}
+            for topic in image.topics.topics_by_id.values()
+        }
+        brokers = {
+            broker.id(): (broker.epoch(), broker.fenced(), broker.inControlledShutdown())
+            for broker in theirs.image.cluster().brokers().values()
+        }
+        assert brokers == {
+            broker.id: (broker.epoch, broker.fenced, broker.in_controlled_shutdown)
+            for broker in image.cluster.brokers.values()
+        }
+        configs = {
+            resource.name(): dict(settings.toMap())
+            for resource, settings in theirs.image.configs().resourceData().items()
+        }
+        assert configs == {resource.name: dict(settings) for resource, settings in image.configs.resource_data.items()}
+        if theirs.delta.topicsDelta() is None:
+            assert delta.topics_delta is None
+            continue
+        for broker_id in range(BROKERS):
+            their_changes = theirs.delta.topicsDelta().localChanges(broker_id)
+            changes = delta.topics_delta.local_changes(broker_id)
+            assert places(their_changes.deletes()) == set(map(str, changes.deletes))
+            for name, of_ours in [
+                ("leaders", changes.leaders),
+                ("electedLeaders", changes.elected_leaders),
+                ("followers", changes.followers),
+            ]:
+                told = {
+                    place.toString(): (info.topicId().toString(), info.partition().toString())
+                    for place, info in getattr(their_changes, name)().items()
+                }
+                assert told == {
+                    str(place): (info.topic_id, registered(info.partition)) for place, info in of_ours.items()
+                }
+            topic_ids = {name: id.toString() for name, id in their_changes.topicIds().items()}
+            assert topic_ids == changes.topic_ids
+
+
+@pytest.mark.slow
+def test_caches_agree(kafka, lives):
+    version = kafka.find_class("org.apache.kafka.server.common.KRaftVersion")
+    name = kafka.find_class("org.apache.kafka.common.network.ListenerName").normalised("PLAINTEXT")
+    for two in lives:
+        with_listeners = [
+            replace(record, end_points=(BrokerEndpoint("PLAINTEXT", "localhost", 9092),))
+            if isinstance(record, RegisterBrokerRecord) and record.broker_id < 4
+            else record
+            for record in two.ours.records_after(-1)
+        ]
+        cache = MetadataCache(0)
+        cache.set_image(MetadataDelta(EMPTY).replay_all(with_listeners).apply())
+        messages = list(map(with_listener(kafka), two.theirs.messages))
+        theirs = kafka.find_class("org.apache.kafka.metadata.KRaftMetadataCache")(0, Supplier(version.KRAFT_VERSION_1))
+        theirs.setImage(KafkaImage(kafka, messages, 0).image)
+        topics = [*cache.get_all_topics(), "no such topic"]
+        names = kafka.find_class("java.util.LinkedHashSet")()
+        for topic in topics:
+            names.add(topic)
+        for endpoints, listeners in itertools.product([False, True], [False, True]):
+            told = {
+                topic.name(): [
+                    (
+                        partition.errorCode(),
+                        partition.partitionIndex(),
+                        partition.leaderId(),
+                        partition.leaderEpoch(),
+                        tuple(partition.replicaNodes()),
+                        tuple(partition.isrNodes()),
+                        tuple(partition.offlineReplicas()),
+                    )
+                    for partition in topic.partitions()
+                ]
+                for topic in theirs.getTopicMetadata(names, name, endpoints, listeners)
+            }
+            ours = cache.get_topic_metadata(topics, "PLAINTEXT", endpoints, listeners)
+            assert told == {topic.name: [astuple(partition) for partition in topic.partitions] for topic in ours}
+        alive = [(node.id, node.host, node.port) for node in cache.get_alive_broker_nodes("PLAINTEXT")]
+        assert alive == [(node.id(), node.host(), node.port()) for node in theirs.getAliveBrokerNodes(name)]
+        for broker_id in range(BROKERS + 1):
+            epoch = theirs.getAliveBrokerEpoch(broker_id)
+            assert cache.get_alive_broker_epoch(broker_id) == (epoch.get() if epoch.isPresent() else None)
+            assert cache.has_alive_broker(broker_id) == theirs.hasAliveBroker(broker_id)
+            assert cache.is_broker_fenced(broker_id) == theirs.isBrokerFenced(broker_id)
+            assert cache.is_broker_shutting_down(broker_id) == theirs.isBrokerShuttingDown(broker_id)
+
+
+class Supplier:
+    """A `java.util.function.Supplier` of one value."""
+
+    def __init__(self, value):
+        self._value = value
+
+    def get(self):
+        return self._value
+
+    class Java:
+        implements = ["java.util.function.Supplier"]
+
+
+def with_listener(kafka):
+    """A registration of Kafka's gets a listener, if its broker's id is below 4."""
+    register = kafka.find_class("org.apache.kafka.common.metadata.RegisterBrokerRecord")
+
+    def change(message):
+        if message.getClass().getSimpleName() == "RegisterBrokerRecord" and message.brokerId() < 4:
+            end_points = register.BrokerEndpointCollection()
+            end_points.add(register.BrokerEndpoint().setName("PLAINTEXT").setHost("localhost").setPort(9092))
+            message = message.duplicate().setEndPoints(end_points)
+        return message
+
+    return change
+
+
+def places(partitions) -> set[str]:
+    return {partition.toString() for partition in partitions}
+
+
+def registered(partition) -> str:
+    """The partition as Kafka prints it."""
+    return (
+        f"PartitionRegistration(replicas={java(partition.replicas)}, directories={java(partition.directories)}, "
+        f"isr={java(partition.isr)}, removingReplicas=[], addingReplicas=[], elr={java(partition.elr)}, "
+        f"lastKnownElr={java(partition.last_known_elr)}, leader={partition.leader}, "
+        f"leaderRecoveryState={partition.leader_recovery_state.name}, leaderEpoch={partition.leader_epoch}, "
+        f"partitionEpoch={partition.partition_epoch})"
+    )
