@@ -78,9 +78,9 @@ class Proposals:
 class OneBroker:
     """Broker 0, with everything below `ReplicaManager` real; brokers 1 and 2 are registrations, and fetch by hand."""
 
-    def __init__(self, log_dirs, time=None, records=(), **settings):
+    def __init__(self, log_dirs, time=None, records=(), scheduler=None, **settings):
         self.time = time or ManualTime(1_000_000)
-        self.scheduler = ManualScheduler(self.time)
+        self.scheduler = scheduler or ManualScheduler(self.time)
         self.config = BrokerConfig(
             {"node.id": ME, **SETTINGS, **{name.replace("__", "."): value for name, value in settings.items()}}
         )
@@ -178,7 +178,7 @@ class OneBroker:
             else self.encode(batch)
             for name, batch in entries.items()
         }
-        answers = Answers()
+        answers = more.pop("callback", Answers())
         if "transactional_id" in more:
             self.replicas.handle_produce_append(
                 timeout_ms, acks, internal, entries_per_partition=records, response_callback=answers, **more
@@ -208,6 +208,7 @@ class OneBroker:
         log_start_offset = more.pop("log_start_offset", 0 if follower else -1)
         epoch, last_epoch = more.pop("epoch", None), more.pop("last_epoch", None)
         topic_id = more.pop("topic_id", None)
+        answers = more.pop("callback", Answers())
         assert not more
         infos = [
             (
@@ -218,7 +219,6 @@ class OneBroker:
             )
             for name, offset in offsets.items()
         ]
-        answers = Answers()
         self.replicas.fetch_messages(params, infos, answers)
         return answers
 
