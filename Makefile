@@ -7,7 +7,8 @@ INPUTS ?= 1000000
 DIRECTORIES ?= 5000
 MUTANTS ?= 20
 SEED ?= 1
-# Tests run in two processes; a file's tests, and a notebook's cells, stay together.
+# Tests run in two processes; a file's tests, and a notebook's cells, stay together. Files keep their order: by number of
+# tests the browser's few, which take longest, would come last and leave the other process idle.
 PYTEST := $(BIN)/python -m pytest
 # Without Kafka's jars lessons have two witnesses, and tests say what is missing.
 FETCH := $(BIN)/minikafka fetch || true
@@ -39,7 +40,7 @@ test: ready-dev
 	@sh requirements/chromium.sh
 	@$(FETCH)
 	@$(BIN)/minikafka doctor || true
-	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-cell-timeout 240 --nbval-sanitize-with tests/nbval.cfg tests notebooks
+	$(PYTEST) -q -n 2 --dist loadfile --no-loadscope-reorder --nbval --nbval-cell-timeout 240 --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
 quick: ready-dev
 	$(BIN)/ruff check .

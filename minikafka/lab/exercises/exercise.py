@@ -151,13 +151,13 @@ class Exercise:
     def _belief(self, cases: list[Case], answers: list[Any]) -> str:
         """The words for the wrong belief whose answers are exactly these; there may be fewer `answers` than cases."""
         for belief in self.beliefs:
-            believed = [_ask(belief.function, case.arguments) for case in cases[: len(answers)]]
-            if all(
-                error is None and _equal(self.normal(believed_answer), answer)
-                for (believed_answer, error), answer in zip(believed, answers, strict=True)
-            ):
+            if all(self._believes(belief, case, answer) for case, answer in zip(cases, answers)):
                 return belief.words
         return ""
+
+    def _believes(self, belief: Belief, case: Case, answer: Any) -> bool:
+        believed, error = _ask(belief.function, case.arguments)
+        return error is None and _equal(self.normal(believed), answer)
 
 
 def answered_early(*exercises: Exercise) -> tuple[Exercise, ...]:
