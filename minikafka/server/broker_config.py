@@ -40,6 +40,7 @@ CONFIG = ConfigDef(
         ConfigKey("replica.fetch.wait.max.ms", Type.INT, 500),
         ConfigKey("replica.fetch.backoff.ms", Type.INT, 1_000, Range(0)),
         ConfigKey("replica.socket.timeout.ms", Type.INT, 30_000),
+        ConfigKey("replica.selector.class", Type.STRING, None),
         # Transactions
         ConfigKey("transaction.max.timeout.ms", Type.INT, 900_000, Range(1)),
         ConfigKey("transaction.partition.verification.enable", Type.BOOLEAN, True),
@@ -95,6 +96,7 @@ class BrokerConfig(AbstractConfig):
         self.transaction_partition_verification_enable = self.get_boolean("transaction.partition.verification.enable")
         self.add_partitions_to_txn_retry_backoff_ms = get("add.partitions.to.txn.retry.backoff.ms")
         self.add_partitions_to_txn_retry_backoff_max_ms = get("add.partitions.to.txn.retry.backoff.max.ms")
+        self.replica_selector_class_name = cast(str | None, self._values["replica.selector.class"])
         self._check()
 
     @property

@@ -35,6 +35,7 @@ from minikafka.common.errors import (
 )
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
+from minikafka.common.node import NO_NODE
 from minikafka.common.scala_hash_map import in_order_of_a_map_grown, in_order_of_an_immutable_map
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
@@ -47,6 +48,7 @@ from minikafka.log.fetch_data_info import FetchDataInfo
 from minikafka.log.high_watermark_checkpoints import HighWatermarkCheckpoints
 from minikafka.log.log_append_info import LeaderHwChange, LogAppendInfo
 from minikafka.log.log_manager import LogManager
+from minikafka.log.log_offset_metadata import UNKNOWN_OFFSET_METADATA
 from minikafka.log.producer.producer_append_info import TV_UNKNOWN
 from minikafka.log.producer.verification_guard import VerificationGuard
 from minikafka.metadata.metadata_cache import MetadataCache
@@ -83,6 +85,7 @@ from minikafka.server.log_append_result import LogAppendResult
 from minikafka.server.log_read_result import LogReadResult
 from minikafka.server.offset_for_leader_epoch import OffsetForLeaderTopic, OffsetForLeaderTopicResult
 from minikafka.server.produce_partition_status import PartitionResponse, ProducePartitionStatus
+from minikafka.server.replica_selector import ReplicaView, replica_selector
 from minikafka.server.timer import SystemTimer
 from minikafka.server.topic_partition_operation_key import TopicPartitionOperationKey
 from minikafka.server.transaction_verification import TransactionVerification, VerifiedPartitions
@@ -158,8 +161,7 @@ class ReplicaManager(HostedPartitions):
     `highwatermark-checkpoint`.
 
     Simpler than Kafka: no quotas, no metrics, no remote storage, no share fetches, no moves between log directories.
-    The followers' fetchers have no threads of their own. A consumer is never sent to a replica nearer to it
-    (`replica.selector.class`).
+    The followers' fetchers have no threads of their own.
 
     Kafka: `kafka.server.ReplicaManager`.
     """
@@ -187,7 +189,8 @@ class ReplicaManager(HostedPartitions):
         - `add_partitions_to_txn_manager`: the way to the transaction coordinators, None if there are none.
         - `on_log_dir_failure(directory_id)`: the controller is to learn that a log directory has failed.
 
-        Raises OSError when the high watermarks' files cannot be made.
+        Raises OSError when the high watermarks' files cannot be made, ConfigException for an unknown
+        `replica.selector.class`.
         """
         super().__init__(metadata_cache)
         self.config = config
@@ -219,6 +222,7 @@ class ReplicaManager(HostedPartitions):
             )
         )
         self._default_action_queue = DelayedActionQueue()
+        self._replica_selector = replica_selector(config.replica_selector_class_name)
         self._transaction_verification = TransactionVerification(
             self, config, time, scheduler, add_partitions_to_txn_manager
         )
@@ -533,7 +537,8 @@ class ReplicaManager(HostedPartitions):
         """
         # 1. Read what is there.
         log_read_results = self.read_from_log(params, fetch_infos, read_from_purgatory=False)
-        # 2. Is it enough, or does something not bear waiting: an error, or a follower whose log departs from this one?
+        # 2. Is it enough, or does something not bear waiting: an error, a follower whose log departs from this one, or
+        #    a replica that is nearer to the consumer?
         bytes_readable = sum(result.info.records.size_in_bytes for _, result in log_read_results)
         answer_now = (
             params.max_wait_ms <= 0
@@ -541,6 +546,7 @@ class ReplicaManager(HostedPartitions):
             or bytes_readable >= params.min_bytes
             or any(result.error is not Errors.NONE for _, result in log_read_results)
             or any(result.diverging_epoch is not None for _, result in log_read_results)
+            or any(result.preferred_read_replica is not None for _, result in log_read_results)
         )
         # 3. Then answer.
         if answer_now:
@@ -629,11 +635,15 @@ class ReplicaManager(HostedPartitions):
                 raise InconsistentTopicIdException(
                     "Topic ID in the fetch session did not match the topic ID in the log."
                 )
-            # 2. It decides who may read from this broker, and how far.
+            # 2. A consumer that had better ask another replica is told so, and gets nothing here.
+            preferred = self._find_preferred_read_replica(partition, params, fetch_info.fetch_offset, fetch_time_ms)
+            if preferred is not None:
+                return _go_there(partition, fetch_info, preferred)
+            # 3. The partition decides who may read from this broker, and how far.
             read_info = partition.fetch_records(
                 params, fetch_info, fetch_time_ms, adjusted_max_bytes, min_one_message, update_fetch_state
             )
-            # 3. A batch cut short is of no use to anybody: the reader gets nothing, and gets on elsewhere.
+            # 4. A batch cut short is of no use to anybody: the reader gets nothing, and gets on elsewhere.
             fetched = read_info.fetched_data
             if fetched.first_entry_incomplete:
                 fetched = FetchDataInfo(fetched.fetch_offset_metadata, MemoryRecords.EMPTY)
@@ -658,6 +668,36 @@ class ReplicaManager(HostedPartitions):
                 fetch_info,
             )
             return LogReadResult.failed(Errors.for_exception(error))
+
+    def _find_preferred_read_replica(
+        self, partition: Partition, params: FetchParams, fetch_offset: int, current_time_ms: int
+    ) -> int | None:
+        """The broker that this consumer had better ask; None if it is this one, which leads, or nobody chooses.
+
+        Replicas outside the ISR, and those that do not have the offset, are not chosen.
+        Kafka: `ReplicaManager.findPreferredReadReplica`.
+        """
+        client = params.client_metadata
+        if self._replica_selector is None or client is None or params.is_from_follower:
+            return None
+        leader_log = partition.leader_log_if_local
+        if leader_log is None:
+            return None
+        nodes = self.metadata_cache.get_partition_replica_endpoints(partition.topic_partition, client.listener_name)
+        leader = ReplicaView(nodes.get(self.config.broker_id, NO_NODE), leader_log.log_end_offset, 0)
+        replicas = [leader]
+        for replica in partition.remote_replicas:
+            state = replica.state_snapshot
+            if (
+                replica.broker_id in partition.in_sync_replica_ids
+                and state.log_start_offset <= fetch_offset <= state.log_end_offset
+            ):
+                lag_ms = current_time_ms - state.last_caught_up_time_ms
+                replicas.append(ReplicaView(nodes.get(replica.broker_id, NO_NODE), state.log_end_offset, lag_ms))
+        selected = self._replica_selector.select(partition.topic_partition, client, replicas, leader)
+        if selected is None or selected == leader or selected.endpoint.is_empty():
+            return None
+        return selected.endpoint.id
 
     def complete_delayed_fetch_requests(self, topic_partitions: Sequence[TopicPartition]) -> None:
         """Check the fetches that wait for partitions whose high watermark a fetcher has moved.
@@ -980,6 +1020,24 @@ def _refused(error: Errors, operation: TransactionSupportedOperation) -> LogAppe
         text = f"Unable to verify the partition has been added to the transaction. Underlying error: {error.name}"
         return LogAppendResult(LogAppendInfo.unknown(), NotEnoughReplicasException(text), has_custom_error_message=True)
     return LogAppendResult(LogAppendInfo.unknown(), error.exception())
+
+
+def _go_there(
+    partition: Partition, fetch_info: FetchRequestPartitionData, preferred_read_replica: int
+) -> LogReadResult:
+    """A result without records, for a consumer that had better ask another replica."""
+    snapshot = partition.fetch_offset_snapshot(fetch_info.current_leader_epoch, fetch_only_from_leader=False)
+    return LogReadResult(
+        FetchDataInfo(UNKNOWN_OFFSET_METADATA, MemoryRecords.EMPTY),
+        None,
+        snapshot.high_watermark.message_offset,
+        snapshot.log_start_offset,
+        snapshot.log_end_offset.message_offset,
+        fetch_info.log_start_offset,
+        -1,
+        snapshot.last_stable_offset.message_offset,
+        preferred_read_replica,
+    )
 
 
 def _by_topic(responses: Mapping[TopicPartition, ListOffsetsPartitionResponse]) -> list[ListOffsetsTopicResponse]:

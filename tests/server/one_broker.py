@@ -127,7 +127,7 @@ class OneBroker:
     @staticmethod
     def registration(broker):
         endpoints = (BrokerEndpoint("PLAINTEXT", f"host{broker}", 9092),)
-        return RegisterBrokerRecord(broker, 100 + broker, random_uuid(), endpoints, fenced=False)
+        return RegisterBrokerRecord(broker, 100 + broker, random_uuid(), endpoints, f"rack{broker}", fenced=False)
 
     def publish(self, *records):
         """Write these records, and let the broker take all that it has not seen."""
