@@ -1,1 +1,11 @@
-"""Where a request arrives: every API by name, and a whole broker put together out of the rooms below."""
+"""Where a request arrives: every API by name, and a whole broker put together out of the rooms below.
+
+In reading order:
+
+- `kafka_apis`: the table of all APIs, and the handlers of the short ones.
+- `produce_handler`, `fetch_handler` (with `current_leaders`), `metadata_handler` (with `auto_topic_creation_manager`):
+  what happens to these requests before and after the replica manager.
+- `controller_apis`, `producer_id_manager`: what the controller decides.
+- `authorizer`, `auth_helper`: who may do what.
+- `broker`: the parts of a broker, and its life.
+"""

@@ -7,17 +7,25 @@ of buckets, and that on how the map was made: all at once, or one key after anot
 Keys with equal hashes are in the order of insertion, which in Kafka follows from the order in which the system lists a
 directory; here it is the order of the argument. No reader of a checkpoint depends on any order.
 
+*Concatenations* (`a ++ b`) of mutable maps are made at once, with buckets for the keys of both.
+
 *Immutable maps* of up to four keys are in the order of insertion. Larger ones are tries: a node splits its keys by five
 bits of the hash, the root by the lowest. The keys that are alone with their five bits come first, then the nodes below.
+What `groupBy` makes is such a trie, however few keys it has. Sets are ordered as maps with these keys.
 
 Kafka: `scala.collection.mutable.HashMap`, `scala.collection.immutable.HashMap`.
 """
 
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from typing import TypeVar
 
-from minikafka.common.java_hash import java_hash, string_hash_code
+from minikafka.common.java_hash import java_hash, java_hash_code
 from minikafka.common.java_numbers import to_int
+from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
+
+K = TypeVar("K", bound=int | str | TopicPartition | TopicIdPartition)
+V = TypeVar("V")
 
 _LOAD_FACTOR = 0.75
 _INITIAL_CAPACITY = 16
@@ -26,13 +34,12 @@ _LARGEST_SMALL_MAP = 4
 _HASH_BITS = 32
 
 
-def in_order_of_a_map_made_at_once(keys: Collection[TopicPartition]) -> list[TopicPartition]:
+def in_order_of_a_map_made_at_once(keys: Collection[K]) -> list[K]:
     """`keys` in the order of a map that was made with buckets for all of them. Scala: `HashMap.from`."""
-    needed = max(int((len(keys) + 1) / _LOAD_FACTOR) - 1, _LEAST_CAPACITY)
-    return _in_order(keys, 1 << needed.bit_length())
+    return _in_order(keys, _capacity_for(len(keys)))
 
 
-def in_order_of_a_map_grown(keys: Collection[TopicPartition]) -> list[TopicPartition]:
+def in_order_of_a_map_grown(keys: Collection[K]) -> list[K]:
     """`keys` in the order of a map that began with 16 buckets and doubled them when needed. Scala: `HashMap.addOne`."""
     capacity = _INITIAL_CAPACITY
     while len(keys) >= capacity * _LOAD_FACTOR:
@@ -40,7 +47,30 @@ def in_order_of_a_map_grown(keys: Collection[TopicPartition]) -> list[TopicParti
     return _in_order(keys, capacity)
 
 
-def in_order_of_an_immutable_map(keys: Sequence[str], without: Container[str] = ()) -> list[str]:
+def in_order_of_a_concatenation(first: Mapping[K, V], *others: Mapping[K, V]) -> dict[K, V]:
+    """`first ++ other ++ …`, all of them mutable maps, in the order of the result.
+
+    An empty `first` stands for `Map.empty`, which is immutable, and so is the result then.
+    Scala: `MapOps.concat`.
+    """
+    merged = dict(first)
+    if not first:
+        for other in others:
+            merged.update((key, other[key]) for key in in_order_of_a_map_grown(list(other)))
+        return {key: merged[key] for key in in_order_of_an_immutable_map(list(merged))}
+    for other in others:
+        capacity = _capacity_for(len(merged) + len(other))
+        merged.update(other)
+        merged = {key: merged[key] for key in _in_order(merged, capacity)}
+    return merged
+
+
+def in_order_of_groups(keys: Sequence[K]) -> list[K]:
+    """`keys`, all different, in the order of what `groupBy` makes. Scala: `IterableOps.groupBy`."""
+    return list(_in_order_of_a_node(keys, 0))
+
+
+def in_order_of_an_immutable_map(keys: Sequence[K], without: Container[K] = ()) -> list[K]:
     """`keys`, all different, in the order of an immutable map that was made of them and then filtered.
 
     `without`: the keys that the filter removed. Scala: `Map.from`, `Map.filter`.
@@ -49,10 +79,10 @@ def in_order_of_an_immutable_map(keys: Sequence[str], without: Container[str] = 
     return left if len(keys) <= _LARGEST_SMALL_MAP else list(_in_order_of_a_node(left, 0))
 
 
-def _in_order_of_a_node(keys: Sequence[str], shift: int) -> Iterator[str]:
-    by_bits: dict[int, list[str]] = {}
+def _in_order_of_a_node(keys: Sequence[K], shift: int) -> Iterator[K]:
+    by_bits: dict[int, list[K]] = {}
     for key in keys:
-        by_bits.setdefault(_improved(string_hash_code(key)) >> shift & 31, []).append(key)
+        by_bits.setdefault(_improved(java_hash_code(key)) >> shift & 31, []).append(key)
     parts = [by_bits[bits] for bits in sorted(by_bits)]
     yield from (part[0] for part in parts if len(part) == 1)
     for part in parts:
@@ -68,8 +98,14 @@ def _improved(code: int) -> int:
     return code ^ code >> 10
 
 
-def _in_order(keys: Collection[TopicPartition], capacity: int) -> list[TopicPartition]:
-    def place(key: TopicPartition) -> tuple[int, int]:
+def _capacity_for(size: int) -> int:
+    """The buckets of a map that is made for `size` keys. Scala: `HashMap.tableSizeFor`."""
+    needed = max(int((size + 1) / _LOAD_FACTOR) - 1, _LEAST_CAPACITY)
+    return 1 << needed.bit_length()
+
+
+def _in_order(keys: Collection[K], capacity: int) -> list[K]:
+    def place(key: K) -> tuple[int, int]:
         unsigned = java_hash(key)
         return unsigned & (capacity - 1), to_int(unsigned)
 

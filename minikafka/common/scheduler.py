@@ -53,6 +53,9 @@ class Scheduler(Protocol):
     def schedule_once(self, name: str, task: Callable[[], object], delay_ms: int = 0) -> ScheduledTask:
         """Run `task` once after `delay_ms`. Kafka: `Scheduler.scheduleOnce`."""
 
+    def shutdown(self) -> None:
+        """Run nothing any more. Kafka: `Scheduler.shutdown`."""
+
 
 class ManualScheduler:
     """Runs due tasks in the caller's thread when the clock moves: the earliest first, equal ones as scheduled.

@@ -172,9 +172,12 @@ class Controller:
 
     # Topics and their settings
 
-    def create_topics(self, topics: Sequence[CreatableTopic]) -> list[CreatableTopicResult]:
+    def create_topics(
+        self, topics: Sequence[CreatableTopic], *, validate_only: bool = False
+    ) -> list[CreatableTopicResult]:
         """Makes each of `topics` that can be made; a result for each, and one for names that occur twice.
 
+        With `validate_only` nothing is made; the results say what would come of it.
         Raises PolicyViolationException for more than 10,000 partitions. Kafka: `ControllerApis.createTopics`.
         """
         with self._lock:
@@ -183,7 +186,8 @@ class Controller:
             forbidden = {topic_names.CLUSTER_METADATA_TOPIC_NAME}
             possible = [topic for topic in topics if topic.name not in twice | forbidden]
             results, records = self._topic_creation.create_topics(possible)
-            self._log.append(records)
+            if not validate_only:
+                self._log.append(records)
             for name in sorted(twice):
                 error = ApiError(Errors.INVALID_REQUEST, "Duplicate topic name.")
                 results.append(CreatableTopicResult(name, error))

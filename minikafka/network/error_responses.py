@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from enum import Enum, auto
 from typing import Any, NamedTuple, TypeAlias
 
+from minikafka.common.api_error import ApiError
 from minikafka.common.error_codes import Errors
+from minikafka.common.errors import NullPointerException
 from minikafka.common.java_hash_map import JavaHashMap
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
@@ -19,23 +21,6 @@ from minikafka.network.messages import RequestHeader, response_class
 
 UNSPECIFIED = -1
 _ERROR_FIELDS = ("error_code", "partition_error_code")
-
-
-class ApiError(NamedTuple):
-    """An error, and what is worth saying besides its own text. Kafka: `org.apache.kafka.common.requests.ApiError`."""
-
-    error: Errors
-    message: str | None
-
-    @classmethod
-    def from_throwable(cls, thrown: BaseException) -> "ApiError":
-        """The error of `thrown`; without a message that says no more than the code does, or could tell a secret.
-
-        Kafka: `ApiError.fromThrowable`.
-        """
-        error = Errors.for_exception(thrown)
-        text = str(thrown)
-        return cls(error, None if error is Errors.UNKNOWN_SERVER_ERROR or text in (error.message, "") else text)
 
 
 def error_response(header: RequestHeader, body: Message, thrown: BaseException) -> Any:
@@ -196,7 +181,7 @@ def _with_error(make: Any, api_key: ApiKeys, thrown: BaseException) -> Any:
 def _message(api_key: ApiKeys, thrown: BaseException) -> str | None:
     kind, error = _MESSAGES[api_key], Errors.for_exception(thrown)
     if kind is _Message.API_ERROR:
-        return ApiError.from_throwable(thrown).message
+        return ApiError.from_exception(thrown).message
     if kind is _Message.TEXT or (kind is _Message.OWN_OR_TEXT and error is Errors.UNKNOWN_SERVER_ERROR):
         return error.message
     return str(thrown)
@@ -206,12 +191,17 @@ def _message(api_key: ApiKeys, thrown: BaseException) -> str | None:
 
 
 def _produce(version: int, body: Any, thrown: BaseException) -> Any:
-    """Without acks nobody waits for an answer. The partitions come in the order of a HashMap."""
+    """Without acks nobody waits for an answer. The partitions come in the order of a HashMap.
+
+    Raises NullPointerException for one without records: such a request is not answered at all.
+    """
     if body.acks == 0:
         return None
     sizes: JavaHashMap[TopicIdPartition, None] = JavaHashMap()
     for topic in body.topic_data:
         for partition in topic.partition_data:
+            if partition.records is None:
+                raise NullPointerException(f"{topic.name}-{partition.index} without records")
             sizes[TopicIdPartition(topic.topic_id, TopicPartition(topic.name, partition.index))] = None
     response = response_class(ApiKeys.PRODUCE)()
     topics: dict[tuple[str, str], Any] = {}

@@ -246,7 +246,7 @@ def _read_records(name: str, flexible: bool, nullable: bool, source: MessageByte
     if length < 0:
         _refuse_null(name, nullable)
         return None
-    return source.read_view(length).toreadonly()
+    return source.read_view(length)
 
 
 def _refuse_null(name: str, nullable: bool) -> None:

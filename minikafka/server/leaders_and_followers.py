@@ -27,6 +27,9 @@ logger = logging.getLogger(__name__)
 class FetcherManager(Protocol):
     """What the change of roles needs of the fetchers. Kafka: `ReplicaFetcherManager`."""
 
+    def do_work(self) -> None:
+        """Let each fetcher go one round. Kafka: `ReplicaFetcherThread.doWork`."""
+
     def add_fetcher_for_partitions(self, partition_and_offsets: Mapping[TopicPartition, InitialFetchState]) -> None:
         """Begin to follow these. Kafka: `AbstractFetcherManager.addFetcherForPartitions`."""
 

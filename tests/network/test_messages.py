@@ -141,14 +141,14 @@ def test_records_are_a_view_into_the_request():
     records = bytes(range(256)) * 8
     partition = topic.PartitionProduceData(index=3, records=records)
     body = produce(acks=1, timeout_ms=7, topic_data=[topic(name="t", partition_data=[partition])])
-    data = request_bytes(ApiKeys.PRODUCE, 9, body, correlation_id=5, client_id="c")
+    data = bytearray(request_bytes(ApiKeys.PRODUCE, 9, body, correlation_id=5, client_id="c"))
     source = MessageBytes(data)
     header = RequestHeader.read(source)
     assert header == (ApiKeys.PRODUCE, 9, 5, "c")
     read = parse_body(header, source)
     assert read == body
     view = read.topic_data[0].partition_data[0].records
-    assert isinstance(view, memoryview) and view.obj is data and view.readonly
+    assert isinstance(view, memoryview) and view.obj is data and not view.readonly
 
 
 def test_long_records_are_passed_on_uncopied():

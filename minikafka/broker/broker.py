@@ -1,0 +1,297 @@
+"""A whole broker: its parts, put together, and its life from registration to shutdown or crash."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from minikafka.broker.authorizer import Authorizer
+from minikafka.broker.controller_apis import TopicController
+from minikafka.broker.kafka_apis import KafkaApis
+from minikafka.broker.producer_id_manager import ProducerIdManager
+from minikafka.common.bytes_like import BytesLike
+from minikafka.common.errors import InvalidRequestException, NullPointerException
+from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
+from minikafka.common.scheduler import Scheduler
+from minikafka.common.time import Time
+from minikafka.log.log_manager import LogManager
+from minikafka.metadata.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from minikafka.metadata.controller import ProducerIdsBlock
+from minikafka.metadata.metadata_cache import MetadataCache
+from minikafka.metadata.metadata_delta import MetadataDelta
+from minikafka.metadata.metadata_records import BrokerEndpoint, MetadataRecord
+from minikafka.network.request import ANONYMOUS, NoBytes, Request
+from minikafka.network.request_channel import RequestChannel, Ticket
+from minikafka.server.add_partitions_to_txn_manager import AddPartitionsToTxnManager
+from minikafka.server.alter_partition_manager import ControllerChannel, DefaultAlterPartitionManager
+from minikafka.server.broker_config import BrokerConfig
+from minikafka.server.broker_metadata_publisher import BrokerMetadataPublisher
+from minikafka.server.in_process_send import InProcessSend, Peer
+from minikafka.server.initial_fetch_state import BrokerEndPoint
+from minikafka.server.replica_fetcher_manager import ReplicaFetcherManager
+from minikafka.server.replica_manager import ReplicaManager
+
+logger = logging.getLogger(__name__)
+
+LISTENER_NAME = "PLAINTEXT"
+FIRST_PORT = 9092
+
+
+class ClusterController(TopicController, Protocol):
+    """What a broker needs of its controller; `minikafka.metadata.controller.Controller` is one."""
+
+    def register_broker(
+        self,
+        broker_id: int,
+        incarnation_id: str,
+        listeners: Iterable[BrokerEndpoint] = (),
+        *,
+        rack: str | None = None,
+        log_dirs: Sequence[str] = (),
+        previous_broker_epoch: int = -1,
+    ) -> int:
+        """A broker has started; the result is its epoch."""
+
+    def unfence_broker(self, broker_id: int, broker_epoch: int) -> None:
+        """A broker has read the metadata log, and takes part."""
+
+    def begin_controlled_shutdown(self, broker_id: int, broker_epoch: int) -> bool:
+        """A broker wants to stop; whether it leads nothing any more."""
+
+    def alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
+        """A leader wants other ISRs."""
+
+    def allocate_producer_ids(self, broker_id: int, broker_epoch: int) -> ProducerIdsBlock:
+        """Ids for producers."""
+
+    def records_after(self, offset: int) -> list[MetadataRecord]:
+        """The metadata log from behind `offset` on."""
+
+
+class Broker:
+    """One broker, in the process of its controller and its peers, and moved by the caller's hand.
+
+    - Nothing happens by itself: metadata is read by `publish`, the fetchers go a round by `follow_once`, what has come
+      due is done by whoever moves the scheduler's clock.
+    - `handle` takes a request as it comes over a wire; everything below it is what a socket server would find, too.
+    - After `crash` nothing is written any more. The directories stay as they are, for a new broker on them.
+
+    Simpler than Kafka: no sockets, no heartbeats (the caller tells the controller who has died), no coordinators.
+
+    Kafka: `kafka.server.BrokerServer` with its `BrokerLifecycleManager`.
+    """
+
+    def __init__(
+        self,
+        broker_id: int,
+        log_dirs: Sequence[Path],
+        controller: ClusterController,
+        *,
+        time: Time,
+        scheduler: Scheduler,
+        settings: Mapping[str, object] | None = None,
+        find_peer: Callable[[int], Peer | None] = lambda broker_id: None,
+        incarnation_id: str,
+        cluster_id: str = "",
+        controller_channel: ControllerChannel | None = None,
+        authorizer: Authorizer | None = None,
+        add_partitions_to_txn_manager: AddPartitionsToTxnManager | None = None,
+    ):
+        """A broker that has not started: its log directories are made and locked, and nothing is read.
+
+        - `scheduler`: this broker's own; it ends with the broker.
+        - `settings`: by Kafka's names; `node.id` and the log directories are added.
+        - `find_peer(id)`: another broker, None while it is down. `incarnation_id`: another one at every start.
+        - `controller_channel`: the way on which proposals for ISRs go, None to ask the controller at once.
+        - `add_partitions_to_txn_manager`: the way to transaction coordinators. Without one, transactional batches are
+          refused unless `transaction.partition.verification.enable` is false.
+
+        Raises what a log manager raises for directories that cannot be used, and ConfigException.
+        """
+        self.broker_id = broker_id
+        self.broker_epoch = -1
+        """The epoch of the latest registration, −1 before the first. Kafka: `BrokerLifecycleManager.brokerEpoch`."""
+        self.is_running = False
+        self._controller = controller
+        self._incarnation_id = incarnation_id
+        self._time = time
+        self._scheduler = scheduler
+        self.config = BrokerConfig(
+            {**(settings or {}), "node.id": broker_id, "log.dirs": ",".join(str(log_dir) for log_dir in log_dirs)}
+        )
+        # 1. What is known of the cluster: nothing yet.
+        self.metadata_cache = MetadataCache(broker_id)
+        # 2. The logs.
+        failures = LogDirFailureChannel(len(log_dirs))
+        self.log_manager = _log_manager(self.config, log_dirs, self.metadata_cache, scheduler, time, failures)
+        # 3. The ways to the controller, and to the leaders.
+        epoch = self._epoch
+        self.alter_partition_manager = DefaultAlterPartitionManager(
+            controller_channel or _DirectChannel(controller), scheduler, broker_id, epoch
+        )
+
+        def connect(leader: BrokerEndPoint, fetcher_id: int) -> InProcessSend:
+            return InProcessSend(leader, f"broker-{broker_id}-fetcher-{fetcher_id}", find_peer)
+
+        def create_replica_fetcher_manager(replica_manager: ReplicaManager) -> ReplicaFetcherManager:
+            return ReplicaFetcherManager(self.config, replica_manager, time, epoch, connect)
+
+        # 4. The replicas, and who tells them what to be.
+        self.replica_manager = ReplicaManager(
+            self.config,
+            time,
+            scheduler,
+            self.log_manager,
+            self.metadata_cache,
+            failures,
+            self.alter_partition_manager,
+            create_replica_fetcher_manager,
+            broker_epoch_supplier=epoch,
+            add_partitions_to_txn_manager=add_partitions_to_txn_manager,
+        )
+        self._publisher = BrokerMetadataPublisher(
+            self.config, self.metadata_cache, self.log_manager, self.replica_manager
+        )
+        # 5. The door.
+        self.request_channel = RequestChannel(time)
+        self.apis = KafkaApis(
+            self.request_channel,
+            self.replica_manager,
+            self.metadata_cache,
+            self.config,
+            controller,
+            ProducerIdManager(lambda: controller.allocate_producer_ids(broker_id, epoch())),
+            authorizer=authorizer,
+            cluster_id=cluster_id,
+        )
+
+    def startup(self) -> None:
+        """Register, read the metadata log, load the logs, and take part.
+
+        Raises what the controller and the log manager raise. Kafka: `BrokerServer.startup`.
+        """
+        # 1. A new life, with a new epoch; the controller is told how the last one ended.
+        previous_epoch = self.log_manager.read_broker_epoch_from_clean_shutdown_files()
+        self.broker_epoch = self._controller.register_broker(
+            self.broker_id,
+            self._incarnation_id,
+            [BrokerEndpoint(LISTENER_NAME, "localhost", FIRST_PORT + self.broker_id)],
+            rack=self.config.rack,
+            previous_broker_epoch=-1 if previous_epoch is None else previous_epoch,
+        )
+        # 2. What has been decided meanwhile; logs are loaded, and replicas get their roles.
+        self.publish()
+        # 3. Ready; and that is read, too.
+        self.is_running = True
+        self._controller.unfence_broker(self.broker_id, self.broker_epoch)
+        self.publish()
+
+    def publish(self, up_to: int | None = None) -> None:
+        """Read what is new in the metadata log, up to the record at offset `up_to` (inclusive; None: all).
+
+        Kafka: `MetadataLoader`, `BrokerMetadataPublisher.onMetadataUpdate`.
+        """
+        image = self.metadata_cache.image
+        records = self._controller.records_after(image.offset)
+        if up_to is not None:
+            records = records[: max(up_to - image.offset, 0)]
+        if records:
+            delta = MetadataDelta(image).replay_all(records)
+            self._publisher.on_metadata_update(delta, delta.apply())
+
+    def handle(self, request: BytesLike, *, principal: str = ANONYMOUS) -> Ticket:
+        """Take a request (header and body, without the length in front); the ticket holds the answer, now or later.
+
+        Bytes that are no request, and APIs that brokers do not listen to, close the connection.
+        Kafka: `SocketServer`, `KafkaRequestHandler`, `KafkaApis.handle`.
+        """
+        ticket = Ticket()
+        try:
+            parsed = Request.parse(
+                request,
+                ticket.answer,
+                arrived_ms=self._time.milliseconds(),
+                principal=principal,
+                listener_name=LISTENER_NAME,
+            )
+        except InvalidRequestException as error:
+            logger.info("Closing a connection because of a bad request: %s", error)
+            ticket.answer(NoBytes.CLOSE)
+            return ticket
+        try:
+            self.apis.handle(parsed)
+        except NullPointerException:  # a produce request without records, which Kafka leaves without an answer
+            logger.exception("Exception when handling request")
+        return ticket
+
+    def follow_once(self) -> None:
+        """Let each of the fetchers go one round. Kafka: `ReplicaFetcherThread.doWork`, in a thread of each."""
+        self.replica_manager.replica_fetcher_manager.do_work()
+
+    def shutdown(self) -> None:
+        """Hand over what this broker leads, then stop in order: the next start finds a clean shutdown.
+
+        Kafka: `BrokerServer.shutdown`.
+        """
+        # 1. Others lead from now on.
+        self.replica_manager.begin_controlled_shutdown()
+        if not self._controller.begin_controlled_shutdown(self.broker_id, self.broker_epoch):
+            logger.warning("Broker %d still leads partitions while it stops", self.broker_id)
+        self.publish()
+        # 2. No more requests, and nothing in the background.
+        self.is_running = False
+        self._scheduler.shutdown()
+        # 3. The replicas write down their high watermarks, the logs all they have.
+        self.replica_manager.shutdown()
+        self.log_manager.shutdown(self.broker_epoch)
+
+    def crash(self) -> None:
+        """End at once, as by kill -9: files and locks are let go, and nothing is written. Not in Kafka."""
+        self.is_running = False
+        self._scheduler.shutdown()
+        self.log_manager.let_go()
+
+    def _epoch(self) -> int:
+        return self.broker_epoch
+
+
+class _DirectChannel:
+    """Asks the controller in the same moment."""
+
+    def __init__(self, controller: ClusterController):
+        self._controller = controller
+
+    def send_request(
+        self, request: AlterPartitionRequest, on_complete: Callable[[AlterPartitionResponse], object]
+    ) -> None:
+        on_complete(self._controller.alter_partition(request))
+
+
+def _log_manager(
+    config: BrokerConfig,
+    log_dirs: Sequence[Path],
+    metadata_cache: MetadataCache,
+    scheduler: Scheduler,
+    time: Time,
+    failures: LogDirFailureChannel,
+) -> LogManager:
+    """Kafka: `LogManager.apply`."""
+    get = config.get_int
+    return LogManager(
+        log_dirs,
+        config_repository=metadata_cache,
+        initial_default_config=config.log_config(),
+        scheduler=scheduler,
+        time=time,
+        log_dir_failure_channel=failures,
+        cleaner_config=config.cleaner_config(),
+        recovery_threads_per_data_dir=get("num.recovery.threads.per.data.dir"),
+        flush_check_ms=get("log.flush.scheduler.interval.ms"),
+        flush_recovery_offset_checkpoint_ms=get("log.flush.offset.checkpoint.interval.ms"),
+        flush_start_offset_checkpoint_ms=get("log.flush.start.offset.checkpoint.interval.ms"),
+        retention_check_ms=get("log.retention.check.interval.ms"),
+        initial_task_delay_ms=get("log.initial.task.delay.ms"),
+        max_transaction_timeout_ms=get("transaction.max.timeout.ms"),
+        producer_state_manager_config=config.producer_state_manager_config(),
+        producer_id_expiration_check_interval_ms=get("producer.id.expiration.check.interval.ms"),
+    )

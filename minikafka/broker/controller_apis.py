@@ -1,0 +1,189 @@
+"""Requests that the controller decides about: topics are made and deleted."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from minikafka.broker.auth_helper import AuthHelper
+from minikafka.broker.authorizer import AclOperation, ResourceType
+from minikafka.common.api_error import ApiError
+from minikafka.common.error_codes import Errors
+from minikafka.common.errors import InvalidRequestException, TopicDeletionDisabledException
+from minikafka.common.uuid import ZERO_UUID
+from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicResult
+from minikafka.metadata.metadata_image import MetadataImage
+from minikafka.network.api_keys import ApiKeys
+from minikafka.network.message_codec import Message
+from minikafka.network.messages import response_class
+from minikafka.network.request import Request
+from minikafka.server.broker_config import BrokerConfig
+
+_TOPICS = ResourceType.TOPIC
+CreateTopicsResponse = response_class(ApiKeys.CREATE_TOPICS)
+CreatableTopicResultMessage = CreateTopicsResponse.CreatableTopicResult
+DeleteTopicsResponse = response_class(ApiKeys.DELETE_TOPICS)
+
+
+class TopicController(Protocol):
+    """The controller, as far as clients change topics through it."""
+
+    @property
+    def image(self) -> MetadataImage:
+        """The cluster as it has been decided so far."""
+
+    def create_topics(
+        self, topics: Sequence[CreatableTopic], *, validate_only: bool = False
+    ) -> list[CreatableTopicResult]:
+        """Make the topics, or only say what would come of it."""
+
+    def delete_topics(self, topic_ids: Iterable[str]) -> dict[str, ApiError]:
+        """Delete the topics."""
+
+
+class ControllerApis:
+    """What Kafka's brokers forward to the controller is asked of it here. Kafka: `kafka.server.ControllerApis`.
+
+    Simpler than Kafka: the controller is in the same process, and whoever may not do something is found out on the
+    broker's side of it; no quotas. The order of results that are errors differs from Kafka's where more than one topic
+    fails before the controller is asked: Kafka walks hash sets.
+    """
+
+    def __init__(self, controller: TopicController, auth_helper: AuthHelper, config: BrokerConfig):
+        self._controller = controller
+        self._auth_helper = auth_helper
+        self._delete_topic_enable = config.get_boolean("delete.topic.enable")
+
+    def create_topics(self, request: Request) -> Message:
+        """Make topics; a result for each. Kafka: `ControllerApis.createTopics`."""
+        body = request.body
+        names = [topic.name for topic in body.topics]
+        creatable = set(names)
+        if not self._auth_helper.authorize(request, AclOperation.CREATE, ResourceType.CLUSTER):
+            creatable = self._auth_helper.filter_by_authorized(request, AclOperation.CREATE, _TOPICS, names)
+        describable = self._auth_helper.filter_by_authorized(
+            request, AclOperation.DESCRIBE_CONFIGS, ResourceType.TOPIC, names
+        )
+        wanted = [_creatable_topic(topic) for topic in body.topics if topic.name in creatable]
+        results = self._controller.create_topics(wanted, validate_only=body.validate_only)
+        response: Message = CreateTopicsResponse()
+        response.topics = [_created(result, describable=result.name in describable) for result in results]
+        for name in dict.fromkeys(name for name in names if name not in creatable):
+            error = ApiError(Errors.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+            response.topics.append(_created(CreatableTopicResult(name, error), describable=True))
+        return response
+
+    def delete_topics(self, request: Request) -> Message:
+        """Delete topics, by id or by name; a result for each.
+
+        Raises InvalidRequestException and TopicDeletionDisabledException where topics are never deleted.
+        Kafka: `ControllerApis.deleteTopics`.
+        """
+        body = request.body
+        if not self._delete_topic_enable:
+            if request.header.api_version < 3:
+                raise InvalidRequestException("This version does not support topic deletion.")
+            raise TopicDeletionDisabledException("Topic deletion is disabled.")
+        results: list[Any] = []
+
+        def refuse(name: str | None, topic_id: str, error: ApiError) -> None:
+            results.append(_deleted(name, topic_id, error))
+
+        # 1. Either a name or an id, each once.
+        names, ids = list(body.topic_names), []
+        for topic in body.topics:
+            if topic.name is None and topic.topic_id == ZERO_UUID:
+                refuse(None, ZERO_UUID, _invalid("Neither topic name nor id were specified."))
+            elif topic.name is None:
+                ids.append(topic.topic_id)
+            elif topic.topic_id == ZERO_UUID:
+                names.append(topic.name)
+            else:
+                refuse(topic.name, topic.topic_id, _invalid("You may not specify both topic name and topic id."))
+        for name in _twice(names):
+            refuse(name, ZERO_UUID, _invalid("Duplicate topic name."))
+        for topic_id in _twice(ids):
+            refuse(None, topic_id, _invalid("Duplicate topic id."))
+        # 2. Which topics are these?
+        by_name = self._controller.image.topics.topic_name_to_id_view()
+        by_id = self._controller.image.topics.topic_id_to_name_view()
+        once_names = [name for name in names if names.count(name) == 1]
+        once_ids = [topic_id for topic_id in ids if ids.count(topic_id) == 1]
+        for topic_id in once_ids:
+            if topic_id not in by_id:
+                refuse(None, topic_id, ApiError.of(Errors.UNKNOWN_TOPIC_ID))
+        doomed = {topic_id: by_id[topic_id] for topic_id in once_ids if topic_id in by_id}
+        # 3. May they be deleted, or at least be known to exist?
+        candidates = [*once_names, *doomed.values()]
+        describable = deletable = set(candidates)
+        if not self._auth_helper.authorize(request, AclOperation.DELETE, ResourceType.CLUSTER):
+            describable = self._auth_helper.filter_by_authorized(request, AclOperation.DESCRIBE, _TOPICS, candidates)
+            deletable = self._auth_helper.filter_by_authorized(request, AclOperation.DELETE, _TOPICS, candidates)
+        for topic_id, name in list(doomed.items()):
+            if name not in deletable:
+                refuse(name if name in describable else None, topic_id, ApiError.of(Errors.TOPIC_AUTHORIZATION_FAILED))
+                del doomed[topic_id]
+        for name in once_names:
+            if name not in describable:
+                refuse(name, ZERO_UUID, ApiError.of(Errors.TOPIC_AUTHORIZATION_FAILED))
+            elif name not in by_name:
+                refuse(name, ZERO_UUID, ApiError.of(Errors.UNKNOWN_TOPIC_OR_PARTITION))
+            elif name not in deletable:
+                refuse(name, ZERO_UUID, ApiError.of(Errors.TOPIC_AUTHORIZATION_FAILED))
+            elif by_name[name] in ids:  # then neither counts
+                doomed.pop(by_name[name], None)
+                refuse(
+                    name, by_name[name], _invalid("The provided topic name maps to an ID that was already supplied.")
+                )
+            else:
+                doomed[by_name[name]] = name
+        # 4. The controller decides about the rest.
+        for topic_id, error in self._controller.delete_topics(doomed).items():
+            results.append(_deleted(doomed[topic_id], topic_id, error))
+        response: Message = DeleteTopicsResponse(responses=results)
+        return response
+
+
+def _invalid(message: str) -> ApiError:
+    return ApiError(Errors.INVALID_REQUEST, message)
+
+
+def _twice(values: list[str]) -> list[str]:
+    return [value for value in dict.fromkeys(values) if values.count(value) > 1]
+
+
+def _creatable_topic(topic: Any) -> CreatableTopic:
+    return CreatableTopic(
+        topic.name,
+        topic.num_partitions,
+        topic.replication_factor,
+        [(assignment.partition_index, tuple(assignment.broker_ids)) for assignment in topic.assignments],
+        {config.name: config.value for config in topic.configs},
+    )
+
+
+def _created(result: CreatableTopicResult, *, describable: bool) -> Any:
+    """Of a new topic that may not be described, only name and id are told. Kafka: `createTopic`, its last part."""
+    message = CreatableTopicResultMessage(
+        name=result.name,
+        topic_id=result.topic_id,
+        error_code=result.error.error,
+        error_message=result.error.message,
+    )
+    if result.error.is_failure():
+        return message
+    if not describable:
+        message.topic_config_error_code = Errors.TOPIC_AUTHORIZATION_FAILED
+        return message
+    message.num_partitions, message.replication_factor = result.num_partitions, result.replication_factor
+    message.configs = [
+        CreatableTopicResultMessage.CreatableTopicConfigs(
+            name=entry.name, value=entry.value, config_source=entry.source
+        )
+        for entry in result.configs
+    ]
+    return message
+
+
+def _deleted(name: str | None, topic_id: str, error: ApiError) -> Any:
+    return DeleteTopicsResponse.DeletableTopicResult(
+        name=name, topic_id=topic_id, error_code=error.error, error_message=error.message
+    )

@@ -1,0 +1,405 @@
+"""Where every request arrives: which API it asks for, and who serves it."""
+
+import logging
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from minikafka.broker.auth_helper import AuthHelper
+from minikafka.broker.authorizer import AclOperation, Authorizer, ResourceType
+from minikafka.broker.auto_topic_creation_manager import AutoTopicCreationManager
+from minikafka.broker.controller_apis import ControllerApis, TopicController
+from minikafka.broker.current_leaders import CurrentLeaders
+from minikafka.broker.fetch_handler import FetchHandler
+from minikafka.broker.metadata_handler import MetadataHandler
+from minikafka.broker.produce_handler import ProduceHandler
+from minikafka.broker.producer_id_manager import ProducerIdManager
+from minikafka.common.error_codes import Errors
+from minikafka.common.errors import IllegalStateException
+from minikafka.common.isolation_level import IsolationLevel
+from minikafka.common.scala_hash_map import (
+    in_order_of_a_concatenation,
+    in_order_of_a_map_grown,
+    in_order_of_an_immutable_map,
+    in_order_of_groups,
+)
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.metadata.metadata_cache import MetadataCache
+from minikafka.network.api_keys import PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION, ApiKeys
+from minikafka.network.error_responses import error_response
+from minikafka.network.message_codec import Message
+from minikafka.network.messages import response_class
+from minikafka.network.request import Request
+from minikafka.network.request_channel import RequestChannel
+from minikafka.server.broker_config import BrokerConfig
+from minikafka.server.delayed_delete_records import DeleteRecordsPartitionResult
+from minikafka.server.list_offsets import ListOffsetsPartition, ListOffsetsTopic, ListOffsetsTopicResponse
+from minikafka.server.offset_for_leader_epoch import OffsetForLeaderPartition, OffsetForLeaderTopic
+from minikafka.server.replica_manager import ReplicaManager
+
+logger = logging.getLogger(__name__)
+
+_SOFTWARE_NAME_VERSION = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+_UNKNOWN = -1
+
+ApiVersionsResponse = response_class(ApiKeys.API_VERSIONS)
+ListOffsetsResponse = response_class(ApiKeys.LIST_OFFSETS)
+DeleteRecordsResponse = response_class(ApiKeys.DELETE_RECORDS)
+OffsetForLeaderEpochResponse = response_class(ApiKeys.OFFSET_FOR_LEADER_EPOCH)
+InitProducerIdResponse = response_class(ApiKeys.INIT_PRODUCER_ID)
+
+_Handler: TypeAlias = Callable[[Request], None]
+_Deleted: TypeAlias = dict[TopicPartition, DeleteRecordsPartitionResult]
+
+
+class KafkaApis:
+    """Hands each request to its handler, and answers for handlers that fail.
+
+    Invariants:
+
+    1. A request is answered once: by its handler, by an operation that waits for it, or here, with an error.
+    2. What an append has made possible is done at the end of `handle`, when no lock is held.
+    3. What is advertised is served. An API that is not served is answered all the same, with UNSUPPORTED_VERSION in its
+       own kind of response, wherever that has a place for an error.
+
+    Simpler than Kafka: no groups, transactions, share groups, quotas, tokens and telemetry; requests for the controller
+    are decided in the same process instead of forwarded; nothing is throttled.
+
+    Kafka: `kafka.server.KafkaApis`.
+    """
+
+    def __init__(
+        self,
+        request_channel: RequestChannel,
+        replica_manager: ReplicaManager,
+        metadata_cache: MetadataCache,
+        config: BrokerConfig,
+        controller: TopicController,
+        producer_id_manager: ProducerIdManager,
+        *,
+        authorizer: Authorizer | None = None,
+        cluster_id: str = "",
+    ):
+        self._request_channel = request_channel
+        self._replica_manager = replica_manager
+        self._metadata_cache = metadata_cache
+        self._producer_id_manager = producer_id_manager
+        self._auth_helper = AuthHelper(authorizer)
+        current_leaders = CurrentLeaders(replica_manager, metadata_cache)
+        produce = ProduceHandler(replica_manager, metadata_cache, self._auth_helper, request_channel, current_leaders)
+        fetch = FetchHandler(
+            replica_manager, metadata_cache, self._auth_helper, request_channel, current_leaders, config
+        )
+        metadata = MetadataHandler(
+            metadata_cache,
+            self._auth_helper,
+            request_channel,
+            AutoTopicCreationManager(config, controller),
+            config,
+            cluster_id,
+        )
+        self._controller_apis = ControllerApis(controller, self._auth_helper, config)
+        self._handlers: dict[ApiKeys, _Handler] = {
+            ApiKeys.PRODUCE: produce.handle_produce_request,
+            ApiKeys.FETCH: fetch.handle_fetch_request,
+            ApiKeys.LIST_OFFSETS: self.handle_list_offset_request,
+            ApiKeys.METADATA: metadata.handle_topic_metadata_request,
+            ApiKeys.API_VERSIONS: self.handle_api_versions_request,
+            ApiKeys.CREATE_TOPICS: self.handle_create_topics_request,
+            ApiKeys.DELETE_TOPICS: self.handle_delete_topics_request,
+            ApiKeys.DELETE_RECORDS: self.handle_delete_records_request,
+            ApiKeys.INIT_PRODUCER_ID: self.handle_init_producer_id_request,
+            ApiKeys.OFFSET_FOR_LEADER_EPOCH: self.handle_offset_for_leader_epoch_request,
+        }
+
+    @property
+    def served(self) -> list[ApiKeys]:
+        """The APIs with a handler, in the order in which clients are told of them: by their place in `ApiKeys`."""
+        return [api_key for api_key in ApiKeys if api_key in self._handlers]
+
+    def handle(self, request: Request) -> None:
+        """Serve `request`: it is answered when this returns, or later, by what it waits for.
+
+        Whatever a handler raises becomes an error response. Only a produce request without records is left without any
+        answer, as by Kafka. Kafka: `KafkaApis.handle`.
+        """
+        logger.debug("%s: arrived, %d bytes", request, request.size_in_bytes)
+        try:
+            # 1. Is it an API, and a version, that brokers serve at all?
+            header = request.header
+            if not (header.api_key.in_scope("broker") and header.api_key.is_version_enabled(header.api_version)):
+                raise IllegalStateException(
+                    f"API {header.api_key.name} with version {header.api_version} is not enabled"
+                )
+            # 2. Who serves it?
+            self._handlers.get(header.api_key, self._handle_unserved)(request)
+        except Exception as error:
+            # 3. What a handler did not expect is an answer, too.
+            logger.exception("Unexpected error handling request %s", request)
+            self._handle_error(request, error)
+        finally:
+            # 4. Complete what others wait for, now that no lock is held.
+            self._replica_manager.try_complete_actions()
+        if not request.is_answered:
+            logger.debug("%s: waits for %s", request, request.waits_for)
+
+    # What has no handler, and what fails
+
+    def _handle_unserved(self, request: Request) -> None:
+        error = Errors.UNSUPPORTED_VERSION.exception(f"{request.header.api_key.name} is not served here")
+        assert error is not None
+        self._handle_error(request, error)
+
+    def _handle_error(self, request: Request, error: Exception) -> None:
+        """Answer with `error`, or close the connection of a client that expects no answer.
+
+        Kafka: `RequestHandlerHelper.handleError`.
+        """
+        response = error_response(request.header, request.body, error)
+        if response is None:
+            self._request_channel.close_connection(request)
+        else:
+            self._request_channel.send_response(request, response)
+
+    def _refuse(self, request: Request, error: Errors) -> None:
+        exception = error.exception()
+        assert exception is not None
+        self._handle_error(request, exception)
+
+    # Versions
+
+    def handle_api_versions_request(self, request: Request) -> None:
+        """Tell which APIs are served, in which versions; a version that is unknown itself is told that.
+
+        Kafka: `KafkaApis.handleApiVersionsRequest`.
+        """
+        body, header = request.body, request.header
+        if not header.is_api_version_supported:
+            self._refuse(request, Errors.UNSUPPORTED_VERSION)
+            return
+        software = (body.client_software_name, body.client_software_version)
+        if header.api_version >= 3 and not all(_SOFTWARE_NAME_VERSION.fullmatch(text) for text in software):
+            self._refuse(request, Errors.INVALID_REQUEST)
+            return
+        response: Message = ApiVersionsResponse()
+        for api_key in self.served:
+            lowest, highest = api_key.stable_versions
+            if api_key is ApiKeys.PRODUCE:
+                lowest = PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION
+            response.api_keys.append(
+                ApiVersionsResponse.ApiVersion(api_key=api_key, min_version=lowest, max_version=highest)
+            )
+        self._request_channel.send_response(request, response)
+
+    # Offsets
+
+    def handle_list_offset_request(self, request: Request) -> None:
+        """Find offsets by timestamps. Kafka: `KafkaApis.handleListOffsetRequest`."""
+        body = request.body
+        allowed = self._auth_helper.filter_by_authorized(
+            request, AclOperation.DESCRIBE, ResourceType.TOPIC, (topic.name for topic in body.topics)
+        )
+        authorized = [topic for topic in body.topics if topic.name in allowed]
+        refused = [_unauthorized_offsets(topic) for topic in body.topics if topic.name not in allowed]
+
+        def send_response(found: list[ListOffsetsTopicResponse]) -> None:
+            topics = [*(_list_offsets_topic(topic) for topic in found), *refused]
+            self._request_channel.send_response(request, ListOffsetsResponse(topics=topics))
+
+        if not authorized:
+            send_response([])
+            return
+        self._replica_manager.fetch_offset(
+            [_offsets_question(topic) for topic in authorized],
+            _duplicate_partitions(body.topics),
+            IsolationLevel(body.isolation_level),
+            body.replica_id,
+            request.header.api_version,
+            send_response,
+        )
+
+    def handle_offset_for_leader_epoch_request(self, request: Request) -> None:
+        """Tell where leader epochs end. Brokers may ask about any topic, clients about those they may describe.
+
+        Kafka: `KafkaApis.handleOffsetForLeaderEpochRequest`.
+        """
+        topics = request.body.topics
+        allowed = {topic.topic for topic in topics}
+        if not self._auth_helper.authorize(request, AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER):
+            allowed = self._auth_helper.filter_by_authorized(
+                request, AclOperation.DESCRIBE, ResourceType.TOPIC, (topic.topic for topic in topics)
+            )
+        results = self._replica_manager.last_offset_for_leader_epoch(
+            [_epochs_question(topic) for topic in topics if topic.topic in allowed]
+        )
+        make_topic = OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
+        make_partition = make_topic.EpochEndOffset
+        response: Message = OffsetForLeaderEpochResponse()
+        for result in results:
+            partitions = [
+                make_partition(
+                    partition=index, error_code=end.error, leader_epoch=end.leader_epoch, end_offset=end.end_offset
+                )
+                for index, end in result.partitions
+            ]
+            response.topics.append(make_topic(topic=result.topic, partitions=partitions))
+        for topic in topics:
+            if topic.topic not in allowed:
+                partitions = [
+                    make_partition(partition=asked.partition, error_code=Errors.TOPIC_AUTHORIZATION_FAILED)
+                    for asked in topic.partitions
+                ]
+                response.topics.append(make_topic(topic=topic.topic, partitions=partitions))
+        self._request_channel.send_response(request, response)
+
+    # Deletion of records
+
+    def handle_delete_records_request(self, request: Request) -> None:
+        """Delete records below offsets; the answer comes when all alive replicas have done so.
+
+        Kafka: `KafkaApis.handleDeleteRecordsRequest`.
+        """
+        body = request.body
+        unauthorized: _Deleted = {}
+        non_existing: _Deleted = {}
+        offsets: dict[TopicPartition, int] = {}
+        allowed = self._auth_helper.filter_by_authorized(
+            request, AclOperation.DELETE, ResourceType.TOPIC, (topic.name for topic in body.topics)
+        )
+        for topic in body.topics:
+            for asked in topic.partitions:
+                topic_partition = TopicPartition(topic.name, asked.partition_index)
+                if topic.name not in allowed:
+                    refusal = DeleteRecordsPartitionResult(_UNKNOWN, Errors.TOPIC_AUTHORIZATION_FAILED)
+                    unauthorized[topic_partition] = refusal
+                elif not self._metadata_cache.contains(topic_partition):
+                    refusal = DeleteRecordsPartitionResult(_UNKNOWN, Errors.UNKNOWN_TOPIC_OR_PARTITION)
+                    non_existing[topic_partition] = refusal
+                else:
+                    offsets[topic_partition] = asked.offset
+
+        def send_response(deleted: Mapping[TopicPartition, DeleteRecordsPartitionResult]) -> None:
+            merged = in_order_of_a_concatenation(deleted, unauthorized, non_existing)
+            response = _delete_records_response(merged, immutable=not deleted)
+            self._request_channel.send_response(request, response)
+
+        if not offsets:
+            send_response({})
+            return
+        request.waits_for = "the log starts of the replicas of " + ", ".join(map(str, offsets))
+        self._replica_manager.delete_records(body.timeout_ms, offsets, send_response)
+
+    # Producers
+
+    def handle_init_producer_id_request(self, request: Request) -> None:
+        """Give an idempotent producer its id; for transactions there is no coordinator yet.
+
+        Kafka: `KafkaApis.handleInitProducerIdRequest`, `TransactionCoordinator.handleInitProducerId`.
+        """
+        body = request.body
+        transactional_id = body.transactional_id
+        if transactional_id is not None:
+            if not self._auth_helper.authorize(
+                request, AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id
+            ):
+                self._refuse(request, Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+                return
+        elif not (
+            self._auth_helper.authorize(request, AclOperation.IDEMPOTENT_WRITE, ResourceType.CLUSTER)
+            or self._auth_helper.authorize_by_resource_type(request, AclOperation.WRITE, ResourceType.TOPIC)
+        ):
+            self._refuse(request, Errors.CLUSTER_AUTHORIZATION_FAILED)
+            return
+        if (body.producer_id == _UNKNOWN) != (body.producer_epoch == _UNKNOWN):
+            self._refuse(request, Errors.INVALID_REQUEST)
+        elif transactional_id is None:
+            producer_id = self._producer_id_manager.generate_producer_id()
+            response = InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+            self._request_channel.send_response(request, response)
+        else:
+            self._refuse(request, Errors.COORDINATOR_NOT_AVAILABLE if transactional_id else Errors.INVALID_REQUEST)
+
+    # What the controller decides
+
+    def handle_create_topics_request(self, request: Request) -> None:
+        """Make topics. Kafka: `KafkaApis.forwardToController`, `ControllerApis.handleCreateTopics`."""
+        self._request_channel.send_response(request, self._controller_apis.create_topics(request))
+
+    def handle_delete_topics_request(self, request: Request) -> None:
+        """Delete topics. Kafka: `KafkaApis.forwardToController`, `ControllerApis.handleDeleteTopics`."""
+        self._request_channel.send_response(request, self._controller_apis.delete_topics(request))
+
+
+def _offsets_question(topic: Any) -> ListOffsetsTopic:
+    questions = [
+        ListOffsetsPartition(asked.partition_index, asked.timestamp, asked.current_leader_epoch)
+        for asked in topic.partitions
+    ]
+    return ListOffsetsTopic(topic.name, questions)
+
+
+def _duplicate_partitions(topics: list[Any]) -> set[TopicPartition]:
+    """The partitions that are named more than once. Kafka: `ListOffsetsRequest.duplicatePartitions`."""
+    seen: set[TopicPartition] = set()
+    twice: set[TopicPartition] = set()
+    for topic in topics:
+        for asked in topic.partitions:
+            topic_partition = TopicPartition(topic.name, asked.partition_index)
+            (twice if topic_partition in seen else seen).add(topic_partition)
+    return twice
+
+
+def _list_offsets_topic(topic: ListOffsetsTopicResponse) -> Any:
+    make_topic = ListOffsetsResponse.ListOffsetsTopicResponse
+    partitions = [
+        make_topic.ListOffsetsPartitionResponse(
+            partition_index=found.partition_index,
+            error_code=found.error,
+            timestamp=found.timestamp,
+            offset=found.offset,
+            leader_epoch=found.leader_epoch,
+        )
+        for found in topic.partitions
+    ]
+    return make_topic(name=topic.name, partitions=partitions)
+
+
+def _unauthorized_offsets(topic: Any) -> Any:
+    make_topic = ListOffsetsResponse.ListOffsetsTopicResponse
+    partitions = [
+        make_topic.ListOffsetsPartitionResponse(
+            partition_index=asked.partition_index, error_code=Errors.TOPIC_AUTHORIZATION_FAILED
+        )
+        for asked in topic.partitions
+    ]
+    return make_topic(name=topic.name, partitions=partitions)
+
+
+def _epochs_question(topic: Any) -> OffsetForLeaderTopic:
+    questions = [
+        OffsetForLeaderPartition(asked.partition, asked.current_leader_epoch, asked.leader_epoch)
+        for asked in topic.partitions
+    ]
+    return OffsetForLeaderTopic(topic.topic, questions)
+
+
+def _delete_records_response(
+    merged: Mapping[TopicPartition, DeleteRecordsPartitionResult], *, immutable: bool
+) -> Message:
+    """The response, with topics and partitions in the order of Kafka's maps, which are `immutable` or not."""
+    make_topic = DeleteRecordsResponse.DeleteRecordsTopicResult
+    make_partition = make_topic.DeleteRecordsPartitionResult
+    by_topic: dict[str, list[TopicPartition]] = {}
+    for topic_partition in merged:
+        by_topic.setdefault(topic_partition.topic, []).append(topic_partition)
+    in_order = in_order_of_an_immutable_map if immutable else in_order_of_a_map_grown
+    response: Message = DeleteRecordsResponse()
+    for name in in_order_of_groups(list(by_topic)):
+        partitions = [
+            make_partition(
+                partition_index=key.partition, low_watermark=merged[key].low_watermark, error_code=merged[key].error
+            )
+            for key in in_order(by_topic[name])
+        ]
+        response.topics.append(make_topic(name=name, partitions=partitions))
+    return response

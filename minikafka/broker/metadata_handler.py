@@ -1,0 +1,197 @@
+"""What a broker tells clients about topics and brokers."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from minikafka.broker.auth_helper import AuthHelper
+from minikafka.broker.authorizer import AclOperation, ResourceType
+from minikafka.broker.auto_topic_creation_manager import AutoTopicCreationManager
+from minikafka.common import topic as topic_names
+from minikafka.common.error_codes import Errors
+from minikafka.common.errors import InvalidRequestException, InvalidTopicException, NullPointerException
+from minikafka.common.scala_hash_map import in_order_of_a_map_grown, in_order_of_an_immutable_map
+from minikafka.common.uuid import ZERO_UUID
+from minikafka.metadata.metadata_cache import MetadataCache, TopicMetadata
+from minikafka.network.api_keys import ApiKeys
+from minikafka.network.message_codec import Message
+from minikafka.network.messages import response_class
+from minikafka.network.request import Request
+from minikafka.network.request_channel import RequestChannel
+from minikafka.server.broker_config import BrokerConfig
+
+FIRST_VERSION_WITH_NULL_NAMES = 12
+FIRST_VERSION_WITH_TOPIC_IDS = 10
+NO_CONTROLLER_ID = -1
+
+MetadataResponse = response_class(ApiKeys.METADATA)
+MetadataResponseTopic = MetadataResponse.MetadataResponseTopic
+MetadataResponsePartition = MetadataResponseTopic.MetadataResponsePartition
+
+
+class MetadataHandler:
+    """Answers metadata requests out of the broker's cache, which may be late.
+
+    Kafka names any alive broker as the controller, for all forward requests; here it is the first one. Simpler than
+    Kafka: no quotas. Kafka: `KafkaApis.handleTopicMetadataRequest`.
+    """
+
+    def __init__(
+        self,
+        metadata_cache: MetadataCache,
+        auth_helper: AuthHelper,
+        request_channel: RequestChannel,
+        auto_topic_creation_manager: AutoTopicCreationManager,
+        config: BrokerConfig,
+        cluster_id: str,
+    ):
+        self._metadata_cache = metadata_cache
+        self._auth_helper = auth_helper
+        self._request_channel = request_channel
+        self._auto_topic_creation_manager = auto_topic_creation_manager
+        self._auto_create = config.get_boolean("auto.create.topics.enable")
+        self._cluster_id = cluster_id
+
+    def handle_topic_metadata_request(self, request: Request) -> None:
+        """Answer with the topics that were asked for, or all, and all alive brokers.
+
+        Topics that do not exist are made if the request and the broker's settings allow it. Raises
+        InvalidRequestException. Kafka: `KafkaApis.handleTopicMetadataRequest`.
+        """
+        body, version = request.body, request.header.api_version
+        all_topics = body.topics is None or (not body.topics and version == 0)
+        # 1. Which topics are meant, by id or by name?
+        if not all_topics:
+            _check_names(body.topics, version)
+        topic_ids = [] if all_topics or version < FIRST_VERSION_WITH_TOPIC_IDS else _different_ids(body.topics)
+        unknown_ids = [id for id in topic_ids if self._metadata_cache.get_topic_name(id) is None]
+        topics = self._meant(body, topic_ids, all_topics=all_topics)
+        # 2. Which of them may be described? The existence of the others is not told.
+        describable = self._auth_helper.filter_by_authorized(request, AclOperation.DESCRIBE, ResourceType.TOPIC, topics)
+        authorized = [name for name in topics if name in describable]
+        undescribable = [] if all_topics else [name for name in topics if name not in describable]
+        # 3. Which of them may be made, if they are not there?
+        uncreatable: list[str] = []
+        may_create = body.allow_auto_topic_creation and self._auto_create
+        if may_create and authorized:
+            uncreatable = self._uncreatable(request, authorized)
+            authorized = [name for name in authorized if name not in uncreatable]
+        found = self._topic_metadata(request, authorized, create=may_create and not all_topics, all_topics=all_topics)
+        # 4. What may be done to the cluster and the topics, if that was asked.
+        response: Message = MetadataResponse()
+        if 8 <= version <= 10 and body.include_cluster_authorized_operations:
+            response.cluster_authorized_operations = (
+                self._auth_helper.authorized_operations(request, ResourceType.CLUSTER)
+                if self._auth_helper.authorize(request, AclOperation.DESCRIBE, ResourceType.CLUSTER)
+                else 0
+            )
+        if version >= 8 and body.include_topic_authorized_operations:
+            for topic in found:
+                topic.topic_authorized_operations = self._auth_helper.authorized_operations(
+                    request, ResourceType.TOPIC, topic.name
+                )
+        # 5. All together, and the brokers.
+        response.topics = [
+            *(_failed(Errors.UNKNOWN_TOPIC_ID, None, id) for id in unknown_ids),
+            *found,
+            *(_failed(Errors.TOPIC_AUTHORIZATION_FAILED, name) for name in uncreatable),
+            *(
+                _failed(Errors.TOPIC_AUTHORIZATION_FAILED, None, self._metadata_cache.get_topic_id(name))
+                if topic_ids
+                else _failed(Errors.TOPIC_AUTHORIZATION_FAILED, name)
+                for name in undescribable
+            ),
+        ]
+        nodes = self._metadata_cache.get_alive_broker_nodes(request.listener_name)
+        make_broker = MetadataResponse.MetadataResponseBroker
+        response.brokers = [make_broker(node_id=n.id, host=n.host, port=n.port, rack=n.rack) for n in nodes]
+        response.cluster_id = self._cluster_id
+        response.controller_id = nodes[0].id if nodes else NO_CONTROLLER_ID
+        self._request_channel.send_response(request, response)
+
+    def _meant(self, body: Message, topic_ids: Sequence[str], *, all_topics: bool) -> list[str]:
+        """The names of the topics, in the order of Kafka's set (up to four: as asked)."""
+        if all_topics:
+            return in_order_of_a_map_grown(sorted(self._metadata_cache.get_all_topics()))
+        if topic_ids:
+            names = [self._metadata_cache.get_topic_name(id) for id in topic_ids]
+            return in_order_of_an_immutable_map([name for name in names if name is not None])
+        if any(topic.name is None for topic in body.topics):
+            raise NullPointerException("a topic with neither name nor id")
+        return in_order_of_an_immutable_map(list(dict.fromkeys(topic.name for topic in body.topics)))
+
+    def _uncreatable(self, request: Request, names: Iterable[str]) -> list[str]:
+        """Those of `names` that do not exist and may not be made by whoever asks."""
+        missing = [name for name in names if not self._metadata_cache.contains(name)]
+        if not missing or self._auth_helper.authorize(request, AclOperation.CREATE, ResourceType.CLUSTER):
+            return []
+        creatable = self._auth_helper.filter_by_authorized(request, AclOperation.CREATE, ResourceType.TOPIC, missing)
+        return [name for name in missing if name not in creatable]
+
+    def _topic_metadata(self, request: Request, names: Sequence[str], *, create: bool, all_topics: bool) -> list[Any]:
+        """What is known of the topics; behind them those that do not exist, which are made if `create`.
+
+        Kafka: `KafkaApis.getTopicMetadata`.
+        """
+        version = request.header.api_version
+        known = self._metadata_cache.get_topic_metadata(
+            names,
+            request.listener_name,
+            error_unavailable_endpoints=version == 0,
+            error_unavailable_listeners=version >= 6,
+        )
+        found = [_described(topic) for topic in known]
+        if all_topics or len(found) == len(names):
+            return found
+        there = {topic.name for topic in known}
+        missing = [name for name in names if name not in there]
+        if create:
+            errors = self._auto_topic_creation_manager.create_topics(missing)
+            return [*found, *(_failed(error, name) for name, error in errors.items())]
+        return [
+            *found,
+            *(_failed(_why_missing(name), name, self._metadata_cache.get_topic_id(name)) for name in missing),
+        ]
+
+
+def _check_names(topics: Sequence[Any], version: int) -> None:
+    for topic in topics:
+        if topic.name is None and version < FIRST_VERSION_WITH_NULL_NAMES:
+            raise InvalidRequestException(f"Topic name can not be null for version {version}")
+        if topic.topic_id != ZERO_UUID and version < FIRST_VERSION_WITH_NULL_NAMES:
+            raise InvalidRequestException(f"Topic IDs are not supported in requests for version {version}")
+
+
+def _different_ids(topics: Sequence[Any]) -> list[str]:
+    return [id for id in dict.fromkeys(topic.topic_id for topic in topics) if id != ZERO_UUID]
+
+
+def _why_missing(name: str) -> Errors:
+    try:
+        topic_names.validate(name)
+    except InvalidTopicException:
+        return Errors.INVALID_TOPIC_EXCEPTION
+    return Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _failed(error: Errors, name: str | None, topic_id: str = ZERO_UUID) -> Any:
+    """Kafka: `KafkaApis.metadataResponseTopic`."""
+    is_internal = name is not None and topic_names.is_internal(name)
+    return MetadataResponseTopic(error_code=error, name=name, topic_id=topic_id, is_internal=is_internal)
+
+
+def _described(topic: TopicMetadata) -> Any:
+    partitions = [
+        MetadataResponsePartition(
+            error_code=partition.error,
+            partition_index=partition.partition_index,
+            leader_id=partition.leader_id,
+            leader_epoch=partition.leader_epoch,
+            replica_nodes=list(partition.replica_nodes),
+            isr_nodes=list(partition.isr_nodes),
+            offline_replicas=list(partition.offline_replicas),
+        )
+        for partition in topic.partitions
+    ]
+    return MetadataResponseTopic(
+        name=topic.name, topic_id=topic.topic_id, is_internal=topic.is_internal, partitions=partitions
+    )

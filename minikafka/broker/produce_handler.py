@@ -1,0 +1,250 @@
+"""What a broker does with a produce request before and after the replica manager."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from minikafka.broker.auth_helper import AuthHelper
+from minikafka.broker.authorizer import AclOperation, ResourceType
+from minikafka.broker.current_leaders import CurrentLeaders, node_endpoints
+from minikafka.common.error_codes import Errors
+from minikafka.common.errors import (
+    ApiException,
+    InvalidRecordException,
+    NullPointerException,
+    UnsupportedCompressionTypeException,
+)
+from minikafka.common.node import Node
+from minikafka.common.scala_hash_map import in_order_of_a_concatenation
+from minikafka.common.topic_id_partition import TopicIdPartition
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.common.uuid import ZERO_UUID
+from minikafka.metadata.metadata_cache import MetadataCache
+from minikafka.network.api_keys import ApiKeys
+from minikafka.network.error_responses import error_response
+from minikafka.network.message_codec import Message
+from minikafka.network.messages import response_class
+from minikafka.network.request import Request
+from minikafka.network.request_channel import RequestChannel
+from minikafka.record.compression import CompressionType
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.server.add_partitions_to_txn_manager import TransactionSupportedOperation
+from minikafka.server.produce_partition_status import PartitionResponse
+from minikafka.server.replica_manager import ReplicaManager
+
+logger = logging.getLogger(__name__)
+
+ADMIN_CLIENT_ID = "__admin_client"
+FIRST_VERSION_WITH_TOPIC_IDS = 13
+FIRST_VERSION_WITH_LEADERS = 10
+FIRST_VERSION_WITH_ZSTD = 7
+_MAGIC_V2 = 2
+
+ProduceResponse = response_class(ApiKeys.PRODUCE)
+TopicProduceResponse = ProduceResponse.TopicProduceResponse
+PartitionProduceResponse = TopicProduceResponse.PartitionProduceResponse
+
+_Status = dict[TopicIdPartition, PartitionResponse]
+
+
+class ProduceHandler:
+    """Sorts the partitions of a produce request, has the good ones appended, and answers for all.
+
+    Simpler than Kafka: no quotas, no metrics. Kafka: `KafkaApis.handleProduceRequest`.
+    """
+
+    def __init__(
+        self,
+        replica_manager: ReplicaManager,
+        metadata_cache: MetadataCache,
+        auth_helper: AuthHelper,
+        request_channel: RequestChannel,
+        current_leaders: CurrentLeaders,
+    ):
+        self._replica_manager = replica_manager
+        self._metadata_cache = metadata_cache
+        self._auth_helper = auth_helper
+        self._request_channel = request_channel
+        self._current_leaders = current_leaders
+
+    def handle_produce_request(self, request: Request) -> None:
+        """Append what the request brings, and answer when its acks are there.
+
+        Without acks (0) there is no answer; if something fails, the connection is closed, so that the producer asks for
+        metadata. Raises what the replica manager raises for the request as a whole. Kafka: `handleProduceRequest`.
+        """
+        body, version = request.body, request.header.api_version
+        requested = self._requested(body)
+        # 1. Transactional batches need a transactional id, and the right to write with it.
+        if any(_is_transactional(records) for _, records in requested):
+            transactional_id = body.transactional_id
+            if transactional_id is None or not self._auth_helper.authorize(
+                request, AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id
+            ):
+                self._fail(request, Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+                return
+        unauthorized: _Status = {}
+        non_existing: _Status = {}
+        invalid: _Status = {}
+        authorized: dict[TopicIdPartition, MemoryRecords] = {}
+        # 2. An id that no topic has: only versions that send ids have an error for it.
+        known = []
+        for topic_id_partition, records in requested:
+            if not topic_id_partition.topic and version >= FIRST_VERSION_WITH_TOPIC_IDS:
+                non_existing[topic_id_partition] = PartitionResponse(Errors.UNKNOWN_TOPIC_ID)
+            else:
+                known.append((topic_id_partition, records))
+        # 3. Which topics may be written? Each is asked about once.
+        writable = self._auth_helper.filter_by_authorized(
+            request, AclOperation.WRITE, ResourceType.TOPIC, (partition.topic for partition, _ in known)
+        )
+        for topic_id_partition, records in known:
+            if topic_id_partition.topic not in writable:
+                unauthorized[topic_id_partition] = PartitionResponse(Errors.TOPIC_AUTHORIZATION_FAILED)
+            # 4. Is there such a partition?
+            elif not self._metadata_cache.contains(topic_id_partition.topic_partition):
+                non_existing[topic_id_partition] = PartitionResponse(Errors.UNKNOWN_TOPIC_OR_PARTITION)
+            else:
+                # 5. One batch, of a format and compression that this version allows. Nobody thought of none at all.
+                if records is None:
+                    raise NullPointerException(f"{topic_id_partition.topic_partition} without records")
+                try:
+                    validate_records(version, records)
+                    authorized[topic_id_partition] = records
+                except ApiException as error:
+                    invalid[topic_id_partition] = PartitionResponse(Errors.for_exception(error))
+
+        def send_response(status: Mapping[TopicIdPartition, PartitionResponse]) -> None:
+            self._send_response(request, status, unauthorized, non_existing, invalid)
+
+        # 6. Append the rest; the answer comes now or later.
+        if not authorized:
+            send_response({})
+            return
+        request.waits_for = "the replicas of " + ", ".join(str(key.topic_partition) for key in authorized)
+        self._replica_manager.handle_produce_append(
+            timeout_ms=body.timeout_ms,
+            required_acks=body.acks,
+            internal_topics_allowed=request.header.client_id == ADMIN_CLIENT_ID,
+            transactional_id=body.transactional_id,
+            entries_per_partition=authorized,
+            response_callback=send_response,
+            transaction_supported_operation=TransactionSupportedOperation.of_produce_version(version),
+        )
+
+    def _requested(self, body: Message) -> list[tuple[TopicIdPartition, MemoryRecords | None]]:
+        """Every partition with its topic's id and name, as far as they are known, and its records."""
+        requested = []
+        for topic in body.topic_data:
+            if topic.topic_id == ZERO_UUID:
+                name, topic_id = topic.name, self._metadata_cache.get_topic_id(topic.name)
+            else:
+                name, topic_id = self._metadata_cache.get_topic_name(topic.topic_id) or topic.name, topic.topic_id
+            for partition in topic.partition_data:
+                key = TopicIdPartition(topic_id, TopicPartition(name, partition.index))
+                records = None if partition.records is None else MemoryRecords.readable_records(partition.records)
+                requested.append((key, records))
+        return requested
+
+    def _send_response(
+        self,
+        request: Request,
+        status: Mapping[TopicIdPartition, PartitionResponse],
+        unauthorized: _Status,
+        non_existing: _Status,
+        invalid: _Status,
+    ) -> None:
+        """Answer for all partitions. Kafka: `handleProduceRequest`, its function `sendResponseCallback`."""
+        merged = in_order_of_a_concatenation(status, unauthorized, non_existing, invalid)
+        failed = {key: answer.error for key, answer in merged.items() if answer.error is not Errors.NONE}
+        for key, error in failed.items():
+            logger.debug("%s: %s failed: %s", request, key.topic_partition, error.name)
+        if request.body.acks == 0:
+            if failed:
+                self._request_channel.close_connection(request)
+            else:
+                self._request_channel.send_no_op_response(request)
+            return
+        self._request_channel.send_response(request, self._response(request, merged))
+
+    def _response(self, request: Request, merged: Mapping[TopicIdPartition, PartitionResponse]) -> Message:
+        """The response with these answers, grouped by topic. Kafka: `ProduceResponse.toData`."""
+        version = request.header.api_version
+        response: Message = ProduceResponse()
+        leaders: dict[int, Node] = {}
+        topics: dict[tuple[str, str], Any] = {}
+        for key, answer in merged.items():
+            topic = topics.get((key.topic, key.topic_id))
+            if topic is None:
+                topic = topics[key.topic, key.topic_id] = TopicProduceResponse(name=key.topic, topic_id=key.topic_id)
+                response.responses.append(topic)
+            part = _partition_response(key.partition, answer)
+            if answer.error is Errors.NOT_LEADER_OR_FOLLOWER and version >= FIRST_VERSION_WITH_LEADERS:
+                leader = self._current_leaders.get(key.topic_partition, request.listener_name)
+                part.current_leader.leader_id, part.current_leader.leader_epoch = leader.leader_id, leader.leader_epoch
+                if leader.node is not None:
+                    leaders[leader.node.id] = leader.node
+            topic.partition_responses.append(part)
+        response.node_endpoints = node_endpoints(ProduceResponse.NodeEndpoint, leaders)
+        return response
+
+    def _fail(self, request: Request, error: Errors) -> None:
+        """Answer the whole request with an error. Kafka: `RequestHandlerHelper.sendErrorResponseMaybeThrottle`."""
+        exception = error.exception()
+        assert exception is not None
+        response = error_response(request.header, request.body, exception)
+        if response is None:
+            self._request_channel.close_connection(request)
+        else:
+            self._request_channel.send_response(request, response)
+
+
+def validate_records(version: int, records: MemoryRecords) -> None:
+    """Raises unless `records` are one batch that a Produce request of `version` may bring.
+
+    InvalidRecordException: no batch, more than one, or not of format v2; UnsupportedCompressionTypeException: zstd
+    before version 7. Kafka: `ProduceRequest.validateRecords`.
+    """
+    batches = records.batches()
+    first = next(batches, None)
+    if first is None:
+        raise InvalidRecordException(
+            f"Produce requests with version {version} must have at least one record batch per partition"
+        )
+    if first.magic != _MAGIC_V2:
+        raise InvalidRecordException(
+            f"Produce requests with version {version} are only allowed to contain record batches with magic version 2"
+        )
+    if version < FIRST_VERSION_WITH_ZSTD and first.compression_type == CompressionType.ZSTD:
+        raise UnsupportedCompressionTypeException(
+            f"Produce requests with version {version} are not allowed to use ZStandard compression"
+        )
+    if next(batches, None) is not None:
+        raise InvalidRecordException(
+            f"Produce requests with version {version} are only allowed to contain exactly one record batch per "
+            "partition"
+        )
+
+
+def _is_transactional(records: MemoryRecords | None) -> bool:
+    """Whether its first batch is part of a transaction. Kafka: `RequestUtils.hasTransactionalRecords`."""
+    first = None if records is None else next(records.batches(), None)
+    return first is not None and first.is_transactional
+
+
+def _partition_response(index: int, answer: PartitionResponse) -> Any:
+    part = PartitionProduceResponse(
+        index=index,
+        error_code=answer.error,
+        base_offset=answer.base_offset,
+        log_append_time_ms=answer.log_append_time,
+        log_start_offset=answer.log_start_offset,
+        error_message=answer.error_message,
+    )
+    part.record_errors = [
+        PartitionProduceResponse.BatchIndexAndErrorMessage(
+            batch_index=error.batch_index, batch_index_error_message=error.message
+        )
+        for error in answer.record_errors
+    ]
+    return part

@@ -1,0 +1,75 @@
+"""The way back: what a handler answers, and where it goes."""
+
+import logging
+
+from minikafka.common.errors import IllegalStateException
+from minikafka.common.time import Time
+from minikafka.network.message_codec import Message
+from minikafka.network.messages import response_sink
+from minikafka.network.request import Answer, NoBytes, Request
+
+logger = logging.getLogger(__name__)
+
+
+class RequestChannel:
+    """Sends answers to where each request wants its own, and tells the log what became of it.
+
+    Simpler than Kafka: requests need no queue, for whoever has one calls the handler; connections are never muted.
+    Kafka: `kafka.network.RequestChannel`.
+    """
+
+    def __init__(self, time: Time):
+        self._time = time
+
+    def send_response(self, request: Request, response: Message) -> None:
+        """Answer with `response`, in the version of the request.
+
+        Raises UnsupportedVersionException for a response that this version cannot hold, and NullPointerException.
+        Kafka: `RequestChannel.sendResponse`.
+        """
+        self._answer(request, response_sink(request.header, response))
+
+    def send_no_op_response(self, request: Request) -> None:
+        """The client expects no answer, and all is well. Kafka: `RequestChannel.sendNoOpResponse`."""
+        self._answer(request, NoBytes.NO_RESPONSE)
+
+    def close_connection(self, request: Request) -> None:
+        """The client expects no answer, but must learn that something went wrong: its connection is closed.
+
+        Kafka: `RequestChannel.closeConnection`.
+        """
+        self._answer(request, NoBytes.CLOSE)
+
+    def _answer(self, request: Request, answer: Answer) -> None:
+        if logger.isEnabledFor(logging.DEBUG):
+            what = answer.name if isinstance(answer, NoBytes) else f"{len(bytes(answer))} bytes"
+            logger.debug(
+                "%s: answered with %s after %d ms", request, what, self._time.milliseconds() - request.arrived_ms
+            )
+        request.is_answered = True
+        request.answer_to(answer)
+
+
+class Ticket:
+    """The place of an answer for somebody in the same process, who holds it while the request waits."""
+
+    def __init__(self) -> None:
+        self._answer: Answer | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether there is an answer."""
+        return self._answer is not None
+
+    @property
+    def result(self) -> bytes | NoBytes:
+        """The response's bytes without their length, or why there are none. Raises IllegalStateException before."""
+        if self._answer is None:
+            raise IllegalStateException("The request still waits for its answer")
+        return self._answer if isinstance(self._answer, NoBytes) else bytes(self._answer)
+
+    def answer(self, answer: Answer) -> None:
+        """Kafka: a `Processor` that sends. Raises IllegalStateException for a second answer."""
+        if self._answer is not None:
+            raise IllegalStateException("The request has been answered already")
+        self._answer = answer
