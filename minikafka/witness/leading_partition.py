@@ -131,7 +131,7 @@ class _Listened:
 
     def maybe_increment_high_watermark(self, new_high_watermark: LogOffsetMetadata) -> LogOffsetMetadata | None:
         old = self.log.maybe_increment_high_watermark(new_high_watermark)
-        if old is not None:
+        if self._leader._raised_from is None:
             self._leader._raised_from = old
         return old
 

@@ -353,8 +353,8 @@ print("held at", held, " without follower 2:", leader.high_watermark)
 #
 # The same workload by **minikafka**, by **Spark** from the lines alone, by the real **Apache Kafka**. `isr 1` takes follower
 # 2 out, `isr 1,2` takes it back while it still lags. (A broker would not: its `Partition` lets a follower in only when it has reached
-# the mark. Here it shows that the log itself guards the mark.) Choosing the least end is `Partition`'s work as well: for
-# both logs the lesson does it, Spark by a query of its own.
+# the mark. Here it shows that the log itself guards the mark.) Choosing the least end is `Partition`'s work as well: minikafka's
+# does it for both logs, Spark has a query of its own.
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run

@@ -13,6 +13,8 @@ def _rolls_when_exactly_full(segment: Any, params: Any) -> bool:
 
 def _may_fall(log: Any, new_high_watermark: Any) -> Any:
     """The high watermark without the question whether the new one is higher."""
+    if new_high_watermark.message_offset < 0:  # the end of a follower that has not fetched
+        return None
     old = log._fetch_high_watermark_metadata()
     log._update_high_watermark_metadata(new_high_watermark)
     return old
