@@ -45,6 +45,8 @@ class DelayedDeleteRecords(DelayedOperation):
     Kafka: `org.apache.kafka.server.purgatory.DelayedDeleteRecords`.
     """
 
+    __slots__ = ("_delete_records_status", "_on_acks_pending", "_response_callback")
+
     def __init__(
         self,
         delay_ms: int,

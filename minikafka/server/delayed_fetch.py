@@ -72,6 +72,8 @@ class DelayedFetch(DelayedOperation):
     Kafka: `kafka.server.DelayedFetch`.
     """
 
+    __slots__ = ("_params", "_fetch_partition_status", "_replica_manager", "_response_callback")
+
     def __init__(
         self,
         params: FetchParams,

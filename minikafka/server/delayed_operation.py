@@ -17,6 +17,8 @@ class DelayedOperation(TimerTask):
     `on_complete` what is answered. Kafka: `org.apache.kafka.server.purgatory.DelayedOperation`.
     """
 
+    __slots__ = ("_completed", "_lock")
+
     def __init__(self, delay_ms: int):
         super().__init__(delay_ms)
         self._completed = False

@@ -38,7 +38,8 @@ class DelayedOperationPurgatory(Generic[T]):
         self._timer = timer
         self._purge_interval = purge_interval
         self._lock = threading.Lock()  # guards the two fields below, and which operations a list has
-        self._watchers_by_key: dict[DelayedOperationKey, _Watchers[T]] = {}
+        # The operations under each key, in the order of their arrival. Kafka: `DelayedOperationPurgatory.Watchers`.
+        self._watchers_by_key: dict[DelayedOperationKey, list[T]] = {}
         self._estimated_total_operations = 0
         timer.add_listener(self._maybe_purge)
 
@@ -78,7 +79,9 @@ class DelayedOperationPurgatory(Generic[T]):
         watchers = self._watchers_by_key.get(key)
         if watchers is None:
             return 0
-        completed = sum(operation.safe_try_complete() for operation in watchers.operations())
+        completed = 0
+        for operation in watchers.copy():  # completing one may bring another
+            completed += operation.safe_try_complete()
         self._purge_completed(key, watchers)
         if completed:
             logger.debug("Request key %s unblocked %d %s operations", key.key_label, completed, self._name)
@@ -108,8 +111,7 @@ class DelayedOperationPurgatory(Generic[T]):
         Returns them. Kafka: `DelayedOperationPurgatory.cancelForKey`.
         """
         with self._lock:
-            watchers = self._watchers_by_key.pop(key, None)
-            cancelled = watchers.operations() if watchers is not None else []
+            cancelled = self._watchers_by_key.pop(key, [])
         for operation in cancelled:
             operation.cancel()
         return cancelled
@@ -120,7 +122,7 @@ class DelayedOperationPurgatory(Generic[T]):
 
     def _watch_for_operation(self, key: DelayedOperationKey, operation: T) -> None:
         with self._lock:
-            self._watchers_by_key.setdefault(key, _Watchers()).watch(operation)
+            self._watchers_by_key.setdefault(key, []).append(operation)
 
     def _maybe_purge(self) -> None:
         """Clear the lists of completed operations if there may be too many. Kafka: `.advanceClock`."""
@@ -133,34 +135,14 @@ class DelayedOperationPurgatory(Generic[T]):
         purged = sum(self._purge_completed(key, watchers) for key, watchers in all_watchers)
         logger.debug("Purged %d elements from watch lists.", purged)
 
-    def _purge_completed(self, key: DelayedOperationKey, watchers: "_Watchers[T]") -> int:
-        """Take completed operations out of the list of `key`, and the list away if it is empty; returns how many."""
+    def _purge_completed(self, key: DelayedOperationKey, watchers: list[T]) -> int:
+        """Take completed operations out of the list of `key`, and the list away if it is empty; returns how many.
+
+        Kafka: `Watchers.purgeCompleted`, `DelayedOperationPurgatory.removeKeyIfEmpty`.
+        """
         with self._lock:
-            purged = watchers.purge_completed()
-            if not len(watchers) and self._watchers_by_key.get(key) is watchers:
+            before = len(watchers)
+            watchers[:] = [operation for operation in watchers if not operation.is_completed]
+            if not watchers and self._watchers_by_key.get(key) is watchers:
                 del self._watchers_by_key[key]
-        return purged
-
-
-class _Watchers(Generic[T]):
-    """The operations under one key, in the order of their arrival. Kafka: `DelayedOperationPurgatory.Watchers`."""
-
-    def __init__(self) -> None:
-        self._operations: list[T] = []
-
-    def __len__(self) -> int:
-        return len(self._operations)
-
-    def watch(self, operation: T) -> None:
-        """Add `operation` behind the others. Kafka: `Watchers.watch`."""
-        self._operations.append(operation)
-
-    def operations(self) -> list[T]:
-        """The operations that are here now."""
-        return self._operations.copy()
-
-    def purge_completed(self) -> int:
-        """Take the completed operations out; returns how many there were. Kafka: `Watchers.purgeCompleted`."""
-        before = len(self._operations)
-        self._operations = [operation for operation in self._operations if not operation.is_completed]
-        return before - len(self._operations)
+            return before - len(watchers)

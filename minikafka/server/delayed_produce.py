@@ -32,6 +32,8 @@ class DelayedProduce(DelayedOperation):
     Kafka: `org.apache.kafka.server.purgatory.DelayedProduce`.
     """
 
+    __slots__ = ("_produce_status", "_status_validator", "_response_callback")
+
     def __init__(
         self,
         delay_ms: int,

@@ -16,6 +16,8 @@ class TimerTask:
     Kafka: `org.apache.kafka.server.util.timer.TimerTask`.
     """
 
+    __slots__ = ("delay_ms", "_timer_task_entry")
+
     def __init__(self, delay_ms: int):
         self.delay_ms = delay_ms
         self._timer_task_entry: TimerTaskEntry | None = None  # None: in no timer, or cancelled
