@@ -56,7 +56,7 @@ class ClusterController(TopicController, Protocol):
         """A broker has read the metadata log, and takes part."""
 
     def begin_controlled_shutdown(self, broker_id: int, broker_epoch: int) -> bool:
-        """A broker wants to stop; whether it leads nothing any more."""
+        """A broker wants to stop; whether it may, or has to ask again."""
 
     def alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         """A leader wants other ISRs."""
@@ -235,9 +235,8 @@ class Broker:
         """
         # 1. Others lead from now on.
         self.replica_manager.begin_controlled_shutdown()
-        if not self._controller.begin_controlled_shutdown(self.broker_id, self.broker_epoch):
-            logger.warning("Broker %d still leads partitions while it stops", self.broker_id)
-        self.publish()
+        while not self._controller.begin_controlled_shutdown(self.broker_id, self.broker_epoch):
+            self.publish()
         # 2. No more requests, and nothing in the background.
         self.is_running = False
         self._scheduler.shutdown()
