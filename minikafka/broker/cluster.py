@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from minikafka.broker.broker import Broker
+from minikafka.checkpoint.leader_epoch_checkpoint_file import EpochEntry
 from minikafka.cluster.replica_state import ReplicaState
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.config_resource import ConfigResource
@@ -16,7 +17,6 @@ from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import uuid_from_bytes
-from minikafka.log.leader_epoch_file_cache import EpochEntry
 from minikafka.metadata.configuration_control_manager import AlterConfigOp
 from minikafka.metadata.controller import Controller
 from minikafka.metadata.creatable_topic import CreatableTopic

@@ -20,8 +20,16 @@ from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.hosted_partition import OfflinePartition, OnlinePartition
 from minikafka.server.hosted_partitions import HostedPartitions
 from minikafka.server.initial_fetch_state import BrokerEndPoint, InitialFetchState
+from minikafka.server.partition_fetch_state import PartitionFetchState
 
 logger = logging.getLogger(__name__)
+
+
+class Fetcher(Protocol):
+    """What can be seen of a fetcher. Kafka: `ReplicaFetcherThread`."""
+
+    def fetch_state(self, topic_partition: TopicPartition) -> PartitionFetchState | None:
+        """How far a partition is, None if it is not followed. Kafka: `AbstractFetcherThread.fetchState`."""
 
 
 class FetcherManager(Protocol):
@@ -35,6 +43,9 @@ class FetcherManager(Protocol):
 
     def remove_fetcher_for_partitions(self, partitions: Collection[TopicPartition]) -> object:
         """Follow these no more. Kafka: `AbstractFetcherManager.removeFetcherForPartitions`."""
+
+    def get_fetcher(self, topic_partition: TopicPartition) -> Fetcher | None:
+        """Who follows the partition, None without one. Kafka: `AbstractFetcherManager.getFetcher`."""
 
     def add_failed_partition(self, topic_partition: TopicPartition) -> None:
         """Note a partition that cannot be followed. Kafka: `AbstractFetcherManager.addFailedPartition`."""

@@ -1,4 +1,4 @@
-"""The types of the lower rooms, as mypy checks them with every strictness (`[tool.mypy]` in pyproject.toml)."""
+"""The types of the rooms up to the broker, as mypy checks them with every strictness (`[tool.mypy]` in pyproject)."""
 
 import subprocess
 import sys
