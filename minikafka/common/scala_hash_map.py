@@ -16,7 +16,7 @@ What `groupBy` makes is such a trie, however few keys it has. Sets are ordered a
 Kafka: `scala.collection.mutable.HashMap`, `scala.collection.immutable.HashMap`.
 """
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from minikafka.common.java_hash import java_hash, java_hash_code
@@ -77,6 +77,34 @@ def in_order_of_an_immutable_map(keys: Sequence[K], without: Container[K] = ()) 
     """
     left = [key for key in keys if key not in without]
     return left if len(keys) <= _LARGEST_SMALL_MAP else list(_in_order_of_a_node(left, 0))
+
+
+def in_order_of_an_any_ref_map(keys: Iterable[K]) -> list[K]:
+    """`keys`, all different, in the order of an `AnyRefMap` into which they were put one after another.
+
+    It has 16 places at first, and twice as many as soon as half of them are taken; a key whose place is taken jumps on,
+    further each time. Scala: `AnyRefMap.put`, `AnyRefMap.repack`.
+    """
+    mask = _INITIAL_CAPACITY - 1
+    places: dict[int, K] = {}
+    for number, key in enumerate(keys, start=1):
+        _put(places, key, mask)
+        if number > mask / 2:
+            old = [places[place] for place in sorted(places)]
+            mask = 2 * mask + 1
+            places = {}
+            for moved in old:
+                _put(places, moved, mask)
+    return [places[place] for place in sorted(places)]
+
+
+def _put(places: dict[int, K], key: K, mask: int) -> None:
+    code = java_hash(key) * 0x85EBCA6B & 0xFFFF_FFFF
+    place, jumps = ((code ^ code >> 13) & 0x7FFF_FFFF) & mask, 0
+    while place in places:
+        jumps += 1
+        place = (place + 2 * (jumps + 1) * jumps - 3) & mask
+    places[place] = key
 
 
 def _in_order_of_a_node(keys: Sequence[K], shift: int) -> Iterator[K]:

@@ -8,6 +8,7 @@ from minikafka.checkpoint.lazy_offset_checkpoints import LazyOffsetCheckpoints
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import KafkaStorageException
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
+from minikafka.common.scala_hash_map import in_order_of_an_any_ref_map
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log
@@ -25,7 +26,7 @@ class HighWatermarkCheckpoints:
     offset in this file (`Log.update_high_watermark` keeps it within the log). The log manager has no part in this: in
     Kafka, the replica manager owns the files and the task.
 
-    Simpler than Kafka: lines are in the order of the logs, not in that of a hash map, since no reader relies on it.
+    Lines are in the order of the map that Kafka makes for them, though no reader relies on it.
 
     Kafka: `ReplicaManager`, its field `highWatermarkCheckpoints`.
     """
@@ -59,7 +60,9 @@ class HighWatermarkCheckpoints:
             if log_dir not in self._files:
                 continue
             try:
-                self._files[log_dir].write(high_watermarks)
+                self._files[log_dir].write(
+                    {key: high_watermarks[key] for key in in_order_of_an_any_ref_map(high_watermarks)}
+                )
             except KafkaStorageException as error:
                 logger.error("Error while writing to highwatermark file in directory %s: %s", log_dir, error)
 

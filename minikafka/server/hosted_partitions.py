@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from minikafka.cluster.partition import Partition
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import ApiException, KafkaStorageException, UnknownTopicIdException
+from minikafka.common.java_concurrent_hash_map import in_order_of_concurrent_hash_map
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ZERO_UUID
@@ -37,10 +38,14 @@ class HostedPartitions:
         return hosted.partition if isinstance(hosted, OnlinePartition) else None
 
     def online_partitions(self) -> Iterator[Partition]:
-        """All partitions that are not offline, as they are now. Kafka: `ReplicaManager.onlinePartitionsIterator`."""
-        for hosted in list(self._all_partitions.values()):
-            if isinstance(hosted, OnlinePartition):
-                yield hosted.partition
+        """All partitions that are not offline now, in the order of Kafka's map.
+
+        Kafka: `ReplicaManager.onlinePartitionsIterator`.
+        """
+        for topic_partition in in_order_of_concurrent_hash_map(list(self._all_partitions)):
+            partition = self.online_partition(topic_partition)
+            if partition is not None:
+                yield partition
 
     def get_partition_or_error(self, topic_partition: TopicPartition) -> Partition | Errors:
         """The partition, or what a client is told in its place.

@@ -36,7 +36,7 @@ from minikafka.common.errors import (
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.node import NO_NODE
-from minikafka.common.scala_hash_map import in_order_of_a_map_grown, in_order_of_an_immutable_map
+from minikafka.common.scala_hash_map import in_order_of_a_map_grown, in_order_of_groups
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
 from minikafka.common.topic import is_internal
@@ -1047,5 +1047,5 @@ def _by_topic(responses: Mapping[TopicPartition, ListOffsetsPartitionResponse]) 
         partitions.setdefault(topic_partition.topic, []).append(topic_partition)
     return [
         ListOffsetsTopicResponse(topic, [responses[key] for key in in_order_of_a_map_grown(partitions[topic])])
-        for topic in in_order_of_an_immutable_map(list(partitions))
+        for topic in in_order_of_groups(list(partitions))
     ]
