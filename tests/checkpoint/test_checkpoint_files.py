@@ -3,6 +3,7 @@
 import pytest
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.lazy_offset_checkpoints import LazyOffsetCheckpoints
 from minikafka.checkpoint.leader_epoch_checkpoint_file import EpochEntry, LeaderEpochCheckpointFile
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.checkpoint.partition_metadata_file import PartitionMetadata, PartitionMetadataFile
@@ -313,3 +314,18 @@ def outcome(call):
             return call()
     except Exception as error:
         return type(error).__name__, str(error) if isinstance(error, KafkaStorageException) else ""
+
+
+def test_a_lazy_checkpoint_is_read_once_when_it_is_first_needed(tmp_path):
+    files = {tmp_path / name: OffsetCheckpointFile(tmp_path / name) for name in "ab"}
+    lazy = LazyOffsetCheckpoints(files)
+    (tmp_path / "b").write_text("0\n1\nt 0 eight\n")
+    files[tmp_path / "a"].write({TopicPartition("t", 0): 8})
+    assert lazy.fetch(str(tmp_path / "a"), TopicPartition("t", 0)) == 8
+    files[tmp_path / "a"].write({TopicPartition("t", 0): 9, TopicPartition("t", 1): 1})
+    assert lazy.fetch(str(tmp_path / "a"), TopicPartition("t", 0)) == 8
+    assert lazy.fetch(str(tmp_path / "a"), TopicPartition("t", 1)) is None
+    with pytest.raises(NumberFormatException):
+        lazy.fetch(str(tmp_path / "b"), TopicPartition("t", 0))
+    with pytest.raises(IllegalArgumentException):
+        lazy.fetch(str(tmp_path / "c"), TopicPartition("t", 0))
