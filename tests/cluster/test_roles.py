@@ -162,6 +162,15 @@ def test_the_topic_id_comes_from_the_log_if_it_was_not_given(stand):
         one.partition.make_leader(one.registration(0), False, one, random_uuid())
 
 
+def test_the_topic_id_is_known_before_there_is_a_role_if_the_log_is_there(stand):
+    one = stand()
+    one.leader()
+    one.close()
+    one.open()
+    one.partition._topic_id = None
+    assert one.log is None and one.partition.topic_id == TOPIC_ID
+
+
 def test_a_log_without_a_topic_id_is_given_it(stand):
     one = stand()
     one.partition.make_leader(one.registration(0), True, one, None)
