@@ -165,6 +165,7 @@ def test_the_topic_id_comes_from_the_log_if_it_was_not_given(stand):
 def test_the_topic_id_is_known_before_there_is_a_role_if_the_log_is_there(stand):
     one = stand()
     one.leader()
+    one.produce()  # with the first record the id is on disk
     one.close()
     one.open()
     one.partition._topic_id = None
