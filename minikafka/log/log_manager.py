@@ -301,17 +301,24 @@ class LogManager:
         if log.name.endswith(DELETE_DIR_SUFFIX):
             self.logs_to_be_deleted.add(log)
         elif log.name.endswith(STRAY_DIR_SUFFIX):
-            self.stray_logs[topic_partition] = log
+            self._put_aside(log)
             logger.warning("Loaded stray log: %s", directory)
         elif is_stray(log):
             log.rename_dir(log_stray_dir_name(topic_partition), should_reinitialize=False)
-            self.stray_logs[topic_partition] = log
+            self._put_aside(log)
             logger.warning("Log in %s marked stray and renamed to %s", directory, log.dir)
         else:
             logs = self.future_logs if log.is_future else self.current_logs
             previous, logs[topic_partition] = logs.get(topic_partition), log
             if previous is not None:
                 raise IllegalStateException(_duplicate(log, previous))
+
+    def _put_aside(self, log: Log) -> None:
+        """Know a stray log. Of several of one partition the last is known, as in Kafka; nobody holds the others' files."""
+        known = self.stray_logs.get(log.topic_partition)
+        if known is not None:
+            known.close_handlers()
+        self.stray_logs[log.topic_partition] = log
 
     # Shutdown
 

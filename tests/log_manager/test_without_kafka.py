@@ -23,6 +23,7 @@ from minikafka.common.time import SystemTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.config_repository import MapConfigRepository
+from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_manager import LogManager
 from minikafka.record.memory_records import MemoryRecords
@@ -305,3 +306,14 @@ def test_with_threads_and_the_machines_clock(tmp_path, caplog):
     assert not caplog.records
     assert len(list(tmp_path.glob("*/.kafka_cleanshutdown"))) == 2
     assert not list(tmp_path.glob("*/*-delete"))
+
+
+def test_a_partition_that_was_put_aside_twice_can_be_loaded_again_after_a_kill(one, monkeypatch):
+    create, kept = Log.create, []  # a log that nobody knows any more would let its files go by itself, at some time
+    monkeypatch.setattr(Log, "create", lambda *given, **named: kept.append(create(*given, **named)) or kept[-1])
+    for _ in range(3):
+        one.manager.get_or_create_log(P[0], is_new=True)
+        one.kill()
+        one.start(is_stray=lambda log: log.topic_id is None)
+    assert len([path for disk in "ab" for path in (one.directory / disk).glob("topic-0.*-stray")]) == 3
+    assert list(one.manager.stray_logs) == [P[0]]
