@@ -314,7 +314,7 @@ class LogManager:
                 raise IllegalStateException(_duplicate(log, previous))
 
     def _put_aside(self, log: Log) -> None:
-        """Know a stray log. Of several of one partition the last is known, as in Kafka; nobody holds the others' files."""
+        """Know a stray log. Of several of one partition only the last is known, as in Kafka: let go of the others."""
         known = self.stray_logs.get(log.topic_partition)
         if known is not None:
             known.close_handlers()
