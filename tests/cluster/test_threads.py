@@ -4,9 +4,9 @@ import threading
 from concurrent.futures import Future
 
 import pytest
+from stand import offsets
 
 from minikafka.metadata.leader_and_isr import LeaderAndIsr
-from stand import offsets
 
 
 class Agreeing:
