@@ -52,8 +52,23 @@ def _checkpointing_the_end(checkpoints: Any, log_dir: Any, logs: Mapping[Any, An
     recovery_points.write({partition: log.log_end_offset for partition, log in logs.items()})
 
 
+def _no_epoch(log: Any) -> None:
+    """A log without leader epochs: a broker that begins to follow cuts it to the high watermark."""
+
+
+def _named_as_asked(end_offset_for: Callable[..., tuple[int, int]]) -> Callable[..., tuple[int, int]]:
+    """The end of an epoch, as if it were always that of the epoch that was asked about."""
+
+    def end(cache: Any, requested_epoch: int, log_end_offset: int) -> tuple[int, int]:
+        found_epoch, found_end = end_offset_for(cache, requested_epoch, log_end_offset)
+        return (requested_epoch if found_epoch >= 0 else found_epoch), found_end
+
+    return end
+
+
 def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
     from minikafka.log.cleaner.cleaner import Cleaner
+    from minikafka.log.leader_epoch_file_cache import LeaderEpochFileCache
     from minikafka.log.local_log import LocalLog
     from minikafka.log.log import Log
     from minikafka.log.log_dir_checkpoints import LogDirCheckpoints
@@ -83,6 +98,12 @@ def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
             LogDirCheckpoints,
             "checkpoint_recovery_offsets_in_dir",
             _checkpointing_the_end,
+        ),
+        "a follower knows no leader epochs": (Log, "latest_epoch", property(_no_epoch)),
+        "a leader does not say of which epoch it speaks": (
+            LeaderEpochFileCache,
+            "end_offset_for",
+            _named_as_asked(LeaderEpochFileCache.end_offset_for),
         ),
         "an unclean log is not scanned": (LogLoader, "_recover_unflushed_segments", _not_scanned),
     }
