@@ -4,6 +4,7 @@ import pytest
 from stand import offsets
 
 from minikafka.cluster.epoch_end_offset import EpochEndOffset
+from minikafka.cluster.fetch_params import ClientMetadata, FetchParams
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import (
     FencedLeaderEpochException,
@@ -13,6 +14,23 @@ from minikafka.common.errors import (
 )
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
+
+
+@pytest.mark.parametrize(
+    "replica_id, follower, future, consumer, only_leader, only_leader_from_11",
+    [
+        (0, True, False, False, True, True),
+        (7, True, False, False, True, True),
+        (-1, False, False, True, True, False),
+        (-2, False, False, True, True, False),
+        (-3, False, True, False, False, False),
+    ],
+)
+def test_who_reads(replica_id, follower, future, consumer, only_leader, only_leader_from_11):
+    old = FetchParams(replica_id, -1, 0, 0, 0, FetchIsolation.LOG_END)
+    new = old._replace(client_metadata=ClientMetadata("", "", "", "", ""))
+    assert (old.is_from_follower, old.is_from_future, old.is_from_consumer) == (follower, future, consumer)
+    assert (old.fetch_only_leader, new.fetch_only_leader) == (only_leader, only_leader_from_11)
 
 
 def test_a_consumer_reads_up_to_the_high_watermark_and_a_follower_to_the_end(stand):
