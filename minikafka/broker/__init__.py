@@ -8,4 +8,5 @@ In reading order:
 - `controller_apis`, `producer_id_manager`: what the controller decides.
 - `authorizer`, `auth_helper`: who may do what.
 - `broker`: the parts of a broker, and its life.
+- `cluster`: a few brokers, their controller and a clock, for whoever wants to see them at work.
 """

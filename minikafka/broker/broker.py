@@ -1,7 +1,7 @@
 """A whole broker: its parts, put together, and its life from registration to shutdown or crash."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -57,6 +57,9 @@ class ClusterController(TopicController, Protocol):
 
     def begin_controlled_shutdown(self, broker_id: int, broker_epoch: int) -> bool:
         """A broker wants to stop; whether it may, or has to ask again."""
+
+    def handle_directories_offline(self, broker_id: int, broker_epoch: int, offline_dirs: Collection[str]) -> None:
+        """Log directories of a broker have failed."""
 
     def alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         """A leader wants other ISRs."""
@@ -147,6 +150,9 @@ class Broker:
             self.alter_partition_manager,
             create_replica_fetcher_manager,
             broker_epoch_supplier=epoch,
+            on_log_dir_failure=lambda directory_id: controller.handle_directories_offline(
+                broker_id, epoch(), [directory_id]
+            ),
             add_partitions_to_txn_manager=add_partitions_to_txn_manager,
         )
         self._publisher = BrokerMetadataPublisher(
@@ -177,6 +183,7 @@ class Broker:
             self._incarnation_id,
             [BrokerEndpoint(LISTENER_NAME, "localhost", FIRST_PORT + self.broker_id)],
             rack=self.config.rack,
+            log_dirs=sorted(self.log_manager.log_dirs.directory_ids.values()),
             previous_broker_epoch=-1 if previous_epoch is None else previous_epoch,
         )
         # 2. What has been decided meanwhile; logs are loaded, and replicas get their roles.

@@ -8,6 +8,7 @@ from typing import Any
 
 from minikafka.broker.broker import Broker
 from minikafka.checkpoint.leader_epoch_checkpoint_file import EpochEntry
+from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.cluster.replica_state import ReplicaState
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.config_resource import ConfigResource
@@ -30,6 +31,7 @@ from minikafka.server.partition_fetch_state import PartitionFetchState
 PRODUCE_VERSION = 11  # the last that calls topics by their names
 FETCH_VERSION = 12  # the same
 LIST_OFFSETS_VERSION = 10
+CLUSTER_ID = "minikafka"
 
 
 class SentRequest:
@@ -134,15 +136,18 @@ class Cluster:
 
         Raises DuplicateBrokerRegistrationException while the controller believes that its life before goes on.
         """
+        log_dir = self.directory / f"broker-{broker_id}"
+        self._format(broker_id, log_dir)
         broker = Broker(
             broker_id,
-            [self.directory / f"broker-{broker_id}"],
+            [log_dir],
             self.controller,
             time=self.time,
             scheduler=ManualScheduler(self.time),
             settings={**self._settings, **{name.replace("__", "."): value for name, value in settings.items()}},
             find_peer=self.brokers.get,
-            incarnation_id=uuid_from_bytes(next(self._lives).to_bytes(16, "big")),
+            incarnation_id=_an_id("life", next(self._lives)),
+            cluster_id=CLUSTER_ID,
         )
         try:
             broker.startup()
@@ -349,6 +354,14 @@ class Cluster:
         for broker_id in list(self.brokers):
             self.crash(broker_id)
 
+    def _format(self, broker_id: int, log_dir: Path) -> None:
+        """Give a new log directory its id. Kafka: `kafka-storage.sh format`."""
+        file = log_dir / META_PROPERTIES_NAME
+        if not file.exists():
+            log_dir.mkdir(parents=True, exist_ok=True)
+            properties = MetaProperties(CLUSTER_ID, broker_id, _an_id("directory", broker_id))
+            properties.write(file, self.time.milliseconds())
+
     def _decided(self) -> None:
         """Let everybody know what the controller may have decided, also because of what somebody has just learned."""
         latest = -2
@@ -361,6 +374,10 @@ class Cluster:
 
     def _topic_id(self, name: str) -> str:
         return self.controller.image.topics.topics_by_name[name].id
+
+
+def _an_id(what: str, number: int) -> str:
+    return uuid_from_bytes(what.encode().ljust(12, b"-") + number.to_bytes(4, "big"))
 
 
 def _text(value: object) -> str:

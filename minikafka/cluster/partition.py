@@ -25,6 +25,7 @@ from minikafka.cluster.partition_state import (
     PendingShrinkIsr,
 )
 from minikafka.cluster.replica import Replica
+from minikafka.common.directory_id import UNASSIGNED_DIR
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import (
     ApiException,
@@ -56,7 +57,7 @@ from minikafka.log.log import (
     ProducerState,
 )
 from minikafka.log.log_append_info import LeaderHwChange, LogAppendInfo
-from minikafka.log.log_manager import UNASSIGNED_DIR, LogManager
+from minikafka.log.log_manager import LogManager
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.log_offset_snapshot import LogOffsetSnapshot
 from minikafka.log.log_offsets_listener import LogOffsetsListener

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.common.directory_id import LOST_DIR, UNASSIGNED_DIR
 from minikafka.common.errors import (
     ConfigException,
     IllegalStateException,
@@ -24,7 +25,6 @@ from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.common.uuid import ONE_UUID
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.cleaner.log_cleaner import LogCleaner
 from minikafka.log.config_repository import ConfigRepository
@@ -47,8 +47,6 @@ from minikafka.log.producer.producer_state_manager_config import ProducerStateMa
 logger = logging.getLogger(__name__)
 
 UNKNOWN_BROKER_EPOCH = -1
-UNASSIGNED_DIR = ONE_UUID
-LOST_DIR = "A" * 21 + "g"
 
 
 class LogManager:

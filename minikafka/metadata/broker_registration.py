@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from minikafka.common import directory_id
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.node import Node
-from minikafka.metadata import directory_id
 from minikafka.metadata.metadata_records import BrokerEndpoint, BrokerRegistrationChangeRecord, RegisterBrokerRecord
 
 

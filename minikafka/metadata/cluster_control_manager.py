@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from minikafka.common import directory_id
 from minikafka.common.errors import (
     DuplicateBrokerRegistrationException,
     InvalidRegistrationException,
     StaleBrokerEpochException,
 )
-from minikafka.metadata import directory_id
 from minikafka.metadata.broker_registration import BrokerRegistration
 from minikafka.metadata.metadata_log import MetadataLog
 from minikafka.metadata.metadata_records import BrokerEndpoint, MetadataRecord, RegisterBrokerRecord
@@ -96,10 +96,10 @@ class ClusterControlManager:
         """
         registration = self.registration(broker_id)
         if registration is None:
-            return directory_id.UNASSIGNED
+            return directory_id.UNASSIGNED_DIR
         if not registration.directories:
-            return directory_id.MIGRATING
-        return registration.directories[0] if len(registration.directories) == 1 else directory_id.UNASSIGNED
+            return directory_id.MIGRATING_DIR
+        return registration.directories[0] if len(registration.directories) == 1 else directory_id.UNASSIGNED_DIR
 
     def usable_brokers(self) -> list[UsableBroker]:
         """The brokers that new replicas may go to. Kafka: `ClusterControlManager.usableBrokers`."""

@@ -8,7 +8,8 @@ from minikafka.metadata.metadata_records import ConfigRecord
 class ConfigurationsDelta:
     """The settings that were changed since `image`. Kafka: `org.apache.kafka.image.ConfigurationsDelta`.
 
-    `changes` has, for every topic and broker concerned, the new value of each changed setting; None: removed.
+    `changes` has, for every topic and broker concerned, the new value of each changed setting; None: removed. As in
+    Kafka, a topic that is made, given settings and deleted within one delta leaves these settings behind.
     """
 
     def __init__(self, image: ConfigurationsImage):

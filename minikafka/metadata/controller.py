@@ -2,7 +2,7 @@
 
 import random
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from minikafka.common import topic as topic_names
@@ -48,8 +48,10 @@ class Controller:
     when most of them have it, and the log is compacted into snapshots. Brokers send heartbeats, and one whose session
     (9 s) ends is fenced; a broker is unfenced only when it has read the log up to its registration, and may stop only
     when everybody has read its controlled shutdown. Here the caller says when a broker dies, is ready, or has stopped.
-    Preferred leaders are restored, and unclean elections tried, every five minutes: here, when the caller says so. Also
-    missing: reassignment of replicas, added partitions, quotas, access rules, features, delegation tokens.
+    Preferred leaders are restored, and unclean elections tried, every five minutes: here, when the caller says so. A
+    broker with several log directories tells which of them it has put a replica in; here only the directory of a broker
+    that has one is known. Also missing: reassignment of replicas, added partitions, quotas, access rules, features,
+    delegation tokens.
     """
 
     def __init__(
@@ -160,6 +162,16 @@ class Controller:
             if not registration.in_controlled_shutdown:
                 self._log.append(control.handle_broker_in_controlled_shutdown(broker_id, broker_epoch))
             return False
+
+    def handle_directories_offline(self, broker_id: int, broker_epoch: int, offline_dirs: Collection[str]) -> None:
+        """Log directories of a broker cannot be used any more: others lead what is in them.
+
+        Raises StaleBrokerEpochException. Kafka: `ReplicationControlManager.processBrokerHeartbeat`.
+        """
+        with self._lock:
+            self._cluster_control.check_broker_epoch(broker_id, broker_epoch)
+            control = self._replication_control
+            self._log.append(control.handle_directories_offline(broker_id, broker_epoch, offline_dirs))
 
     def unregister_broker(self, broker_id: int) -> None:
         """A broker is taken out of the cluster for good. Raises BrokerIdNotRegisteredException.

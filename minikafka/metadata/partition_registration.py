@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from minikafka.common import directory_id
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.metadata import directory_id
 from minikafka.metadata.leader_and_isr import NO_LEADER, NO_LEADER_CHANGE
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_records import PartitionChangeRecord, PartitionRecord
@@ -121,8 +121,8 @@ class PartitionRegistration:
 
 def _directories_or_migrating(directories: tuple[str, ...], replicas: tuple[int, ...]) -> tuple[str, ...]:
     """A directory for each replica: the given ones, or all unknown when none of the given is known."""
-    if all(directory == directory_id.MIGRATING for directory in directories):
-        return (directory_id.MIGRATING,) * len(replicas)
+    if all(directory == directory_id.MIGRATING_DIR for directory in directories):
+        return (directory_id.MIGRATING_DIR,) * len(replicas)
     if len(directories) != len(replicas):
         raise IllegalArgumentException("The lengths for replicas and directories do not match.")
     return directories

@@ -1,11 +1,11 @@
 """What a controller decides about leaders and replicas in sync."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+from minikafka.common import directory_id
 from minikafka.common.api_error import NO_ERROR, ApiError
 from minikafka.common.error_codes import Errors
-from minikafka.metadata import directory_id
 from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResult
 from minikafka.metadata.cluster_control_manager import ClusterControlManager
 from minikafka.metadata.configuration_control_manager import ConfigurationControlManager
@@ -213,6 +213,25 @@ class ReplicationControlManager:
         records += self._generate_leader_and_isr_updates(in_isr, broker_with_unclean_shutdown=broker_id)
         records += self._generate_leader_and_isr_updates(in_elr, broker_with_unclean_shutdown=broker_id)
 
+    def handle_directories_offline(
+        self, broker_id: int, broker_epoch: int, offline_dirs: Collection[str]
+    ) -> list[MetadataRecord]:
+        """Directories of a broker cannot be used any more: it leaves the ISRs of the partitions in them.
+
+        Kafka: `ReplicationControlManager.handleDirectoriesOffline`.
+        """
+        registration = self._cluster_control.registration(broker_id)
+        directories = () if registration is None else registration.directories
+        new_offline = [directory for directory in directories if directory in offline_dirs]
+        if not new_offline:
+            return []
+        records: list[MetadataRecord] = []
+        for directory in new_offline:
+            places = [place for place in self._partitions() if directory in place[2].directories]
+            records += self._generate_leader_and_isr_updates(places, broker_to_remove=broker_id)
+        online = tuple(directory for directory in directories if directory not in offline_dirs)
+        return [*records, BrokerRegistrationChangeRecord(broker_id, broker_epoch, log_dirs=online)]
+
     def _generate_leader_and_isr_updates(
         self,
         places: Iterable[tuple[TopicImage, int, PartitionRegistration]],
@@ -293,7 +312,7 @@ class ReplicationControlManager:
         is_alive = self._cluster_control.is_active if is_acceptable is None else is_acceptable
 
         def accepts(replica: int) -> bool:
-            directory = partition.directory(replica) if replica in partition.replicas else directory_id.LOST
+            directory = partition.directory(replica) if replica in partition.replicas else directory_id.LOST_DIR
             return is_alive(replica) and self._cluster_control.has_online_dir(replica, directory)
 
         return accepts

@@ -114,6 +114,12 @@ class KafkaController:
             self.call(manager, "maybeUpdateControlledShutdownOffset", broker_id, len(self.texts))
         return reply.shouldShutDown()
 
+    def handle_directories_offline(self, broker_id: int, broker_epoch: int, offline_dirs: list[str]) -> None:
+        uuid = self.kafka.find_class("org.apache.kafka.common.Uuid")
+        directories, records = self._list([uuid.fromString(id) for id in offline_dirs]), self._list()
+        self.call(self._replication, "handleDirectoriesOffline", broker_id, broker_epoch, directories, records)
+        self._replay(records)
+
     def unregister_broker(self, broker_id: int) -> None:
         self._replay(self._replication.unregisterBroker(broker_id).records())
 

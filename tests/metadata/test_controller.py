@@ -2,6 +2,7 @@
 
 import pytest
 
+from minikafka.common import directory_id
 from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import (
@@ -12,7 +13,6 @@ from minikafka.common.errors import (
     StaleBrokerEpochException,
 )
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.metadata import directory_id
 from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest
 from minikafka.metadata.configuration_control_manager import AlterConfigOp, ConfigSource
 from minikafka.metadata.controller import Controller
@@ -122,7 +122,7 @@ def test_directories_belong_to_one_broker():
     with pytest.raises(InvalidRegistrationException, match="Duplicate directory ID"):
         controller.register_broker(0, "a", log_dirs=[TOPIC, TOPIC])
     with pytest.raises(InvalidRegistrationException, match="Reserved directory ID"):
-        controller.register_broker(0, "a", log_dirs=[directory_id.LOST])
+        controller.register_broker(0, "a", log_dirs=[directory_id.LOST_DIR])
 
 
 def test_a_dead_leader_is_followed_by_the_next_replica_in_sync():

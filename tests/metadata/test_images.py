@@ -2,13 +2,14 @@
 
 import pytest
 
+from minikafka.common import directory_id
 from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import IllegalStateException, RuntimeException
 from minikafka.common.node import Node
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ZERO_UUID
-from minikafka.metadata import directory_id, metadata_image
+from minikafka.metadata import metadata_image
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.metadata.metadata_delta import MetadataDelta
@@ -246,7 +247,7 @@ def test_metadata_of_a_topic_whose_leader_cannot_be_reached():
 
 
 def test_a_replica_in_a_lost_directory_is_offline():
-    places = (directory_id.LOST, directory_id.UNASSIGNED, OTHER_TOPIC)
+    places = (directory_id.LOST_DIR, directory_id.UNASSIGNED_DIR, OTHER_TOPIC)
     cache = cache_of(broker(0), broker(1), broker(2), TopicRecord("t", TOPIC), partition(directories=places))
     assert described(cache).offline_replicas == (0,)
     known = RegisterBrokerRecord(2, 10, ZERO_UUID, broker(2).end_points, fenced=False, log_dirs=(TOPIC,))

@@ -7,9 +7,9 @@ from collections.abc import Collection
 
 from minikafka.common.uuid import uuid_from_bytes, uuid_to_bytes
 
-MIGRATING = uuid_from_bytes((0).to_bytes(16, "big"))  # not known yet, as in a cluster from before directory ids
-UNASSIGNED = uuid_from_bytes((1).to_bytes(16, "big"))  # the broker has not chosen a directory yet
-LOST = uuid_from_bytes((2).to_bytes(16, "big"))  # in a directory that can no longer be used
+MIGRATING_DIR = uuid_from_bytes((0).to_bytes(16, "big"))  # not known yet, as in a cluster from before directory ids
+UNASSIGNED_DIR = uuid_from_bytes((1).to_bytes(16, "big"))  # the broker has not chosen a directory yet
+LOST_DIR = uuid_from_bytes((2).to_bytes(16, "big"))  # in a directory that can no longer be used
 
 
 def is_reserved(directory: str) -> bool:
@@ -23,8 +23,8 @@ def is_online(directory: str, online_directories: Collection[str]) -> bool:
 
     A broker that names no directory is believed to have all of them. Kafka: `DirectoryId.isOnline`.
     """
-    if directory in {UNASSIGNED, MIGRATING}:
+    if directory in {UNASSIGNED_DIR, MIGRATING_DIR}:
         return True
-    if directory == LOST:
+    if directory == LOST_DIR:
         return False
     return not online_directories or directory in online_directories
