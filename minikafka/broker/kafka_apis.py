@@ -20,6 +20,7 @@ from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.scala_hash_map import (
     in_order_of_a_concatenation,
     in_order_of_a_map_grown,
+    in_order_of_an_immutable_concatenation,
     in_order_of_an_immutable_map,
     in_order_of_groups,
 )
@@ -279,7 +280,8 @@ class KafkaApis:
                     offsets[topic_partition] = asked.offset
 
         def send_response(deleted: Mapping[TopicPartition, DeleteRecordsPartitionResult]) -> None:
-            merged = in_order_of_a_concatenation(deleted, unauthorized, non_existing)
+            concatenate = in_order_of_a_concatenation if deleted else in_order_of_an_immutable_concatenation
+            merged = concatenate(deleted, unauthorized, non_existing)
             response = _delete_records_response(merged, immutable=not deleted)
             self._request_channel.send_response(request, response)
 

@@ -48,21 +48,24 @@ def in_order_of_a_map_grown(keys: Collection[K]) -> list[K]:
 
 
 def in_order_of_a_concatenation(first: Mapping[K, V], *others: Mapping[K, V]) -> dict[K, V]:
-    """`first ++ other ++ …`, all of them mutable maps, in the order of the result.
-
-    An empty `first` stands for `Map.empty`, which is immutable, and so is the result then.
-    Scala: `MapOps.concat`.
-    """
+    """`first ++ other ++ …`, all of them mutable maps, in the order of the result. Scala: `MapOps.concat`."""
     merged = dict(first)
-    if not first:
-        for other in others:
-            merged.update((key, other[key]) for key in in_order_of_a_map_grown(list(other)))
-        return {key: merged[key] for key in in_order_of_an_immutable_map(list(merged))}
     for other in others:
         capacity = _capacity_for(len(merged) + len(other))
         merged.update(other)
         merged = {key: merged[key] for key in _in_order(merged, capacity)}
     return merged
+
+
+def in_order_of_an_immutable_concatenation(first: Mapping[K, V], *others: Mapping[K, V]) -> dict[K, V]:
+    """`Map.empty ++ first ++ other ++ …` in the order of the result, which is immutable, as its first part is.
+
+    `first` is any map, in its order; the others are mutable ones, which have grown. Scala: `MapOps.concat`.
+    """
+    merged = dict(first)
+    for other in others:
+        merged.update((key, other[key]) for key in in_order_of_a_map_grown(other))
+    return {key: merged[key] for key in in_order_of_an_immutable_map(list(merged))}
 
 
 def in_order_of_groups(keys: Sequence[K]) -> list[K]:
@@ -133,6 +136,9 @@ def _capacity_for(size: int) -> int:
 
 
 def _in_order(keys: Collection[K], capacity: int) -> list[K]:
+    if len(keys) <= 1:
+        return list(keys)
+
     def place(key: K) -> tuple[int, int]:
         unsigned = java_hash(key)
         return unsigned & (capacity - 1), to_int(unsigned)

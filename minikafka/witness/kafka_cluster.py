@@ -140,7 +140,9 @@ class KafkaCluster:
         java = self.kafka.find_class(f"{_METADATA}.{kind}")()
         for field in dataclasses.fields(record):
             value = getattr(record, field.name)
-            if value is not None and not (field.name in _TAGGED and not value):
+            if field.name == "rack" and value is None:
+                java.setRack(None)  # Kafka's default is the empty text
+            elif value is not None and not (field.name in _TAGGED and not value):
                 getattr(java, "set" + _camel(field.name))(self._java_value(record, field.name, value))
         return java
 
