@@ -1,10 +1,18 @@
-"""What a ListOffsets request asks and is answered, in the form that all its versions share."""
+"""What a ListOffsets request asks and is answered, in the form that all its versions share, and how that is found."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from minikafka.cluster.partition import Partition
 from minikafka.common.error_codes import Errors
+from minikafka.common.errors import OffsetNotAvailableException
+from minikafka.common.isolation_level import IsolationLevel
+from minikafka.common.scala_hash_map import in_order_of_a_map_grown, in_order_of_groups
+from minikafka.common.topic_partition import TopicPartition
+
+logger = logging.getLogger(__name__)
 
 CONSUMER_REPLICA_ID = -1
 DEBUGGING_REPLICA_ID = -2
@@ -76,3 +84,52 @@ def is_list_offsets_timestamp_unsupported(timestamp: int, version: int) -> bool:
     Kafka: `ReplicaManager.isListOffsetsTimestampUnsupported`.
     """
     return timestamp < 0 and version < _MIN_VERSION.get(timestamp, version + 1)
+
+
+def find_offset(
+    partition: Partition, question: ListOffsetsPartition, isolation_level: IsolationLevel, replica_id: int, version: int
+) -> ListOffsetsPartitionResponse:
+    """The answer of a partition; see `ReplicaManager.fetch_offset` for who may see how far.
+
+    Raises what `Partition.fetch_offset_for_timestamp` raises, and the error that it holds in reserve where nothing was
+    found below the bound. Kafka: `ReplicaManager.fetchOffset`.
+    """
+    holder = partition.fetch_offset_for_timestamp(
+        question.timestamp,
+        isolation_level if replica_id == CONSUMER_REPLICA_ID else None,
+        None if question.current_leader_epoch == UNKNOWN_EPOCH else question.current_leader_epoch,
+        fetch_only_from_leader=replica_id != DEBUGGING_REPLICA_ID,
+    )
+    response = ListOffsetsPartitionResponse(question.partition_index)
+    found, bound = holder.timestamp_and_offset, holder.last_fetchable_offset
+    if found is None or (bound is not None and found.offset >= bound):
+        if holder.maybe_offsets_error is not None:
+            raise holder.maybe_offsets_error
+        return response
+    response.timestamp, response.offset = found.timestamp, found.offset
+    if found.leader_epoch is not None and version >= 4:
+        response.leader_epoch = found.leader_epoch
+    return response
+
+
+def list_offsets_error(failure: Exception, version: int) -> Errors:
+    """How a failure is told to clients of this version. Kafka: `ReplicaManager.fetchOffset`."""
+    if isinstance(failure, OffsetNotAvailableException) and version < 5:
+        return Errors.LEADER_NOT_AVAILABLE
+    error = Errors.for_exception(failure)
+    if error is Errors.UNKNOWN_SERVER_ERROR:
+        logger.error("Error while responding to offset request", exc_info=failure)
+    return error
+
+
+def responses_by_topic(
+    responses: Mapping[TopicPartition, ListOffsetsPartitionResponse],
+) -> list[ListOffsetsTopicResponse]:
+    """The answers as they stand in the response, in the order of Kafka's maps."""
+    partitions: dict[str, list[TopicPartition]] = {}
+    for topic_partition in in_order_of_a_map_grown(list(responses)):
+        partitions.setdefault(topic_partition.topic, []).append(topic_partition)
+    return [
+        ListOffsetsTopicResponse(topic, [responses[key] for key in in_order_of_a_map_grown(partitions[topic])])
+        for topic in in_order_of_groups(list(partitions))
+    ]

@@ -19,9 +19,7 @@ from minikafka.common.errors import (
     InvalidPidMappingException,
     InvalidTopicException,
     KafkaStorageException,
-    NotEnoughReplicasException,
     NotLeaderOrFollowerException,
-    OffsetNotAvailableException,
     OffsetOutOfRangeException,
     PolicyViolationException,
     RecordBatchTooLargeException,
@@ -31,12 +29,9 @@ from minikafka.common.errors import (
     UnknownLeaderEpochException,
     UnknownTopicIdException,
     UnknownTopicOrPartitionException,
-    UnsupportedForMessageFormatException,
 )
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
-from minikafka.common.node import NO_NODE
-from minikafka.common.scala_hash_map import in_order_of_a_map_grown, in_order_of_groups
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
 from minikafka.common.topic import is_internal
@@ -72,23 +67,27 @@ from minikafka.server.hosted_partition import OfflinePartition
 from minikafka.server.hosted_partitions import HostedPartitions
 from minikafka.server.leaders_and_followers import FetcherManager, LeadersAndFollowers
 from minikafka.server.list_offsets import (
-    CONSUMER_REPLICA_ID,
-    DEBUGGING_REPLICA_ID,
     UNKNOWN_EPOCH,
-    ListOffsetsPartition,
     ListOffsetsPartitionResponse,
     ListOffsetsTopic,
     ListOffsetsTopicResponse,
+    find_offset,
     is_list_offsets_timestamp_unsupported,
+    list_offsets_error,
+    responses_by_topic,
 )
 from minikafka.server.log_append_result import LogAppendResult
 from minikafka.server.log_read_result import LogReadResult
 from minikafka.server.offset_for_leader_epoch import OffsetForLeaderTopic, OffsetForLeaderTopicResult
+from minikafka.server.preferred_read_replica import PreferredReadReplica
 from minikafka.server.produce_partition_status import PartitionResponse, ProducePartitionStatus
-from minikafka.server.replica_selector import ReplicaView, replica_selector
 from minikafka.server.timer import SystemTimer
 from minikafka.server.topic_partition_operation_key import TopicPartitionOperationKey
-from minikafka.server.transaction_verification import TransactionVerification, VerifiedPartitions
+from minikafka.server.transaction_verification import (
+    TransactionVerification,
+    VerifiedPartitions,
+    refused_by_coordinator,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -121,23 +120,6 @@ _KNOWN_DELETE_ERRORS = (
     KafkaStorageException,
     OffsetOutOfRangeException,
 )
-_KNOWN_LIST_OFFSETS_ERRORS = (
-    UnknownTopicOrPartitionException,
-    NotLeaderOrFollowerException,
-    UnknownLeaderEpochException,
-    FencedLeaderEpochException,
-    KafkaStorageException,
-    UnsupportedForMessageFormatException,
-)
-
-# A coordinator that cannot answer now. Old clients do not try again at these errors, but do so at NOT_ENOUGH_REPLICAS.
-_COORDINATOR_AWAY = (
-    Errors.NETWORK_EXCEPTION,
-    Errors.COORDINATOR_LOAD_IN_PROGRESS,
-    Errors.COORDINATOR_NOT_AVAILABLE,
-    Errors.NOT_COORDINATOR,
-)
-
 ListOffsetsCallback: TypeAlias = Callable[[list[ListOffsetsTopicResponse]], object]
 
 
@@ -222,7 +204,7 @@ class ReplicaManager(HostedPartitions):
             )
         )
         self._default_action_queue = DelayedActionQueue()
-        self._replica_selector = replica_selector(config.replica_selector_class_name)
+        self._preferred_read_replica = PreferredReadReplica(config, metadata_cache)
         self._transaction_verification = TransactionVerification(
             self, config, time, scheduler, add_partitions_to_txn_manager
         )
@@ -307,7 +289,7 @@ class ReplicaManager(HostedPartitions):
         Kafka: `ReplicaManager.handleProduceAppend`, its function `postVerificationCallback`.
         """
         refused = {
-            topic_id_partition: _refused(verified.errors[topic_id_partition.topic_partition], operation)
+            topic_id_partition: refused_by_coordinator(verified.errors[topic_id_partition.topic_partition], operation)
             for topic_id_partition in entries_per_partition
             if topic_id_partition.topic_partition in verified.errors
         }
@@ -636,7 +618,7 @@ class ReplicaManager(HostedPartitions):
                     "Topic ID in the fetch session did not match the topic ID in the log."
                 )
             # 2. A consumer that had better ask another replica is told so, and gets nothing here.
-            preferred = self._find_preferred_read_replica(partition, params, fetch_info.fetch_offset, fetch_time_ms)
+            preferred = self._preferred_read_replica.find(partition, params, fetch_info.fetch_offset, fetch_time_ms)
             if preferred is not None:
                 return _go_there(partition, fetch_info, preferred)
             # 3. The partition decides who may read from this broker, and how far.
@@ -668,36 +650,6 @@ class ReplicaManager(HostedPartitions):
                 fetch_info,
             )
             return LogReadResult.failed(Errors.for_exception(error))
-
-    def _find_preferred_read_replica(
-        self, partition: Partition, params: FetchParams, fetch_offset: int, current_time_ms: int
-    ) -> int | None:
-        """The broker that this consumer had better ask; None if it is this one, which leads, or nobody chooses.
-
-        Replicas outside the ISR, and those that do not have the offset, are not chosen.
-        Kafka: `ReplicaManager.findPreferredReadReplica`.
-        """
-        client = params.client_metadata
-        if self._replica_selector is None or client is None or params.is_from_follower:
-            return None
-        leader_log = partition.leader_log_if_local
-        if leader_log is None:
-            return None
-        nodes = self.metadata_cache.get_partition_replica_endpoints(partition.topic_partition, client.listener_name)
-        leader = ReplicaView(nodes.get(self.config.broker_id, NO_NODE), leader_log.log_end_offset, 0)
-        replicas = [leader]
-        for replica in partition.remote_replicas:
-            state = replica.state_snapshot
-            if (
-                replica.broker_id in partition.in_sync_replica_ids
-                and state.log_start_offset <= fetch_offset <= state.log_end_offset
-            ):
-                lag_ms = current_time_ms - state.last_caught_up_time_ms
-                replicas.append(ReplicaView(nodes.get(replica.broker_id, NO_NODE), state.log_end_offset, lag_ms))
-        selected = self._replica_selector.select(partition.topic_partition, client, replicas, leader)
-        if selected is None or selected == leader or selected.endpoint.is_empty():
-            return None
-        return selected.endpoint.id
 
     def complete_delayed_fetch_requests(self, topic_partitions: Sequence[TopicPartition]) -> None:
         """Check the fetches that wait for partitions whose high watermark a fetcher has moved.
@@ -802,53 +754,24 @@ class ReplicaManager(HostedPartitions):
         """
         responses: dict[TopicPartition, ListOffsetsPartitionResponse] = {}
         for topic in topics:
-            for partition in topic.partitions:
-                topic_partition = TopicPartition(topic.name, partition.partition_index)
+            for question in topic.partitions:
+                topic_partition = TopicPartition(topic.name, question.partition_index)
+                error = Errors.NONE
                 if topic_partition in duplicate_partitions:
                     error = Errors.INVALID_REQUEST
-                elif is_list_offsets_timestamp_unsupported(partition.timestamp, version):
+                elif is_list_offsets_timestamp_unsupported(question.timestamp, version):
                     error = Errors.UNSUPPORTED_VERSION
                 else:
-                    responses[topic_partition] = self._fetch_offset_of(
-                        topic_partition, partition, isolation_level, replica_id, version
-                    )
-                    continue
-                responses[topic_partition] = ListOffsetsPartitionResponse(partition.partition_index, error)
-        response_callback(_by_topic(responses))
-
-    def _fetch_offset_of(
-        self,
-        topic_partition: TopicPartition,
-        question: ListOffsetsPartition,
-        isolation_level: IsolationLevel,
-        replica_id: int,
-        version: int,
-    ) -> ListOffsetsPartitionResponse:
-        response = ListOffsetsPartitionResponse(topic_partition.partition)
-        try:
-            holder = self.get_partition_or_exception(topic_partition).fetch_offset_for_timestamp(
-                question.timestamp,
-                isolation_level if replica_id == CONSUMER_REPLICA_ID else None,
-                None if question.current_leader_epoch == UNKNOWN_EPOCH else question.current_leader_epoch,
-                fetch_only_from_leader=replica_id != DEBUGGING_REPLICA_ID,
-            )
-            found, bound = holder.timestamp_and_offset, holder.last_fetchable_offset
-            if found is None or (bound is not None and found.offset >= bound):
-                if holder.maybe_offsets_error is not None:
-                    raise holder.maybe_offsets_error
-                return response
-            response.timestamp, response.offset = found.timestamp, found.offset
-            if found.leader_epoch is not None and version >= 4:
-                response.leader_epoch = found.leader_epoch
-            return response
-        except _KNOWN_LIST_OFFSETS_ERRORS as error:
-            response.error = Errors.for_exception(error)
-        except OffsetNotAvailableException:
-            response.error = Errors.OFFSET_NOT_AVAILABLE if version >= 5 else Errors.LEADER_NOT_AVAILABLE
-        except Exception as error:
-            logger.exception("Error while responding to offset request")
-            response.error = Errors.for_exception(error)
-        return response
+                    try:
+                        partition = self.get_partition_or_exception(topic_partition)
+                        responses[topic_partition] = find_offset(
+                            partition, question, isolation_level, replica_id, version
+                        )
+                        continue
+                    except Exception as failure:
+                        error = list_offsets_error(failure, version)
+                responses[topic_partition] = ListOffsetsPartitionResponse(question.partition_index, error)
+        response_callback(responses_by_topic(responses))
 
     def last_offset_for_leader_epoch(
         self, requested_epoch_info: Sequence[OffsetForLeaderTopic]
@@ -1011,17 +934,6 @@ class ReplicaManager(HostedPartitions):
         logger.info("Shut down completely")
 
 
-def _refused(error: Errors, operation: TransactionSupportedOperation) -> LogAppendResult:
-    """What a producer is told when the coordinator says no, or says nothing."""
-    if error is Errors.INVALID_TXN_STATE:
-        text = "Partition was not added to the transaction"
-        return LogAppendResult(LogAppendInfo.unknown(), error.exception(text), has_custom_error_message=True)
-    if error in _COORDINATOR_AWAY or (error is Errors.CONCURRENT_TRANSACTIONS and not operation.supports_epoch_bump):
-        text = f"Unable to verify the partition has been added to the transaction. Underlying error: {error.name}"
-        return LogAppendResult(LogAppendInfo.unknown(), NotEnoughReplicasException(text), has_custom_error_message=True)
-    return LogAppendResult(LogAppendInfo.unknown(), error.exception())
-
-
 def _go_there(
     partition: Partition, fetch_info: FetchRequestPartitionData, preferred_read_replica: int
 ) -> LogReadResult:
@@ -1038,14 +950,3 @@ def _go_there(
         snapshot.last_stable_offset.message_offset,
         preferred_read_replica,
     )
-
-
-def _by_topic(responses: Mapping[TopicPartition, ListOffsetsPartitionResponse]) -> list[ListOffsetsTopicResponse]:
-    """The answers as they stand in the response, in the order of Kafka's maps."""
-    partitions: dict[str, list[TopicPartition]] = {}
-    for topic_partition in in_order_of_a_map_grown(list(responses)):
-        partitions.setdefault(topic_partition.topic, []).append(topic_partition)
-    return [
-        ListOffsetsTopicResponse(topic, [responses[key] for key in in_order_of_a_map_grown(partitions[topic])])
-        for topic in in_order_of_groups(list(partitions))
-    ]

@@ -5,12 +5,23 @@ from typing import NamedTuple, Protocol
 
 from minikafka.cluster.partition import Partition
 from minikafka.common.error_codes import Errors
+from minikafka.common.errors import NotEnoughReplicasException
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.log_append_info import LogAppendInfo
 from minikafka.log.producer.verification_guard import VerificationGuard
 from minikafka.server.add_partitions_to_txn_manager import AddPartitionsToTxnManager, TransactionSupportedOperation
 from minikafka.server.broker_config import BrokerConfig
+from minikafka.server.log_append_result import LogAppendResult
+
+# A coordinator that cannot answer now. Old clients do not try again at these errors, but do so at NOT_ENOUGH_REPLICAS.
+_COORDINATOR_AWAY = (
+    Errors.NETWORK_EXCEPTION,
+    Errors.COORDINATOR_LOAD_IN_PROGRESS,
+    Errors.COORDINATOR_NOT_AVAILABLE,
+    Errors.NOT_COORDINATOR,
+)
 
 
 class VerifiedPartitions(NamedTuple):
@@ -140,3 +151,14 @@ class TransactionVerification:
             lambda refused: callback(VerifiedPartitions({**errors, **refused}, guards)),
             operation,
         )
+
+
+def refused_by_coordinator(error: Errors, operation: TransactionSupportedOperation) -> LogAppendResult:
+    """What a producer is told when the coordinator says no, or says nothing."""
+    if error is Errors.INVALID_TXN_STATE:
+        text = "Partition was not added to the transaction"
+        return LogAppendResult(LogAppendInfo.unknown(), error.exception(text), has_custom_error_message=True)
+    if error in _COORDINATOR_AWAY or (error is Errors.CONCURRENT_TRANSACTIONS and not operation.supports_epoch_bump):
+        text = f"Unable to verify the partition has been added to the transaction. Underlying error: {error.name}"
+        return LogAppendResult(LogAppendInfo.unknown(), NotEnoughReplicasException(text), has_custom_error_message=True)
+    return LogAppendResult(LogAppendInfo.unknown(), error.exception())
