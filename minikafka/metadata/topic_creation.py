@@ -46,8 +46,8 @@ class TopicCreation:
         replica_placer: StripedReplicaPlacer,
         ids: random.Random,
         *,
-        default_num_partitions: int = 1,
-        default_replication_factor: int = 1,
+        default_num_partitions: int,
+        default_replication_factor: int,
     ):
         """`ids` draws the ids of topics."""
         self._log = log

@@ -346,6 +346,39 @@ def test_a_broker_that_did_not_stop_cleanly_is_no_eligible_leader():
     assert partition(controller).elr == ()
 
 
+def test_the_last_known_leader_leads_when_nobody_else_is_eligible():
+    controller = with_topic((0, 1), {"min.insync.replicas": "2"}, eligible_leader_replicas_enabled=True)
+    for id in (1, 0):
+        controller.fence_broker(id)
+    controller.unfence_broker(1, controller.register_broker(1, "second life"))
+    it = partition(controller)
+    assert (it.leader, it.isr, it.elr, it.last_known_elr) == (-1, (), (0,), (0,))
+    controller.unfence_broker(0, controller.register_broker(0, "second life"))
+    it = partition(controller)
+    assert (it.leader, it.isr, it.elr, it.last_known_elr) == (0, (0,), (), ())
+    assert it.leader_recovery_state is LeaderRecoveryState.RECOVERING
+
+
+def test_a_directory_that_fails_takes_its_replicas_out_of_the_isr():
+    controller = Controller()
+    ids = ["D" * 21 + letter for letter in "AQgw"]
+    for id in range(2):
+        directories = [ids[0]] if id == 0 else ids[1:3]
+        controller.unfence_broker(id, controller.register_broker(id, f"life of {id}", log_dirs=directories))
+    created(controller, assignments=[(0, [0, 1]), (1, [1, 0])])
+    assert partition(controller).directories == (ids[0], directory_id.UNASSIGNED_DIR)
+    epoch = controller.image.cluster.broker_epoch(0)
+    controller.handle_directories_offline(0, epoch, [ids[3]])
+    assert leader_isr_epochs(controller) == (0, (0, 1), 0, 0)
+    controller.handle_directories_offline(0, epoch, ids)
+    assert leader_isr_epochs(controller) == (1, (1,), 1, 1)
+    assert partition(controller, 1).isr == (1,)
+    controller.handle_directories_offline(1, controller.image.cluster.broker_epoch(1), [ids[1]])
+    assert controller.image.cluster.broker(1).directories == (ids[2],)
+    with pytest.raises(StaleBrokerEpochException):
+        controller.handle_directories_offline(0, epoch + 1, ids)
+
+
 def test_another_min_isr_clears_the_eligible_leaders():
     controller = with_topic((0, 1), {"min.insync.replicas": "2"}, eligible_leader_replicas_enabled=True)
     controller.fence_broker(1)

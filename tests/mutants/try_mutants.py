@@ -31,6 +31,7 @@ TESTS = {
     "record": ["tests/record"],
     "log": ["tests/log", "tests/scripts"],
     "checkpoint": ["tests/checkpoint"],
+    "metadata": ["tests/metadata"],
     "cluster": ["tests/cluster"],
     "tools": ["tests/tools"],
     "witness": ["tests/witness"],
