@@ -23,6 +23,9 @@ class CommittedPartitionState:
         """False: the controller has been asked for nothing. Kafka: `PartitionState.isInflight`."""
         return False
 
+    def __str__(self) -> str:
+        return f"CommittedPartitionState(isr={sorted(self.isr)})"
+
 
 @dataclass(frozen=True, slots=True)
 class PendingExpandIsr:
@@ -56,6 +59,9 @@ class PendingExpandIsr:
         """True: no other change may be asked for. Kafka: `PartitionState.isInflight`."""
         return True
 
+    def __str__(self) -> str:
+        return f"PendingExpandIsr(isr={sorted(self.isr)}, joins: {self.new_in_sync_replica_id})"
+
 
 @dataclass(frozen=True, slots=True)
 class PendingShrinkIsr:
@@ -87,6 +93,9 @@ class PendingShrinkIsr:
     def is_inflight(self) -> bool:
         """True: no other change may be asked for. Kafka: `PartitionState.isInflight`."""
         return True
+
+    def __str__(self) -> str:
+        return f"PendingShrinkIsr(isr={sorted(self.isr)}, leave: {sorted(self.out_of_sync_replica_ids)})"
 
 
 PendingPartitionChange = PendingExpandIsr | PendingShrinkIsr

@@ -101,5 +101,9 @@ class Replica:
                 )
         logger.debug("Begin a new leader epoch with %s", self)
 
-    def __repr__(self) -> str:
-        return f"Replica(broker_id={self.broker_id}, topic_partition={self.topic_partition}, {self.state_snapshot})"
+    def __str__(self) -> str:
+        state = self.state_snapshot
+        return (
+            f"Replica({self.broker_id}, log_start_offset={state.log_start_offset}, log_end_offset={state.log_end_offset}"
+            f",             f"last_caught_up_time_ms={state.last_caught_up_time_ms}, broker_epoch={state.broker_epoch})"
+        )

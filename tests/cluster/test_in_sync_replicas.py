@@ -25,6 +25,7 @@ def test_a_follower_that_has_caught_up_is_proposed(stand):
     state = one.partition.partition_state
     assert isinstance(state, PendingExpandIsr) and state.is_inflight
     assert (state.isr, state.maximal_isr) == ({0, 1}, {0, 1, 2})
+    assert str(state) == "PendingExpandIsr(isr=[0, 1], joins: 2)"
     sent, _ = one.controller.asked[0]
     assert (sent.leader, sent.leader_epoch, sent.partition_epoch) == (0, 1, 1)
     # Its own epoch, none of the member that has not fetched, and that of the fetch.
@@ -32,6 +33,7 @@ def test_a_follower_that_has_caught_up_is_proposed(stand):
     one.controller.agree()
     assert one.partition.partition_state == CommittedPartitionState(frozenset({0, 1, 2}), LeaderRecoveryState.RECOVERED)
     assert one.partition.partition_epoch == 2 and one.changes.story == ["expand"]
+    assert str(one.partition.partition_state) == "CommittedPartitionState(isr=[0, 1, 2])"
 
 
 def test_a_follower_must_have_reached_the_high_watermark(stand):
@@ -118,6 +120,7 @@ def test_a_follower_leaves_after_the_lag_time_and_not_a_millisecond_earlier(stan
     state = one.partition.partition_state
     assert isinstance(state, PendingShrinkIsr) and state.is_inflight
     assert state.isr == state.maximal_isr == {0, 1, 2}
+    assert str(state) == "PendingShrinkIsr(isr=[0, 1, 2], leave: [1])"
     assert one.controller.asked[0][0].isr == {0, 2}
     one.controller.agree()
     assert one.partition.in_sync_replica_ids == {0, 2} and one.changes.story == ["shrink"]
