@@ -104,6 +104,7 @@ class Replica:
     def __str__(self) -> str:
         state = self.state_snapshot
         return (
-            f"Replica({self.broker_id}, log_start_offset={state.log_start_offset}, log_end_offset={state.log_end_offset}"
-            f",             f"last_caught_up_time_ms={state.last_caught_up_time_ms}, broker_epoch={state.broker_epoch})"
+            f"Replica({self.broker_id}, log_start_offset={state.log_start_offset}, "
+            f"log_end_offset={state.log_end_offset}, last_caught_up_time_ms={state.last_caught_up_time_ms}, "
+            f"broker_epoch={state.broker_epoch})"
         )
