@@ -100,6 +100,11 @@ class ManualScheduler:
                 self._push(scheduled)
 
     @property
+    def next_due_ms(self) -> int | None:
+        """When the first of the waiting tasks is due, by the clock; None when none waits."""
+        return min((entry[0] for entry in self._queue if not entry[2].cancelled), default=None)
+
+    @property
     def pending(self) -> list[str]:
         """The names of the waiting tasks, in the order in which they would run."""
         return [entry[2].name for entry in sorted(self._queue, key=lambda e: e[:2]) if not entry[2].cancelled]

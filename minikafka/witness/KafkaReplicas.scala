@@ -77,7 +77,7 @@ package kafka.server {
 
   /** Runs due tasks when the clock moves: the earliest first, equal ones as scheduled; none at the time of scheduling. */
   final class StillScheduler(clock: StillClock) extends Scheduler {
-    private final class Task(val run: Runnable, var due: Long, val period: Long, val number: Long)
+    private final class Task(val run: Runnable, var due: Long, val period: Long)
         extends ScheduledFuture[Unit] {
       private var cancelled = false
       var done = false
@@ -97,7 +97,7 @@ package kafka.server {
     override def shutdown(): Unit = waiting.clear()
     override def resizeThreadPool(size: Int): Unit = ()
     override def schedule(name: String, run: Runnable, delayMs: Long, periodMs: Long): ScheduledFuture[_] = {
-      val task = new Task(run, clock.milliseconds + delayMs, periodMs, 0)
+      val task = new Task(run, later(clock.milliseconds, delayMs), periodMs)
       push(task)
       task
     }
@@ -109,9 +109,10 @@ package kafka.server {
         waiting.remove(key)
         if (!task.isCancelled) {
           task.run.run()
-          if (task.period >= 0 && !task.isCancelled) { task.due += math.max(task.period, 1); push(task) } else task.done = true
+          if (task.period >= 0 && !task.isCancelled) { task.due = later(task.due, math.max(task.period, 1)); push(task) } else task.done = true
         }
       }
+    private def later(ms: Long, by: Long): Long = if (ms > Long.MaxValue - by) Long.MaxValue else ms + by
     private def push(task: Task): Unit = { waiting.put((task.due, count), task); count += 1 }
   }
 
@@ -132,6 +133,8 @@ package kafka.server {
   }
 
   object KafkaReplicas {
+    /** The ticket of a follower's request, of which there is never more than one. */
+    private[server] val OfFollower = 0
     /** What brokers may share because it decides nothing here: metrics, and quotas without limits (each has threads). */
     private lazy val metrics = new Metrics()
     private var quotas: QuotaFactory.QuotaManagers = _
@@ -177,6 +180,11 @@ package kafka.server {
       number
     }
     def checkpoint(id: Int): Unit = brokers(id).replicaManager.checkpointHighWatermarks()
+    /** Partition.truncateTo: what a follower did before KIP-101, at its start and whatever its leader would say. */
+    def truncate(id: Int, topicPartition: String, offset: Long): Unit = {
+      val replica = brokers(id)
+      replica.replicaManager.onlinePartition(replica.topicPartition(topicPartition)).foreach(_.truncateTo(offset, isFuture = false))
+    }
     /** What the broker knows of its partitions, as JSON. */
     def state(id: Int): String = brokers(id).state
     /** The AlterPartition request that waits for an answer, as JSON; "null" for none. */
@@ -357,14 +365,15 @@ package kafka.server {
       replicaManager.tryCompleteActions()
     }
 
-    private def topicPartition(name: String): TopicPartition = {
+    def topicPartition(name: String): TopicPartition = {
       val dash = name.lastIndexOf('-')
       new TopicPartition(name.take(dash), name.drop(dash + 1).toInt)
     }
 
     // Metadata: what BrokerMetadataPublisher does, without coordinators.
 
-    private val faults: FaultHandler = (message: String, cause: Throwable) => throw new KafkaException(message, cause)
+    // Kafka logs what goes wrong, and goes on.
+    private val faults: FaultHandler = (message: String, cause: Throwable) => new KafkaException(message, cause)
     private val configPublisher =
       new DynamicConfigPublisher(config, faults, Map(ConfigType.TOPIC -> new TopicConfigHandler(replicaManager, config, quotas)), "broker")
 
@@ -375,7 +384,9 @@ package kafka.server {
       image = delta.apply(new MetadataProvenance(end, 1, clock.milliseconds, true))
       cache.setImage(image)
       if (firstPublish) loadLogs()
-      if (delta.topicsDelta != null) replicaManager.applyDelta(delta.topicsDelta, image)
+      if (delta.topicsDelta != null)
+        try replicaManager.applyDelta(delta.topicsDelta, image)
+        catch { case failure: Throwable => faults.handleFault("Error applying topics delta", failure) }
       configPublisher.onMetadataUpdate(delta, image)
       if (firstPublish) replicaManager.startHighWatermarkCheckPointThread()
       firstPublish = false
@@ -408,8 +419,7 @@ package kafka.server {
         val leader = world.brokers.getOrElse(to.id, throw new java.io.IOException(s"Connection to ${to.id} was disconnected"))
         val request = builder.build()
         val header = new RequestHeader(request.apiKey, request.version, s"broker-$id-fetcher", 0)
-        val ticket = world.newTicket()
-        val response = leader.handleNow(ticket, bytes(request.serializeWithHeader(header)))
+        val response = leader.handleNow(KafkaReplicas.OfFollower, bytes(request.serializeWithHeader(header)))
         new ClientResponse(header, null, to.toString, 0, 0, false, null, null, AbstractResponse.parseResponse(response, header))
       }
     }

@@ -104,6 +104,11 @@ class KafkaCluster:
         with kafka_errors():
             self._world.checkpoint(broker_id)
 
+    def truncate(self, broker_id: int, partition: str, offset: int) -> None:
+        """Cut a partition's log. Kafka: `Partition.truncateTo`."""
+        with kafka_errors():
+            self._world.truncate(broker_id, partition, offset)
+
     # The controller's side
 
     def alter_partition(self, broker_id: int) -> AlterPartitionRequest | None:
@@ -140,10 +145,11 @@ class KafkaCluster:
         java = self.kafka.find_class(f"{_METADATA}.{kind}")()
         for field in dataclasses.fields(record):
             value = getattr(record, field.name)
-            if field.name == "rack" and value is None:
-                java.setRack(None)  # Kafka's default is the empty text
+            setter = getattr(java, "set" + _camel(field.name))
+            if value is None and field.name in ("value", "rack"):  # their default is not null
+                setter(None)
             elif value is not None and not (field.name in _TAGGED and not value):
-                getattr(java, "set" + _camel(field.name))(self._java_value(record, field.name, value))
+                setter(self._java_value(record, field.name, value))
         return java
 
     def _java_value(self, record: MetadataRecord, name: str, value):

@@ -1,0 +1,253 @@
+"""The same workload done by minikafka's brokers and by Kafka's: equal answers, equal states, equal bytes on disk.
+
+`python -m minikafka.witness.replica_differential --minutes 10` draws workloads for ten minutes and prints what differs,
+with the command that repeats it; `--operations 100000` ends after that many operations.
+"""
+
+import argparse
+import itertools
+import logging
+import math
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from minikafka.network.api_keys import ApiKeys
+from minikafka.network.message_codec import Message
+from minikafka.network.messages import parse_response
+from minikafka.witness.differential import Tally
+from minikafka.witness.directory_diff import NOT_DETERMINED, DirectoryDiff, directory_diff
+from minikafka.witness.kafka_cluster import KafkaCluster
+from minikafka.witness.kafka_jvm import KafkaJvm
+from minikafka.witness.minikafka_cluster import MinikafkaCluster
+from minikafka.witness.replica_drawer import draw_replica_workload
+from minikafka.witness.replica_runner import Answer, ReplicaObservation, ReplicaRunner
+from minikafka.witness.replica_workload import ReplicaOperation, ReplicaWorkload
+
+_OFTEN_DOWN = {"crash": 5, "stop": 2, "change": 8, "publish": 12}
+_ASKED = {"delete_records": 8, "list_offsets": 8, "offset_for_leader_epoch": 8, "fetch": 30}
+
+PROFILES: Mapping[str, Mapping] = {
+    "brokers": {},
+    "brokers that come and go": {"weights": _OFTEN_DOWN},
+    "questions": {"weights": _ASKED, "producers": 2},
+    "idempotent producers": {"producers": 3},
+    "transactions": {"producers": 3, "transactions": True},
+    "codecs": {"codecs": ("none", "gzip", "snappy", "lz4", "zstd"), "refused": 0.2},
+    "two brokers": {"brokers": 2, "weights": {"change": 8}},
+}
+"""Kinds of workloads, each with the knobs of `minikafka.witness.replica_drawer.ReplicaDrawer` that draw it."""
+
+_UNIQUE_ID_DIGITS = 32
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first difference of two runs: after which operation (from 0), in what, and what each side has."""
+
+    number: int
+    operation: ReplicaOperation
+    quantity: str
+    minikafka: object
+    kafka: object
+
+    def __str__(self) -> str:
+        return (
+            f"after operation {self.number}, {self.operation}\n  {self.quantity}\n"
+            f"    minikafka: {_in_words(self.minikafka)}\n    Kafka:     {_in_words(self.kafka)}"
+        )
+
+
+@dataclass(frozen=True)
+class ReplicaComparison:
+    """The outcome of one workload: the first difference of what was seen, and the two directories after it.
+
+    `operations`: how many were done before that. `seen`: what was observed of Kafka after each of them.
+    """
+
+    workload: ReplicaWorkload
+    operations: int
+    difference: Difference | None
+    files: DirectoryDiff | None
+    seen: tuple[ReplicaObservation, ...]
+
+    @property
+    def same(self) -> bool:
+        """True when minikafka and Kafka cannot be told apart by this workload."""
+        return self.difference is None and (self.files is None or self.files.equal)
+
+    def __str__(self) -> str:
+        return f"{self.difference or 'everything that was seen is equal'}\n{self.files or ''}\n{self.workload}"
+
+
+def draw(profile: str, seed: int, size: int) -> ReplicaWorkload:
+    """The workload of about `size` operations that this profile draws from this seed."""
+    return draw_replica_workload(seed, size, **PROFILES[profile])
+
+
+def compare(
+    kafka: KafkaJvm, workload: ReplicaWorkload, make_cluster: Callable[..., object] = MinikafkaCluster
+) -> ReplicaComparison:
+    """Do the workload with both, operation by operation, until something differs; then compare the directories.
+
+    `make_cluster` makes minikafka's brokers (another one shows what a planted bug leads to).
+    """
+    home = Path(tempfile.mkdtemp(prefix="replicas-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
+    ours, theirs = home / "minikafka", home / "kafka"
+    runners = [
+        ReplicaRunner(make_cluster(ours, workload.start_ms), ours, workload),
+        ReplicaRunner(KafkaCluster(kafka, theirs, workload.start_ms), theirs, workload),
+    ]
+    difference, seen = None, []
+    try:
+        for number, operation in enumerate(workload):
+            mine, kafkas = (runner.apply(operation) for runner in runners)
+            seen.append(kafkas)
+            if found := first_difference(mine, kafkas):
+                difference = Difference(number, operation, *found)
+                break
+        files = None if difference else _compare_directories(ours, theirs)
+    finally:
+        for runner in runners:
+            runner.let_go()
+        shutil.rmtree(home)
+    return ReplicaComparison(workload, len(seen), difference, files, tuple(seen))
+
+
+def _compare_directories(ours: Path, theirs: Path) -> DirectoryDiff:
+    """All files of all brokers. The directories of logs that are to be deleted, or that belong to nobody, have unique
+    ids in their names; they are numbered instead.
+    """
+    for directory in (*ours.glob("*"), *theirs.glob("*")):
+        renamed = [path for path in directory.glob("*.*-*") if path.name.endswith(("-delete", "-stray"))]
+        for number, path in enumerate(sorted(renamed, key=lambda path: path.name.rpartition(".")[0])):
+            name, _, unique = path.name.rpartition(".")
+            path.rename(directory / f"{name}.{number}{unique[_UNIQUE_ID_DIGITS:]}")
+    return directory_diff(ours, theirs, excluded={".lock": NOT_DETERMINED[".lock"]})
+
+
+def first_difference(mine: ReplicaObservation, kafkas: ReplicaObservation) -> tuple[str, object, object] | None:
+    """The first quantity in which two observations differ, with both values; None when they are equal."""
+    if mine.error != kafkas.error:
+        return "error", f"{mine.error} {mine.message}", f"{kafkas.error} {kafkas.message}"
+    return (
+        _first_difference("answers", _comparable(mine.answers), _comparable(kafkas.answers))
+        or _first_difference("asks the controller", mine.asked, kafkas.asked)
+        or _first_difference("broker", mine.states, kafkas.states)
+    )
+
+
+def _first_difference(path: str, mine, kafkas) -> tuple[str, object, object] | None:
+    if mine == kafkas:
+        return None
+    if isinstance(mine, Mapping) and isinstance(kafkas, Mapping):
+        for key in [*mine, *(key for key in kafkas if key not in mine)]:
+            inner = f"{path} {key}"
+            if found := _first_difference(inner, mine.get(key, "nothing"), kafkas.get(key, "nothing")):
+                return found
+    return path, mine, kafkas
+
+
+def _comparable(answers: Mapping[int, object]) -> dict[int, object]:
+    """Answers without what nothing determines: which of the live brokers Kafka names as the controller."""
+    return {ticket: _without_controller(answer) for ticket, answer in answers.items()}
+
+
+def _without_controller(answer: object) -> object:
+    if not isinstance(answer, Answer) or answer.api_key is not ApiKeys.METADATA:
+        return answer
+    body = parse_response(answer.api_key, answer.version, answer.data)[1]
+    body.controller_id = -1
+    return plain(body)
+
+
+def plain(value: object) -> object:
+    """A message as mappings and lists, and records as bytes."""
+    if isinstance(value, Message):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}  # type: ignore[arg-type]
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    return bytes(value) if isinstance(value, memoryview) else value
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, Answer):
+        return f"{plain(parse_response(value.api_key, value.version, value.data)[1])} as {value.data.hex()}"
+    return str(value)
+
+
+def smallest(kafka: KafkaJvm, comparison: ReplicaComparison) -> ReplicaComparison:
+    """The comparison for the smallest workload that still differs, found by leaving operations out."""
+    operations = list(comparison.workload.operations[: comparison.operations])
+    best = comparison
+    chunk = max(len(operations) // 2, 1)
+    while chunk:
+        start = len(operations) - chunk
+        while start > -chunk:
+            fewer = operations[: max(start, 0)] + operations[start + chunk :]
+            if len(fewer) < len(operations):
+                tried = compare(kafka, comparison.workload.with_operations(fewer))
+                if not tried.same:
+                    best, operations = tried, list(tried.workload.operations[: tried.operations])
+            start -= chunk
+        chunk //= 2
+    return best
+
+
+def workloads(first_seed: int, size: int) -> Iterator[tuple[str, int, ReplicaWorkload]]:
+    """Workloads without end, with profile and seed: each profile in turn, a new seed for each."""
+    for seed, profile in zip(itertools.count(first_seed), itertools.cycle(PROFILES)):
+        yield profile, seed, draw(profile, seed, size)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compare drawn workloads until time or operations are used up, or until stopped; exit code 1 when any differed."""
+    parser = argparse.ArgumentParser(prog="python -m minikafka.witness.replica_differential", description=__doc__)
+    parser.add_argument("--minutes", type=float, help="stop after so many (default: 10, none with --operations)")
+    parser.add_argument("--operations", type=int, help="stop after so many")
+    parser.add_argument("--seed", type=int, default=None, help="the first seed (default: from the clock)")
+    parser.add_argument("--size", type=int, default=80, help="operations in a workload")
+    parser.add_argument("--profile", choices=PROFILES, help="repeat one workload: this profile with --seed")
+    parser.add_argument("--differences", type=int, default=3, help="stop after so many")
+    options = parser.parse_args(arguments)
+    if options.minutes is None:
+        options.minutes = math.inf if options.operations else 10
+    logging.getLogger("minikafka").setLevel(logging.CRITICAL)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    tally = Tally()
+    try:
+        _compare_all(options, tally)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+    print(tally, flush=True)
+    return 1 if tally.differences else 0
+
+
+def _compare_all(options: argparse.Namespace, tally: Tally) -> None:
+    """Compare as the options say."""
+    seed = int(time.time()) if options.seed is None else options.seed
+    drawn = workloads(seed, options.size)
+    if options.profile:
+        drawn = iter([(options.profile, seed, draw(options.profile, seed, options.size))])
+    kafka = KafkaJvm.start()
+    for profile, seed, workload in drawn:
+        if tally.seconds > options.minutes * 60 or tally.differences >= options.differences:
+            break
+        if options.operations and tally.operations >= options.operations:
+            break
+        comparison = compare(kafka, workload)
+        if not comparison.same:
+            tally.differences += 1
+            repeat = f"--profile '{profile}' --seed {seed} --size {options.size}"
+            print(f"\n{repeat}\n{smallest(kafka, comparison)}", flush=True)
+        tally.operations += comparison.operations
+    kafka.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,188 @@
+"""Lives of a few replicas, each with what must be seen on the way.
+
+A line `#: 1 t-0 leo=3 hw=0` says what broker 1 knows of t-0 after the operation above it; `#: waiting 0 1` how many
+requests wait in broker 0; `#: answered 1 0` that request 1 was answered by then, and with which error.
+"""
+
+_TWO = """
+broker replica.lag.time.max.ms=30000
+start 0
+start 1
+topic t 0,1 min.insync.replicas=1
+publish 0
+publish 1
+"""
+
+_THREE = """
+broker replica.lag.time.max.ms=30000
+start 0
+start 1
+start 2
+topic t 0,1,2 min.insync.replicas=2
+publish 0
+publish 1
+publish 2
+"""
+
+_WRITTEN_BY_0_NOT_KNOWN_TO_BE_SO_BY_1 = f"""{_TWO}
+produce 0 acks=-1 t-0 [1x10]
+follow 1
+follow 1
+follow 1
+#: 0 t-0 leo=1 hw=1
+#: 1 t-0 leo=1 hw=1
+produce 0 acks=-1 t-0 [1x20]
+follow 1
+#: waiting 0 1
+fetch 0 replica=1 replica_epoch=21 t-0@2:epoch=0:last=0:start=0    # its answer never arrives
+#: answered 2 0
+#: 0 t-0 leo=2 hw=2
+#: 1 t-0 leo=2 hw=1
+checkpoint 1
+crash 1
+start 1
+"""
+
+STORIES = {
+    "a record counts when the follower asks for the next one": f"""{_TWO}
+produce 0 acks=-1 t-0 [3x10]
+#: waiting 0 1
+follow 1
+#: 0 t-0 leo=3 hw=0
+#: 1 t-0 leo=3 hw=0
+follow 1
+#: answered 1 0
+#: 0 t-0 hw=3
+#: 1 t-0 hw=0
+follow 1
+#: 1 t-0 hw=3
+""",
+    "a silent follower leaves the in-sync replicas, and comes back": f"""{_THREE}
+follow 1
+follow 2
+produce 0 acks=-1 t-0 [2x10]
+follow 1
+follow 1
+#: 0 t-0 hw=0 isr=0,1,2
+sleep 30000
+#: answered 1 7
+#: 0 t-0 isr=0,1,2 state=CommittedPartitionState
+follow 1
+sleep 14999
+follow 1
+sleep 1
+#: 0 t-0 isr=0,1,2 maximal_isr=0,1,2 state=PendingShrinkIsr hw=0
+answer 0
+#: 0 t-0 isr=0,1 hw=2
+publish 0
+publish 1
+publish 2
+follow 2
+#: 0 t-0 isr=0,1 maximal_isr=0,1
+follow 2
+#: 0 t-0 isr=0,1 maximal_isr=0,1,2 state=PendingExpandIsr
+answer 0
+#: 0 t-0 isr=0,1,2
+change t-0 isr=0
+publish 0
+publish 1
+publish 2
+produce 0 acks=1 t-0 [1x10]
+#: answered 2 0
+#: 0 t-0 leo=3 hw=2
+produce 0 acks=-1 t-0 [1x10]
+#: answered 3 19
+""",
+    "what was acknowledged is lost by cutting to the high watermark": f"""{_WRITTEN_BY_0_NOT_KNOWN_TO_BE_SO_BY_1}
+#: 1 t-0 leo=2 hw=1
+truncate 1 t-0@hw
+#: 1 t-0 leo=1
+crash 0
+change t-0 leader=1 isr=1
+publish 1
+start 0
+publish 1
+follow 0
+follow 0
+#: 0 t-0 leo=1
+#: 1 t-0 leo=1
+""",
+    "what was acknowledged is kept by cutting at the end of the epoch": f"""{_WRITTEN_BY_0_NOT_KNOWN_TO_BE_SO_BY_1}
+#: 1 t-0 leo=2 hw=1
+crash 0
+change t-0 leader=1 isr=1
+publish 1
+start 0
+publish 1
+follow 0
+follow 0
+#: 0 t-0 leo=2
+#: 1 t-0 leo=2
+""",
+    "two records at one offset: the one that its leader's end does not cover goes": f"""{_TWO}
+produce 0 acks=-1 t-0 [1x10]
+follow 1
+follow 1
+crash 1
+produce 0 acks=1 t-0 [1x20]
+crash 0
+start 1
+change t-0 leader=1 isr=1
+publish 1
+produce 1 acks=-1 t-0 [1x30]
+start 0
+publish 1
+#: 0 t-0 leo=2 epochs=0:0
+#: 1 t-0 leo=2 epochs=0:0,1:1
+follow 0
+#: 0 t-0 leo=1
+follow 0
+#: 0 t-0 leo=2 epochs=0:0,1:1
+""",
+    "an epoch that the leader has never heard of": f"""{_TWO}
+produce 0 acks=-1 t-0 [10x10]
+follow 1
+follow 1
+change t-0 leader=1 isr=0,1
+publish 1
+crash 0
+produce 1 acks=1 t-0 [1x20]
+produce 1 acks=1 t-0 [1x20]
+crash 1
+start 0
+change t-0 leader=0 isr=0
+publish 0
+produce 0 acks=1 t-0 [1x30]
+crash 0
+start 1
+change t-0 leader=1 isr=1
+publish 1
+produce 1 acks=1 t-0 [1x40]
+start 0
+publish 1
+#: 0 t-0 leo=11 epochs=0:0,2:10
+#: 1 t-0 leo=13 epochs=0:0,1:10,3:12
+offset_for_leader_epoch 1 t-0:last=2
+follow 0
+#: 0 t-0 leo=10
+follow 0
+#: 0 t-0 leo=13 epochs=0:0,1:10,3:12
+""",
+    "records are deleted when all followers have shown that they know": f"""{_TWO}
+produce 0 acks=1 t-0 [2x10]
+produce 0 acks=1 t-0 [2x10]
+follow 1
+follow 1
+delete_records 0 t-0@2
+#: waiting 0 1
+#: 0 t-0 start=2
+follow 1
+#: waiting 0 1
+#: 1 t-0 start=2
+follow 1
+#: waiting 0 0
+delete_records 0 t-0@99
+#: waiting 0 0
+""",
+}
+"""By what they tell, the workloads as text."""
