@@ -42,7 +42,7 @@ package kafka.server {
   import org.apache.kafka.common.metadata.FeatureLevelRecord
   import org.apache.kafka.common.metrics.Metrics
   import org.apache.kafka.common.network.{ClientInformation, ListenerName, Send}
-  import org.apache.kafka.common.protocol.{ApiMessage, Errors}
+  import org.apache.kafka.common.protocol.{ApiKeys, ApiMessage, Errors}
   import org.apache.kafka.common.message.AlterPartitionResponseData
   import org.apache.kafka.common.record.internal.{FileRecords, MemoryRecords}
   import org.apache.kafka.common.requests._
@@ -50,11 +50,13 @@ package kafka.server {
   import org.apache.kafka.common.utils.{LogContext, Time}
   import org.apache.kafka.image.{MetadataDelta, MetadataImage, MetadataProvenance}
   import org.apache.kafka.metadata.KRaftMetadataCache
+  import org.apache.kafka.network.metrics.RequestChannelMetrics
   import org.apache.kafka.server.{DelayedActionQueue, FetchManager, FetchSession, FetchSessionCacheShard, HostedPartition, LeaderEndPoint, SimpleApiVersionManager}
   import org.apache.kafka.server.common.{ControllerRequestCompletionHandler, DirectoryEventHandler, KRaftVersion, MetadataVersion}
   import org.apache.kafka.server.common.{NodeToControllerChannelManager, RequestLocal}
   import org.apache.kafka.server.config.ConfigType
   import org.apache.kafka.server.fault.FaultHandler
+  import org.apache.kafka.server.metrics.KafkaYammerMetrics
   import org.apache.kafka.server.network.BrokerEndPoint
   import org.apache.kafka.server.purgatory.{DelayedOperation, DelayedOperationPurgatory}
   import org.apache.kafka.server.util.Scheduler
@@ -137,6 +139,8 @@ package kafka.server {
     private[server] val OfFollower = 0
     /** What brokers may share because it decides nothing here: metrics, and quotas without limits (each has threads). */
     private lazy val metrics = new Metrics()
+    private[server] lazy val requestMetrics =
+      new RequestChannelMetrics(ApiKeys.apisForListener(ApiMessageType.ListenerType.BROKER))
     private var quotas: QuotaFactory.QuotaManagers = _
     private[server] def quotasFor(config: KafkaConfig): QuotaFactory.QuotaManagers = synchronized {
       if (quotas == null) quotas = QuotaFactory.instantiate(config, metrics, Time.SYSTEM, "witness", "broker")
@@ -160,8 +164,13 @@ package kafka.server {
     def start(id: Int, brokerEpoch: Long, settings: java.util.Map[String, String]): Unit =
       brokers(id) = new KafkaReplica(this, id, brokerEpoch, settings)
     def publish(id: Int, records: java.util.List[ApiMessage]): Unit = brokers(id).publish(records.asScala.toSeq)
-    def crash(id: Int): Unit = brokers.remove(id).foreach(_.letGo())
-    def stop(id: Int): Unit = brokers.remove(id).foreach(_.shutdown())
+    def crash(id: Int): Unit = { brokers.remove(id).foreach(_.letGo()); forgetMetrics() }
+    def stop(id: Int): Unit = { brokers.remove(id).foreach(_.shutdown()); forgetMetrics() }
+    /** Nobody reads the gauges of this JVM, and they would keep all brokers there ever were in its memory. */
+    private def forgetMetrics(): Unit = if (brokers.isEmpty) {
+      val registry = KafkaYammerMetrics.defaultRegistry
+      registry.allMetrics.keySet.forEach(registry.removeMetric(_))
+    }
     /** Let time pass, from one moment at which a task is due to the next, so that everything is done when it is due. */
     def sleep(ms: Long): Unit = {
       val end = clock.milliseconds + ms
@@ -304,7 +313,7 @@ package kafka.server {
     }
     val replicaManager = new Manager
 
-    private object requestChannel extends RequestChannel(10, clock, versions.newRequestMetrics()) {
+    private object requestChannel extends RequestChannel(10, clock, KafkaReplicas.requestMetrics) {
       override def sendResponse(request: RequestChannel.Request, response: AbstractResponse, onComplete: Option[Send => Unit]): Unit = {
         response match {
           case fetched: FetchResponse => // what a socket would copy from the file must be read here
@@ -323,7 +332,7 @@ package kafka.server {
       override def startThrottling(request: RequestChannel.Request): Unit = ()
       override def endThrottling(request: RequestChannel.Request): Unit = ()
     }
-    private lazy val versions = new SimpleApiVersionManager(ApiMessageType.ListenerType.BROKER, false, () => cache.features)
+    private val versions = new SimpleApiVersionManager(ApiMessageType.ListenerType.BROKER, false, () => cache.features)
     // A cache without room: every fetch is answered without a session.
     private val fetchManager = {
       val shard = new FetchSessionCacheShard(0, 120000, Int.MaxValue, 0)
@@ -437,7 +446,6 @@ package kafka.server {
 
     def letGo(): Unit = {
       scheduler.shutdown()
-      replicaManager.removeMetrics()
       logManager.allLogs.foreach(_.closeHandlers())
       LogManagerAccess.unlock(logManager)
     }
