@@ -1,6 +1,7 @@
 """The APIs of Kafka's protocol by name and number, with the versions that Kafka 4.3.0 has of them."""
 
 from enum import IntEnum
+from functools import cache
 from typing import Literal, TypeAlias
 
 from minikafka.common.errors import IllegalArgumentException
@@ -135,12 +136,12 @@ class ApiKeys(IntEnum):
     @property
     def request_schema(self) -> MessageSchema:
         """The schema of its requests, of an API that is not gone."""
-        return message_schema("apis", self.message_name + "Request")
+        return _schema(self, "Request")
 
     @property
     def response_schema(self) -> MessageSchema:
         """The schema of its responses, of an API that is not gone."""
-        return message_schema("apis", self.message_name + "Response")
+        return _schema(self, "Response")
 
     @property
     def versions(self) -> Versions:
@@ -188,6 +189,11 @@ class ApiKeys(IntEnum):
     def _is_flexible(self, version: int) -> bool:
         struct = self.request_schema.struct
         return struct.flexible.has(version, struct.possible)
+
+
+@cache
+def _schema(api_key: ApiKeys, kind: str) -> MessageSchema:
+    return message_schema("apis", api_key.message_name + kind)
 
 
 _GONE = frozenset(
