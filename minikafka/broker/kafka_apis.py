@@ -172,6 +172,7 @@ class KafkaApis:
     def handle_api_versions_request(self, request: Request) -> None:
         """Tell which APIs are served, in which versions; a version that is unknown itself is told that.
 
+        Simpler than Kafka: there are no features, of which Kafka tells here, too.
         Kafka: `KafkaApis.handleApiVersionsRequest`.
         """
         body, header = request.body, request.header

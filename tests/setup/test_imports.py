@@ -28,7 +28,7 @@ LAB = ("stage", "widgets", "stepper", "exercises", "course")  # the rooms of lab
 # Modules that import each other, inside functions: each makes the other, as in Kafka.
 CIRCLES = [{"minikafka.record.memory_records", "minikafka.record.memory_records_builder"}]
 CODECS = {"crc32c", "lz4", "zstandard", "cramjam", "xxhash"}
-BROKER = ("metadata", "cluster", "server", "network", "broker")  # kio, the wire's messages, may be loaded as well
+BROKER = ("metadata", "cluster", "server", "network", "broker")
 
 
 def run(code: str) -> str:
