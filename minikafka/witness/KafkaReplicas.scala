@@ -158,7 +158,7 @@ package kafka.server {
   final class KafkaReplicas(startMs: Long) {
     val clock = new StillClock(startMs)
     private[server] val brokers = mutable.TreeMap.empty[Int, KafkaReplica]
-    private val answers = mutable.LinkedHashMap.empty[Int, String]
+    private val answers = mutable.LinkedHashMap.empty[Int, Either[Array[Byte], String]] // bytes of a response, or words
     private var tickets = 0
 
     def start(id: Int, brokerEpoch: Long, settings: java.util.Map[String, String]): Unit =
@@ -203,15 +203,17 @@ package kafka.server {
       brokers(id).channel.answer(error.toShort, results.asScala.toSeq)
     /** All that was answered since the last call, in order: "ticket bytes BASE64", "ticket none", "ticket close", or "ticket append JSON". */
     def takeAnswers(): String = {
-      val taken = answers.map { case (ticket, what) => s"$ticket $what" }.mkString("\n")
+      val taken = answers.map {
+        case (ticket, Left(response)) => s"$ticket bytes ${Base64.getEncoder.encodeToString(response)}"
+        case (ticket, Right(words)) => s"$ticket $words"
+      }.mkString("\n")
       answers.clear()
       taken
     }
 
-    private[server] def answer(ticket: Int, what: String): Unit = answers(ticket) = what
+    private[server] def answer(ticket: Int, what: Either[Array[Byte], String]): Unit = answers(ticket) = what
     /** The bytes of the response that this request, and no other, was answered with. */
-    private[server] def takeAnswer(ticket: Int): Array[Byte] =
-      Base64.getDecoder.decode(answers.remove(ticket).get.stripPrefix("bytes "))
+    private[server] def takeAnswer(ticket: Int): Array[Byte] = answers.remove(ticket).get.left.toOption.get
     private[server] def newTicket(): Int = { tickets += 1; tickets }
   }
 
@@ -325,10 +327,10 @@ package kafka.server {
           case _ =>
         }
         val payload = bytes(request.context.buildResponseEnvelopePayload(response))
-        answer(request, "bytes " + Base64.getEncoder.encodeToString(payload))
+        answer(request, Left(payload))
       }
-      override def sendNoOpResponse(request: RequestChannel.Request): Unit = answer(request, "none")
-      override def closeConnection(request: RequestChannel.Request, errors: java.util.Map[Errors, Integer]): Unit = answer(request, "close")
+      override def sendNoOpResponse(request: RequestChannel.Request): Unit = answer(request, Right("none"))
+      override def closeConnection(request: RequestChannel.Request, errors: java.util.Map[Errors, Integer]): Unit = answer(request, Right("close"))
       override def startThrottling(request: RequestChannel.Request): Unit = ()
       override def endThrottling(request: RequestChannel.Request): Unit = ()
     }
@@ -343,7 +345,7 @@ package kafka.server {
       requestChannel, null, replicaManager, null, null, null, null, id, config, cache, cache, metrics, None, quotas,
       fetchManager, null, stats, "minikafka", clock, null, versions, null, null)
 
-    private def answer(request: RequestChannel.Request, what: String): Unit = world.answer(requests.remove(request), what)
+    private def answer(request: RequestChannel.Request, what: Either[Array[Byte], String]): Unit = world.answer(requests.remove(request), what)
 
     private def inMemory(records: FileRecords): MemoryRecords = {
       val buffer = ByteBuffer.allocate(records.sizeInBytes)
@@ -367,9 +369,9 @@ package kafka.server {
         new TopicIdPartition(cache.getTopicId(partition.topic), partition) -> MemoryRecords.readableRecords(ByteBuffer.wrap(data))
       })
       replicaManager.appendRecords(timeoutMs, acks, internal, origin, records,
-        status => world.answer(ticket, "append " + json(status.asScala.map { case (partition, response) =>
+        status => world.answer(ticket, Right("append " + json(status.asScala.map { case (partition, response) =>
           partition.topicPartition.toString -> Seq(response.error.code, response.baseOffset, response.logAppendTime, response.logStartOffset)
-        })),
+        }))),
         transactionVersion = if (origin == AppendOrigin.COORDINATOR) 0.toShort else (-1).toShort)
       replicaManager.tryCompleteActions()
     }
