@@ -5,7 +5,7 @@ from one_broker import OneBroker
 
 from minikafka.common.config_resource import ConfigResourceType
 from minikafka.common.error_codes import Errors
-from minikafka.common.errors import IllegalStateException
+from minikafka.common.errors import IllegalStateException, InconsistentTopicIdException, KafkaStorageException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import random_uuid
 from minikafka.metadata.leader_and_isr import NO_LEADER
@@ -70,9 +70,12 @@ def test_nobody_follows_a_leader_that_is_not_there(broker):
 
 def test_a_deleted_topic_goes_with_its_logs(broker):
     broker.create("t", [0], [1, 0])
+    partition = broker.partition("t-0")
     broker.delete()
     assert broker.replicas.get_partition(T0) is None
+    assert (partition.log, partition.is_leader) == (None, False)
     assert not (broker.log_dirs[0] / "t-0").exists()
+    assert sorted(path.name.split(".")[0] for path in broker.log_dirs[0].glob("*-delete")) == ["t-0", "t-1"]
     assert ("remove", {T0, T1}) in broker.fetchers.calls
     assert broker.produce("t-0")["t-0"].error is Errors.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -110,6 +113,40 @@ def test_in_controlled_shutdown_a_replica_that_is_of_no_use_is_stopped(broker):
     broker.change("t", 1, leader=1, isr=(1, 0))
     assert set(broker.fetchers.states) == {T1}
     assert isinstance(broker.replicas.get_partition(T0), OnlinePartition), "its log stays"
+
+
+@pytest.mark.parametrize(
+    ("error", "offline"), [(KafkaStorageException("no disk"), True), (InconsistentTopicIdException("other"), False)]
+)
+def test_a_follower_without_a_log_is_given_up_and_the_others_go_on(broker, monkeypatch, error, offline):
+    get_or_create_log = broker.logs.get_or_create_log
+
+    def failing(topic_partition, **arguments):
+        if topic_partition == T0:
+            raise error
+        return get_or_create_log(topic_partition, **arguments)
+
+    monkeypatch.setattr(broker.logs, "get_or_create_log", failing)
+    broker.create("t", [1, 0], [1, 0])
+    assert broker.fetchers.failed == {T0}
+    assert set(broker.fetchers.states) == {T1}
+    assert isinstance(broker.replicas.get_partition(T0), OfflinePartition) == offline
+
+
+def test_a_leader_without_a_log_is_offline_and_the_others_go_on(broker, monkeypatch):
+    get_or_create_log = broker.logs.get_or_create_log
+
+    def failing(topic_partition, **arguments):
+        if topic_partition == T0:
+            raise KafkaStorageException("no disk")
+        return get_or_create_log(topic_partition, **arguments)
+
+    monkeypatch.setattr(broker.logs, "get_or_create_log", failing)
+    broker.create("t", [0], [0])
+    assert broker.produce({"t-0": "[1x10]", "t-1": "[1x10]"}).errors == {
+        "t-0": Errors.KAFKA_STORAGE_ERROR,
+        "t-1": Errors.NONE,
+    }
 
 
 # Start and end
