@@ -100,20 +100,18 @@ class ProduceHandler:
             request, AclOperation.WRITE, ResourceType.TOPIC, (partition.topic for partition, _ in known)
         )
         for topic_id_partition, records in known:
+            # 4. Is there such a partition? Who may not write there is not told.
             if topic_id_partition.topic not in writable:
                 unauthorized[topic_id_partition] = PartitionResponse(Errors.TOPIC_AUTHORIZATION_FAILED)
-            # 4. Is there such a partition?
-            elif not self._metadata_cache.contains(topic_id_partition.topic_partition):
+                continue
+            if not self._metadata_cache.contains(topic_id_partition.topic_partition):
                 non_existing[topic_id_partition] = PartitionResponse(Errors.UNKNOWN_TOPIC_OR_PARTITION)
-            else:
-                # 5. One batch, of a format and compression that this version allows. Nobody thought of none at all.
-                if records is None:
-                    raise NullPointerException(f"{topic_id_partition.topic_partition} without records")
-                try:
-                    validate_records(version, records)
-                    authorized[topic_id_partition] = records
-                except ApiException as error:
-                    invalid[topic_id_partition] = PartitionResponse(Errors.for_exception(error))
+                continue
+            # 5. One batch, of a format and compression that this version allows.
+            try:
+                authorized[topic_id_partition] = validate_records(version, records)
+            except ApiException as error:
+                invalid[topic_id_partition] = PartitionResponse(Errors.for_exception(error))
 
         def send_response(status: Mapping[TopicIdPartition, PartitionResponse]) -> None:
             self._send_response(request, status, unauthorized, non_existing, invalid)
@@ -203,12 +201,15 @@ class ProduceHandler:
             self._request_channel.send_response(request, response)
 
 
-def validate_records(version: int, records: MemoryRecords) -> None:
-    """Raises unless `records` are one batch that a Produce request of `version` may bring.
+def validate_records(version: int, records: MemoryRecords | None) -> MemoryRecords:
+    """`records`, if they are one batch that a Produce request of `version` may bring.
 
-    InvalidRecordException: no batch, more than one, or not of format v2; UnsupportedCompressionTypeException: zstd
-    before version 7. Kafka: `ProduceRequest.validateRecords`.
+    Raises InvalidRecordException for no batch, more than one, or one not of format v2;
+    UnsupportedCompressionTypeException for zstd before version 7; NullPointerException for None, of which nobody
+    thought: Kafka stumbles over it later, but before anything is appended. Kafka: `ProduceRequest.validateRecords`.
     """
+    if records is None:
+        raise NullPointerException("a partition without records")
     batches = records.batches()
     first = next(batches, None)
     if first is None:
@@ -228,6 +229,7 @@ def validate_records(version: int, records: MemoryRecords) -> None:
             f"Produce requests with version {version} are only allowed to contain exactly one record batch per "
             "partition"
         )
+    return records
 
 
 def _is_transactional(records: MemoryRecords | None) -> bool:
