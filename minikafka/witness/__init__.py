@@ -3,8 +3,8 @@
     w = Workload.parse("append_as_leader [3x100]")
     agree(run(w, minikafka_log), spark_expected(w))
 
-Read `workload` first, with `operations` and `batch` (what its lines say), then `runner` (does them to a log) and
-`observation` (what is seen after each). The witnesses: `runner` itself opens minikafka's log; `kafka_log`, above
+Read `workload` first, with `operations` and `batch` (what its lines say), then `runner` (does them to a log, whose
+followers are in `leading_partition`) and `observation` (what is seen after each). The witnesses: `runner` itself opens minikafka's log; `kafka_log`, above
 `kafka_jvm`, has the runner's names for Kafka's; `expected`, with `views`, `queries` and `fold`, asks Spark, and
 `survivors` who is left after a cleaning. `agreement` compares them, `directory_diff` their directories, and
 `differential` draws workloads (`workload_drawer`) until two of them differ.
