@@ -114,8 +114,8 @@ class SystemTimer:
     def pending(self) -> list[TimerTask]:
         """The tasks that wait, the one that is due first in front."""
         with self._lock:
-            entries = sorted(self._heap, key=lambda row: row[:2])
-        return [entry.timer_task for _, _, entry in entries if entry.timer_task is not None]
+            waiting = sorted((due_ms, order, task) for due_ms, order, entry in self._heap if (task := entry.timer_task))
+        return [timer_task for _, _, timer_task in waiting]
 
     def close(self) -> None:
         """Forget all tasks, without running them, and take no more. Kafka: `SystemTimer.close`."""

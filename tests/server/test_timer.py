@@ -143,6 +143,14 @@ def test_a_closed_timer_runs_nothing(time, scheduler, timer):
     assert notes == [] and timer.size == 0 and scheduler.pending == []
 
 
+def test_the_tasks_that_wait_are_shown_in_the_order_in_which_they_are_due(timer):
+    tasks = [Note(delay_ms, delay_ms, []) for delay_ms in (30, 10, 20, 10)]
+    for task in tasks:
+        timer.add(task)
+    tasks[2].cancel()
+    assert timer.pending == [tasks[1], tasks[3], tasks[0]]
+
+
 def test_cancelled_tasks_do_not_fill_the_heap(timer):
     waiting = [Note(30_000, n, []) for n in range(1000)]
     for task in waiting:
