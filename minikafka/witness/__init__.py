@@ -4,10 +4,10 @@
     agree(run(w, minikafka_log), spark_expected(w))
 
 Read `workload` first, with `operations` and `batch` (what its lines say), then `runner` (does them to a log, whose
-followers are in `leading_partition`) and `observation` (what is seen after each). The witnesses: `runner` itself opens minikafka's log; `kafka_log`, above
-`kafka_jvm`, has the runner's names for Kafka's; `expected`, with `views`, `queries` and `fold`, asks Spark, and
-`survivors` who is left after a cleaning. `agreement` compares them, `directory_diff` their directories, and
-`differential` draws workloads (`workload_drawer`) until two of them differ.
+followers are in `leading_partition`) and `observation` (what is seen after each). The witnesses: `runner` itself
+opens minikafka's log; `kafka_log`, above `kafka_jvm`, has the runner's names for Kafka's; `expected`, with `views`,
+`queries` and `fold`, asks Spark, and `survivors` who is left after a cleaning. `agreement` compares them,
+`directory_diff` their directories, and `differential` draws workloads (`workload_drawer`) until two of them differ.
 
 For a whole log directory there are `log_dir_workload`, `log_dir_runner`, `two_log_managers`, `kafka_log_manager` and
 `log_dir_expected`; for brokers that replicate `scripted_controller` and `kafka_cluster`, Kafka's own ones in one JVM,
