@@ -41,12 +41,23 @@ class KafkaBroker:
     - `home` holds `log.dir` (Kafka's `log.dirs`), `server.properties` and what the broker printed (`broker.out`). A
       directory that is already formatted is used as it is.
     - `stop` ends it as an operator would (a clean shutdown), `kill` as a power cut would.
+    - `settings` count more than its own. Several nodes of one cluster are given the same `cluster_id`, and `ports`: the
+      broker's, and the controller's, which the others have to know before it is up.
     """
 
-    def __init__(self, home: Path, settings: Mapping[str, str] | None = None):
+    def __init__(
+        self,
+        home: Path,
+        settings: Mapping[str, str] | None = None,
+        *,
+        cluster_id: str | None = None,
+        ports: tuple[int, int] | None = None,
+    ):
         self.home = Path(home)
         self.log_dir = self.home / "log.dir"
         self.port = 0
+        self._cluster_id = cluster_id
+        self._ports = ports
         self._settings = dict(settings or {})
         self._process = None
 
@@ -65,11 +76,11 @@ class KafkaBroker:
     def start(self) -> None:
         """Format the log.dir if it is new, and start. Returns when clients can connect. Raises BrokerError."""
         self.log_dir.mkdir(parents=True, exist_ok=True)
-        self.port, controller_port = _free_ports(2)
+        self.port, controller_port = self._ports or free_ports(2)
         properties = self.home / "server.properties"
         properties.write_text("".join(f"{k}={v}\n" for k, v in self._properties(controller_port).items()))
         if not (self.log_dir / "meta.properties").exists():
-            formatted = run_tool(STORAGE_TOOL, "format", "-t", random_uuid(), "-c", str(properties))
+            formatted = run_tool(STORAGE_TOOL, "format", "-t", self._cluster_id or random_uuid(), "-c", str(properties))
             if formatted.exit_code:
                 raise BrokerError(f"Kafka's storage tool refused to format {self.log_dir}: {formatted.stderr[-2000:]}")
         with open(self.home / "broker.out", "wb") as output:
@@ -208,7 +219,8 @@ def _bytes(value):
     return None if value is None else bytearray(value)
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Ports of this machine that nobody uses now."""
     sockets = [socket.socket() for _ in range(count)]
     for each in sockets:
         each.bind(("127.0.0.1", 0))

@@ -17,17 +17,18 @@ Fetch = request_class(ApiKeys.FETCH)
 
 
 class ThreeBrokers:
-    """Brokers 0, 1 and 2; the first replica of a topic's partition 0 leads."""
+    """Brokers 0, 1 and 2, or those with other `ids`; the first replica of a topic's partition 0 leads."""
 
-    def __init__(self, directory, authorizer=None, **settings):
+    def __init__(self, directory, authorizer=None, coordinator=None, ids=(0, 1, 2), **settings):
         self.directory = directory
+        self.coordinator = coordinator
         self.time = ManualTime(1_000_000)
         self.controller = Controller(seed=7)
         self.settings = {name.replace("__", "."): value for name, value in settings.items()}
         self.authorizer = authorizer
         self.brokers = {}
         self._starts = 0
-        for broker_id in range(3):
+        for broker_id in ids:
             self.start(broker_id)
         self.publish()
 
@@ -45,6 +46,7 @@ class ThreeBrokers:
             incarnation_id=f"{self._starts:021d}A",
             cluster_id="cluster",
             authorizer=self.authorizer,
+            add_partitions_to_txn_manager=self.coordinator,
         )
         self.brokers[broker_id].startup()
 
