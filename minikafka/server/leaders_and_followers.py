@@ -7,6 +7,7 @@ from typing import Protocol
 from minikafka.checkpoint.lazy_offset_checkpoints import LazyOffsetCheckpoints
 from minikafka.cluster.partition import Partition
 from minikafka.common.errors import IllegalStateException, KafkaStorageException
+from minikafka.common.scala_hash_map import in_order_of_a_map_grown
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.high_watermark_checkpoints import HighWatermarkCheckpoints
@@ -207,7 +208,8 @@ class LeadersAndFollowers:
         # 2. Where to begin, and at whom. A leader that the image does not have is not followed: its registration comes
         #    with a change of the partition.
         partition_and_offsets: dict[TopicPartition, InitialFetchState] = {}
-        for topic_partition, partition in partitions.items():
+        for topic_partition in in_order_of_a_map_grown(list(partitions)):  # the order in which they will be fetched
+            partition = partitions[topic_partition]
             leader_id = partition.leader_replica_id
             broker = None if leader_id is None else new_image.cluster.broker(leader_id)
             node = None if broker is None else broker.node(self._listener_name)

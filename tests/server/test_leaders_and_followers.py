@@ -54,6 +54,11 @@ def test_fetching_begins_anew_with_a_new_leader_epoch_only(broker):
     assert broker.fetchers.calls[-3:] == [("remove", {T0}), ("add", {T0}), ("idle", set())]
 
 
+def test_partitions_are_fetched_in_the_order_of_kafkas_map(broker):
+    broker.create("t", *[[1, 0]] * 4)
+    assert [topic_partition.partition for topic_partition in broker.fetchers.states] == [3, 2, 1, 0]
+
+
 def test_former_fetchers_are_gone_before_the_log_end_is_asked(broker):
     broker.create("t", [1, 0])
     broker.change(leader=2, replicas=(1, 0, 2))
