@@ -6,6 +6,10 @@ bytes, lists, and messages for structures. Records stay bytes: what is read is a
 
 Reading and writing are compiled for each structure and version into a list of steps. Fields of fixed sizes that follow
 each other are one step.
+
+Why no library: of those that know all of Kafka's messages, kio comes closest. But a damaged length in a request ends
+its whole process, its dates and durations do not hold every 64-bit number that Kafka accepts and sends back, it copies
+records, and it ends with the messages of Kafka 4.1. The tables are Kafka's own definitions: nothing is written twice.
 """
 
 import re
