@@ -194,9 +194,9 @@ def test_a_deal_by_its_buttons(deal):
 
 
 def test_a_deal_on_a_page_without_kernel(deal):
-    press(deal, "append")
+    deal.deal("append", "fetch 1")
     bundle = deal.play()._repr_mimebundle_()
-    assert bundle["text/plain"] == f"{deal.title}\n{deal.frame}"
+    assert bundle["text/plain"] == str(deal) and str(deal).endswith(f"3. {deal.frame}")
     assert "<img" in bundle["text/html"] and "alt=" in bundle["text/html"] and "<svg" not in bundle["text/html"]
 
 
@@ -205,6 +205,10 @@ def test_an_error_of_a_button_shows_and_does_not_get_lost(deal):
     deal.buttons["append"].click()
     assert [type(error) for error in deal.errors] == [ZeroDivisionError]
     assert "ZeroDivisionError" in deal._alarm.value
+    with pytest.raises(ZeroDivisionError):
+        deal.deal("append")
+    with pytest.raises(ValueError, match="fetch 0 can do nothing"):
+        deal.deal("fetch 0")
 
 
 @pytest.mark.slow

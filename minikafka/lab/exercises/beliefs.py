@@ -447,4 +447,14 @@ BELIEFS: dict[str, dict[object, str]] = {
         11: "Then it would keep x, which it wrote in epoch 3. Its leader has never had an epoch 3.",
         12: "That is where epoch 1 ends at the leader. Broker 0 never had an epoch 1, and its log ends below that.",
     },
+    "After which operation do minikafka's brokers with this bug differ first from Kafka's?": {
+        9: "The mark moves there. But after operation 8 the leader believes already that broker 1 has three records.",
+        11: "That is where the mark moves without the bug. With it, all is a round earlier.",
+        7: "An append alone tells the leader nothing of its followers.",
+    },
+    "And after which operation is the first producer answered? (Without the bug it is 11.)": {
+        8: "Broker 2 is in the ISR as well, and fetches with operation 9.",
+        7: "Nobody has fetched by then, and what is not sent does not count even now.",
+        11: "The leader no longer waits for the second fetch of each follower.",
+    },
 }

@@ -66,7 +66,18 @@ def _named_as_asked(end_offset_for: Callable[..., tuple[int, int]]) -> Callable[
     return end
 
 
+def _sent_is_received(update_follower_fetch_state: Callable[..., None]) -> Callable[..., None]:
+    """A leader that believes that a follower has what the answer to its fetch will bring it."""
+
+    def update(partition: Any, replica: Any, **named: Any) -> None:
+        named["follower_fetch_offset_metadata"] = partition.log.log_end_offset_metadata
+        update_follower_fetch_state(partition, replica, **named)
+
+    return update
+
+
 def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
+    from minikafka.cluster.partition import Partition
     from minikafka.log.cleaner.cleaner import Cleaner
     from minikafka.log.leader_epoch_file_cache import LeaderEpochFileCache
     from minikafka.log.local_log import LocalLog
@@ -104,6 +115,11 @@ def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
             LeaderEpochFileCache,
             "end_offset_for",
             _named_as_asked(LeaderEpochFileCache.end_offset_for),
+        ),
+        "what was sent to a follower counts as received": (
+            Partition,
+            "update_follower_fetch_state",
+            _sent_is_received(Partition.update_follower_fetch_state),
         ),
         "an unclean log is not scanned": (LogLoader, "_recover_unflushed_segments", _not_scanned),
     }

@@ -36,6 +36,18 @@ class ReplicaDeal:
         self.widget = widgets.VBox([*rows, self._picture, self._alarm])
         self._begin()
 
+    def deal(self, *names: str) -> None:
+        """Press these buttons ("append", "time", "fetch 1", "power 0") one after the other.
+
+        Raises ValueError for one that can do nothing at that moment, and what an act raises.
+        """
+        for name in names:
+            if self.buttons[name].disabled:
+                raise ValueError(f"{name} can do nothing after: {self.frame.caption}")
+            self._press(name)
+            if self.errors:
+                raise self.errors.pop()
+
     def play(self) -> "ReplicaDeal":
         """The shell itself, as the last line of a cell."""
         return self
@@ -46,12 +58,13 @@ class ReplicaDeal:
         return self.lanes.frames[-1]
 
     def static_html(self) -> str:
-        """The current state for a page without a kernel."""
+        """The current state for a page without a kernel, and what led to it as text."""
         hint = '<span class="mk-faint">(the buttons need a kernel)</span>'
-        return f"<b>{escape(self.title)}</b> {hint}{drawing.static_page(self._drawn())}"
+        moments = f"<details><summary>all moments so far as text</summary><pre>{escape(str(self))}</pre></details>"
+        return f"<b>{escape(self.title)}</b> {hint}{drawing.static_page(self._drawn())}{moments}"
 
     def __str__(self) -> str:
-        return f"{self.title}\n{self.frame}"
+        return "\n".join([self.title, *(f"{number}. {frame}" for number, frame in enumerate(self.lanes.frames, 1))])
 
     __repr__ = __str__
 

@@ -1,0 +1,211 @@
+"""Who is elected."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from minikafka.lab.exercises.asked import AskedCase, answers_of, call_private, judged_by_spark, jvm_of
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.solutions import replication as solutions
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A partition with its `replicas` in the order of their assignment, its `leader` (−1: none), its `isr`.
+
+    `alive`: the brokers that may lead. `unclean`: the topic allows an unclean election.
+    """
+
+    replicas: tuple[int, ...]
+    leader: int
+    isr: tuple[int, ...]
+    alive: tuple[int, ...]
+    unclean: bool = False
+
+    def __str__(self) -> str:
+        words = f"replicas {self.replicas}, leader {self.leader}, ISR {self.isr}, alive {self.alive}"
+        return f"{words}, unclean allowed" if self.unclean else words
+
+
+_ASKED = (
+    _Asked((0, 1, 2), leader=0, isr=(0, 1, 2), alive=(1, 2)),
+    _Asked((2, 1, 0), leader=2, isr=(0, 1, 2), alive=(0, 1)),
+    _Asked((0, 1, 2), leader=0, isr=(2, 1, 0), alive=(1, 2)),
+    _Asked((0, 1, 2), leader=1, isr=(0, 1, 2), alive=(0, 1, 2)),
+    _Asked((0, 1, 2), leader=0, isr=(0,), alive=(1, 2)),
+    _Asked((0, 1, 2), leader=0, isr=(0,), alive=(1, 2), unclean=True),
+    _Asked((2, 1, 0), leader=0, isr=(0,), alive=(0, 1, 2), unclean=True),
+    _Asked((0, 1, 2), leader=-1, isr=(1,), alive=(0, 1), unclean=True),
+    _Asked((2, 0, 1), leader=0, isr=(0,), alive=(2, 1), unclean=True),
+    _Asked((0, 1, 2), leader=-1, isr=(0, 2), alive=(), unclean=True),
+    _Asked((0, 1, 2), leader=1, isr=(2, 0), alive=(0, 1, 2)),
+)
+
+
+@cache
+def _spark_says() -> dict[int, tuple[int, bool]]:
+    rows = [
+        (number, place, replica, replica == a.leader, replica in a.isr, replica in a.alive, a.unclean)
+        for number, a in enumerate(_ASKED)
+        for place, replica in enumerate(a.replicas)
+    ]
+    schema = "number INT, place INT, replica INT, leads BOOLEAN, in_isr BOOLEAN, alive BOOLEAN, unclean_allowed BOOLEAN"
+    return answers_of(
+        """WITH candidates AS (
+               SELECT *, CASE WHEN in_isr AND leads THEN 0 WHEN in_isr THEN 1 WHEN unclean_allowed THEN 2 END AS rank
+               FROM {replicas} WHERE alive),
+           first AS (
+               SELECT *, row_number() OVER (PARTITION BY number ORDER BY rank, place) AS choice
+               FROM candidates WHERE rank IS NOT NULL)
+           SELECT asked.number, coalesce(replica, -1), coalesce(rank = 2, false)
+           FROM (SELECT DISTINCT number FROM {replicas}) asked
+           LEFT JOIN first ON first.number = asked.number AND choice = 1""",
+        replicas=(rows, schema),
+    )
+
+
+def _case(number: int) -> AskedCase:
+    asked = _ASKED[number]
+
+    def answered(factory: Any) -> tuple[int, bool]:
+        kafka = jvm_of(factory)
+        return _minikafka_says(asked) if kafka is None else _kafka_says(kafka, asked)
+
+    arguments = (list(asked.replicas), asked.leader, list(asked.isr), asked.alive.__contains__, asked.unclean)
+    return AskedCase(str(asked), arguments, lambda: _spark_says()[number], answered)
+
+
+def _kafka_says(kafka: Any, asked: _Asked) -> tuple[int, bool]:
+    """Kafka: `PartitionChangeBuilder.electLeader`, which is not public."""
+    find = kafka.find_class
+    registration = find("org.apache.kafka.metadata.PartitionRegistration").Builder()
+    registration.setReplicas(_ints(kafka, asked.replicas)).setIsr(_ints(kafka, asked.isr)).setLeader(asked.leader)
+    directory = find("org.apache.kafka.common.DirectoryId").UNASSIGNED
+    directories = kafka.gateway.new_array(find("org.apache.kafka.common.Uuid"), len(asked.replicas))
+    for number in range(len(asked.replicas)):
+        directories[number] = directory
+    recovered = find("org.apache.kafka.metadata.LeaderRecoveryState").RECOVERED
+    registration.setDirectories(directories).setLeaderRecoveryState(recovered).setLeaderEpoch(3).setPartitionEpoch(5)
+    version = find("org.apache.kafka.server.common.MetadataVersion").latestProduction()
+    topic_id = find("org.apache.kafka.common.Uuid").ONE_UUID
+    builder_class = find("org.apache.kafka.controller.PartitionChangeBuilder")
+    alive = _is_among(kafka, asked.alive)
+    builder = builder_class(registration.build(), topic_id, 0, alive, version, 1, False)
+    if asked.unclean:
+        builder.setElection(builder_class.Election.UNCLEAN)
+    result = call_private(kafka, builder.getClass(), builder, "electLeader")
+    return _field(result, "node"), _field(result, "unclean")
+
+
+def _ints(kafka: Any, numbers: tuple[int, ...]) -> Any:
+    array = kafka.gateway.new_array(kafka.jvm.int, len(numbers))
+    for place, number in enumerate(numbers):
+        array[place] = number
+    return array
+
+
+def _is_among(kafka: Any, numbers: tuple[int, ...]) -> Any:
+    """A Java `IntPredicate`: the method `get` of a bit set that has these numbers."""
+    bits = kafka.find_class("java.util.BitSet")()
+    for number in numbers:
+        bits.set(number)
+    class_of = kafka.find_class("java.lang.Class").forName
+    methods = [m for m in bits.getClass().getMethods() if m.getName() == "get" and len(m.getParameterTypes()) == 1]
+    get = kafka.find_class("java.lang.invoke.MethodHandles").publicLookup().unreflect(methods[0]).bindTo(bits)
+    proxies = kafka.find_class("java.lang.invoke.MethodHandleProxies")
+    return proxies.asInterfaceInstance(class_of("java.util.function.IntPredicate"), get)
+
+
+def _field(result: Any, name: str) -> Any:
+    field = result.getClass().getDeclaredField(name)
+    field.setAccessible(True)
+    return field.get(result)
+
+
+def _minikafka_says(asked: _Asked) -> tuple[int, bool]:
+    from minikafka.common.uuid import ZERO_UUID
+    from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
+    from minikafka.metadata.partition_change_builder import Election, PartitionChangeBuilder
+    from minikafka.metadata.partition_registration import PartitionRegistration
+
+    registration = PartitionRegistration(
+        replicas=asked.replicas,
+        directories=(ZERO_UUID,) * len(asked.replicas),
+        isr=asked.isr,
+        leader=asked.leader,
+        leader_recovery_state=LeaderRecoveryState.RECOVERED,
+        leader_epoch=3,
+        partition_epoch=5,
+    )
+    election = Election.UNCLEAN if asked.unclean else Election.ONLINE
+    builder = PartitionChangeBuilder(registration, "topic-id", 0, asked.alive.__contains__, 1, election=election)
+    return tuple(builder.elect_leader())
+
+
+def _elected(
+    *,
+    valid=lambda replica, isr, alive: replica in isr and alive(replica),
+    keeps=True,
+    order=lambda replicas, isr: replicas,
+    fallback=lambda replicas, alive, unclean: [r for r in replicas if unclean and alive(r)],
+    flag=True,
+):
+    """A wrong answer, where not told otherwise the right one."""
+
+    def elect_leader(replicas, leader, isr, is_acceptable, unclean):
+        for replica in [*([leader] if keeps else []), *order(replicas, isr)]:
+            if valid(replica, isr, is_acceptable):
+                return replica, False
+        for replica in fallback(replicas, is_acceptable, unclean):
+            return replica, flag
+        return -1, False
+
+    return elect_leader
+
+
+elected_leader = Exercise(
+    "Exercise 5, who is elected",
+    lambda: [_case(number) for number in range(len(_ASKED))],
+    judged_by_spark,
+    solutions.elect_leader,
+    hints=[
+        "Who may lead cleanly? A replica in the ISR that is acceptable. The present leader stays if it is one of these.",
+        "Else the first such replica in the order of `replicas`, which is the order of the assignment.",
+        "Nobody? Then, only if `unclean`, the first acceptable of the replicas: (replica, True). Else (-1, False).",
+    ],
+    beliefs=[
+        Belief(
+            _elected(order=lambda replicas, isr: isr),
+            "You go by the order of the ISR. What counts is the order of the assignment: its first replica is preferred.",
+        ),
+        Belief(
+            _elected(order=lambda replicas, isr: sorted(replicas)),
+            "You take the lowest broker id. What counts is the order of the assignment.",
+        ),
+        Belief(
+            _elected(keeps=False),
+            "You replace a leader that may stay. An election keeps the present leader while it is alive and in the ISR.",
+        ),
+        Belief(
+            _elected(valid=lambda replica, isr, alive: alive(replica)),
+            "You elect whoever is alive. A replica outside of the ISR may lack records that were acknowledged.",
+        ),
+        Belief(
+            _elected(valid=lambda replica, isr, alive: replica in isr),
+            "You elect a broker that is down. It must be acceptable as well.",
+        ),
+        Belief(
+            _elected(fallback=lambda replicas, alive, unclean: [r for r in replicas if alive(r)]),
+            "You elect uncleanly without being asked to. By default the partition waits for a member of its ISR.",
+        ),
+        Belief(
+            _elected(fallback=lambda replicas, alive, unclean: []),
+            "You never elect uncleanly. Where the topic allows it, any acceptable replica is better than none.",
+        ),
+        Belief(
+            _elected(flag=False),
+            "You do not say that the election was unclean. The flag makes the new leader the whole ISR.",
+        ),
+    ],
+    normal=lambda answer: tuple(answer) if isinstance(answer, list | tuple) else answer,
+)

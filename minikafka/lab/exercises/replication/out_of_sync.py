@@ -1,0 +1,193 @@
+"""Which followers the leader takes out of the in-sync replicas, in Spark."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from minikafka.lab.exercises.asked import AskedCase, judged_by_spark, jvm_of
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.solutions import replication as solutions
+from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.witness.workload import START_MS
+
+_SCHEMA = "replica INT, t BIGINT, offset BIGINT, end BIGINT"
+_MAX_LAG = 30_000
+
+
+@dataclass(frozen=True)
+class _Trace:
+    """Fetches of followers that were in the ISR when the leader began, at `START_MS`.
+
+    `fetches`: (replica, ms after the beginning, offset asked for, the leader's end at that moment), by time.
+    `leader_end`: the leader's end at `now`, ms after the beginning.
+    """
+
+    name: str
+    fetches: tuple[tuple[int, int, int, int], ...]
+    leader_end: int
+    now: int
+
+
+def _case(trace: _Trace) -> AskedCase:
+    rows = [(replica, START_MS + ms, offset, end) for replica, ms, offset, end in trace.fetches]
+    fetches, now = frame(rows, _SCHEMA), START_MS + trace.now
+
+    def expected() -> list[int]:
+        return as_rows(
+            fetches.sparkSession.sql(
+                """WITH numbered AS (
+                       SELECT *, row_number() OVER (PARTITION BY replica ORDER BY t) AS number,
+                              row_number() OVER (PARTITION BY replica ORDER BY t DESC) AS from_the_end
+                       FROM {fetches}),
+                   vouched AS (
+                       SELECT seen.replica, max(seen.t) AS caught_up
+                       FROM numbered seen JOIN numbered vouching
+                            ON vouching.replica = seen.replica AND vouching.number - seen.number IN (0, 1)
+                               AND vouching.offset >= seen.end
+                       GROUP BY seen.replica)
+                   SELECT last.replica FROM numbered last LEFT JOIN vouched USING (replica)
+                   WHERE last.from_the_end = 1 AND last.offset <> {leader_end}
+                     AND greatest({began}, coalesce(caught_up, 0)) < {now} - {max_lag}
+                   ORDER BY last.replica""",
+                fetches=fetches,
+                began=START_MS,
+                leader_end=trace.leader_end,
+                now=now,
+                max_lag=_MAX_LAG,
+            )
+        )
+
+    def asked(factory: Any) -> list[int]:
+        kafka = jvm_of(factory)
+        replicas = sorted({replica for replica, *_ in rows})
+        caught_up = _caught_up if kafka is None else lambda *given: _kafkas_caught_up(kafka, *given)
+        return [replica for replica in replicas if not caught_up(replica, rows, trace.leader_end, now)]
+
+    arguments = (fetches, START_MS, trace.leader_end, now, _MAX_LAG)
+    return AskedCase(trace.name, arguments, expected, asked)
+
+
+def _caught_up(replica: int, rows: list[tuple[int, int, int, int]], leader_end: int, now: int) -> bool:
+    from minikafka.cluster.replica import Replica
+    from minikafka.common.topic_partition import TopicPartition
+    from minikafka.log.log_offset_metadata import LogOffsetMetadata
+    from minikafka.metadata.metadata_cache import MetadataCache
+
+    follower = Replica(replica, TopicPartition("orders", 0), MetadataCache(0))
+    follower.reset_replica_state(START_MS, 0, is_new_leader=True, is_follower_in_sync=True)
+    for _, t, offset, end in (row for row in rows if row[0] == replica):
+        follower.update_fetch_state_or_throw(LogOffsetMetadata(offset), 0, t, end, -1)
+    return follower.state_snapshot.is_caught_up(leader_end, now, _MAX_LAG)
+
+
+def _kafkas_caught_up(
+    kafka: Any, replica: int, rows: list[tuple[int, int, int, int]], leader_end: int, now: int
+) -> bool:
+    """Kafka: `Replica.updateFetchStateOrThrow`, `ReplicaState.isCaughtUp`."""
+    partition = kafka.find_class("org.apache.kafka.common.TopicPartition")("orders", 0)
+    cache = kafka.find_class("org.apache.kafka.metadata.KRaftMetadataCache")(0, None)
+    follower = kafka.find_class("org.apache.kafka.server.replica.Replica")(replica, partition, cache)
+    follower.resetReplicaState(START_MS, 0, True, True)
+    for _, t, offset, end in (row for row in rows if row[0] == replica):
+        follower.updateFetchStateOrThrow(kafka.log_class("LogOffsetMetadata")(offset), 0, t, end, -1)
+    return follower.stateSnapshot().isCaughtUp(leader_end, now, _MAX_LAG)
+
+
+def _lagging(
+    *,
+    vouches=lambda offset, t, end, before: (
+        t if offset >= end else before[1] if before and offset >= before[2] else None
+    ),
+    at_the_end=lambda offset, leader_end: offset == leader_end,
+    too_long=lambda lag, max_lag: lag > max_lag,
+    first=lambda began: began,
+):
+    """A wrong answer, where not told otherwise the right one. `before`: offset, time, end of the fetch before."""
+
+    def lagging(fetches, began, leader_end, now, max_lag):
+        caught_up, last = {}, {}
+        for row in fetches.orderBy("t").collect():
+            found = vouches(row.offset, row.t, row.end, last.get(row.replica))
+            caught_up[row.replica] = max(caught_up.get(row.replica, first(began)), found or 0)
+            last[row.replica] = row.offset, row.t, row.end
+        return [
+            replica
+            for replica, (offset, _, _) in sorted(last.items())
+            if not at_the_end(offset, leader_end) and too_long(now - caught_up[replica], max_lag)
+        ]
+
+    return lagging
+
+
+def _a_later_fetch_vouches(fetches, began, leader_end, now, max_lag):
+    """A wrong answer: any later fetch shows that the follower was caught up at an earlier one."""
+    rows = fetches.orderBy("t").collect()
+    found = []
+    for replica in sorted({row.replica for row in rows}):
+        own = [row for row in rows if row.replica == replica]
+        times = [seen.t for seen in own for vouching in own if vouching.t >= seen.t and vouching.offset >= seen.end]
+        if own[-1].offset != leader_end and now - max([began, *times]) > max_lag:
+            found.append(replica)
+    return found
+
+
+out_of_sync = Exercise(
+    "Exercise 1, who lags",
+    lambda: [
+        _case(_Trace("one keeps up, one has stopped", ((1, 0, 0, 5), (2, 0, 0, 5), (1, 500, 5, 8), (2, 500, 5, 8),
+                     (1, 31_000, 8, 12)), 12, 32_000)),
+        _case(_Trace("silent, but at the end", ((1, 0, 0, 0), (1, 100, 5, 5)), 5, 90_000)),
+        _case(_Trace("to the millisecond", ((1, 0, 0, 3), (2, 1, 3, 3)), 4, 30_001)),
+        _case(_Trace("never at the end, and never late", ((1, 0, 0, 5), (1, 15_000, 5, 10), (1, 30_000, 10, 15),
+                     (1, 45_000, 15, 20)), 25, 59_000)),
+        _case(_Trace("the leader is new", ((1, 0, 0, 5), (1, 10_000, 3, 9)), 12, 29_000)),
+        _case(_Trace("falls back more and more", ((1, 0, 0, 4), (1, 25_000, 3, 10), (1, 30_000, 8, 40),
+                     (1, 40_000, 12, 60)), 95, 50_000)),
+        _case(_Trace("fetches all the time, and too little", ((1, 0, 0, 10), (1, 10_000, 4, 30), (1, 20_000, 9, 50),
+                     (1, 31_000, 14, 70)), 70, 31_001)),
+    ],
+    judged_by_spark,
+    solutions.lagging,
+    hints=[
+        "For each fetch: what does it prove? If its offset is at or above `end`, that the follower was caught up at `t`. If"
+        " it is only at or above the `end` of the fetch before (`lag(end) OVER …`), then at the `t` of that one.",
+        "Each replica's last proof counts, and the beginning is one for all: greatest(began, max(…)).",
+        "It goes if that was more than `max_lag` before `now`, and the offset of its last fetch is not `leader_end`:"
+        " GROUP BY replica HAVING max_by(offset, t) <> {leader_end} AND …",
+    ],
+    beliefs=[
+        Belief(
+            _lagging(vouches=lambda offset, t, end, before: t),
+            "You take every fetch for a proof. A follower that asks often and copies too little lags all the same.",
+        ),
+        Belief(
+            _lagging(vouches=lambda offset, t, end, before: t if offset >= end else None),
+            "You only trust a fetch that reaches the leader's end of its moment. Under steady writes none does: one that"
+            " reaches the end of the fetch before shows that the follower was caught up then.",
+        ),
+        Belief(
+            _lagging(
+                vouches=lambda offset, t, end, before: t if offset >= end or before and offset >= before[2] else None
+            ),
+            "You date the proof too late. What reaches the end of the fetch before was caught up at the time of the fetch"
+            " before.",
+        ),
+        Belief(
+            _lagging(at_the_end=lambda offset, leader_end: False),
+            "You take out a follower that stands at the leader's end. It has everything, however long it is silent.",
+        ),
+        Belief(
+            _lagging(too_long=lambda lag, max_lag: lag >= max_lag),
+            "You take a follower out after exactly `max_lag`. It must be more.",
+        ),
+        Belief(
+            _lagging(first=lambda began: 0),
+            "You forget the beginning: a new leader takes every member of the ISR for caught up at that moment.",
+        ),
+        Belief(
+            _a_later_fetch_vouches,
+            "You let any later fetch vouch for an earlier moment. The leader remembers its end for one fetch only, the one"
+            " before.",
+        ),
+    ],
+    normal=as_rows,
+)  # fmt: skip

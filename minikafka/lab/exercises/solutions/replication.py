@@ -1,0 +1,75 @@
+"""One way to solve each exercise of the lesson *Replication and leader epochs*."""
+
+
+def lagging(fetches, began, leader_end, now, max_lag):
+    return fetches.sparkSession.sql(
+        """SELECT replica
+           FROM (SELECT *, CASE WHEN offset >= end THEN t
+                                WHEN offset >= lag(end) OVER fetched THEN lag(t) OVER fetched END AS caught_up
+                 FROM {fetches} WINDOW fetched AS (PARTITION BY replica ORDER BY t))
+           GROUP BY replica
+           HAVING max_by(offset, t) <> {leader_end} AND {now} - greatest({began}, max(caught_up)) > {max_lag}
+           ORDER BY replica""",
+        fetches=fetches,
+        began=began,
+        leader_end=leader_end,
+        now=now,
+        max_lag=max_lag,
+    )
+
+
+def maybe_increment_leader_hw(partition, now):
+    if len(partition.isr) < partition.min_isr:
+        return partition.high_watermark
+    end, max_lag = partition.log_end_offset, partition.replica_lag_time_max_ms
+    counted = [
+        replica.log_end_offset
+        for replica in partition.remote_replicas
+        if replica.broker_id in partition.maximal_isr
+        or (replica.eligible and (replica.log_end_offset == end or now - replica.last_caught_up_time_ms <= max_lag))
+    ]
+    return max(partition.high_watermark, min([end, *counted]))
+
+
+def high_watermarks(events, min_isr):
+    return events.sparkSession.sql(
+        """WITH grid AS (SELECT * FROM (SELECT DISTINCT t FROM {events}), (SELECT DISTINCT replica FROM {events})),
+                known AS (SELECT t, last_value(end, true) OVER so_far AS end, last_value(in_isr, true) OVER so_far AS in_isr
+                          FROM grid LEFT JOIN {events} USING (t, replica)
+                          WINDOW so_far AS (PARTITION BY replica ORDER BY t)),
+                least AS (SELECT t, min(end) AS end, count(*) AS members FROM known WHERE in_isr GROUP BY t)
+           SELECT t, max(IF(members >= {min_isr}, greatest(end, 0), 0)) OVER (ORDER BY t) AS hw
+           FROM least ORDER BY t""",
+        events=events,
+        min_isr=min_isr,
+    )
+
+
+def get_offset_truncation_state(log, leader_epoch_offset, fetch_offset):
+    leader_epoch, end_offset, log_end = (
+        leader_epoch_offset.leader_epoch,
+        leader_epoch_offset.end_offset,
+        log.log_end_offset,
+    )
+    if end_offset == -1:
+        return fetch_offset, True
+    own = None if leader_epoch == -1 else log.end_offset_for_epoch(leader_epoch)
+    if own is None:
+        return min(end_offset, log_end), True
+    if own.epoch != leader_epoch:
+        return min(own.offset, log_end), False
+    return min(own.offset, end_offset, log_end), True
+
+
+def elect_leader(replicas, leader, isr, is_acceptable, unclean):
+    def is_valid(replica):
+        return replica in isr and is_acceptable(replica)
+
+    in_order = [leader, *replicas]
+    for replica in in_order:
+        if is_valid(replica):
+            return replica, False
+    for replica in replicas:
+        if unclean and is_acceptable(replica):
+            return replica, True
+    return -1, False

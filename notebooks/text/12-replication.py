@@ -1,0 +1,668 @@
+# %% [markdown]
+# # Replication and leader epochs
+#
+# *Three brokers keep one log while their leader changes. How does a follower know which of its records are the partition's, and which never were?*
+#
+# ## 1. The question
+#
+# **Time:** fifty minutes to read, fifty for the functions of part 6. **Before:** the lesson *High watermark*; *Append* for leader epochs in batches.
+# **Afterwards you can decide:** what `acks=all` and `min.insync.replicas` promise together, why a follower leaves the in-sync replicas and when it is back,
+# why a consumer waits after a change of the leader, and what an unclean election costs.
+#
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
+# is right.
+
+# %%
+from minikafka.lab import ReplicaDeal, ReplicaLanes, Replication, ___, diagram, erratum, planted, predict, step_through
+from minikafka.lab.stage.replica_witnesses import by_minikafka, three_witnesses, wake_witnesses
+from minikafka.lab.stage.replication import fast_failovers, two_failures, unclean_election
+
+wake_witnesses()
+
+# %% [markdown]
+# A partition has a leader, broker 0, and two followers. Record `b` is written with `acks=all`. When its producer has the answer, all three brokers have the record. Then
+# the leader dies, another broker leads, and dies as well, and the last one leads.
+#
+# What goes wrong without leader epochs? Here is the rule that Kafka had before them: *who becomes a follower cuts its log down to its own high watermark*, because
+# what lies above is not known to be committed.
+
+# %%
+with planted("a follower knows no leader epochs"):
+    old = Replication()
+    lanes = ReplicaLanes(old, "Two failures, by the old rule")
+    producer = two_failures(lanes)
+print("the producer of b was told:", producer.answer)
+print("a consumer of broker 2 gets:", *old.consumed())
+
+# %%
+lanes.play()
+
+# %% [markdown]
+# Go through the frames. Three brokers had `b`. Two have failed, one is alive, and just this one has thrown `b` away, when it became a follower of broker 1. It was careful: its own high
+# watermark said that only `a` is safe. The mark was right and late.
+#
+# The same with leader epochs:
+
+# %%
+sound = Replication()
+lanes = ReplicaLanes(sound, "Two failures, with leader epochs")
+producer = two_failures(lanes)
+print("the producer of b was told:", producer.answer)
+print("a consumer of broker 2 gets:", *sound.consumed())
+
+# %% [markdown]
+# A follower does not cut because it is in doubt. It asks its leader where their logs differ, and until it has an answer it keeps all that it has.
+
+# %% [markdown]
+# ## 2. The picture
+
+# %%
+diagram("replication")
+
+# %% [markdown]
+# - **Leader epoch:** the number of a leader's term. It grows with each election, and stands in every batch that was written in that term.
+# - **Epoch cache:** for each epoch in a log the offset at which it begins, in the file `leader-epoch-checkpoint`.
+# - **ISR**, in-sync replicas: leader and followers that keep up. The controller has the list; the leader proposes changes. While a proposal is under way, the **maximal ISR** has
+#   all who are in it or may be.
+# - **Caught up:** a follower was caught up at the last moment at which it had all that the leader had.
+# - **LEO**, **HW:** log end and high watermark. Each replica has its own.
+# - **Unclean election:** a leader from outside of the ISR, because nobody in it is alive.
+#
+# In the errata of this page, *older text* is one of those that the course grew from.
+
+# %% [markdown]
+# ## 3. The rules
+#
+# 1. The leader's HW is never above the end that any member of the ISR has.
+# 2. Below the HW of each, the logs of leader and follower are equal.
+# 3. In a log epochs never fall. Two records with equal offset and equal epoch are one record.
+# 4. What was acknowledged with `acks=all` is held by every member of the ISR; so whoever is elected out of the ISR has it.
+#
+# Here they are after the two failures, when brokers 0 and 1 are back and have fetched:
+
+# %%
+for broker in (0, 1):
+    lanes.after(f"broker {broker} is back", sound.start, broker)
+for number in (1, 2, 3):
+    lanes.after(f"round {number}", sound.fetch)
+states = [sound.lane(broker) for broker in range(3)]
+leader = states[sound.leader]
+print("rule 1:", all(leader.high_watermark <= state.log_end for state in states), " ISR", sound.isr)
+print("rule 2:", all(state.records[: state.high_watermark] == leader.records[: state.high_watermark] for state in states))
+print("rule 3:", all(epochs == sorted(epochs) for epochs in ([record.epoch for record in state.records] for state in states)))
+print("rule 4:", all("b" in [record.value for record in state.records] for state in states))
+
+# %%
+lanes.play()
+
+# %% [markdown]
+# Broker 2 leads, in epoch 2. Nobody has written in that epoch, and its cache has it all the same: from 2 on, what is written will be of epoch 2.
+
+# %% [markdown]
+# ## 4. The source, walked
+#
+# ### One round late
+#
+# A follower tells its leader how far it is in one way only: by the offset that it asks for. `[a, b, c]` are appended in one batch, with `acks=all`. A round is one fetch of each follower.
+
+# %%
+orders = Replication(min_isr=2)
+lanes = ReplicaLanes(orders, "Three rounds")
+sent = lanes.after("a, b and c are appended", orders.append, "a", "b", "c")
+answers = []
+for number in (1, 2, 3):
+    lanes.after(f"round {number}", orders.fetch)
+    answers.append(sent.answer)
+
+# %%
+predict(
+    "After how many rounds is the producer answered?",
+    ___,
+    lambda: answers.index("NONE") + 1,
+)
+
+# %%
+predict(
+    "And after that same round: the high watermark of follower 1?",
+    ___,
+    lambda: lanes.frames[answers.index("NONE") + 1].lanes[1].high_watermark,
+)
+
+# %%
+lanes.play()
+
+# %%
+diagram("replication_rounds")
+
+# %% [markdown]
+# The leader reads first, and takes note of the fetch afterwards. So the answer to the fetch that raises the mark has the mark from before. (An answer without records may wait, up to
+# `replica.fetch.wait.max.ms`, half a second by default, and is read again when its time is over; then it has the new mark. Here that setting is 0.) Here is the leader's part of such a fetch:
+
+# %%
+orders.append("d")
+orders.fetch(1, 2)
+FETCH = {"Partition.update_follower_fetch_state", "Partition._maybe_increment_leader_hw"}
+LOCALS = {"previous_end_offset", "leader_hw_incremented", "new_high_watermark", "old_high_watermark", "maximal_isr"}
+orders.fetch(1)
+walk = step_through(orders.fetch, 2, into=FETCH, locals_of_interest=LOCALS, watch=orders.log(0))
+walk.play()
+
+# %%
+erratum(
+    "The follower sets its high watermark with updateHighWatermark when it has got records",
+    "with maybeUpdateHighWatermark, after each answer: it is bent to the follower's log end, and what it says is a round old",
+    f"leader {orders.lane(0).high_watermark}, followers {orders.lane(1).high_watermark} and {orders.lane(2).high_watermark}",
+)
+
+# %% [markdown]
+# What does it cost? `e` is acknowledged, and at that moment the leader dies. Broker 1 leads; it has all five records. A consumer begins at offset 0.
+
+# %%
+sent = orders.append("e")
+orders.fetch()
+orders.fetch()
+lanes.after("e is acknowledged, broker 0 dies", orders.crash, 0)
+print("the producer of e was told:", sent.answer, " the new leader ends at", orders.lane(1).log_end)
+at_once = orders.consumed()
+
+# %%
+predict(
+    "How many of the five records does the consumer get from the new leader at once?",
+    ___,
+    lambda: len(at_once),
+)
+
+# %%
+latest = orders.latest_offset()
+lanes.after("round 1 of the new leader", orders.fetch)
+lanes.after("round 2", orders.fetch)
+print("asked for the latest offset at once, broker 1 answered", latest, " and after two rounds", orders.latest_offset())
+lanes.play()
+
+# %% [markdown]
+# The new leader knows that its mark may be too low. It does not let it fall; it just has never heard more. Until the mark has reached the offset at which the new epoch began, it gives no latest offset.
+#
+# **Nothing committed is lost by a late mark. What it costs is time:** one round until a producer is answered, one more until a follower could serve consumers, and after a failure a round in which consumers wait.
+
+# %% [markdown]
+# ### Who is in sync
+#
+# A follower stays in the ISR while it was caught up within `replica.lag.time.max.ms`. The leader looks twice in that time, beginning at second 0.
+
+# %%
+room = Replication(min_isr=2)
+patience = room.cluster.brokers[0].config.replica_lag_time_max_ms // 1000
+print("replica.lag.time.max.ms:", patience, "seconds; the leader looks every", patience // 2)
+
+# %% [markdown]
+# All are in sync at second 0. At second 1 a record is appended with `acks=all`, by a producer that waits for 30 seconds at most; follower 1 fetches every second, follower 2 is silent.
+
+# %%
+lanes = ReplicaLanes(room, "Out and in")
+lanes.after("all fetch", room.fetch)
+room.sleep(1)
+sent = lanes.after("a is appended", room.append, "a")
+left = lanes.sleep(59, fetching=[1])
+told = sent.answer
+
+# %%
+predict(
+    "At which second does broker 2 leave the ISR?",
+    ___,
+    lambda: left[0],
+)
+
+# %%
+predict(
+    "What was the producer of a told? ('NONE' or the name of an error)",
+    ___,
+    lambda: told,
+)
+
+# %%
+print("broker 2 left at second", left[0], " the producer was told", told, "at second", sent.answered_at)
+print("a consumer gets:", *room.consumed())
+erratum(
+    "acks=all waits until every follower in the ISR has written the record",
+    "it waits until the high watermark has passed the record, or its time is over; the record stays in the log either way",
+    f"told {told}, and yet the record is committed: HW {room.lane(0).high_watermark}",
+)
+
+# %% [markdown]
+# An error is not a *no*. `REQUEST_TIMED_OUT` says that nobody knows yet; a producer that is not idempotent and tries again writes the record twice.
+#
+# Here is what the leader does every 15 seconds, in a partition whose followers have both been silent for 31. The proposal goes to the controller, and its answer comes at once:
+
+# %%
+lost = Replication(min_isr=1)
+lost.append("a", acks=1)
+lost.sleep(31)
+SHRINK = {"Partition.maybe_shrink_isr", "Partition._handle_alter_partition_update", *FETCH}
+LOCALS = {"out_of_sync_replica_ids", "proposed_state", "leader_end_offset", "new_high_watermark", "old_high_watermark"}
+step_through(lost.partition(0).maybe_shrink_isr, into=SHRINK, locals_of_interest=LOCALS, watch=lost.log(0)).play()
+
+# %% [markdown]
+# The mark moved, because fewer members have more in common.
+#
+# Now broker 2 of the partition before is back, and fetches. (Its first fetch asks for offset 0, and brings it `a`.)
+
+# %%
+lanes.after("2 fetches again", room.fetch, 2)
+first = room.isr
+lanes.after("2 fetches once more", room.fetch, 2)
+print("after one fetch", first, " after two", room.isr)
+lanes.play()
+
+# %% [markdown]
+# It has the record after the first fetch. That it has it the leader knows after the second one, and proposes to take it in.
+#
+# How long may a follower be silent? All three are in sync and at the end of the log. For ten minutes nothing is appended, and nobody fetches.
+
+# %%
+quiet = Replication()
+quiet.append("a")
+quiet.fetch()
+quiet.fetch()
+quiet.sleep(600)
+
+# %%
+predict(
+    "How many brokers are in the ISR after those ten minutes?",
+    ___,
+    lambda: len(quiet.isr),
+)
+
+# %% [markdown]
+# Whoever has everything lags behind nobody. What is asked is how long it was *behind*, not when it was last heard of. (That a broker is dead, the controller notices by itself: it hears no
+# heartbeats for 9 seconds, fences the broker, and takes it out of every ISR.)
+
+# %% [markdown]
+# **Below the minimum.** `min.insync.replicas` is 2. Broker 1 and broker 2 die, one record is sent with `acks=all`, one with `acks=1`.
+
+# %%
+few = Replication(min_isr=2)
+few.append("a")
+few.fetch()
+few.fetch()
+lanes = ReplicaLanes(few, "Below the minimum")
+for broker in (1, 2):
+    lanes.after(f"broker {broker} dies", few.crash, broker)
+strict = lanes.after("b, acks=all", few.append, "b")
+loose = lanes.after("c, acks=1", few.append, "c", acks=1)
+print("acks=all was told", strict.answer, " acks=1 was told", loose.answer, " records of the leader:", *few.values(0))
+
+# %%
+predict(
+    "The leader is alone in the ISR. Where is its high watermark?",
+    ___,
+    lambda: few.lane(0).high_watermark,
+)
+
+# %%
+erratum(
+    "After an append the leader raises the high watermark as far as the replicas in sync allow it",
+    "only while there are enough of them: below min.insync.replicas the mark stands still, whatever acks the producers ask for",
+    f"log end {few.lane(0).log_end}, HW {few.lane(0).high_watermark}, ISR {few.isr}",
+)
+
+# %% [markdown]
+# `c` was acknowledged, to a producer that asked for no more than this one broker, and no consumer sees it until a second broker has it.
+#
+# **One outside holds the mark, too.** Two brokers, at least one in the ISR. Broker 1 was down for a minute and is back; its first fetch, from offset 0, has brought it three records. Then `d` is appended, and
+# acknowledged at once: broker 0 is alone in the ISR. Broker 1 fetches `d`. Then comes `e`.
+
+# %%
+alone = Replication(2, min_isr=1)
+lanes = ReplicaLanes(alone, "One that is about to join")
+lanes.after("broker 1 dies", alone.crash, 1)
+alone.append("a", "b", "c")
+alone.sleep(60)
+lanes.after("broker 1 is back", alone.start, 1)
+lanes.after("1 fetches", alone.fetch, 1)
+
+# %%
+d = lanes.after("d is appended", alone.append, "d")
+lanes.after("1 fetches d", alone.fetch, 1)
+e = lanes.after("e is appended", alone.append, "e")
+print("d was told", d.answer, " the ISR is", alone.isr)
+
+# %%
+predict(
+    "The ISR is broker 0 alone, as before. Is e acknowledged at once, as d was? (True or False)",
+    ___,
+    lambda: e.answer == "NONE",
+)
+
+# %%
+lanes.after("1 fetches e", alone.fetch, 1)
+lanes.after("1 fetches again", alone.fetch, 1)
+print("e was told", e.answer, " the ISR is", alone.isr)
+lanes.play()
+
+# %% [markdown]
+# Broker 1 asked for offset 3 when the leader ended at 4: not the end. But 3 had been the end at its fetch before, so at that time it was caught up. Whoever was caught up within 30 seconds, is alive and not in the ISR, is about to
+# join, and the mark waits for it. Otherwise each append would carry the mark away, and a follower must have everything below it to join.
+
+# %% [markdown]
+# ### Deal the cards
+#
+# A leader, two followers, `min.insync.replicas=2`. The buttons are the world: append, let one fetch, let 15 seconds pass, kill a broker, start it again. Five cards have been dealt already: broker 0 died when broker 1 had fetched `a` once, and
+# broker 1 leads. Its producer never gets an answer. What will become of `a`? Go on, or begin anew: can you lose a record that was acknowledged to `acks=all`? Can you make two logs differ below their marks?
+
+# %%
+game = ReplicaDeal(brokers=3, min_isr=2)
+game.deal("append", "fetch 1", "power 0", "fetch 2", "fetch 2")
+game.play()
+
+# %% [markdown]
+# You can't; nor could a test that has pressed these buttons two thousand times. (And `a` is committed, by the leader that came after. No answer does not mean *no*.) For what comes next a card more is needed.
+
+# %% [markdown]
+# ### Where two logs part
+#
+# Two brokers; the topic allows unclean elections (`unclean.leader.election.enable`, off by default). Both have `a`. Broker 1 dies, and `b` is written to broker 0, which is alone in the ISR. Then broker 0 dies, and broker 1 comes back.
+
+# %%
+parted = Replication(2, min_isr=1, unclean=True)
+lanes = ReplicaLanes(parted, "An unclean election")
+producer = unclean_election(lanes)
+print("b was told", producer.answer, " now leads", parted.leader, "in epoch", parted.leader_epoch, " ISR", parted.isr)
+
+# %%
+lanes.play()
+
+# %% [markdown]
+# Broker 1 was in no ISR, and leads. It has taken `c`, at the offset at which broker 0 has `b`. Now broker 0 is back, as a follower. It asks for offset 2, and says that its last record is of epoch 0. The leader looks into its
+# own epoch cache:
+
+# %%
+print("epoch and first offset; broker 1:", parted.lane(1).epochs, " broker 0:", parted.lane(0).epochs)
+twin = Replication(2, min_isr=1, unclean=True)
+unclean_election(ReplicaLanes(twin))
+twin.fetch(0)
+
+# %%
+predict(
+    "At which offset does broker 0 cut its log? (2 for: nothing is cut)",
+    ___,
+    lambda: twin.lane(0).log_end,
+)
+
+# %%
+CUT = {"Partition._read_records", "ReplicaFetcher._process_fetch_request", "ReplicaFetcher._truncate_on_fetch_response", "get_offset_truncation_state"}
+LOCALS = {"epoch_end_offset", "diverging_epoch", "diverging_end_offsets", "leader_epoch_offset", "replica_end_offset", "found", "end_offset"}
+walk = lanes.after("0 fetches, and cuts", step_through, parted.fetch, 0, into=CUT, locals_of_interest=LOCALS, watch=parted.log(0))
+walk.play()
+
+# %%
+lanes.after("0 fetches again", parted.fetch, 0)
+lanes.after("0 fetches once more", parted.fetch, 0)
+print("broker 0:", *parted.values(0), " broker 1:", *parted.values(1))
+lanes.play()
+
+# %% [markdown]
+# The logs are one again. `b` is gone, although it was acknowledged: it was held by one broker, and that one was not there when another was elected. **That is the price of an unclean election**, and it is paid once. The old
+# rule paid more. Broker 0's own high watermark was 2: it was written down before broker 0 died. What did it do with its log then?
+
+# %%
+with planted("a follower knows no leader epochs"):
+    apart = Replication(2, min_isr=1, unclean=True)
+    lanes = ReplicaLanes(apart, "The same by the old rule")
+    unclean_election(lanes)
+    lanes.after("0 fetches", apart.fetch, 0)
+    apart.append("d")
+    for number in (1, 2, 3):
+        lanes.after(f"d is appended; round {number}", apart.fetch, 0)
+
+# %%
+predict(
+    "Which value has broker 0 at offset 1, after d has come? ('b' or 'c')",
+    ___,
+    lambda: apart.values(0)[1],
+)
+
+# %%
+lanes.play()
+
+# %% [markdown]
+# It cut nothing, and fetched on. Both brokers are in sync, both have three records and the same high watermark, and at offset 1 they differ, for ever: consumers see `b` or `c`, depending on who leads. A late mark lost a record above; an early one
+# parts the logs. **A high watermark tells what is committed. It does not tell whose records these are.** An epoch does.
+
+# %%
+erratum(
+    "The high watermark of a log begins at its log start offset",
+    "when a broker starts, Partition gives the log the mark that was last written down, bent to what the log has",
+    f"broker 0 came back with HW {lanes.frames[-5].lanes[0].high_watermark}",
+)
+
+# %% [markdown]
+# ### When the leader has never heard of the epoch
+#
+# One question is left. A follower's last epoch may be one that its leader does not know. Ten records in epoch 0 are on both brokers. Then elections follow each other quickly, each time with one broker alone: broker 1 writes `k` and `l`, broker 0 writes `x`,
+# broker 1 leads again and writes `m`. Now broker 0 is back.
+
+# %%
+fast = Replication(2, min_isr=1, unclean=True)
+lanes = ReplicaLanes(fast, "What KIP-279 mended")
+fast_failovers(lanes)
+print("broker 1 leads:", fast.lane(1).epochs, "log end", fast.lane(1).log_end)
+print("broker 0 follows:", fast.lane(0).epochs, "log end", fast.lane(0).log_end)
+lanes.after("0 fetches", fast.fetch, 0)
+
+# %%
+predict(
+    "At which offset does broker 0 cut?",
+    ___,
+    lambda: fast.lane(0).log_end,
+)
+
+# %%
+for number in (2, 3):
+    lanes.after(f"0 fetches, round {number}", fast.fetch, 0)
+print("equal:", fast.values(0) == fast.values(1))
+lanes.play()
+
+# %% [markdown]
+# Broker 0 asks with its last epoch, which broker 1 never had. Broker 1 answers with the greatest epoch of its own that is not above, **and says which one it is**: epoch 1 ends at 12. Broker 0 has no epoch 1; the next one below is 0, which ends
+# at 10. So it cuts there. The first form of leader epochs (KIP-101) answered with an offset only, as if the question had been about the epoch that was asked for:
+
+# %%
+with planted("a leader does not say of which epoch it speaks"):
+    half = Replication(2, min_isr=1, unclean=True)
+    lanes = ReplicaLanes(half, "By KIP-101 alone")
+    fast_failovers(lanes)
+    for number in (1, 2, 3):
+        lanes.after(f"0 fetches, round {number}", half.fetch, 0)
+print("broker 0:", *half.values(0)[9:], " broker 1:", *half.values(1)[9:])
+
+# %%
+lanes.play()
+
+# %% [markdown]
+# Twelve is not below broker 0's end of 11, so nothing was cut. `x` and `k` stand at the same offset. KIP-279 put the epoch into the answer.
+
+# %% [markdown]
+# ## 5. Three witnesses
+#
+# The same life of a partition by **minikafka** and by the real **Apache Kafka**: its own `KafkaApis`, `ReplicaManager`, `Partition` and follower threads, three brokers in a JVM of their own, with the same clock. Here the workload is the controller as well: `change` is what it decides,
+# `publish` tells a broker, `answer` agrees to what a leader has proposed. `follow 1` lets broker 1 fetch once. (`[3x10]` is a batch of three records with values of 10 bytes.)
+
+# %%
+from minikafka.witness import agree
+from minikafka.witness.replica_workload import ReplicaWorkload
+
+workload = ReplicaWorkload.parse("""
+broker replica.lag.time.max.ms=10000
+start 0
+start 1
+start 2
+topic t 0,1,2 min.insync.replicas=2
+publish 0
+publish 1
+publish 2
+produce 0 t-0 [3x10]
+follow 1
+follow 2
+follow 1
+follow 2
+follow 1
+produce 0 t-0 [2x10]
+follow 1
+follow 1
+sleep 15000
+answer 0
+follow 2
+follow 2
+answer 0
+produce 0 t-0 [1x10]
+follow 1
+crash 0
+change t-0 leader=1 isr=1,2
+publish 1
+publish 2
+follow 2
+produce 1 t-0 [1x10]
+follow 2
+follow 2
+""")
+ours, spark, kafka = three_witnesses(workload)
+agree(ours, spark, kafka)
+
+# %%
+for number in (11, 12, 17, 19, 22, 27, 30):
+    row = ours.rows[number]
+    print(f"{number:2} {workload.operations[number]!s:22} marks {row['high_watermarks']}  ISR {row['isr']}  answered {row['answers']}")
+
+# %% [markdown]
+# Operation 19 is a fetch with which broker 2 shows that it has everything: the leader proposes to take it in, and waits for nobody's answer to wait for broker 2. After operation 22 broker 1 has six records and a mark of 5. It becomes leader with
+# that mark, and operation 27 cannot raise it: broker 2 asks for offset 5.
+#
+# Now a bug is planted: the leader counts a record as received as soon as it has sent it. (Operation 7 is the first `produce`, 8 and 9 the first fetches of both followers.)
+
+# %%
+with planted("what was sent to a follower counts as received"):
+    sick = by_minikafka(workload)
+found = agree(sick, spark, kafka)
+answered = [number for number, row in enumerate(sick.rows) if row["answers"]]
+
+# %%
+predict(
+    "After which operation do minikafka's brokers with this bug differ first from Kafka's?",
+    ___,
+    lambda: found.first_difference.operation,
+)
+
+# %%
+predict(
+    "And after which operation is the first producer answered? (Without the bug it is 11.)",
+    ___,
+    lambda: answered[0],
+)
+
+# %%
+print(found.first_difference)
+print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " and should be", ours.value(9, "high_watermarks"))
+
+# %% [markdown]
+# A round is saved. The producer is told that its records are safe when the answers to the fetches are still on their way; and if the leader and the network fail at that moment, nobody has them.
+
+# %% [markdown]
+# ## 6. Exercises
+#
+# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
+# more; `solution()` shows one way. Kafka has sat the same exam: the tests bring its own `Replica`, `Partition`, follower thread and `PartitionChangeBuilder` into the same states, and ask them. The functions of exercises 2, 4 and 5
+# have the names of Kafka's methods (`maybeIncrementLeaderHW`, `getOffsetTruncationState`, `electLeader`).
+
+# %%
+from minikafka.lab.exercises.replication import counted_end, elected_leader, marks_over_time, out_of_sync, truncation_point
+
+# %% [markdown]
+# **Exercise 1, who lags, in Spark.** *Why: to know from a trace why a follower was thrown out, though it had fetched all the time.*
+# `fetches.sparkSession.sql("SELECT … FROM {fetches} … {now}", fetches=fetches, now=now, …)` queries the table: names in braces are filled in.
+
+# %%
+def lagging(fetches, began, leader_end, now, max_lag):
+    """fetches: DataFrame of replica, t (ms), offset (asked for), end (of the leader's log at t), of followers that are
+    in the ISR. began: ms: since then the leader leads. leader_end: at now (ms). max_lag: replica.lag.time.max.ms.
+    Returns a DataFrame: the replicas that must leave the ISR, ascending."""
+    return ___
+
+
+out_of_sync.check(lagging)
+
+# %% [markdown]
+# **Exercise 2, the least end that counts.** *Why: this decides what every consumer sees, and what acks=all waits for.*
+
+# %%
+def maybe_increment_leader_hw(partition, now):
+    """partition: has high_watermark, log_end_offset (of the leader), isr and maximal_isr (broker ids, with the leader's), min_isr,
+    replica_lag_time_max_ms, remote_replicas; of these each has broker_id, log_end_offset (−1: unknown),
+    last_caught_up_time_ms, eligible (it may join the ISR). now: ms. Returns the new high watermark."""
+    return ___
+
+
+counted_end.check(maybe_increment_leader_hw)
+
+# %% [markdown]
+# **Exercise 3, the mark over time, in Spark.** *Why: to see afterwards which replica held a mark back, and when.* Here only the ISR counts: whoever is outside is far behind.
+
+# %%
+def high_watermarks(events, min_isr):
+    """events: DataFrame of t, replica, end (its known end, −1: none; null: as before), in_isr (BOOLEAN; null: as
+    before). Replica 0 leads. min_isr: below that many members the mark stands still.
+    Returns a DataFrame of t, hw for every t, ascending; hw begins at 0 and never falls."""
+    return ___
+
+
+marks_over_time.check(high_watermarks)
+
+# %% [markdown]
+# **Exercise 4, where a follower cuts.** *Why: it is the one place where Kafka throws records away on purpose.*
+
+# %%
+def get_offset_truncation_state(log, leader_epoch_offset, fetch_offset):
+    """log: has log_end_offset, and end_offset_for_epoch(epoch): (offset, epoch) of its greatest epoch up to that one and
+    where that ends, or None. leader_epoch_offset: has leader_epoch and end_offset, the leader's answer, −1 for unknown.
+    fetch_offset: from where the follower would go on. Returns (offset to cut at, whether that is all)."""
+    return ___
+
+
+truncation_point.check(get_offset_truncation_state)
+
+# %% [markdown]
+# **Exercise 5, who is elected.** *Why: to know what happens before you switch a broker off.*
+
+# %%
+def elect_leader(replicas, leader, isr, is_acceptable, unclean):
+    """replicas: broker ids in the order of the assignment. leader: the present one, −1 for none. isr: broker ids.
+    is_acceptable(broker id): it is alive. unclean: the topic allows unclean elections.
+    Returns (the leader from now on, −1 for none; whether the election is unclean)."""
+    return ___
+
+
+elected_leader.check(elect_leader)
+
+# %% [markdown]
+# ## 7. Honesty box
+#
+# | Same as Kafka | Simpler than Kafka | Not shown here |
+# |---|---|---|
+# | `Partition`, `Replica`, ISR and its pending changes, high watermark, epoch cache, follower and its cuts, to the byte on disk | one process, one clock; a follower takes a round when it is told to, over no socket | eligible leader replicas, which remember who left an ISR that was too small |
+# | election, epochs, what the controller checks of a proposal | one controller in the process; Kafka's is a Raft quorum with a log of its own | moving replicas to other brokers or disks, tiered logs |
+# | checkpoints of the high watermark, restarts from the files that a killed process left | the controller learns of a death when it is told to; Kafka's after 9 seconds without heartbeats | power failures, which take what was not flushed |
+#
+# *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
+# that to the format's own rule. All else Spark works out from the workload.
+#
+# **A question to take along.** Consumers of one partition stand still, producers with `acks=all` get `NOT_ENOUGH_REPLICAS`, and the topic has three replicas, all brokers being up. What do you check first?
+#
+# <details><summary>One answer</summary>
+#
+# The ISR, and since when (`kafka-topics.sh --describe --under-min-isr-partitions`; the broker's log has each shrink and expand). Below `min.insync.replicas` the mark stands still and `acks=all` is refused; that fits both. Then why the others are not in it. Do they fetch (the follower's log, its
+# metrics `ReplicaFetcherManager`: `MaxLag`, `DeadThreadCount`)? A fetcher that gave a partition up after an error (`FailedPartitionsCount`) stays out until the next change of the leader, or its restart. Do they fetch and stay behind? Then disk, network, `replica.fetch.max.bytes`, or too few
+# `num.replica.fetchers`. To set `unclean.leader.election.enable` helps nobody here: there is a leader. To lower `min.insync.replicas` lets consumers and producers go on, and makes one disk's failure a loss.
+#
+# </details>
+#
+# **Next:** a log directory at scale, in Spark.
