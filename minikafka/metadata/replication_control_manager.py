@@ -30,7 +30,8 @@ class ReplicationControlManager:
 
     Methods return records that fit the image they were made from; whoever calls appends them at once. Topics are made
     by `TopicCreation`. Simpler than Kafka's: no reassignment; where Kafka keeps maps of which broker is in which ISR,
-    this reads through all partitions.
+    this reads through all partitions. One of these maps goes wrong in 4.3.0: after a ClearElrRecord it still names the
+    brokers that had been eligible, and if the topic is deleted then, such a broker cannot register any more.
     """
 
     def __init__(

@@ -346,6 +346,25 @@ def test_controllers_agree(lives):
     assert len(counts) == 14 and counts["alter_partition"] > 100 and min(counts.values()) > 0
 
 
+@pytest.mark.slow
+def test_a_broker_that_kafka_cannot_register_any_more(kafka):
+    """Kafka 4.3.0 forgets to take a replica out of its map of eligible leaders when these are cleared."""
+    two = TwoControllers(kafka, 1, elr=True)
+    created = two.theirs.create_topic("u", -1, -1, [(0, [0, 1])], {"min.insync.replicas": "2"})
+    topic = CreatableTopic("u", assignments=[(0, [0, 1])], configs={"min.insync.replicas": "2"}, topic_id=created[2])
+    two.ours.create_topics([topic])
+    change = {"min.insync.replicas": (AlterConfigOp.SET, "1")}
+    for controller in (two.ours, two.theirs):
+        controller.fence_broker(1)
+    two.ours.incremental_alter_configs({ConfigResource.topic("u"): change})
+    two.theirs.incremental_alter_config(2, "u", {"min.insync.replicas": ("SET", "1")})
+    for controller in (two.ours, two.theirs):
+        controller.delete_topics([created[2]])
+    two.ours.register_broker(1, an_id("I", 99))
+    with pytest.raises(Exception, match="existed in isrMembers, but not in the topics map"):
+        two.theirs.register_broker(1, an_id("I", 99), [an_id("D", 1)], -1)
+
+
 class KafkaImage:
     """An image of Kafka's, made of the first records of a life; and the delta of those that follow."""
 
