@@ -5,12 +5,15 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from minikafka.spark.cache import cache_dir
 from minikafka.spark.java_home import java_command
 from minikafka.spark.kafka_jars import spark_jars
+
+_KEPT_S = 7 * 24 * 3600  # after its last use: another checkout, with another source, may still be using it
 
 
 class CompilationError(Exception):
@@ -29,6 +32,7 @@ def compiled_classes(source: Path, class_path: Sequence[str]) -> Path:
     key = hashlib.sha256("\n".join([source.read_text(encoding="utf-8"), *compiler, *class_path]).encode()).hexdigest()
     directory = cache_dir() / f"scala-{source.stem}-{key[:12]}"
     if directory.is_dir():
+        os.utime(directory)
         return directory
     cache_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache_dir()) as scratch:
@@ -52,6 +56,7 @@ def compiled_classes(source: Path, class_path: Sequence[str]) -> Path:
 
 
 def _forget_older(source: Path) -> None:
-    """Remove what was compiled of this source before it changed."""
+    """Remove what was compiled of this source before it changed, and has not been used for long."""
     for old in cache_dir().glob(f"scala-{source.stem}-*"):
-        shutil.rmtree(old, ignore_errors=True)
+        if time.time() - old.stat().st_mtime > _KEPT_S:
+            shutil.rmtree(old, ignore_errors=True)
