@@ -10,9 +10,13 @@ opens minikafka's log; `kafka_log`, above `kafka_jvm`, has the runner's names fo
 `directory_diff` their directories, and `differential` draws workloads (`workload_drawer`) until two of them differ.
 
 For a whole log directory there are `log_dir_workload`, `log_dir_runner`, `two_log_managers`, `kafka_log_manager` and
-`log_dir_expected`; for brokers that replicate `scripted_controller` and `kafka_cluster`, Kafka's own ones in one JVM,
-made of `KafkaReplicas.scala`; for crashes `disk_effects`, `simulated_disk` and `stopped_worlds`; `kafka_broker` is
-a whole broker, `kafka_tools` are its tools.
+`log_dir_expected`; for crashes `disk_effects`, `simulated_disk` and `stopped_worlds`; `kafka_broker` is a whole broker,
+`kafka_tools` are its tools.
+
+For brokers that replicate, read `replica_workload`, then `replica_runner`, which is their controller too
+(`scripted_controller`). It does the same to `minikafka_cluster` and to `kafka_cluster`: Kafka's own KafkaApis,
+ReplicaManager, Partition and followers, several brokers in one JVM, driven by `KafkaReplicas.scala`.
+`replica_drawer` draws workloads, `replica_differential` compares.
 
 Names are imported when they are first used, so that a workload can be read on a machine with neither Spark nor a JVM.
 """

@@ -157,7 +157,7 @@ class _Broker:
         self._broker_epoch = broker_epoch
         self.broker = Broker(
             broker_id,
-            [Path(str(settings["log.dirs"]))],
+            [Path(directory) for directory in str(settings["log.dirs"]).split(",")],
             self,
             time=time,
             scheduler=self.scheduler,

@@ -6,6 +6,7 @@ lie beside the log start, the high watermark and the log end.
 """
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from minikafka.witness.batch import Batch
@@ -35,6 +36,8 @@ WEIGHTS = {
     "fence": 0.7,
     "topic": 0.5,
     "delete_topic": 0.3,
+    "append": 2,
+    "reassign": 0.5,
 }
 
 _ONLY_APPENDS = dict.fromkeys(LOG_WEIGHTS, 0) | {"append": 1}
@@ -87,7 +90,15 @@ class ReplicaDrawer:
             "replica.fetch.max.bytes": str(r.choice([1, 300, 1_048_576])),
             "replica.fetch.response.max.bytes": str(r.choice([0, 700, 10_485_760])),
             "replica.high.watermark.checkpoint.interval.ms": str(r.choice([100, 5000])),
+            "replica.fetch.wait.max.ms": str(r.choice([0, 0, 500])),
+            "replica.fetch.min.bytes": str(r.choice([1, 1, 1, 300])),
+            "fetch.max.bytes": str(r.choice([1024, 57_671_680])),
+            "log.retention.check.interval.ms": str(r.choice([700, 300_000])),
+            "log.initial.task.delay.ms": str(r.choice([0, 30_000])),
+            "log.flush.offset.checkpoint.interval.ms": str(r.choice([300, 60_000])),
         }
+        if r.random() < 0.3:
+            self.settings["directories"] = "2"
         self._topics: dict[str, _Topic] = {}
         self._running: set[int] = set()
         self._starts = [0] * self.brokers
@@ -193,6 +204,23 @@ class ReplicaDrawer:
             options["isr"] = ",".join(map(str, isr)) or "none"
         return [_operation("change", f"{name}-{number}", **options)]
 
+    def _reassign(self) -> list[ReplicaOperation]:
+        """Other replicas."""
+        r = self.random
+        name, number = self._any_partition()
+        if name is None:
+            return self._topic()
+        replicas = list(range(self.brokers))
+        r.shuffle(replicas)
+        replicas = replicas[: r.choice([1, 2, 3])]
+        topic = self._topics[name]
+        topic.assignment[number], topic.leaders[number] = replicas, replicas[0]
+        isr = [replica for replica in replicas if replica == replicas[0] or r.random() < 0.5]
+        words = {"replicas": replicas, "isr": isr}
+        options = {option: ",".join(map(str, ids)) for option, ids in words.items()}
+        change = _operation("change", f"{name}-{number}", leader=replicas[0], **options)
+        return [change, *self._publish_all(0.8)]
+
     def _settings(self) -> list[ReplicaOperation]:
         if not self._topics:
             return self._topic()
@@ -214,7 +242,7 @@ class ReplicaDrawer:
 
     def _topic(self) -> list[ReplicaOperation]:
         r = self.random
-        name = next(name for name in ("t", "u", "v", "w", "x", "y", "z") if name not in self._topics)
+        name = next(name for name in ("t", "u", "__consumer_offsets", "v", "w") if name not in self._topics)
         if len(self._topics) > 3:
             return self._follow()
         assignment = []
@@ -271,6 +299,8 @@ class ReplicaDrawer:
         }
         if r.random() < 0.5:
             options["timeout"] = r.choice([0, 1, 100, 1000, 30_000])
+        if r.random() < 0.1:
+            options["client"] = "__admin_client"
         if any(batch.txn for target in targets for batch in target.batches):
             options["transaction"] = r.choice(["transaction"] * 5 + ["-"])
         return [_operation("produce", broker, targets=tuple(targets), **options)]
@@ -284,8 +314,20 @@ class ReplicaDrawer:
             return Target("unknown-0", batches=(Batch(),))
         if chance < 0.1 and name is not None:
             return Target(f"{name}-9", batches=(Batch(),))
+        if chance < 0.14:
+            return Target(r.choice(["zero-0", f"{name}-{number}"]))
         small = Batch(count=r.choice([1, 2]), sizes=(r.choice([1, 30]),))
         return Target(f"{name}-{number}", batches=(small,) if r.random() < 0.9 else (small, small))
+
+    def _append(self) -> list[ReplicaOperation]:
+        """An append that is no request, to several partitions."""
+        r = self.random
+        if not self._topics:
+            return self._topic()
+        names = list(dict.fromkeys(self._any_partition() for _ in range(r.choice([1, 2, 3]))))
+        targets = tuple(Target(f"{name}-{number}", batches=(Batch(sizes=(20,)),)) for name, number in names)
+        acks, origin = r.choice([-1, -1, 0, 1, 5]), r.choice(["CLIENT", "COORDINATOR"])
+        return [_operation("append", self._any_broker(), targets=targets, acks=acks, origin=origin, timeout=100)]
 
     def _fetch(self) -> list[ReplicaOperation]:
         r = self.random
@@ -307,6 +349,8 @@ class ReplicaDrawer:
             options["wait"], options["min"] = r.choice([1, 100, 500, 5000]), r.choice([1, 1, 100, 1000, 100_000])
         if r.random() < 0.3:
             options["max"] = r.choice([0, 1, 100, 500, 2000])
+        if r.random() < 0.05 and options["version"] >= 7:
+            options["session"], options["session_epoch"] = r.choice([(0, 0), (0, 1), (7, 3)])
         targets = [self._fetch_target(name, number, follower)]
         while r.random() < 0.3:
             other, other_number = self._any_partition()
@@ -337,10 +381,22 @@ class ReplicaDrawer:
         name, number = self._any_partition()
         if name is None:
             return self._topic()
-        offset = self.random.choice([At("hw", 0), At("hw", -1), At("", -1), At("", -2), self._offset()])
         options = {"timeout": self.random.choice([0, 100, 30_000]), "version": self.random.choice([0, 1, 2])}
-        targets = (Target(f"{name}-{number}", offset),)
+
+        def target(partition: str) -> Target:
+            places = [At("hw", 0), At("hw", -1), At("", -1), At("", -2), self._offset()]
+            return Target(partition, self.random.choice(places))
+
+        targets = self._targets(name, number, target)
         return [_operation("delete_records", self._leader_mostly(name, number), targets=targets, **options)]
+
+    def _targets(self, name: str, number: int, target: Callable[[str], Target]) -> tuple[Target, ...]:
+        """A partition, and sometimes others, some of which nobody has."""
+        names = [f"{name}-{number}"]
+        while self.random.random() < 0.3:
+            other, other_number = self._any_partition()
+            names.append(self.random.choice([f"{other}-{other_number}"] * 6 + ["unknown-0", "unknown-3", f"{other}-9"]))
+        return tuple(target(each) for each in dict.fromkeys(names))
 
     def _list_offsets(self) -> list[ReplicaOperation]:
         r = self.random
@@ -348,10 +404,14 @@ class ReplicaDrawer:
         if name is None:
             return self._topic()
         version = r.choice([10, 8, 7, 6, 5, 4, 3, 2, 1])
-        special = [-1, -1, -2, -3] if version >= 7 else [-1, -1, -2]
-        timestamp = r.choice([*map(At.of, special), At("now", 0), At("now", -1000), At("now", 100)])
-        options = {"epoch": r.choice([-1, 0, 1, 2])} if r.random() < 0.3 else {}
-        targets = (Target(f"{name}-{number}", timestamp, options),)
+        special = [-1, -1, -2, *([-3] if version >= 7 else ()), *([-4] if version >= 8 else ())]
+        special += [-5] if version >= 9 else []
+
+        def target(partition: str) -> Target:
+            timestamp = r.choice([*map(At.of, special), At("now", 0), At("now", -1000), At("now", 100)])
+            return Target(partition, timestamp, {"epoch": r.choice([-1, 0, 1, 2])} if r.random() < 0.3 else {})
+
+        targets = self._targets(name, number, target)
         isolation, replica = r.choice([0, 1]), r.choice([-1, -1, -1, -2, 1])
         broker = self._leader_mostly(name, number)
         return [
@@ -363,16 +423,21 @@ class ReplicaDrawer:
         name, number = self._any_partition()
         if name is None:
             return self._topic()
-        options = {"last": r.choice([-1, 0, 0, 1, 2, 3])}
-        if r.random() < 0.4:
-            options["epoch"] = r.choice([-1, 0, 1, 2])
-        targets = (Target(f"{name}-{number}", options=options),)
+
+        def target(partition: str) -> Target:
+            options = {"last": r.choice([-1, 0, 0, 1, 2, 3])}
+            if r.random() < 0.4:
+                options["epoch"] = r.choice([-1, 0, 1, 2])
+            return Target(partition, options=options)
+
+        targets = self._targets(name, number, target)
         broker, version = self._leader_mostly(name, number), r.choice([4, 3, 2])
         replica = r.choice([-1, 1, 2])
         return [_operation("offset_for_leader_epoch", broker, targets=targets, replica=replica, version=version)]
 
     def _metadata(self) -> list[ReplicaOperation]:
-        targets = tuple(Target(f"{name}-0") for name in self._topics)
+        names = [*self._topics, *(["unknown"] if self.random.random() < 0.3 else [])]
+        targets = tuple(Target(f"{name}-0") for name in names)
         return [
             _operation("metadata", self._any_broker(), targets=targets, version=self.random.choice([13, 12, 9, 5, 1]))
         ]

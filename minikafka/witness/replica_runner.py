@@ -21,7 +21,6 @@ BROKER_SETTINGS = {
     "log.index.size.max.bytes": "4096",
     "auto.create.topics.enable": "false",
     "replica.fetch.backoff.ms": "0",  # Kafka measures it by the machine's clock
-    "replica.fetch.wait.max.ms": "0",  # no other thread could end the wait
     "transaction.partition.verification.enable": "false",  # there is no coordinator to ask
 }
 """What every broker of a workload is set to, unless the workload says something else."""
@@ -76,13 +75,15 @@ class ReplicaObservation:
 class ReplicaRunner:
     """Does one operation after another to one cluster.
 
-    `running`: the brokers that run. Each has the directory `directory/N`, which outlives it.
+    `running`: the brokers that run. Each has the directory `directory/N-0` (and `N-1`, if the workload's settings name
+    two `directories`), which outlives it.
     """
 
     def __init__(self, cluster: ReplicaCluster, directory: Path, workload: ReplicaWorkload):
         self.cluster = cluster
         self.directory = directory
-        self.settings = workload.settings
+        self.settings = {name: value for name, value in workload.settings.items() if name != "directories"}
+        self.directories = int(workload.settings.get("directories", 1))
         self.now_ms = workload.start_ms
         self.controller = ScriptedController()
         self.running: dict[int, int] = {}  # broker: how many records it has seen
@@ -115,13 +116,18 @@ class ReplicaRunner:
         broker = int(operation.arguments[0])
         if broker in self.running:
             raise Impossible(f"broker {broker} runs")
-        directory = self.directory / str(broker)
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / "meta.properties").write_text(
-            f"version=1\nnode.id={broker}\ncluster.id=minikafka\ndirectory.id={directory_id(broker)}\n"
-        )
-        epoch = self.controller.register_broker(broker)
-        own = {"node.id": broker, "listeners": f"PLAINTEXT://localhost:{9100 + broker}", "log.dirs": directory}
+        directories = [self.directory / f"{broker}-{number}" for number in range(self.directories)]
+        ids = [directory_id(broker, number) for number in range(self.directories)]
+        for directory, unique in zip(directories, ids, strict=True):
+            directory.mkdir(parents=True, exist_ok=True)
+            text = f"version=1\nnode.id={broker}\ncluster.id=minikafka\ndirectory.id={unique}\n"
+            (directory / "meta.properties").write_text(text)
+        epoch = self.controller.register_broker(broker, ids)
+        own = {
+            "node.id": broker,
+            "listeners": f"PLAINTEXT://localhost:{9100 + broker}",
+            "log.dirs": ",".join(map(str, directories)),
+        }
         self.cluster.start(broker, epoch, {**BROKER_SETTINGS, **self.settings, **own})
         self.running[broker] = 0
         self._publish(operation)

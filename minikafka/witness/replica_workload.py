@@ -187,7 +187,8 @@ class ReplicaOperation:
 
 @dataclass(frozen=True)
 class ReplicaWorkload:
-    """Settings of every broker, and operations, one a line; `#` begins a comment:
+    """Settings of every broker (and in how many `directories` each keeps its logs), and operations, one a line; `#`
+    begins a comment:
 
         broker replica.lag.time.max.ms=10000
         start 0

