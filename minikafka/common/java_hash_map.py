@@ -13,7 +13,7 @@ order of another (by file). So bytes on disk and printed lines follow from how J
   buckets double, a tree is split in two, and a part of up to six keys is a list again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from minikafka.common.java_hash import java_hash
@@ -52,6 +52,18 @@ class JavaHashMap(Generic[K, V]):
         for key, value in source.items():
             copy[key] = value
         return copy
+
+    @staticmethod
+    def merged(sources: "Iterable[JavaHashMap[K, V]]") -> "JavaHashMap[K, V]":
+        """A new map into which the others are put, one map after the other. Kafka: `HashMap.putAll`."""
+        filled = [source for source in sources if len(source)]
+        merged: JavaHashMap[K, V] = JavaHashMap.copy_of(filled[0]) if filled else JavaHashMap()
+        for source in filled[1:]:
+            while len(source) * 4 > merged._capacity * 3:
+                merged._double()
+            for key, value in source.items():
+                merged[key] = value
+        return merged
 
     def __len__(self) -> int:
         return len(self._values)

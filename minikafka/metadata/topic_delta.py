@@ -53,7 +53,7 @@ class TopicDelta:
     def local_changes(self, broker_id: int) -> LocalReplicaChanges:
         """What the changes mean for the broker `broker_id`. Kafka: `TopicDelta.localChanges`."""
         changes = LocalReplicaChanges()
-        for partition_id, partition in self.partition_changes.items():
+        for partition_id, partition in sorted(self.partition_changes.items()):
             topic_partition = TopicPartition(self.image.name, partition_id)
             before = self.image.partitions.get(partition_id)
             if broker_id not in partition.replicas:

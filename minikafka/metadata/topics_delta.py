@@ -1,8 +1,12 @@
 """What changes about the topics between two images."""
 
+from collections.abc import Iterable
+
 from minikafka.common.errors import IllegalStateException, RuntimeException
+from minikafka.common.java_hash_map import JavaHashMap
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.metadata.local_replica_changes import LocalReplicaChanges
+from minikafka.common.uuid import uuid_to_bytes
+from minikafka.metadata.local_replica_changes import LocalReplicaChanges, PartitionInfo
 from minikafka.metadata.metadata_records import (
     ClearElrRecord,
     PartitionChangeRecord,
@@ -90,10 +94,17 @@ class TopicsDelta:
         return list(self._created_topics.values())
 
     def local_changes(self, broker_id: int) -> LocalReplicaChanges:
-        """What the changes mean for the replicas of the broker `broker_id`. Kafka: `TopicsDelta.localChanges`."""
+        """What the changes mean for the replicas of the broker `broker_id`; leaders and followers in the order of
+        Kafka's maps, on which it depends which of equally full log directories a new log gets.
+
+        Kafka: `TopicsDelta.localChanges`.
+        """
         changes = LocalReplicaChanges()
-        for delta in self.changed_topics.values():
-            changes.update(delta.local_changes(broker_id))
+        of_topics = [delta.local_changes(broker_id) for delta in self._in_order_of_ids()]
+        for of_topic in of_topics:
+            changes.update(of_topic)
+        changes.leaders = _merged(of_topic.leaders for of_topic in of_topics)
+        changes.followers = _merged(of_topic.followers for of_topic in of_topics)
         for topic_id in self.deleted_topic_ids:
             topic = self.image.topics_by_id[topic_id]
             changes.deletes |= {
@@ -102,6 +113,14 @@ class TopicsDelta:
                 if broker_id in partition.replicas
             }
         return changes
+
+    def _in_order_of_ids(self) -> list[TopicDelta]:
+        """The changed topics in the order of a HashMap. An id's hash is that of its two halves, folded to a Long."""
+        ordered: JavaHashMap[int, TopicDelta] = JavaHashMap()
+        for topic_id, delta in self.changed_topics.items():
+            raw = uuid_to_bytes(topic_id)
+            ordered[int.from_bytes(raw[:8], "big") ^ int.from_bytes(raw[8:], "big")] = delta
+        return [delta for _, delta in ordered.items()]
 
     def _get_or_create_topic_delta(self, topic_id: str) -> TopicDelta:
         if topic_id not in self.changed_topics:
@@ -120,3 +139,13 @@ class TopicsDelta:
         if topic is None:
             raise RuntimeException(f"Unable to clear elr for topic with name {topic_name}: no such topic found.")
         return topic.id
+
+
+def _merged(changes: Iterable[dict[TopicPartition, PartitionInfo]]) -> dict[TopicPartition, PartitionInfo]:
+    maps = []
+    for of_topic in changes:
+        ordered: JavaHashMap[TopicPartition, PartitionInfo] = JavaHashMap()
+        for topic_partition, info in of_topic.items():
+            ordered[topic_partition] = info
+        maps.append(ordered)
+    return dict(JavaHashMap.merged(maps).items())

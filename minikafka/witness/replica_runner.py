@@ -21,6 +21,7 @@ BROKER_SETTINGS = {
     "log.index.size.max.bytes": "4096",
     "auto.create.topics.enable": "false",
     "replica.fetch.backoff.ms": "0",  # Kafka measures it by the machine's clock
+    "replica.fetch.wait.max.ms": "0",  # a leader without news says so
     "transaction.partition.verification.enable": "false",  # there is no coordinator to ask
 }
 """What every broker of a workload is set to, unless the workload says something else."""
