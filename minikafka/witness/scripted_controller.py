@@ -53,10 +53,10 @@ class ScriptedController:
         self.broker_epochs: dict[int, int] = {}
         self.partitions: dict[tuple[str, int], ScriptedPartition] = {}
 
-    def register_broker(self, broker_id: int, log_dirs: Sequence[str]) -> int:
+    def register_broker(self, broker_id: int, log_dirs: Sequence[str] = ()) -> int:
         """A broker registers, unfenced; returns its epoch, which is new and larger each time.
 
-        `log_dirs`: the ids of its log directories.
+        `log_dirs`: the ids of its log directories, if there is not just the first.
         """
         epoch = self.broker_epochs.get(broker_id, 10 * (broker_id + 1)) + 1
         self.broker_epochs[broker_id] = epoch
@@ -67,7 +67,7 @@ class ScriptedController:
                 incarnation_id=fixed_id(f"incarnation-{epoch}", broker_id),
                 end_points=(BrokerEndpoint("PLAINTEXT", "localhost", 9100 + broker_id),),
                 fenced=False,
-                log_dirs=tuple(log_dirs),
+                log_dirs=tuple(log_dirs) or (directory_id(broker_id),),
             )
         )
         return epoch
