@@ -1,5 +1,7 @@
 """Scala is compiled once, and kept."""
 
+import os
+
 import pytest
 
 from minikafka.spark import scala_compiler
@@ -24,10 +26,19 @@ def test_a_source_is_compiled_once_and_again_when_it_changes(source, class_path,
     source.write_text("object Hello")
     classes = compiled_classes(source, class_path)
     assert (classes / "Hello.class").exists()
-    made = classes.stat().st_mtime_ns
-    assert compiled_classes(source, class_path).stat().st_mtime_ns == made
+    made = (classes / "Hello.class").stat().st_mtime_ns
+    assert (compiled_classes(source, class_path) / "Hello.class").stat().st_mtime_ns == made
     source.write_text("object Hello2")
     assert (compiled_classes(source, class_path) / "Hello2.class").exists()
+    assert classes.exists()
+
+
+def test_classes_that_nobody_has_used_for_long_go(source, class_path):
+    source.write_text("object Hello")
+    classes = compiled_classes(source, class_path)
+    os.utime(classes, (0, 0))
+    source.write_text("object Hello2")
+    compiled_classes(source, class_path)
     assert not classes.exists()
 
 
