@@ -5,13 +5,13 @@
 #
 # ## 1. The question
 #
-# **Time:** fifty minutes to read, fifty for the functions of part 6. **Before:** the lesson *High watermark*; *Append* for leader epochs in batches.
+# **Time:** fifty minutes to read, forty for the functions of part 6. **Before:** the lesson *High watermark*; *Append* for leader epochs in batches.
 # **Afterwards you can decide:** what `acks=all` and `min.insync.replicas` promise together, why a follower leaves the in-sync replicas and when it is back,
 # why a consumer waits after a change of the leader, and what an unclean election costs.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
-# is right.
+# a blank for you to fill. The first cell takes a few seconds: it wakes Apache Kafka, which tells in part 5 whether minikafka
+# is right. Spark is the judge in part 6.
 
 # %%
 from minikafka.lab import ReplicaDeal, ReplicaLanes, Replication, ___, diagram, erratum, planted, predict, step_through
@@ -25,7 +25,7 @@ wake_witnesses()
 # the leader dies, another broker leads, and dies as well, and the last one leads.
 #
 # What goes wrong without leader epochs? Here is the rule that Kafka had before them: *who becomes a follower cuts its log down to its own high watermark*, because
-# what lies above is not known to be committed.
+# what lies above is not known to be committed. (Kafka 4.3.0 still falls back on it, with a log that knows no epochs. Here every log is made to know none.)
 
 # %%
 with planted("a follower knows no leader epochs"):
@@ -485,7 +485,7 @@ lanes.play()
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# The same life of a partition by **minikafka** and by the real **Apache Kafka**: its own `KafkaApis`, `ReplicaManager`, `Partition` and follower threads, three brokers in a JVM of their own, with the same clock. Here the workload is the controller as well: `change` is what it decides,
+# Two of them for now: the same life of a partition by **minikafka** and by the real **Apache Kafka**: its own `KafkaApis`, `ReplicaManager`, `Partition` and follower threads, three brokers in a JVM of their own, with the same clock. Here the workload is the controller as well: `change` is what it decides,
 # `publish` tells a broker, `answer` agrees to what a leader has proposed. `follow 1` lets broker 1 fetch once. (`[3x10]` is a batch of three records with values of 10 bytes.)
 
 # %%
@@ -652,8 +652,7 @@ elected_leader.check(elect_leader)
 # | election, epochs, what the controller checks of a proposal | one controller in the process; Kafka's is a Raft quorum with a log of its own | moving replicas to other brokers or disks, tiered logs |
 # | checkpoints of the high watermark, restarts from the files that a killed process left | the controller learns of a death when it is told to; Kafka's after 9 seconds without heartbeats | power failures, which take what was not flushed |
 #
-# *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
-# that to the format's own rule. All else Spark works out from the workload.
+# *What Spark is told:* the tables of the exercises, and nothing of the code. The workload of part 5 it has not been asked about.
 #
 # **A question to take along.** Consumers of one partition stand still, producers with `acks=all` get `NOT_ENOUGH_REPLICAS`, and the topic has three replicas, all brokers being up. What do you check first?
 #

@@ -257,7 +257,7 @@ counted_end = Exercise(
         ),
         Belief(
             _mark(enough=lambda partition: True),
-            "Your mark moves below the minimum. Since 4.0 it stands still while the ISR is smaller than min.insync.replicas.",
+            "Your mark moves below the minimum. It stands still while the ISR is smaller than min.insync.replicas.",
         ),
         Belief(
             _mark(enough=lambda partition: len(partition.maximal_isr) >= partition.min_isr),
