@@ -43,7 +43,7 @@ from minikafka.log.log_append_info import LogAppendInfo
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_loader import LogLoader
-from minikafka.log.log_offset_metadata import LogOffsetMetadata
+from minikafka.log.log_offset_metadata import UNKNOWN_OFFSET, LogOffsetMetadata
 from minikafka.log.log_offset_snapshot import LogOffsetSnapshot
 from minikafka.log.log_offsets_listener import NO_OP_OFFSETS_LISTENER, LogOffsetsListener
 from minikafka.log.log_segment import LogSegment, RollParams
@@ -70,8 +70,6 @@ from minikafka.record.record_batch import MAGIC_VALUE_V2, NO_TIMESTAMP
 from minikafka.record.timestamp_type import TimestampType
 
 logger = logging.getLogger(__name__)
-
-UNKNOWN_OFFSET = -1
 
 # What `fetch_offset_by_timestamp` finds besides timestamps. Kafka: `ListOffsetsRequest`.
 LATEST_TIMESTAMP = -1

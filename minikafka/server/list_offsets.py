@@ -11,21 +11,22 @@ from minikafka.common.errors import OffsetNotAvailableException
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.scala_hash_map import in_order_of_a_map_grown, in_order_of_groups
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.log import (
+    EARLIEST_LOCAL_TIMESTAMP,
+    EARLIEST_PENDING_UPLOAD_TIMESTAMP,
+    EARLIEST_TIMESTAMP,
+    LATEST_TIERED_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    MAX_TIMESTAMP,
+)
+from minikafka.log.log_offset_metadata import UNKNOWN_OFFSET
 
 logger = logging.getLogger(__name__)
 
 CONSUMER_REPLICA_ID = -1
 DEBUGGING_REPLICA_ID = -2
 
-LATEST_TIMESTAMP = -1
-EARLIEST_TIMESTAMP = -2
-MAX_TIMESTAMP = -3
-EARLIEST_LOCAL_TIMESTAMP = -4
-LATEST_TIERED_TIMESTAMP = -5
-EARLIEST_PENDING_UPLOAD_TIMESTAMP = -6
-
 UNKNOWN_TIMESTAMP = -1
-UNKNOWN_OFFSET = -1
 UNKNOWN_EPOCH = -1
 
 _MIN_VERSION = {
