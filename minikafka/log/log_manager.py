@@ -214,49 +214,51 @@ class LogManager:
         failures: list[Exception] = []
         pools: list[JobPool] = []
         jobs: list[tuple[Path, Callable[[], Log]]] = []
-        for log_dir in self.live_log_dirs:
-            try:
-                # 1. Was the last stop clean? The marker goes before any log is opened: a crash from here on is unclean.
-                marker = CleanShutdownFileHandler(log_dir)
-                had_clean_shutdown = self._had_clean_shutdown[log_dir] = marker.exists()
-                marker.delete()
-                # 2. What the checkpoints say about each log: its recovery point and its start.
-                recovery_points = self.checkpoints.read_recovery_points(log_dir)
-                log_start_offsets = self.checkpoints.read_log_start_offsets(log_dir)
-                # 3. The directories of partitions.
-                directories = partition_directories(log_dir)
-            except OSError as error:
-                failed_dirs[log_dir] = error
-                continue
-            except KafkaException as error:  # a directory that is not a partition's ends the start; jobs run on
-                failures.append(error)
-                break
-            # 4. One job for each of them; the pool runs a few at a time.
-            pools.append(pool := JobPool(self.recovery_threads_per_data_dir, f"log-recovery-{log_dir}-"))
-            self._load_logs_completed[log_dir] = not directories
-            for directory, topic_partition in directories:
-                load = partial(
-                    self._load_log,
-                    directory,
-                    config=topic_config_overrides.get(topic_partition.topic, default_config),
-                    log_start_offset=log_start_offsets.get(topic_partition, 0),
-                    recovery_point=recovery_points.get(topic_partition, 0),
-                    had_clean_shutdown=had_clean_shutdown,
-                )
-                jobs.append((log_dir, pool.submit(load)))
-        # 5. Wait for all of them, in order; each log goes where its directory's name says.
-        for log_dir, loaded in jobs:
-            try:
-                self._add_log(loaded(), is_stray)
-            except OSError as error:
-                failed_dirs[log_dir] = error
-            except KafkaStorageException as error:
-                if not isinstance(error.__cause__, OSError):
-                    failures.append(error)  # else its directory has been reported, and this log is missing
-            except Exception as error:
-                failures.append(error)
-        for pool in pools:
-            pool.shutdown()
+        try:
+            for log_dir in self.live_log_dirs:
+                try:
+                    # 1. Was the last stop clean? The marker goes before any log opens: a crash from here on is unclean.
+                    marker = CleanShutdownFileHandler(log_dir)
+                    had_clean_shutdown = self._had_clean_shutdown[log_dir] = marker.exists()
+                    marker.delete()
+                    # 2. What the checkpoints say about each log: its recovery point and its start.
+                    recovery_points = self.checkpoints.read_recovery_points(log_dir)
+                    log_start_offsets = self.checkpoints.read_log_start_offsets(log_dir)
+                    # 3. The directories of partitions.
+                    directories = partition_directories(log_dir)
+                except OSError as error:
+                    failed_dirs[log_dir] = error
+                    continue
+                except KafkaException as error:  # a directory that is not a partition's ends the start; jobs run on
+                    failures.append(error)
+                    break
+                # 4. One job for each of them; the pool runs a few at a time.
+                pools.append(pool := JobPool(self.recovery_threads_per_data_dir, f"log-recovery-{log_dir}-"))
+                self._load_logs_completed[log_dir] = not directories
+                for directory, topic_partition in directories:
+                    load = partial(
+                        self._load_log,
+                        directory,
+                        config=topic_config_overrides.get(topic_partition.topic, default_config),
+                        log_start_offset=log_start_offsets.get(topic_partition, 0),
+                        recovery_point=recovery_points.get(topic_partition, 0),
+                        had_clean_shutdown=had_clean_shutdown,
+                    )
+                    jobs.append((log_dir, pool.submit(load)))
+            # 5. Wait for all of them, in order; each log goes where its directory's name says.
+            for log_dir, loaded in jobs:
+                try:
+                    self._add_log(loaded(), is_stray)
+                except OSError as error:
+                    failed_dirs[log_dir] = error
+                except KafkaStorageException as error:
+                    if not isinstance(error.__cause__, OSError):
+                        failures.append(error)  # else its directory has been reported, and this log is missing
+                except Exception as error:
+                    failures.append(error)
+        finally:
+            for pool in pools:
+                pool.shutdown()
         self._load_logs_completed.update(dict.fromkeys(self._load_logs_completed, True))
         # 6. Any failure other than the disk's ends the start; the first one is raised.
         if failures:

@@ -11,7 +11,7 @@
 # may lose, and what a start after a crash will cost.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
+# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
 # is right.
 
 # %%
@@ -567,8 +567,8 @@ print("after the kill and the start, operation 13:", sick.value(13, "recovery_po
 # %% [markdown]
 # ## 6. Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
-# more; `solution()` shows one way. Kafka has sat the same exam: the tests ask its own `LogManager`.
+# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference; each call of `hint()` reveals a
+# little more; `solution()` shows one way. Kafka has sat the same exam: the tests ask its own `LogManager`.
 
 # %%
 from minikafka.lab.exercises.storage_layer import deleted_by_retention, directory_name, next_log_directory

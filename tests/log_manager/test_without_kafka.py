@@ -1,6 +1,8 @@
 """What the other tests of this folder ask Kafka about, in short and without a JVM; what is expected was seen there."""
 
 import shutil
+import sys
+import threading
 from time import sleep
 
 import pytest
@@ -181,6 +183,16 @@ def test_dirty_logs_are_flushed(tmp_path):
 def test_a_second_manager_is_kept_out(one):
     with pytest.raises(KafkaException, match="A Kafka instance in another process or thread is using this directory"):
         one.make(one.log_dirs)
+
+
+def test_a_start_that_fails_leaves_no_thread_behind(one, monkeypatch):
+    fill(one, *P)
+    one.kill()
+    monkeypatch.setattr(LogManager, "_add_log", lambda *_: sys.exit("interrupted"))
+    with pytest.raises(SystemExit, match="interrupted"):
+        one.start(recovery_threads_per_data_dir=2)
+    assert not [thread for thread in threading.enumerate() if "log-recovery-" in thread.name]
+    one.kill()
 
 
 @pytest.mark.parametrize("threads", [1, 3])
