@@ -169,7 +169,7 @@ class SegmentVerifier:
             return not any(chunk.strip(b"\0") for chunk in iter(lambda: file.read(_CHUNK), b""))
 
     def _verify_batch(self, batch: Batch, expected_offset: int) -> BatchFacts | None:
-        """The facts of the batch at `self._end`; None when nothing behind it can be trusted."""
+        """The facts of the batch at `self._end`; None when nothing after it can be trusted."""
         try:
             batch.ensure_valid()
         except (KafkaException, IndexError) as error:
@@ -214,7 +214,7 @@ class SegmentVerifier:
                 if is_new and batch.is_control_batch:
                     marker = next((ControlRecordType.parse(record.key) for record in batch), None)
             except _UNREADABLE as error:
-                self._find_unreadable("it is no marker that can be read", "committed readers", batch, error)
+                self._find_unreadable("it is not a marker that can be read", "committed readers", batch, error)
         return BatchFacts(
             base_offset=_base_offset(batch),
             last_offset=batch.last_offset,
@@ -251,7 +251,7 @@ class SegmentVerifier:
             elif not 0 <= first <= last:
                 what = f"the transaction begins at offset {first} and ends at {last}"
             elif not 0 <= last_stable <= last + 1:
-                what = f"its last stable offset {last_stable} is none that an abort there can lead to"
+                what = f"no abort there can lead to its last stable offset, {last_stable}"
             else:
                 continue
             self._report(Damage(file, position, last, what, stays, ("KafkaException",)))

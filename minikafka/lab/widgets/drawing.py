@@ -72,9 +72,7 @@ def page(html: str) -> str:
 
 
 def static_page(html: str) -> str:
-    """The same for a page without kernel or style: each `<svg>` in `html` becomes an image that carries its own
-    style.
-    """
+    """`html` for a page without a kernel or a style sheet: each `<svg>` becomes an image that carries its own style."""
     return re.sub(r"<svg\b.*?</svg>", lambda match: as_image(match.group()), html, flags=re.DOTALL)
 
 

@@ -91,15 +91,15 @@ first_offsets = Exercise(
                 appends,
                 lambda row: row.base_offset == 0 and row.crc_ok and row.bytes <= limit,
             ),
-            "You take two batches from a producer in one append. Since magic 2 the leader's validator wants exactly"
-            " one.",
+            "You accept two batches from a producer in one append. Since magic 2 the leader's validator requires "
+            "exactly one.",
         ),
         Belief(
             lambda appends, limit: _offsets_given(
                 appends,
                 lambda row: row.batches == 1 and row.crc_ok and row.bytes <= limit,
             ),
-            "You take a client's batch that begins at another offset than 0. Offsets are the leader's to give: it is"
+            "You accept a client's batch that begins at an offset other than 0. Offsets are the leader's to give: it is"
             " refused.",
         ),
         Belief(
@@ -107,14 +107,14 @@ first_offsets = Exercise(
                 appends,
                 lambda row: row.batches == 1 and row.base_offset == 0 and row.bytes <= limit,
             ),
-            "You take a batch whose CRC is wrong. It is refused with CorruptRecordException.",
+            "You accept a batch whose CRC is wrong. It is refused with CorruptRecordException.",
         ),
         Belief(
             lambda appends, limit: _offsets_given(
                 appends,
                 lambda row: row.batches == 1 and row.base_offset == 0 and row.crc_ok,
             ),
-            "You take a batch of any size. Above max.message.bytes it is refused.",
+            "You accept a batch of any size. Above max.message.bytes it is refused.",
         ),
         Belief(
             lambda appends, limit: [(t, first or None) for t, first in _by_the_rules(appends, limit)],

@@ -104,7 +104,7 @@ last_stable = Exercise(
         ),
         Belief(
             lambda events, marks: _stable_by(events, marks, lambda open_, waiting, hw: min([hw, *open_])),
-            "Your transactions let go as soon as the marker is written. It must be replicated first: HW has to pass the"
+            "Your transactions no longer hold LSO back as soon as the marker is written. It must be replicated first: HW has to pass the"
             " marker.",
         ),
         Belief(

@@ -70,11 +70,11 @@ log_start = Exercise(
     beliefs=[
         Belief(
             _wrong_at(_INCREMENTS, lambda offset, start, hw: max(start, min(offset, hw))),
-            "You bend a log start above HW to HW. It is refused, OffsetOutOfRangeException, and nothing moves.",
+            "You lower a log start above HW to HW. It is refused with OffsetOutOfRangeException, and nothing moves.",
         ),
         Belief(
             _wrong_at(("leader's log start",), lambda offset, start, hw: offset),
-            "You believe the leader in everything. A follower asks the same two questions of its leader's log start:"
+            "You trust the leader in everything. A follower applies the same two rules to its leader's log start:"
             " not above HW, and only upwards.",
         ),
         Belief(
@@ -88,7 +88,7 @@ log_start = Exercise(
         ),
         Belief(
             lambda event, offset, start, hw: start if offset > hw and event != "truncate fully" else offset,
-            "You take every value that is not above HW. The log start only grows, but for a truncation below it.",
+            "You accept every value that is not above HW. The log start only grows, except by a truncation below it.",
         ),
         Belief(
             _wrong_at(("truncate",), lambda offset, start, hw: offset),

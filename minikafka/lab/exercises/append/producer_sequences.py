@@ -97,9 +97,9 @@ sequences = Exercise(
     solutions.answers_to,
     hints=[
         "Carry the epoch, the last sequence, the log end, and the last five batches with their first offsets.",
-        "The order of questions: one of the five, exactly? An older epoch? The sequence that was to come?",
+        "Ask in this order: is it exactly one of the five? Is its epoch an older one? Is its sequence the one that is due?",
         (
-            "In a new epoch the sequence to come is 0, and the memory of batches is empty. A producer never seen may"
+            "In a new epoch the sequence that is due is 0, and the memory of batches is empty. A producer never seen may"
             " begin anywhere."
         ),
     ],
@@ -129,7 +129,7 @@ sequences = Exercise(
         ),
         Belief(
             lambda batches: _answers(batches, by_first_sequence=True),
-            "You know a retry by its first sequence. First and last must be those of a remembered batch: another length"
+            "You recognise a retry by its first sequence. First and last must be those of a remembered batch: another length"
             " is no retry.",
         ),
         Belief(
@@ -143,12 +143,12 @@ sequences = Exercise(
         ),
         Belief(
             lambda batches: _answers(batches, refused_epoch_stays=True),
-            "Your refused batch leaves its epoch behind. A refusal changes nothing of what the log knows of a producer:"
-            " the old epoch goes on.",
+            "Your refused batch leaves its epoch behind. A refusal changes nothing that the log knows of a producer: the "
+            "old epoch stays in force.",
         ),
         Belief(
             lambda batches: _answers(batches, unknown_begins_at_0=True),
-            "You want an unknown producer to begin at 0. It may begin anywhere: what the log knew of it may have been"
+            "You require an unknown producer to begin at 0. It may begin anywhere: what the log knew of it may have been"
             " deleted.",
         ),
     ],

@@ -179,12 +179,12 @@ cleanable_range = Exercise(
         ),
         Belief(
             _range(young=lambda segment, horizon: segment.largest_timestamp >= horizon),
-            "You hold a segment back that is exactly min.compaction.lag.ms old. It is young while"
+            "You hold back a segment that is exactly min.compaction.lag.ms old. It is young while"
             " `largest_timestamp > now − lag`.",
         ),
         Belief(
             _range(looked_at=lambda log, first_dirty: log.log_segments[:-1]),
-            "You ask segments below the first dirty offset for their age. They have been cleaned before and hold"
+            "You check the age of segments below the first dirty offset. They have been cleaned before and hold"
             " nothing back.",
         ),
         Belief(
@@ -193,7 +193,7 @@ cleanable_range = Exercise(
         ),
         Belief(
             _range(begins=lambda checkpoint, start, end: min(checkpoint, end) if checkpoint >= start else start),
-            "You bend a checkpoint above the log end to the log end. What was cleaned is then not known at all: begin"
+            "You lower a checkpoint above the log end to the log end. What was cleaned is then not known at all: begin"
             " at the log start.",
         ),
         Belief(
@@ -207,7 +207,7 @@ cleanable_range = Exercise(
         ),
         Belief(
             _range(forced=False),
-            "You never ask for the checkpoint to be written anew. Where it lay outside of the log it is, at once.",
+            "You never ask for the checkpoint to be written anew. If it lies outside the log, it is written anew at once.",
         ),
     ],
     normal=lambda answer: tuple(answer) if isinstance(answer, list | tuple) else answer,

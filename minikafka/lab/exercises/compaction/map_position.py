@@ -87,7 +87,7 @@ map_position = Exercise(
     judged_by_spark,
     solutions.slot_of,
     hints=[
-        "The try's number says at which byte of the digest four bytes are read: one byte further at each try.",
+        "The number of the try says at which byte of the digest four bytes are read: one byte further at each try.",
         "The digest has 16 bytes, so the last four begin at byte 12. Later tries read those again and add 1, 2, 3 …",
         "`int.from_bytes(four, 'big', signed=True)`; its absolute value (0 for −2³¹, which has none in 32 bits) modulo"
         " the slots.",
@@ -116,7 +116,7 @@ map_position = Exercise(
         ),
         Belief(
             _at(order="little"),
-            "You read the bytes from the little end. `ByteUtils.readIntBE` reads the big end first.",
+            "You read the bytes in little-endian order. `ByteUtils.readIntBE` reads them in big-endian order.",
         ),
         Belief(
             _at(more=lambda attempt: 0),

@@ -167,7 +167,7 @@ retained_record = Exercise(
     judged_by_spark,
     solutions.should_retain_record,
     hints=[
-        "First: does the map know anything of this offset? It covers the log up to `latest_offset`; above, all stays.",
+        "First: does the map know anything of this offset? It covers the log up to `latest_offset`; above that, everything stays.",
         "Then the key: none, and the record goes. `offset_map.get(key)` is the newest offset, −1 for a key that was not"
         " seen: older than that, and the record goes.",
         "A tombstone that is the newest stays while its batch has no horizon (None), or `current_time` is before it.",
@@ -185,11 +185,11 @@ retained_record = Exercise(
         ),
         Belief(
             _retained(stands=lambda batch, now: False),
-            "You drop every tombstone. The newest record of a key stays also when it is a deletion, until its horizon.",
+            "You drop every tombstone. The newest record of a key stays even when it is a deletion, until its horizon.",
         ),
         Belief(
             _retained(stands=lambda batch, now: True),
-            "You keep tombstones for ever. From the delete horizon of its batch on a tombstone goes.",
+            "You keep tombstones for ever. From the delete horizon of its batch on, a tombstone goes.",
         ),
         Belief(
             _retained(stands=lambda batch, now: batch.delete_horizon_ms is None or now <= batch.delete_horizon_ms),

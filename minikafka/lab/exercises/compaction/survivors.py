@@ -133,12 +133,12 @@ survivors = Exercise(
         ),
         Belief(
             _kept(candidates=lambda row, end: row.offset < end, aborted_stay=lambda row, end: True),
-            "You take a row for the newest that belongs to an aborted transaction. It never counted: it goes, and the"
+            "You take a row that belongs to an aborted transaction for the newest. It never counted: it goes, and the"
             " older row stays.",
         ),
         Belief(
             _kept(candidates=lambda row, end: row.offset < end),
-            "You lose a row for nothing: where the newest of a key was aborted, the one before it is the newest, and"
+            "You lose a row needlessly: if the newest of a key was aborted, the one before it is the newest, and"
             " stays.",
         ),
         Belief(
@@ -147,7 +147,7 @@ survivors = Exercise(
         ),
         Belief(
             _kept(stands=lambda row, now: True),
-            "You keep tombstones for ever. From its horizon on a tombstone goes.",
+            "You keep tombstones for ever. From its horizon on, a tombstone goes.",
         ),
         Belief(
             _kept(stands=lambda row, now: row.horizon is None or now <= row.horizon),

@@ -40,7 +40,7 @@ increment = Exercise(
         ),
         Belief(
             lambda old, new, log_end: "moved" if min(new, log_end) > old else "stays",
-            "You let a mark above LEO pass, or bend it to LEO. The leader's method refuses with"
+            "You let a mark above LEO pass, or lower it to LEO. The leader's method refuses with"
             " IllegalArgumentException: such a mark is a bug.",
         ),
         Belief(

@@ -73,8 +73,8 @@ bent = Exercise(
                 solutions.loaded(clean, point, start, base, end)[0],
                 max(end, start),
             ),
-            "You move the recovery point to the log end. Up to 2.7 Kafka did; now what was recovered is not taken for"
-            " flushed.",
+            "You move the recovery point to the log end. Up to 2.7 Kafka did; now what was recovered is not considered "
+            "flushed.",
         ),
         Belief(
             lambda clean, point, start, base, end: (
@@ -119,8 +119,8 @@ bent = Exercise(
         ),
         Belief(
             lambda clean, point, start, base, end: (start, point),
-            "You take the checkpoints as they are. They were written at another moment than the files: bend them to"
-            " what the files hold.",
+            "You take the checkpoints as they are. They were not written at the same moment as the files: adjust them "
+            "to what the files hold.",
         ),
     ],
     normal=lambda answer: tuple(answer) if isinstance(answer, list | tuple) else answer,

@@ -121,7 +121,7 @@ damaged_end = Exercise(
         ),
         Belief(
             _ends(lambda rows, point: max(last for _, _, last, sound in rows if sound) + 1),
-            "Your log goes on behind the bad batch. The scan ends it there: before the first bad batch.",
+            "Your log goes on after the bad batch. The scan makes it end before the first bad batch.",
         ),
         Belief(
             _ends(lambda rows, point: _first_bad([row for row in rows if row[0] >= _segment_before(rows, point)])),
@@ -138,17 +138,17 @@ damaged_end = Exercise(
         ),
         Belief(
             _ends(_later_segments_stay),
-            "You cut the segment with the bad batch and keep the later ones. The scan ends there, and they are deleted,"
-            " sound or not.",
+            "You cut the segment with the bad batch and keep the later ones. The scan ends there, and they are deleted, "
+            "whether sound or not.",
         ),
         Belief(
             _ends(lambda rows, point: _first_bad([row for row in rows if row[1] >= point] or rows[-1:])),
-            "You begin at the recovery point or behind it. The scan takes the whole segment that holds it, from its"
+            "You begin at the recovery point or after it. The scan takes the whole segment that holds it, from its"
             " first byte.",
         ),
         Belief(
             _cut_at(lambda segment, first, last: last + 1),
-            "Your log ends behind the bad batch. It ends before it: at the batch's first offset.",
+            "Your log ends after the bad batch. It ends before it: at the batch's first offset.",
         ),
         Belief(
             _cut_at(lambda segment, first, last: first, whole=lambda rows: rows[-1][2]),

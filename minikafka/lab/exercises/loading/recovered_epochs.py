@@ -119,7 +119,7 @@ epoch_entries = Exercise(
         ),
         Belief(
             _entries(_forgets_at_none),
-            "After a batch without an epoch you begin anew. What came before it still counts: only a greater epoch"
+            "After a batch without an epoch you start from scratch. What came before it still counts: only a greater epoch"
             " makes an entry.",
         ),
         Belief(

@@ -149,8 +149,8 @@ half_done = Exercise(
     solutions.segments_after,
     hints=[
         (
-            "First decide which .swap segments count. One .cleaned file, of a .log or of an index, tells that the"
-            " renaming was not over."
+            "First decide which .swap segments count. A single .cleaned file, of a .log or of an index, shows that "
+            "the renaming was not over."
         ),
         (
             "A .swap at or above the lowest .cleaned base is dropped. Those that remain replace everything from the"
@@ -166,7 +166,7 @@ half_done = Exercise(
         ),
         Belief(
             _after(finish=lambda base, lowest: lowest is None),
-            "You undo all while one .cleaned file is left. Only a .swap at or above the lowest .cleaned base is"
+            "You undo everything as long as one .cleaned file is left. Only a .swap at or above the lowest .cleaned base is"
             " dropped.",
         ),
         Belief(
@@ -176,8 +176,8 @@ half_done = Exercise(
         ),
         Belief(
             _after(kinds=("log", "index")),
-            "You take an .index for a segment. Only a .log is one: an index that is .swap still may follow a .log that"
-            " has its name.",
+            "You take an .index for a segment. Only a .log is one: an index may still be named .swap when its .log "
+            "already has its final name.",
         ),
         Belief(
             _after(finish=lambda base, lowest: False),

@@ -122,19 +122,19 @@ answered = Exercise(
         ),
         Belief(
             _begins_behind,
-            "You begin with the first batch whose base offset is not below the start. The start may lie inside of the"
-            " batch before: ask for its last offset.",
+            "You begin with the first batch whose base offset is not below the start. The start may lie inside the "
+            "batch before it: look at that one's last offset.",
         ),
         Belief(
             lambda batches, start, limit, _, bound: solutions.answer(
                 batches, start, limit, min_one_message=False, bound=bound
             ),
-            "You keep to the limit always. With min_one_message the first batch comes whole, or a reader with a small"
+            "You always keep to the limit. With min_one_message the first batch comes whole, or a reader with a small"
             " limit would be stuck.",
         ),
         Belief(
             lambda batches, start, limit, min_one, bound: solutions.answer(batches, start, limit, min_one, bound + 1),
-            "You take the bound in. It is exclusive: the batch that begins there is not sent.",
+            "You include the bound. It is exclusive: the batch that begins there is not sent.",
         ),
         Belief(
             _sent_empty,

@@ -53,7 +53,7 @@ read_committed = Exercise(
     judged_by_spark,
     solutions.committed_offsets,
     hints=[
-        "The fate of a record in a transaction is its producer's first marker behind it.",
+        "The fate of a record in a transaction is decided by its producer's first marker after it.",
         (
             "`first_value(marker) IGNORE NULLS OVER (PARTITION BY producer ORDER BY offset ROWS BETWEEN CURRENT ROW AND"
             " UNBOUNDED FOLLOWING)`."
@@ -63,13 +63,13 @@ read_committed = Exercise(
     beliefs=[
         Belief(
             _by_fate("(NOT transactional OR fate = 'commit')"),
-            "You show records behind an open transaction. Below the last stable offset only: plain records wait there,"
+            "You show records after the beginning of an open transaction. Below the last stable offset only: plain records wait there,"
             " too.",
         ),
         Belief(
             _ids_for_transactions,
-            "You take every producer with an id for a transactional one. Idempotent producers have ids, too:"
-            " `transactional` tells.",
+            "You take every producer with an id for a transactional one. Idempotent producers have ids, too: "
+            "look at `transactional`.",
         ),
         Belief(_by_last_marker, "You judge a producer by its last marker. Each transaction has a marker of its own."),
         Belief(

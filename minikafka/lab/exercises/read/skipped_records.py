@@ -87,8 +87,8 @@ skipped = Exercise(
         Belief(_never_forgiven, "You drop a producer for good. After its abort marker it may begin anew, and commit."),
         Belief(
             _from_its_first_offset_on,
-            "You wait for the batch with the first offset on the list. A read may begin behind it, in the middle of the"
-            " transaction.",
+            "You wait for the batch with the first offset on the list. A read may begin after it, in the middle of the "
+            "transaction.",
         ),
         Belief(
             _first_batch_only, "You skip one batch of each transaction. It lasts up to the producer's abort marker."

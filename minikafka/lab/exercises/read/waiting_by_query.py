@@ -61,7 +61,7 @@ between_spark = Exercise(
         ),
         Belief(
             lambda records, marks: _joined(records, marks, lambda offset, hw, leo: hw <= offset <= leo),
-            "BETWEEN takes in the log end. At that moment no record was there.",
+            "BETWEEN includes the log end, where there was no record at that moment.",
         ),
         Belief(
             lambda records, marks: _joined(records, marks, lambda offset, hw, leo: hw < offset < leo),

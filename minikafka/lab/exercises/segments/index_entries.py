@@ -107,7 +107,7 @@ sparse_index = Exercise(
         ),
         Belief(
             _entries_by(counts_anew=False),
-            "You never count anew: from the first entry on, each batch gets one. After an entry the count starts"
+            "You never restart the count: from the first entry on, each batch gets one. After an entry the count starts"
             " from 0.",
         ),
         Belief(

@@ -64,8 +64,8 @@ by_time = Exercise(
     beliefs=[
         Belief(
             _each_for_itself,
-            "You judge each segment for itself. The walk goes from the oldest and stops at the first that stays:"
-            " an expired segment behind it waits.",
+            "You judge each segment on its own. The walk goes from the oldest and stops at the first that stays:"
+            " an expired segment after it waits.",
         ),
         Belief(
             _oldest_while(lambda age, limit: limit < 0 or age < limit),

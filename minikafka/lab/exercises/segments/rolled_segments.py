@@ -57,7 +57,7 @@ rolling = Exercise(
     solutions.base_offsets,
     hints=[
         "Carry two numbers from append to append: the bytes in the active segment, and the log end offset.",
-        "Kafka asks before it writes: is what is there more than the limit less what comes? `size > limit - incoming`.",
+        "Kafka asks before it writes: is what is there more than the limit minus what comes? `size > limit - incoming`.",
         "A new segment begins at the log end offset, and its size starts from 0.",
     ],
     beliefs=[

@@ -112,23 +112,23 @@ believed_checkpoint = Exercise(
     solutions.read_recovery_points,
     hints=[
         "Version 0, the number of lines, then the lines. Empty is not damaged: there are no recovery points then.",
-        "Another version, a line that has not three words, another number of lines than said: the directory is offline. A"
-        " word that should be a number and is none: the file is not believed, and that is all.",
+        "Another version, a line that does not have three words, or more or fewer lines than announced: the directory is "
+        "offline. A word that should be a number and is not: the file is not believed, and that is all.",
         "The lines are read one after the other, and the first fault counts. The number of lines is compared last.",
     ],
     beliefs=[
         Belief(
             _read(bad_number="line"),
-            "You drop the bad line and believe the others. One number that is none, and nothing of the file is believed.",
+            "You drop the bad line and believe the others. One word that should be a number and is not, and nothing in the file is believed.",
         ),
         Belief(
             _read(bad_number=_OFFLINE),
-            "You give up the disk for a number that is none. That only costs the file: all logs are read from their"
+            "You give up the disk because of a word that is not a number. That only costs the file: all logs are read from their"
             " beginning.",
         ),
         Belief(
             _read(bad_line="file"),
-            "You only throw the file away when a line has not three words. That is taken for a failing disk.",
+            "You only throw the file away when a line does not have three words. That is taken for a failing disk.",
         ),
         Belief(
             _read(bad_number="file", bad_line="file", count="file", version="file"),

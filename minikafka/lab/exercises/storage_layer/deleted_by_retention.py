@@ -168,7 +168,7 @@ deleted_by_retention = Exercise(
         ),
         Belief(
             _going(ends_at_first=False),
-            "You delete a segment behind one that stays. Deletion goes from the oldest on and ends at the first that is"
+            "You delete a segment after one that stays. Deletion goes from the oldest on and ends at the first that is"
             " kept: a log has no holes.",
         ),
         Belief(

@@ -107,33 +107,33 @@ directory_name = Exercise(
     judged_by_spark,
     solutions.parse_topic_partition_name,
     hints=[
-        "Look at the end first: -delete, -future and -stray. Such a name has an id as well, behind its last dot:"
-        " without a dot it is refused.",
+        "Look at the end first: -delete, -future and -stray. Such a name has an id as well, after its last dot: "
+        "without a dot it is refused.",
         "What is left is topic-partition. Topics may have dashes and dots in them: `name.rpartition('-')`.",
         "The topic must not be empty, and the partition must be a number (`isdigit`); else the name is refused.",
     ],
     beliefs=[
         Belief(
             lambda name: _parsed(name, split=str.partition),
-            "You split at the first dash. A topic's name may have dashes in it: the partition is behind the last one.",
+            "You split at the first dash. A topic's name may have dashes in it: the partition comes after the last one.",
         ),
         Belief(
             lambda name: _parsed(name, kinds=False),
-            "You know plain names only. A log that waits for its deletion, is being moved or was put aside says so at"
+            "You recognise only plain names. A log that waits for its deletion, is being moved or was put aside says so at"
             " the end of its name.",
         ),
         Belief(
             lambda name: _parsed(name, dot=str.partition),
-            "You cut at the first dot. A topic's name may have dots in it: the id is behind the last one.",
+            "You cut at the first dot. A topic's name may have dots in it: the id comes after the last one.",
         ),
         Belief(
             lambda name: _parsed(name, needs_id=False),
-            "You take an ending without an id. Such a name has an id before it, behind a dot; without one the start"
-            " refuses it.",
+            "You accept an ending without an id. Such a name has an id before its ending, after a dot; without one "
+            "the start refuses it.",
         ),
         Belief(
             lambda name: _parsed(name, number=r".*"),
-            "You take a partition that is no number. Such a directory ends the start.",
+            "You accept a partition that is not a number. Such a directory ends the start.",
         ),
     ],
     normal=lambda answer: tuple(answer) if isinstance(answer, list | tuple) else answer,

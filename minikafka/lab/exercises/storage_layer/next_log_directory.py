@@ -125,15 +125,15 @@ next_log_directory = Exercise(
         ),
         Belief(
             _chosen(weight=lambda count, name: -count),
-            "You take the fullest first. The fewest logs come first.",
+            "You take the fullest first. The one with the fewest logs comes first.",
         ),
         Belief(
             _chosen(weight=lambda count, name: (count, name)),
-            "You sort equal ones by their names. They stay in the order of log.dirs.",
+            "You sort directories with equally many logs by their names. They stay in the order of log.dirs.",
         ),
         Belief(
             _without_empty_ones,
-            "You forget directories without a log. They are missing in log_counts, and first in the answer.",
+            "You forget directories without a log. They are missing from log_counts, and come first in the answer.",
         ),
         Belief(
             _chosen(none_left=False),
