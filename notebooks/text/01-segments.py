@@ -10,7 +10,7 @@
 # index costs, and where in Kafka's source to look.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
+# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
 # is right.
 
 # %%
@@ -20,8 +20,8 @@ from minikafka.lab import planted, predict, records, scratch, search_index, step
 wake_witnesses()
 
 # %% [markdown]
-# What goes wrong without segments? Take them away and see. Two logs get the same ten batches and the same order to keep
-# 500 bytes. The first log may put everything into one file, the second begins a new file every 250 bytes.
+# What goes wrong without segments? Take them away and see. Two logs get the same ten batches and the same instruction: keep
+# 500 bytes. The first log may put everything into one file; the second begins a new file every 250 bytes.
 #
 # (`internal.segment.bytes` is Kafka's own `segment.bytes` for tests, without the lower bound of a megabyte. `leader_epoch` counts
 # the leaders; here there is one. Only what is replicated may be deleted: the last line of the loop says that everything is.)
@@ -36,7 +36,7 @@ for log in (whole, pieces):
 [(log.number_of_segments, log.size) for log in (whole, pieces)]
 
 # %% [markdown]
-# (Segments and bytes of each log.) Now both are told to let go of what is too much:
+# (Segments and bytes of each log.) Now both are told to drop what exceeds the limit:
 
 # %%
 for log in (whole, pieces):
@@ -56,7 +56,7 @@ diagram("segments")
 # %% [markdown]
 # - **Segment:** a run of batches in one `.log` file, with its indexes. **Base offset:** the offset at which a segment
 #   begins; it is the name of its files, with 20 digits.
-# - **Active segment:** the last one. Only it is appended to.
+# - **Active segment:** the last one. Only this one is appended to.
 # - **Roll:** begin a new segment; the active one so far gets no more appends.
 # - **Sparse index:** an entry now and then, not one for each record. `.index` leads from an offset to a byte, `.timeindex` from
 #   a timestamp to an offset.
@@ -180,8 +180,8 @@ print("next offsets:", [frame.offsets.leo for frame in ruler.frames])
 print("segments:", [(segment.base_offset, segment.size) for segment in log.log_segments])
 
 # %% [markdown]
-# The next offset went 10, 13, 18, 20 while the base offset stayed 10. Now come 10 records. Which base offset has the segment that
-# takes them? (The twin, a log with the same past, tries it for you, once: a second answer is compared with the same run.)
+# The next offset went 10, 13, 18, 20 while the base offset stayed 10. Now come 10 records. What is the base offset of the segment
+# that takes them? (The twin, a log with the same past, tries it for you, once: a second answer is compared with the same run.)
 
 # %%
 predict(
@@ -253,8 +253,8 @@ step_through(
 
 # %% [markdown]
 # Step 4 comes before step 5: a batch is asked about before its own bytes are counted. So the first batch of a segment never gets an
-# entry, and from one entry's byte to the next one's there are *more than* `index.interval.bytes`. (No variable changes in the frame of step 4. What
-# it did stands in the index, which has one entry more than before.)
+# entry, and from one entry's byte to the next one's there are *more than* `index.interval.bytes`. (No variable changes in the frame of step 4. What it
+# did shows in the index, which has one more entry than before.)
 #
 # What is an entry in the file? Four bytes for the offset, four for the byte in the `.log`. Segment 15 of the orders has two entries;
 # `index.entry` said (23, 363) and (29, 729).
@@ -351,7 +351,7 @@ erratum(
 
 # %% [markdown]
 # **By time.** A segment is as old as its *youngest* record, and goes when that is older than `retention.ms`; exactly as old is not enough.
-# Below 0 means here, and for `retention.bytes`, that there is no limit. Four segments, and a limit of 7 days:
+# Here, as for `retention.bytes`, a value below 0 means no limit. Four segments, and a limit of 7 days:
 
 # %%
 day = 86_400_000
@@ -368,7 +368,7 @@ print("a producer's clock may be ahead by at most", aged.config.message_timestam
 # future holds up retention until that time and `retention.ms` have passed. A leader refuses records that are further ahead
 # than `message.timestamp.after.max.ms`: an hour, unless a topic allows more. (What came in when more was allowed is in the log all the same.)
 #
-# Does the active segment ever go? Where all segments may go, a new one is begun first:
+# Does the active segment ever go? If all segments may go, a new one is begun first:
 
 # %%
 emptied = fresh_log({"retention.bytes": 0})
@@ -424,7 +424,7 @@ agree(ours, spark, kafka)
 # One line for each quantity, and who spoke of it. Spark says nothing where no rule of its own applies, and its silence is never counted
 # as agreement. *Recovery point*, *epochs* and *producers* belong to later lessons.
 #
-# Now a bug is planted into minikafka: it rolls with `>=` where Kafka has `>`. After which operation
+# Now a bug is planted in minikafka: it rolls with `>=` where Kafka has `>`. After which operation
 # do the witnesses differ first, and how many of the other two contradict minikafka there? (`config` is not an operation; operation 0 is
 # `truncate_fully_and_start_at 10`.)
 
@@ -453,8 +453,8 @@ print(found.first_difference)
 # %% [markdown]
 # ## 6. Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
-# more; `solution()` shows one way.
+# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference; each call of `hint()` reveals a
+# little more; `solution()` shows one way.
 
 # %%
 from minikafka.lab.exercises.segments import by_size, by_time, rolling, sparse_index
@@ -515,7 +515,7 @@ by_time.check(deletable_by_time)
 # | renaming, then deleting later | | jitter, which spreads the rolls of many partitions |
 #
 # *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
-# that to the format's own rule. All else Spark works out from the workload.
+# that to the format's own rule. Everything else Spark works out from the workload.
 #
 # **A question to take along.** Your broker shows a partition of 200 GB with `retention.ms` of one day, and the oldest segment's
 # file is three weeks old. What do you check first?

@@ -10,7 +10,7 @@
 # what `acks=all` waits for.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
+# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
 # is right.
 
 # %%
@@ -41,7 +41,7 @@ follower.append_as_leader(records(1, 1, first=7), leader_epoch=1)
 print("the same consumer, asking again, sees", values_of(follower, FetchIsolation.LOG_END))
 
 # %% [markdown]
-# Offset 2 was the record `2`, and now it is the record `7`. Whoever paid out money for the first one has a problem. With the mark in its
+# Offset 2 was the record `2`, and now it is the record `7`. Whoever paid out money on the strength of the first one has a problem. With the mark in its
 # place, at 2, up to where the follower had fetched, the consumer would never have seen it:
 
 # %%
@@ -65,7 +65,7 @@ diagram("high_watermark")
 #
 # All these but the log start are **exclusive**: a mark of 2 means that 0 and 1 are committed.
 #
-# The directory of the last lesson again. A broker does not forget the mark when it stops: it writes the marks of all its partitions to
+# Here is the directory of the last lesson again. A broker does not forget the mark when it stops: it writes the marks of all its partitions to
 # one file for each log directory, every few seconds. That file lies beside `orders-0`.
 
 # %%
@@ -90,9 +90,9 @@ erratum(
 #
 # 1. log start ≤ LSO ≤ HW ≤ LEO.
 # 2. A consumer sees the records below HW, a follower those below LEO.
-# 3. On the leader fetches only raise HW, and never above LEO. (A start or a truncation may lower it.)
+# 3. On the leader, fetches only ever raise HW, and never above LEO. (A start or a truncation may lower it.)
 # 4. HW is the least end among the in-sync replicas: LEO for the leader, the offset of the last fetch for a follower.
-# 5. On a follower HW is what the leader says, but never more than the follower has.
+# 5. On a follower, HW is what the leader says, but never more than the follower has.
 #
 # Each is checked here on a log of ten records. Follower 1 fetches from 8, follower 2 from 6; a third one has four records, and is
 # told of the leader's mark:
@@ -158,7 +158,7 @@ predict(
 
 # %% [markdown]
 # 36 lies in the file of segment 30, the log end in that of segment 75. Bytes can be counted within one file only. That is also why
-# there are two methods to ask first, and one of them is often told wrong:
+# there are two methods to ask first, and one of them is often described wrongly:
 
 # %%
 erratum(
@@ -174,8 +174,8 @@ erratum(
 diagram("high_watermark_methods")
 
 # %% [markdown]
-# `update_high_watermark` is for beginnings: a load, a truncation, a log start that has overtaken the mark. It takes what it is given
-# and bends it into the log. Ten records again, the mark at 6; it is set to 12.
+# `update_high_watermark` is for beginnings: a load, a truncation, a log start that has overtaken the mark. It takes what it is given and
+# forces it into the bounds of the log. Again there are ten records, with the mark at 6; it is set to 12.
 
 # %%
 log, twin = fresh_log(), fresh_log()
@@ -251,8 +251,8 @@ erratum(
 # %% [markdown]
 # ### The follower's method
 #
-# A follower learns the mark from the leader's answers. `maybe_update_high_watermark` bends it to what the follower has, and
-# reports a change only:
+# A follower learns the mark from the leader's answers. `maybe_update_high_watermark` limits it to what the follower has, and
+# reports only a change:
 
 # %%
 follower = fresh_log(name="follower-0")
@@ -268,7 +268,7 @@ for told in (3, 8, 8, 2):
 #
 # `update_high_watermark(34)` in the next cell knows an offset and no place. The first reader that needs the place looks it up, once, and
 # the mark keeps what the lookup found. The lookup is a read, and a read finds whole batches: it reports where a batch begins.
-# In this log a batch has three records, and offset 34 lies inside of one. Where will the mark be after the lookup?
+# In this log a batch has three records, and offset 34 lies inside one. Where will the mark be after the lookup?
 
 # %%
 orders, twin = (copied_log("data/orders-0", TOPIC) for _ in range(2))
@@ -292,13 +292,13 @@ walk = step_through(
 walk.play()
 
 # %% [markdown]
-# The mark moved from 34 down to 33, by a mere read. Real Kafka 4.3.0 does the same (part 5 proves it). It is harmless, and no breach of
+# The mark moved from 34 down to 33, merely by a read. Real Kafka 4.3.0 does the same (part 5 proves it). It is harmless, and no breach of
 # rule 3: marks that come from fetches lie between batches, and the lookup leaves such a mark where it is.
 #
 # ### A leader and two followers
 #
-# Now everything together. The fetches come as a table; each row is one request that reaches the leader. *fetch from x* says: I have all
-# below x. The leader learns about a follower from nothing else.
+# Now everything together. The fetches come as a table; each row is one request that reaches the leader. *fetch from x* says: I have
+# everything below x. The leader learns about a follower in no other way.
 
 # %%
 fetches = [
@@ -351,7 +351,7 @@ print("held at", held, " without follower 2:", leader.high_watermark)
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# The same workload by **minikafka**, by **Spark** from the lines alone, by the real **Apache Kafka**. `isr 1` takes follower
+# The same workload, run by **minikafka**, worked out by **Spark** from the lines alone, and run by the real **Apache Kafka**. `isr 1` takes follower
 # 2 out, `isr 1,2` takes it back while it still lags. (A broker would not: its `Partition` lets a follower in only when it has reached
 # the mark. Here it shows that the log itself guards the mark.) Choosing the least end is `Partition`'s work as well: minikafka's
 # does it for both logs, Spark has a query of its own.
@@ -383,7 +383,7 @@ print("high watermark by minikafka:", ours.column("high_watermark"))
 print("high watermark by Spark:    ", spark.column("high_watermark"))
 
 # %% [markdown]
-# And the surprise of part 4, the mark that a read moved from 34 to 33, on a log with batches of three. Spark's rules end at a mark inside of a
+# And the surprise of part 4, the mark that a read moved from 34 to 33, on a log with batches of three. Spark's rules do not reach a mark inside a
 # batch: a dash is its silence. So this is for Kafka to confirm:
 
 # %%
@@ -421,14 +421,14 @@ print(found.first_difference)
 print("high watermark with the bug:", sick.column("high_watermark"))
 
 # %% [markdown]
-# *Result* is what the call returned: the old mark where it moved. The sound log did not move it, so it returned none. The last
+# *Result* is what the call returned: the old mark if it moved. The sound log did not move it, so it returned none. The last
 # line shows the fall itself.
 
 # %% [markdown]
 # ## 6. Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
-# more; `solution()` shows one way.
+# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference; each call of `hint()` reveals a
+# little more; `solution()` shows one way.
 
 # %%
 from minikafka.lab.exercises.high_watermark import acks_all, clamp, increment, least_end
@@ -458,7 +458,7 @@ def updated(old, suggested, log_start, log_end):
 clamp.check(updated)
 
 # %% [markdown]
-# **Exercise 3, maybe_increment_high_watermark.** *Why: the difference between a bent value and a refused one is a bug found early.*
+# **Exercise 3, maybe_increment_high_watermark.** *Why: the difference between a value that is adjusted and one that is refused is a bug found early.*
 
 # %%
 def incremented(old, new, log_end):
@@ -490,7 +490,7 @@ acks_all.check(answered)
 # | what the mark tells to producers' state and to the last stable offset | no metrics | how the ISR itself is agreed upon |
 #
 # *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
-# that to the format's own rule. All else Spark works out from the workload.
+# that to the format's own rule. Everything else Spark works out from the workload.
 #
 # **A question to take along.** Consumers of one partition see nothing new, while its leader's LEO grows. What do you check first?
 #

@@ -6,11 +6,11 @@
 # ## 1. The question
 #
 # **Time:** about ninety minutes. **Before:** the lessons *Segments* and *High watermark*.
-# **Afterwards you can decide:** which check refused a producer and what the refusal has changed all the same, why a retry is
+# **Afterwards you can decide:** which check refused a producer and what the refusal has changed all the same, why a retry makes
 # no duplicate, what holds `read_committed` consumers back, and where each of these stands in Kafka's source.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
+# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
 # is right.
 
 # %%
@@ -38,7 +38,7 @@ print("reading at offset 3:", bare.active_segment.read(3, 1000))
 
 # %% [markdown]
 # Six records are in the file, and at offset 3 there is nothing: the records `3`, `4` and `5` are lost to every reader. Now with offsets,
-# but without a memory of producers. A producer sends three records, the answer gets lost, it sends them again. (`sent` makes a batch as it
+# but without a memory of producers. A producer sends three records, the answer gets lost, and it sends them again. (`sent` makes a batch as it
 # comes over the network: `3x1` is three records with values of one byte; `pid`, `epoch` and `seq` say who sends, see part 2.)
 
 # %%
@@ -148,7 +148,7 @@ walk.play()
 # ### On a follower
 #
 # The follower has nothing yet. Its fetch brings all batches of the leader, five of epoch 0 and one of epoch 1. When it asked, it
-# knew of epoch 0 only. Whoever wrote a batch of a later epoch than that is not the leader that it asked, and not the one that it follows.
+# knew of epoch 0 only. A batch of a later epoch than that was written by a leader other than the one that it asked and follows.
 
 # %%
 follower, twin = fresh_log(name="follower-0"), fresh_log(name="follower-0")
@@ -185,8 +185,8 @@ step_through(
 
 # %% [markdown]
 # What the follower did not do: no validator, no `max.message.bytes`. Step 9 ran (its caption is the same for both), but for a follower it
-# only works out the producers' new states: sequences are not checked, duplicates not looked for, and an older producer epoch is a warning
-# in the broker's log. Can it still refuse? Another follower is sent a batch of producer 7's transaction, and then one of the same producer
+# only works out the producers' new states: sequences are not checked, duplicates are not looked for, and an older producer epoch is only a
+# warning in the broker's log. Can it still refuse? Another follower is sent a batch of producer 7's transaction, and then one of the same producer
 # that belongs to none. (A leader refuses that one; here nobody did.)
 
 # %%
@@ -203,7 +203,7 @@ walk = step_through(other.append_as_follower, sent("1x1 pid=7 epoch=0 seq=1 offs
 print("step", walk.frames[-1].step.number, type(walk.raised).__name__, " LEO", other.log_end_offset)
 
 # %% [markdown]
-# It can: what fits into no state of the producer is refused by leaders and followers alike. So are damaged bytes, offsets out of order and offsets
+# It can: what fits no state of the producer is refused by leaders and followers alike. So are damaged bytes, offsets out of order and offsets
 # below LEO; *Refused*, further down, has them all.
 #
 # Back to the first follower. Asking again, in epoch 1, it gets the batch that was left out. Then come offsets 20 and 21, which leave a gap, and
@@ -252,7 +252,7 @@ erratum(
 # | 11 update producers | 12 and 13 | the high watermark's place has a step of its own, 11 |
 # | 12 return | 14 and 15 | the same: flush if it is time, then return |
 #
-# New is step 1, the topic id, and step 4 was there without a number.
+# Step 1, the topic id, is new; step 4 was there without a number.
 
 # %%
 erratum(
@@ -273,7 +273,7 @@ erratum(
 # ### The answer, field by field
 #
 # `LogAppendInfo` is made in step 2 from what came in, completed in step 5, and handed out in step 15. Three of them side by side: the
-# leader's, the follower's two batches in one append, and a leader's answer to a batch that it had already.
+# leader's, the follower's two batches in one append, and a leader's answer to a batch that it already had.
 
 # %%
 two = fresh_log()
@@ -287,7 +287,7 @@ side_by_side(leader=leader_info, follower=follower_info, duplicate=again)
 # - **max_timestamp:** of the batch after step 5. **log_append_time:** −1, unless the topic stamps its own time. For a duplicate it is the old
 #   batch's time, while `max_timestamp` is that of the retry, five seconds later.
 # - **log_start_offset:** of the *log*. **valid_bytes:** whole batches. **source_compression:** the last codec that is not NONE.
-# - **last_offset_of_first_batch:** stands in for the first offset where that is unknown. It is of step 2: the leader's still says 2, as the
+# - **last_offset_of_first_batch:** stands in for the first offset where that is unknown. It comes from step 2: the leader's still says 2, as the
 #   producer counted. **num_messages:** last − first + 1, so a gap counts, too.
 # - **record_errors, leader_hw_change:** filled in by others: by whoever catches a validation error, and by `Partition`.
 
@@ -312,7 +312,7 @@ erratum(
 # %% [markdown]
 # ### The validator
 #
-# `LogValidator` (step 5, leaders only) reads each record, and as a rule changes two fields of the header. The CRC stays: offset and
+# `LogValidator` (step 5, leaders only) reads each record, and normally changes two fields of the header. The CRC stays: offset and
 # epoch lie in front of what it covers, so that a broker can set them without touching the rest.
 
 # %%
@@ -334,7 +334,7 @@ changed_fields(original, batch.buffer)
 # A topic with LogAppendTime pays for it: a bit and a timestamp change under the CRC, so the CRC is worked out anew. The records keep
 # the producer's timestamps; readers ignore them because of the bit.
 #
-# Where a record is bad, all records of the batch are looked at, and the exception lists what is wrong with each:
+# If a record is bad, all records of the batch are looked at, and the exception lists what is wrong with each:
 
 # %%
 log = fresh_log({"cleanup.policy": "compact"})
@@ -359,7 +359,7 @@ erratum(
 # ### Refused
 #
 # A segment of at most 300 bytes holds one batch. A **new** leader, epoch 1, gets a second batch that would not fit beside it, and whose sequence
-# is wrong: 12 where 9 was to come. The batch is refused. How many segments has the log now?
+# is wrong: 12 where 9 was due. The batch is refused. How many segments has the log now?
 
 # %%
 refusal = refuse(
@@ -392,7 +392,7 @@ refused_appends()
 
 # %% [markdown]
 # Read the last column downwards. Up to step 5 a refusal leaves nothing. From step 7 on a new leader's epoch stays, from step 9 on a
-# rolled segment too; where it says *nothing* behind step 9, the leader was no new one and the segment had room. No refusal writes a
+# rolled segment too; where it says *nothing* after step 9, the leader was not new and the segment had room. No refusal writes a
 # record. One more can come at any moment, when the disk has failed and the broker has let go of the files:
 
 # %%
@@ -405,7 +405,7 @@ print("step", walk.frames[-1].step.number, walk.frames[-1].outcome)
 # %% [markdown]
 # ### Duplicates, answered from memory
 #
-# A producer may have five requests under way. The log keeps the last five batches of each producer, so any of them can come again:
+# A producer may have five requests in flight. The log keeps the last five batches of each producer, so any of them can come again:
 
 # %%
 log = fresh_log()
@@ -420,8 +420,8 @@ for (first, _), walk in zip(batches, answers):
 print("LEO", log.log_end_offset)
 
 # %% [markdown]
-# (The list above has first sequence, last sequence and last offset of each.) The five last are answered as the first time, and the log does
-# not grow. The oldest, sequence 0, is out of order: it is not remembered any more, and not the one to come next. Now the broker restarts. What it
+# (The list above has first sequence, last sequence and last offset of each.) The last five are answered as they were the first time, and the
+# log does not grow. The oldest, sequence 0, is out of order: it is no longer remembered, and it is not the next one due. Now the broker restarts. What it
 # knows of producers comes from a snapshot file, which has room for one batch of each.
 
 # %%
@@ -442,7 +442,7 @@ print("the last one:", log.append_as_leader(sent(batches[-1][1]), leader_epoch=0
 # %% [markdown]
 # Sequence 8 was refused with `OutOfOrderSequenceException`: the snapshot had the last batch. That is enough to go on in sequence, and for the retry of the last batch.
 #
-# Which sequence may a producer begin with? Four batches of a producer that this log has never seen: in epoch 3, twice in epoch 4, and then
+# Which sequence may a producer begin with? Here are four batches of a producer that this log has never seen: in epoch 3, twice in epoch 4, and then
 # once more in epoch 3.
 
 # %%
@@ -468,12 +468,12 @@ for origin, silence in ((AppendOrigin.CLIENT, 0), (AppendOrigin.COORDINATOR, 0),
     print(f"{origin.name:11}  silent for {silence:10,} ms: first {first.first_offset}, then {again.first_offset}, LEO {log.log_end_offset}")
 
 # %% [markdown]
-# A coordinator's batch is asked for its epoch, but not for its sequence, and is never taken for a duplicate: it is written twice. And a producer that
-# is silent for a day is forgotten at the next check, one every ten minutes. From then on it is an unknown one, and may begin anywhere, even where it was.
+# A coordinator's batch is checked for its epoch, but not for its sequence, and is never taken for a duplicate: it is written twice. And a producer that
+# is silent for a day is forgotten at the next check (there is one every ten minutes). From then on it is unknown, and may begin anywhere, even where it was.
 #
 # ### A transaction, opened, aborted, indexed
 #
-# Producers 7 and 8 write transactions, somebody else writes without. A lane for each; the brackets are transactions, and the
+# Producers 7 and 8 write transactions, and somebody else writes outside of any. Each has a lane; the brackets are transactions, and the
 # line through all lanes is the last stable offset.
 
 # %%
@@ -510,7 +510,7 @@ lanes.snap("8 commits: nothing is undecided")
 lanes.play()
 
 # %% [markdown]
-# A marker on one disk may be lost with it. Only when the high watermark has passed it is the transaction decided for good.
+# A marker on one disk may be lost with it. The transaction is decided for good only when the high watermark has passed it.
 #
 # The aborted one is in the transaction index, a file of its own that only segments with aborted transactions have. Its entry was written
 # with the marker, in step 12. The last field says where LSO will go once the marker is replicated: to the first record of the oldest
@@ -605,7 +605,7 @@ erratum(
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# First offsets: sound batches and refused ones, to minikafka, to Spark, and to Kafka. Spark's running sum over the batches that a leader must
+# First offsets: sound batches and bad ones go to minikafka, to Spark, and to Kafka. Spark's running sum over the batches that a leader must
 # accept is LEO after each, and that is the first offset of the next.
 
 # %%
@@ -676,8 +676,8 @@ print(found.first_difference)
 # %% [markdown]
 # ## 6. Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
-# more; `solution()` shows one way.
+# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference; each call of `hint()` reveals a
+# little more; `solution()` shows one way.
 
 # %%
 from minikafka.lab.exercises.append import first_offsets, last_stable, log_start, sequences
@@ -737,11 +737,11 @@ log_start.check(new_log_start)
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |---|---|---|
 # | fifteen steps, their order, every check and exception, what a refusal leaves | one lock of Python's for the log | verification of transactions, and their version 2 with its epoch bumps |
-# | every byte that the leader writes into a batch | `Partition`, which completes the answer with HW's change, is not there | `acks`, which are answered a floor above |
+# | every byte that the leader writes into a batch | `Partition`, which completes the answer with HW's change, is not there | `acks`, which are answered one level up |
 # | five batches remembered, one in a snapshot; the transaction index | no metrics, no quotas | down-conversion, gone since 4.0; magic 0 and 1 on followers |
 #
 # *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
-# that to the format's own rule. All else Spark works out from the workload.
+# that to the format's own rule. Everything else Spark works out from the workload.
 #
 # **A question to take along.** A service reads with `read_committed` and has seen nothing for an hour; others, which read uncommitted, are
 # up to date. What do you check first?
