@@ -7,10 +7,10 @@
 #
 # **Time:** about an hour. **Before:** the lessons *Segments*, *High watermark* and *Append*.
 # **Afterwards you can decide:** why one consumer stands still while another one goes on, what a fetch limit of your consumer really limits,
-# and what a difference of two offsets does not tell you.
+# and what the difference between two offsets does not tell you.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
+# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
 # is right.
 
 # %%
@@ -24,7 +24,7 @@ from minikafka.witness import Workload, agree, minikafka_log, run
 wake_witnesses()
 
 # %% [markdown]
-# What goes wrong without an isolation? A bank writes each transfer as two records of one transaction. The first is committed. The second is
+# What goes wrong without isolation? A bank writes each transfer as two records of one transaction. The first is committed. The second is
 # aborted: Ada has no such sum. The third is not finished yet. All of this is in the log, and every in-sync replica has it.
 
 # %%
@@ -58,8 +58,8 @@ diagram("read")
 # - **Transaction index** (`.txnindex`): the aborted transactions whose markers lie in a segment.
 # - **View:** a file, a first and a last byte. It is what a read gives back.
 #
-# The log of this lesson, one line an operation (`2x10`: two records with values of 10 bytes). Producer 7 aborts, producer 8 commits, producer
-# 9 is not done, and the last append has not reached the followers.
+# The log of this lesson, one operation per line (`2x10`: two records with values of 10 bytes). Producer 7 aborts, producer 8 commits, producer 9
+# is not done, and the last append has not reached the followers.
 
 # %%
 STORY = """
@@ -120,7 +120,7 @@ print("from 18:", {lane.words for lane in ReadLanes(log).read(18).frames[0].lane
 #
 # ### Three readers
 #
-# One slider position is one read with a limit of a MiB; the slider is the start. What will a follower get that reads from 0? It may see
+# One slider position is one read with a limit of a MiB; the slider is the start. What will a follower that reads from 0 get? It may see
 # everything, and all of the log is far less than a MiB.
 
 # %%
@@ -140,7 +140,7 @@ lanes.play(at=0)
 # Look at four places:
 #
 # - From **0**: the aborted records 3 and 4 are **sent to everybody**. The `read_committed` consumer gets a list with them, and skips.
-# - From **6**: the answer begins at 5, for a read begins with a batch, never inside of one. Offset 5 is dropped by the consumer.
+# - From **6**: the answer begins at 5, for a read begins with a batch, never inside one. Offset 5 is dropped by the consumer.
 # - From **11**: producer 9 is not done. Its own records *and the plain ones behind them* wait for it.
 # - From **16**: beyond HW, below LEO. For both consumers that is no error: the answer is empty, and they ask again later.
 #
@@ -209,7 +209,7 @@ walk = step_through(
 walk.play()
 
 # %% [markdown]
-# Steps 4 and 5 run twice: the loop of step 3 goes on to the next segment. The same holes are the reason why a difference of offsets is not a number of messages. (Nobody has told this
+# Steps 4 and 5 run twice: the loop of step 3 goes on to the next segment. The same holes are the reason why the difference between two offsets is not a number of messages. (Nobody has told this
 # follower of a high watermark, so HW is 0 and all of its log lies above.)
 
 # %%
@@ -253,7 +253,7 @@ print("bytes between entries, unless you say otherwise: more than", fresh_log().
 #
 # ### How much
 #
-# The limit is your `max.partition.fetch.bytes`, or what the partitions before have left of `fetch.max.bytes`, if that is less. It counts bytes, and
+# The limit is your `max.partition.fetch.bytes`, or what the partitions before it have left of `fetch.max.bytes`, if that is less. It counts bytes, and
 # bytes know nothing of batches. We read from 9, where batches of 95 bytes lie, with a limit of 120:
 
 # %%
@@ -265,7 +265,7 @@ predict(
 
 # %% [markdown]
 # The reader drops what is left over (frame 1). And if not even the first batch fits? Frames 2 and 3 read from 4 with a limit of 50, with
-# `min_one_message` and without it; in frame 4 the partitions before have left nothing:
+# `min_one_message` and without it; in frame 4 the partitions before it have left nothing:
 
 # %%
 limits = ReadLanes(log, "Limits")
@@ -330,7 +330,7 @@ for start in (0, 5):
     print("list:", named, " fates:", [(record.offset, fate) for record, fate in delivered(found, start)])
 
 # %% [markdown]
-# The second list names producer 7 although none of its records is in the answer; its marker is. The list may name more than one needs, never less.
+# The second list names producer 7 although none of its records is in the answer; its marker is. The list may name more producers than needed, but never fewer.
 #
 # ### Out of range
 #
@@ -374,7 +374,7 @@ erratum(
 # %% [markdown]
 # ### By timestamp
 #
-# *Everything since noon* is a question for an offset. Back to the broker's orders, a minute apart:
+# *Everything since noon* asks for an offset. Back to the broker's orders, a minute apart:
 
 # %%
 orders = copied_log("data/orders-0", {"internal.segment.bytes": 1000, "index.interval.bytes": 250, "retention.ms": -1})
@@ -407,7 +407,7 @@ predict(
 )
 
 # %% [markdown]
-# Offset 1, the record of noon + 5000: the first, by offset, that is **not older**. Offset 2 has just that timestamp and stands behind it. Whoever
+# Offset 1, the record of noon + 5000: the first, by offset, that is **not older**. Offset 2 has exactly that timestamp, but comes after it. Whoever
 # reads from the answer on misses nothing that is younger, and may get what is older in between.
 #
 # ### A view of the file
@@ -423,7 +423,7 @@ print(type(view).__name__, "of", view.file.name, "from byte", view.start, "to", 
 diagram("read_file")
 
 # %% [markdown]
-# `write_to` tells the kernel which bytes of which file go to which socket. They never visit the program. Here are both ends of a socket pair, to watch it:
+# `write_to` tells the kernel which bytes of which file go to which socket. They never enter the program. Here are both ends of a socket pair, to watch it:
 
 # %%
 import socket
@@ -438,7 +438,7 @@ print(len(received), "bytes received, the file's own:", received == view.file.re
 # That is **zero copy**, and it explains the rest of this lesson: whole batches, compressed as the producer sent them, aborted records and markers
 # among them. To leave one out the broker would have to touch the bytes. (With TLS it has to, and zero copy is gone.)
 #
-# A view is fixed when it is made. Does it grow with the file, and what if the file is cut under it? (Three names, if you think of an exception:
+# A view is fixed when it is made. Does it grow with the file, and what if the file is cut underneath it? (Three names, if you think of an exception:
 # `EOFException`, `OffsetOutOfRangeException`, and the general one of the storage code, `KafkaException`.)
 
 # %%
@@ -459,7 +459,7 @@ predict(
 # Neither 95 bytes nor none, but a `KafkaException`: *Size of FileRecords … has been truncated during write: old size 95, new size 0*. The reader
 # was promised bytes, and they are gone. Kafka's `FileRecords.writeTo` throws the same; the broker closes that connection, and the client
 # has to connect and ask again.
-# Only the length is checked: once as much has been appended again, other bytes go out.
+# Only the length is checked: once as much has been appended again, different bytes go out.
 
 # %%
 log.append_as_leader(records(2, first=90), leader_epoch=1)
@@ -518,7 +518,7 @@ counted = three_witnesses(waiting, only=["counts"])
 print([witness and (witness.witness, witness.value(4, "result")) for witness in counted], " agree:", bool(agree(*counted)))
 
 # %% [markdown]
-# Now a bug is planted into minikafka: aborted transactions are looked up in the index of the segment that was read, and in no other. After
+# Now a bug is planted in minikafka: aborted transactions are looked up in the index of the segment that was read, and in no other. After
 # which operation (counted from 0) will the witnesses differ first, and how many of the other two contradict minikafka there?
 
 # %%
@@ -546,8 +546,8 @@ print(found.first_difference)
 # %% [markdown]
 # ## 6. Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
-# more; `solution()` shows one way.
+# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference; each call of `hint()` reveals a
+# little more; `solution()` shows one way.
 
 # %%
 from minikafka.lab.exercises.read import answered, between_code, between_spark, read_committed, skipped
@@ -625,16 +625,16 @@ read_committed.check(committed_offsets)
 # | the transaction index and its list; views and sendfile | no metrics | a timestamp's answer at the level of the partition: nothing at or above the reader's bound |
 #
 # *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
-# that to the format's own rule. All else Spark works out from the workload.
+# that to the format's own rule. Everything else Spark works out from the workload.
 #
-# **A question to take along.** A `read_committed` consumer of one partition sees nothing new for ten minutes. A console consumer without
-# isolation sees new records all the time. What do you check first?
+# **A question to take along.** A `read_committed` consumer of one partition sees nothing new for ten minutes. A console consumer that reads
+# uncommitted sees new records all the time. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
 # The last stable offset against the high watermark: if it lags, a transaction is open. `kafka-transactions.sh describe-producers` shows for a partition
-# which producer's it is, and where it began. (`find-hanging` would be silent yet: it looks for transactions without a record for 15 minutes, unless told otherwise.)
-# One producer that is stuck holds back everybody's records behind its own, plain ones too, until `transaction.timeout.ms` aborts
+# whose it is, and where it began. (`find-hanging` would still be silent: it looks for transactions without a record for 15 minutes, unless told otherwise.)
+# One stuck producer holds back all records after its own, whoever wrote them, plain ones too, until `transaction.timeout.ms` aborts
 # it. If the two are equal, look at the consumer: it may be skipping a long run of aborted records.
 #
 # </details>

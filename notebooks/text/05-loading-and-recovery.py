@@ -11,7 +11,7 @@
 # which files of a partition's directory you may delete by hand, and which you must not.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
+# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
 # is right.
 
 # %%
@@ -29,8 +29,8 @@ wake_witnesses()
 # %% [markdown]
 # What goes wrong without recovery? A log of four records; the machine loses its power in the middle of the fourth write, and the
 # last 20 bytes never reach the disk. (`kill(log)` ends the log without closing it and gives its directory; `another` copies a directory;
-# `cut`, `flip` and `remove` damage a file in it. `load` makes a log of it again: `clean` says what kind of stop there was (unclean, if
-# nothing is said), `recovery_point` and `log_start` are the checkpoints: 0, if nothing is said, and then an unclean load scans everything.)
+# `cut`, `flip` and `remove` damage a file in it. `load` makes a log of it again: `clean` says what kind of stop there was (by default an
+# unclean one), `recovery_point` and `log_start` are the checkpoints (by default 0, and then an unclean load scans everything).)
 
 # %%
 log = fresh_log()
@@ -50,8 +50,8 @@ print("acknowledged: offset", acknowledged.first_offset, " the log ends at", bel
 print("a reader sees", values_of(believed, FetchIsolation.LOG_END))
 
 # %% [markdown]
-# Record `9` is acknowledged, and nobody will ever read it: it was written behind the first bytes of a batch that has no end, so the reader
-# takes its bytes for the end of that one. (Our reader does not check the CRC and finds no record there. A consumer does, by its
+# Record `9` is acknowledged, and nobody will ever read it: it was written after the first bytes of a batch that has no end, so the reader
+# takes its bytes for the rest of that batch. (Our reader does not check the CRC and finds no record there. A consumer does, by its
 # `check.crcs`, and throws a `KafkaException`: the batch at offset 3 is invalid. It gets no further.) Now the same with recovery:
 
 # %%
@@ -122,7 +122,7 @@ diagram("loading_names")
 #
 # 1. After a clean stop no batch is checked: damage stays where it is, and stays hidden.
 # 2. After an unclean stop the segment that holds the recovery point and all above it are scanned: the log ends before the first batch that the scan finds bad.
-# 3. No batch below that segment is checked. Flushed is taken for good.
+# 3. No batch below that segment is checked. What is flushed is taken to be good.
 # 4. A replacement of segments is either undone or completed, never half.
 # 5. Loading twice gives the same bytes as loading once.
 # 6. base of the first segment ≤ log start ≤ recovery point ≤ LEO, whatever the checkpoints say. After a clean stop the recovery point is the
@@ -185,7 +185,7 @@ print("producers", [(p.producer_id, p.last_data_offset, p.current_txn_first_offs
 # All records are there: `kill -9` ends a process, and what it has written lies in the system's memory, safe as long as the machine runs.
 # The last producer still has an open transaction, from offset 54 on; its coordinator will abort it.
 #
-# The recovery point stayed at 24 although all was just read and found good. Read is not flushed. And HW is 0: a log knows nothing of replicas;
+# The recovery point stayed at 24 although all was just read and found good. Being read is not being flushed. And HW is 0: a log knows nothing of replicas;
 # its partition sets the mark afterwards, from a checkpoint.
 
 # %%
@@ -198,7 +198,7 @@ erratum(
 # %% [markdown]
 # ### Recovering one segment
 #
-# The long index files are the trace of the kill: 10,485,760 bytes, of which the first few are entries and the rest zeros. Nothing on disk says
+# The long index files are a trace of the kill: 10,485,760 bytes, of which the first few are entries and the rest zeros. Nothing on disk says
 # how many count. So recovery throws them away and reads the batches:
 
 # %%
@@ -265,7 +265,7 @@ predict(
 )
 
 # %% [markdown]
-# What if the damage is in the **first** segment? The log must end there, and what lies above has to go, sound as it is:
+# What if the damage is in the **first** segment? The log must end there, and everything above has to go, although it is sound:
 
 # %%
 log = load(cut(another(directory), "000.log", 200))
@@ -382,7 +382,7 @@ for clean, point in ((False, 24), (False, 0), (True, 24)):
 # %% [markdown]
 # Epoch 0 begins with its first batch that was *read*; only a scan from the beginning finds the true start. The scan makes an entry only at a
 # batch whose epoch is greater than every one before it: in the cache epochs only rise, and a lower one, or none (−1), makes no entry. After a clean stop
-# the lost file is replaced by an empty one, and nothing is rebuilt: asked where an epoch ended, this replica has no answer.
+# the lost file is replaced by an empty one, and nothing is rebuilt: when asked where an epoch ended, this replica has no answer.
 #
 # ### The index of aborted transactions
 #
@@ -410,8 +410,8 @@ for clean in (False, True):
 # ### Checkpoints that don't fit
 #
 # The two checkpoints that a load gets, recovery point and log start, are written every minute by default, the log at every append: they are
-# hints, bent to what is there. (The high watermark's is written every 5 seconds; the load does not read it.) Only one of the two is stronger
-# than the log: its start. Records below the start are deleted ones. So where a log ends **below** the start that the checkpoint names, its upper segments
+# hints, bent to what is there. (The high watermark's is written every 5 seconds; the load does not read it.) Only one of the two outranks the
+# log: the log start. Records below it count as deleted. So where a log ends **below** the start that the checkpoint names, its upper segments
 # were lost, and all that is left is deleted records: it is dropped, and an empty log begins at the start.
 
 # %%
@@ -521,8 +521,8 @@ ours, spark, kafka = three_witnesses(workload)
 agree(ours, spark, kafka)
 
 # %% [markdown]
-# A workload can't tear a file. For that there are two witnesses, and a stricter comparison: both load the same wreck and close the log, then each file
-# is compared byte by byte. First the directory of the killed broker:
+# A workload can't tear a file. For that there are two witnesses, and a stricter comparison: both load the same damaged directory and close the log; then
+# each file is compared byte by byte. First the directory of the killed broker:
 
 # %%
 loaded_by_both(killed, TOPIC, recovery_point=24)
@@ -538,16 +538,16 @@ damages = {
 {name: loaded_by_both(killed, TOPIC, damage).equal for name, damage in damages.items()}
 
 # %% [markdown]
-# And the replacement of part 4, stopped after so many renames:
+# And the replacement of part 4, stopped after each of its renames:
 
 # %%
 stops = {renames: theatre.directory(renames - 1) for renames in (3, 6, 9, 19)}
 {renames: loaded_by_both(directory, SMALL).equal for renames, directory in stops.items()}
 
 # %% [markdown]
-# Now a bug is planted: after an unclean stop nothing is scanned. Right after `reopen`, operation 5 if one counts from 0, the witnesses still agree: the
-# last batch tells the LEO, scanned or not, and index entries that are zeros are not compared. After which of the two appends behind it,
-# 6 or 7, do they differ first? (*Is it full?* in part 4 is the clue.) And how many of the other two contradict minikafka there?
+# Now a bug is planted: after an unclean stop nothing is scanned. Right after `reopen` (operation 5, counted from 0) the witnesses still agree: the
+# last batch tells the LEO, scanned or not, and index entries that are zeros are not compared. After which of the two appends that follow, 6
+# or 7, do they differ first? (*Is it full?* in part 4 is the clue.) And how many of the other two contradict minikafka there?
 
 # %%
 with planted("an unclean log is not scanned"):
@@ -579,8 +579,8 @@ print(found.first_difference)
 # %% [markdown]
 # ## 6. Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
-# more; `solution()` shows one way. Kafka has sat the same exam: for each case it loaded a directory wrecked in that way.
+# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference; each call of `hint()` reveals a
+# little more; `solution()` shows one way. Kafka has taken the same exam: for each case it loaded a directory damaged in that way.
 
 # %%
 from minikafka.lab.exercises.loading import bent, damaged_end, epoch_entries, half_done
@@ -645,14 +645,14 @@ bent.check(loaded)
 # | splitting, replacing, the order of renames | the power cut in the theatre tears one write; a real one may also lose writes out of order | logs in tiered storage |
 #
 # *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
-# that to the format's own rule. All else Spark works out from the workload.
+# that to the format's own rule. Everything else Spark works out from the workload.
 #
 # **A question to take along.** After a power cut a broker with thousands of partitions has been starting for half an hour, and its log says *Recovering
 # unflushed segment*. What do you check first?
 #
 # <details><summary>One answer</summary>
 #
-# That it makes progress: the base offsets in these lines rise, one line a segment, and each segment is read whole. (*N recovered* in the line always
+# Whether it makes progress: the base offsets in these lines rise, one line a segment, and each segment is read whole. (*N recovered* in the line always
 # says 0 in 4.3.0, by an integer division; the JMX metrics `remainingLogsToRecover` and `remainingSegmentsToRecover` count truly.)
 # It is normal after an unclean stop; how much is read depends
 # on `recovery-point-offset-checkpoint` (everything above, whole segments) and on `num.recovery.threads.per.data.dir`.
