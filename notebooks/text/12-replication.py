@@ -250,13 +250,20 @@ step_through(lost.partition(0).maybe_shrink_isr, into=SHRINK, locals_of_interest
 # %%
 lanes.after("2 fetches again", room.fetch, 2)
 first = room.isr
-lanes.after("2 fetches once more", room.fetch, 2)
+EXPAND = {"Partition.update_follower_fetch_state", "Partition._maybe_expand_isr", "Partition._handle_alter_partition_update"}
+LOCALS = {"previous_end_offset", "current_state", "proposed_state", "leader_hw_incremented"}
+walk = lanes.after("2 fetches once more", step_through, room.fetch, 2, into=EXPAND, locals_of_interest=LOCALS, watch=room.log(0))
 print("after one fetch", first, " after two", room.isr)
 lanes.play()
 
 # %% [markdown]
-# It has the record after the first fetch. That it has it the leader knows after the second one, and proposes to take it in.
-#
+# It has the record after the first fetch. That it has it the leader knows after the second one, and proposes to take it in. To join, a follower must have everything below the high watermark, and everything below the offset at which
+# the leader's epoch began:
+
+# %%
+walk.play()
+
+# %% [markdown]
 # How long may a follower be silent? All three are in sync and at the end of the log. For ten minutes nothing is appended, and nobody fetches.
 
 # %%
