@@ -41,6 +41,7 @@ def test_a_seed_makes_the_same_directory_again(fuzz):
     assert made[0] == made[1]
 
 
+@pytest.mark.slow
 def test_every_kind_of_damage_is_drawn(fuzz):
     seen = set()
     for seed in range(60):

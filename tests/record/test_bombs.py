@@ -127,6 +127,7 @@ def test_zstd_frames_with_checksums_skippable_frames_and_damage():
         assert isinstance(error, KafkaException) and data.startswith(out)
 
 
+@pytest.mark.slow
 def test_the_memory_of_a_check_is_bounded(tmp_path):
     files = []
     for name, data in {
@@ -146,6 +147,7 @@ for name in sys.argv[1:]:
     assert memory_of(code, *files) < 200
 
 
+@pytest.mark.slow
 def test_tiny_records_are_handed_out_in_bounded_memory(tmp_path):
     file = tmp_path / "tiny"
     file.write_bytes(tiny_records_bomb(400_000))
@@ -163,6 +165,7 @@ def test_what_is_handed_out_has_a_limit():
     assert len(batch.columns(size + 100).value(0)) == size
 
 
+@pytest.mark.slow
 def test_old_formats_have_the_same_bounds(tmp_path):
     inner = message_v1(0, bytes(10 * MIB)) + message_v1(1, b"x") * 3
     wrapper = message_v1(1, Compression(CompressionType.GZIP).compress(inner, 1), CompressionType.GZIP.id)

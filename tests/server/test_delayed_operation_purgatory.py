@@ -205,6 +205,7 @@ def test_an_answer_may_bring_the_next_operation_under_the_same_key(purgatory):
     assert purgatory.watched == purgatory.num_delayed == 1 and follower.tried == 2
 
 
+@pytest.mark.slow
 def test_what_many_operations_wait_for_is_not_asked_when_something_else_happens(time):
     """The cost of completing an operation, counted in questions, is the same among ten and among 100,000."""
     questions = {}

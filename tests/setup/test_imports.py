@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,7 @@ def modules_of(room: str) -> list[Path]:
     return sorted((PACKAGE / room).rglob("*.py"))
 
 
+@cache
 def imported_by(path: Path) -> set[str]:
     """The full names of the modules that `path` imports, also in functions."""
     names = set()

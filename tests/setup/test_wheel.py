@@ -6,9 +6,12 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 REPOSITORY = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_the_whole_package(tmp_path):
     source = tmp_path / "source"
     shutil.copytree(REPOSITORY / "minikafka", source / "minikafka", ignore=shutil.ignore_patterns("__pycache__"))

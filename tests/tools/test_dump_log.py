@@ -316,6 +316,7 @@ def test_records_are_printed_up_to_a_limit(our_dump, tmp_path):
     assert dump.stderr == "IllegalArgumentException: Cannot parse argument 'many' of option max-decompressed-bytes\n"
 
 
+@pytest.mark.slow
 def test_too_little_memory_is_one_line_that_names_the_file(tmp_path):
     file = tmp_path / "00000000000000000000.log"
     file.write_bytes(zeros(400_000_000).buffer)
