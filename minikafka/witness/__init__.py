@@ -16,7 +16,8 @@ For a whole log directory there are `log_dir_workload`, `log_dir_runner`, `two_l
 For brokers that replicate, read `replica_workload`, then `replica_runner`, which is their controller too
 (`scripted_controller`). It does the same to `minikafka_cluster` and to `kafka_cluster`: Kafka's own KafkaApis,
 ReplicaManager, Partition and followers, several brokers in one JVM, driven by `KafkaReplicas.scala`.
-`replica_drawer` draws workloads, `replica_differential` compares.
+`replica_drawer` draws workloads, `replica_differential` compares. The command lines of both differentials stand in
+`drawn_comparisons`.
 
 Names are imported when they are first used, so that a workload can be read on a machine with neither Spark nor a JVM.
 """

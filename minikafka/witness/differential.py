@@ -5,23 +5,17 @@ the command that repeats it; `--operations 1000000` ends after that many operati
 it says how far it got.
 """
 
-import argparse
-import itertools
-import logging
-import math
 import re
 import shutil
-import signal
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from minikafka.witness.agreement import Agreement, agree
 from minikafka.witness.directory_diff import DirectoryDiff, directory_diff
+from minikafka.witness.drawn_comparisons import Judgement, compare_drawn_workloads
 from minikafka.witness.kafka_jvm import KafkaJvm
 from minikafka.witness.kafka_log import kafka_log
 from minikafka.witness.observation import Observations
@@ -156,75 +150,15 @@ def smallest(kafka: KafkaJvm, workload: Workload) -> Comparison:
     return compare(kafka, workload.shrunk(lambda smaller: len(smaller) and not compare(kafka, smaller).same))
 
 
-def workloads(first_seed: int, size: int) -> Iterator[tuple[str, int, Workload]]:
-    """Workloads without end, with profile and seed: each profile in turn, a new seed for each."""
-    for seed, profile in zip(itertools.count(first_seed), itertools.cycle(PROFILES)):
-        yield profile, seed, draw(profile, seed, size)
-
-
-@dataclass
-class Tally:
-    """How far a run has got: `operations` compared and `differences` found in `seconds`."""
-
-    operations: int = 0
-    differences: int = 0
-    started: float = field(default_factory=time.monotonic)
-
-    @property
-    def seconds(self) -> float:
-        """The seconds since the run began."""
-        return time.monotonic() - self.started
-
-    def __str__(self) -> str:
-        return f"{self.operations} operations, {self.differences} differences"
-
-
 def main(arguments: list[str] | None = None) -> int:
-    """Compare drawn workloads until time or operations are used up, or until stopped; exit code 1 when any differed."""
-    parser = argparse.ArgumentParser(prog="python -m minikafka.witness.differential", description=__doc__)
-    parser.add_argument("--minutes", type=float, help="stop after so many (default: 10, none with --operations)")
-    parser.add_argument("--operations", type=int, help="stop after so many")
-    parser.add_argument("--seed", type=int, default=None, help="the first seed (default: from the clock)")
-    parser.add_argument("--size", type=int, default=60, help="operations in a workload")
-    parser.add_argument("--profile", choices=PROFILES, help="repeat one workload: this profile with --seed")
-    parser.add_argument("--differences", type=int, default=3, help="stop after so many")
-    options = parser.parse_args(arguments)
-    if options.minutes is None:
-        options.minutes = math.inf if options.operations else 10
-    logging.getLogger("minikafka").setLevel(logging.CRITICAL)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    tally = Tally()
-    try:
-        _compare_all(options, tally)
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-    print(tally, flush=True)
-    return 1 if tally.differences else 0
+    """The command line. Returns the exit code."""
+    module = "minikafka.witness.differential"
+    return compare_drawn_workloads(module, __doc__, PROFILES, draw, _judge, size=60, arguments=arguments)
 
 
-def _compare_all(options: argparse.Namespace, tally: Tally) -> None:
-    """Compare as the options say, with a line a minute on stderr."""
-    seed = int(time.time()) if options.seed is None else options.seed
-    drawn = workloads(seed, options.size)
-    if options.profile:
-        drawn = iter([(options.profile, seed, draw(options.profile, seed, options.size))])
-    kafka = KafkaJvm.start()
-    minutes = 0
-    for profile, seed, workload in drawn:
-        if tally.seconds > options.minutes * 60 or tally.differences >= options.differences:
-            break
-        if options.operations and tally.operations >= options.operations:
-            break
-        if not compare(kafka, workload).same:
-            tally.differences += 1
-            print(
-                f"\n--profile '{profile}' --seed {seed} --size {options.size}\n{smallest(kafka, workload)}", flush=True
-            )
-        tally.operations += len(workload)
-        if tally.seconds >= (minutes + 1) * 60:
-            minutes = int(tally.seconds // 60)
-            print(f"{minutes} min: {tally}", file=sys.stderr, flush=True)
-    kafka.close()
+def _judge(kafka: KafkaJvm, workload: Workload) -> Judgement:
+    same = compare(kafka, workload).same
+    return Judgement(len(workload), None if same else smallest(kafka, workload))
 
 
 if __name__ == "__main__":

@@ -4,24 +4,18 @@
 with the command that repeats it; `--operations 100000` ends after that many operations.
 """
 
-import argparse
-import itertools
-import logging
-import math
 import shutil
-import signal
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.message_codec import Message
 from minikafka.network.messages import parse_response
-from minikafka.witness.differential import Tally
 from minikafka.witness.directory_diff import NOT_DETERMINED, DirectoryDiff, directory_diff
+from minikafka.witness.drawn_comparisons import Judgement, compare_drawn_workloads
 from minikafka.witness.kafka_cluster import KafkaCluster
 from minikafka.witness.kafka_jvm import KafkaJvm
 from minikafka.witness.minikafka_cluster import MinikafkaCluster
@@ -199,54 +193,15 @@ def smallest(kafka: KafkaJvm, comparison: ReplicaComparison) -> ReplicaCompariso
     return best
 
 
-def workloads(first_seed: int, size: int) -> Iterator[tuple[str, int, ReplicaWorkload]]:
-    """Workloads without end, with profile and seed: each profile in turn, a new seed for each."""
-    for seed, profile in zip(itertools.count(first_seed), itertools.cycle(PROFILES)):
-        yield profile, seed, draw(profile, seed, size)
-
-
 def main(arguments: list[str] | None = None) -> int:
-    """Compare drawn workloads until time or operations are used up, or until stopped; exit code 1 when any differed."""
-    parser = argparse.ArgumentParser(prog="python -m minikafka.witness.replica_differential", description=__doc__)
-    parser.add_argument("--minutes", type=float, help="stop after so many (default: 10, none with --operations)")
-    parser.add_argument("--operations", type=int, help="stop after so many")
-    parser.add_argument("--seed", type=int, default=None, help="the first seed (default: from the clock)")
-    parser.add_argument("--size", type=int, default=80, help="operations in a workload")
-    parser.add_argument("--profile", choices=PROFILES, help="repeat one workload: this profile with --seed")
-    parser.add_argument("--differences", type=int, default=3, help="stop after so many")
-    options = parser.parse_args(arguments)
-    if options.minutes is None:
-        options.minutes = math.inf if options.operations else 10
-    logging.getLogger("minikafka").setLevel(logging.CRITICAL)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    tally = Tally()
-    try:
-        _compare_all(options, tally)
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-    print(tally, flush=True)
-    return 1 if tally.differences else 0
+    """The command line. Returns the exit code."""
+    module = "minikafka.witness.replica_differential"
+    return compare_drawn_workloads(module, __doc__, PROFILES, draw, _judge, size=80, arguments=arguments)
 
 
-def _compare_all(options: argparse.Namespace, tally: Tally) -> None:
-    """Compare as the options say."""
-    seed = int(time.time()) if options.seed is None else options.seed
-    drawn = workloads(seed, options.size)
-    if options.profile:
-        drawn = iter([(options.profile, seed, draw(options.profile, seed, options.size))])
-    kafka = KafkaJvm.start()
-    for profile, seed, workload in drawn:
-        if tally.seconds > options.minutes * 60 or tally.differences >= options.differences:
-            break
-        if options.operations and tally.operations >= options.operations:
-            break
-        comparison = compare(kafka, workload)
-        if not comparison.same:
-            tally.differences += 1
-            repeat = f"--profile '{profile}' --seed {seed} --size {options.size}"
-            print(f"\n{repeat}\n{smallest(kafka, comparison)}", flush=True)
-        tally.operations += comparison.operations
-    kafka.close()
+def _judge(kafka: KafkaJvm, workload: ReplicaWorkload) -> Judgement:
+    comparison = compare(kafka, workload)
+    return Judgement(comparison.operations, None if comparison.same else smallest(kafka, comparison))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ import itertools
 import pytest
 
 from minikafka.cluster.partition import Partition
-from minikafka.witness.replica_differential import PROFILES, compare, draw, smallest, workloads
+from minikafka.witness.drawn_comparisons import drawn_workloads
+from minikafka.witness.replica_differential import PROFILES, compare, draw, smallest
 from minikafka.witness.replica_workload import ReplicaWorkload
 
 pytestmark = pytest.mark.slow
@@ -23,7 +24,7 @@ def seed(request):
 def test_no_difference_in_drawn_lives(kafka, silent, seed, request):
     wanted = request.config.getoption("--operations") or OPERATIONS_IN_MAKE_TEST
     done = 0
-    for profile, number, workload in workloads(seed, SIZE):
+    for profile, number, workload in drawn_workloads(PROFILES, draw, seed, SIZE):
         comparison = compare(kafka, workload)
         assert comparison.same, f"{profile}, seed {number}\n{smallest(kafka, comparison)}"
         done += comparison.operations
@@ -61,7 +62,9 @@ def test_a_planted_bug_is_found_and_made_small(kafka, silent, monkeypatch):
         return leader_log.maybe_increment_high_watermark(leader_log.log_end_offset_metadata) is not None
 
     monkeypatch.setattr(Partition, "_maybe_increment_leader_hw", too_early)
-    comparisons = (compare(kafka, workload) for _, _, workload in itertools.islice(workloads(0, SIZE), 5))
+    comparisons = (
+        compare(kafka, workload) for _, _, workload in itertools.islice(drawn_workloads(PROFILES, draw, 0, SIZE), 5)
+    )
     different = next(comparison for comparison in comparisons if not comparison.same)
     least = smallest(kafka, different)
     assert len(least.workload) <= 8, least

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from minikafka.witness import differential
+from minikafka.witness import differential, drawn_comparisons
 
 
 @pytest.fixture
@@ -18,9 +18,9 @@ def compared(monkeypatch):
         sizes.append(len(workload))
         return SimpleNamespace(same=True)
 
-    monkeypatch.setattr(differential.KafkaJvm, "start", lambda: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(drawn_comparisons.KafkaJvm, "start", lambda: SimpleNamespace(close=lambda: None))
     monkeypatch.setattr(differential, "compare", compare)
-    monkeypatch.setattr(differential.Tally, "seconds", property(lambda tally: tally.operations))
+    monkeypatch.setattr(drawn_comparisons.Tally, "seconds", property(lambda tally: tally.operations))
     before = signal.getsignal(signal.SIGTERM)
     yield sizes
     signal.signal(signal.SIGTERM, before)
