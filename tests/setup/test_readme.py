@@ -5,17 +5,23 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from minikafka.cli import COMMANDS
 
 REPOSITORY = Path(__file__).parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_example_runs(tmp_path):
-    (example,) = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+@pytest.mark.parametrize(
+    ("number", "printed", "logs"),
+    [(0, "[b'value']", ["orders-0"]), (1, "True 1", [f"three-brokers/broker-{id}/orders-0" for id in range(3)])],
+)
+def test_the_examples_run(tmp_path, number, printed, logs):
+    example = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[number]
     process = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True)
-    assert (process.returncode, process.stdout, process.stderr) == (0, "[b'value']\n", "")
-    assert (tmp_path / "orders-0" / "00000000000000000000.log").stat().st_size > 0
+    assert (process.returncode, process.stdout, process.stderr) == (0, printed + "\n", "")
+    assert all((tmp_path / log / "00000000000000000000.log").stat().st_size > 0 for log in logs)
 
 
 def test_every_make_target_is_there_and_every_public_one_is_told():
