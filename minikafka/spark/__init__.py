@@ -1,9 +1,11 @@
-"""Spark for minikafka: a session with Apache Kafka's classes in the same JVM.
+"""Spark for minikafka: a session with Apache Kafka's classes in the same JVM, and log directories as DataFrames.
 
 Read `session` first, then `jvm` (how its JVM is started), `java_home` (which Java), `kafka_jars` (where the jars come
 from), and `class_archive` (why a second start is faster); `scala_compiler` compiles what is asked of the JVM in Scala.
+`register` makes the data source of the room `source` known to any session.
 """
 
+from minikafka.spark.register import register
 from minikafka.spark.session import kafka_available, session, why_kafka_is_absent
 
-__all__ = ["kafka_available", "session", "why_kafka_is_absent"]
+__all__ = ["kafka_available", "register", "session", "why_kafka_is_absent"]

@@ -27,8 +27,8 @@ from minikafka.log.log_file_utils import (
     TXN_INDEX_FILE_SUFFIX,
     offset_from_file,
 )
+from minikafka.log.partition_files import FOLLOW_LINKS, look_into, require_regular
 from minikafka.tools.failure import naming
-from minikafka.tools.partition_files import FOLLOW_LINKS, look_into, require_regular
 from minikafka.tools.scratch_directory import scratch_directory
 
 _READ_SIZE = 1024 * 1024

@@ -7,8 +7,8 @@ from pathlib import Path
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import KafkaException
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.partition_files import require_regular
 from minikafka.tools.failure import TOLD
-from minikafka.tools.partition_files import require_regular
 from minikafka.tools.read_bounded import of_the_machine, require_bounded
 
 _NOT_STORABLE = re.compile(r"[\s\ud800-\udfff]", re.ASCII)

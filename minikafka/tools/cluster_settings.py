@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from minikafka.common.errors import KafkaException, MetadataParseException
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
+from minikafka.log.partition_files import require_regular
 from minikafka.network.message_codec import Message
 from minikafka.record.file_records import FileRecords
 from minikafka.tools.failure import naming
 from minikafka.tools.framed_message import read_framed
-from minikafka.tools.partition_files import require_regular
 
 METADATA_DIRECTORY = "__cluster_metadata-0"
 _SNAPSHOT_SUFFIX = ".checkpoint"

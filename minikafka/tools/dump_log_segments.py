@@ -38,6 +38,7 @@ from minikafka.log.log_file_utils import (
     TXN_INDEX_FILE_SUFFIX,
     offset_from_file,
 )
+from minikafka.log.partition_files import require_regular
 from minikafka.log.producer.snapshot_file import read_snapshot
 from minikafka.record.batch import Batch
 from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
@@ -46,7 +47,6 @@ from minikafka.record.record_batch import MAGIC_VALUE_V2, NO_TIMESTAMP
 from minikafka.record.stream_window import MAX_DECOMPRESSED_BYTES
 from minikafka.tools.failure import naming
 from minikafka.tools.kraft_records import KRAFT_RECORD_TYPES, kraft_record_line
-from minikafka.tools.partition_files import require_regular
 from minikafka.tools.record_decoders import DecodedRecord, RecordDecoder, decode_text
 
 RECORD_INDENT = "|"

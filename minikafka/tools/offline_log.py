@@ -22,10 +22,10 @@ from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.log_dirs import LOCK_FILE_NAME
+from minikafka.log.partition_files import require_regular
 from minikafka.tools.before_recovery import copied, require_files, require_recoverable
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import naming
-from minikafka.tools.partition_files import require_regular
 from minikafka.tools.progress_bar import LONG_WORK
 
 

@@ -23,10 +23,10 @@ from minikafka.log.log_file_utils import (
     SWAP_FILE_SUFFIX,
     TIME_INDEX_FILE_SUFFIX,
 )
+from minikafka.log.partition_files import objection_to
+from minikafka.log.segment_end import SegmentEnd, find_end, first_timestamp
 from minikafka.record.record_batch import NO_TIMESTAMP
 from minikafka.tools.failure import describe, naming
-from minikafka.tools.partition_files import objection_to
-from minikafka.tools.segment_end import SegmentEnd, find_end, first_timestamp
 
 CURRENT = "current"
 _KINDS = {DELETE_DIR_SUFFIX: "delete", STRAY_DIR_SUFFIX: "stray", FUTURE_DIR_SUFFIX: "future"}

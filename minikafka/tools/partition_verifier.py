@@ -27,10 +27,10 @@ from minikafka.log.log_file_utils import (
     log_file,
     offset_from_file,
 )
+from minikafka.log.partition_files import look_into
 from minikafka.tools.epoch_comparison import EpochComparison
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.findings import BatchFacts, Damage, Fate, Finding, NextStart
-from minikafka.tools.partition_files import look_into
 from minikafka.tools.read_bounded import raise_of_the_machine, require_bounded
 from minikafka.tools.rehearsal import Outcome, Rehearsal
 from minikafka.tools.segment_verifier import SegmentVerifier, waits_for_deletion

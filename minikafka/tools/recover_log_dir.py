@@ -32,6 +32,7 @@ from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, 
 from minikafka.log.log_dir_name import parse_topic_partition_name, partition_directories
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX
 from minikafka.log.log_manager import LogManager
+from minikafka.log.partition_files import require_regular
 from minikafka.tools.before_recovery import (
     SPARE_DESCRIPTORS,
     Needs,
@@ -50,7 +51,6 @@ from minikafka.tools.failure import describe, naming
 from minikafka.tools.findings import NextStart
 from minikafka.tools.log_state import state_of
 from minikafka.tools.offline_log import locked
-from minikafka.tools.partition_files import require_regular
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.rehearsal import Rehearsal
 from minikafka.tools.scratch_directory import scratch_directory

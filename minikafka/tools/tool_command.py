@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import click
 
+from minikafka.log.partition_files import FOLLOW_LINKS
 from minikafka.tools.failure import TOLD, describe
-from minikafka.tools.partition_files import FOLLOW_LINKS
 
 # Options of the tools that change a directory.
 AS_JSON = click.option(

@@ -22,13 +22,13 @@ from minikafka.log.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_F
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.log.partition_files import FOLLOW_LINKS, require_regular
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import TOLD, describe, one_line
 from minikafka.tools.findings import Fate, Finding, NextStart
 from minikafka.tools.log_dir_entries import has_name_of_partition
 from minikafka.tools.offline_log import config_of
-from minikafka.tools.partition_files import FOLLOW_LINKS, require_regular
 from minikafka.tools.partition_verifier import PartitionVerifier
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.read_bounded import require_bounded

@@ -17,8 +17,8 @@ from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
+from minikafka.log.segment_end import find_end
 from minikafka.tools import listing_table
-from minikafka.tools.segment_end import find_end
 from minikafka.witness.kafka_log import KafkaLog
 from tests.fuzz.tool_runs import difference, tree
 

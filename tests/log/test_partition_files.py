@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from minikafka.common.errors import IOException
-from minikafka.tools.partition_files import look_into, objection_to, require_regular
+from minikafka.log.partition_files import look_into, objection_to, require_regular
 
 LOG = f"{0:020d}.log"
 

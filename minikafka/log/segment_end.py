@@ -7,10 +7,10 @@ from struct import Struct
 from typing import BinaryIO, NamedTuple
 
 from minikafka.log.log_file_utils import INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX
+from minikafka.log.partition_files import objection_to
 from minikafka.record.file_channel_record_batch import FileChannelRecordBatch
 from minikafka.record.file_records import FileRecords
-from minikafka.record.record_batch import NO_TIMESTAMP
-from minikafka.tools.partition_files import objection_to
+from minikafka.record.record_batch import NO_TIMESTAMP, RecordBatch
 
 _OFFSET_ENTRY = Struct(">ii")  # offset relative to the segment's, position
 _TIME_ENTRY = Struct(">qi")  # timestamp, offset relative to the segment's
@@ -60,9 +60,10 @@ def first_timestamp(log: Path) -> int:
     records = FileRecords.open(log, mutable=False)
     try:
         for batch in _whole_batches(records, 0):
-            if batch.magic < 2 or batch.has_delete_horizon:
-                return batch.max_timestamp
-            return batch.load_batch_header().base_timestamp
+            header = batch.load_batch_header()
+            if isinstance(header, RecordBatch) and not header.has_delete_horizon:
+                return header.base_timestamp
+            return batch.max_timestamp
         return NO_TIMESTAMP
     finally:
         records.close_handlers()

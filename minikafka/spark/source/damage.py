@@ -1,0 +1,47 @@
+"""What the source does about bytes that Kafka would refuse, and about files that went away."""
+
+import enum
+from typing import NamedTuple
+
+from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
+
+DAMAGE = (RuntimeError, ValueError, IndexError, OSError, MemoryError)
+"""Kafka's exceptions, and the machine's; anything else is a bug."""
+
+
+class Mode(enum.Enum):
+    """What becomes of a damaged batch, or of a segment that is gone.
+
+    FAILFAST ends the query with an exception; PERMISSIVE gives a row whose `_corrupt` says what is wrong and whose
+    other columns, but for topic and partition, are null; DROPMALFORMED leaves it out.
+    """
+
+    FAILFAST = "FAILFAST"
+    PERMISSIVE = "PERMISSIVE"
+    DROPMALFORMED = "DROPMALFORMED"
+
+    @staticmethod
+    def of(name: str) -> "Mode":
+        """The mode of that name, in any case; raises IllegalArgumentException."""
+        try:
+            return Mode(name.upper())
+        except ValueError:
+            known = ", ".join(mode.value for mode in Mode)
+            raise IllegalArgumentException(f"mode={name} is none of {known}") from None
+
+
+class Damage(NamedTuple):
+    """Bytes that cannot be read: the file, the position (bytes) where they begin, and Kafka's exception, as text."""
+
+    file: str
+    position: int
+    exception: str
+
+    @staticmethod
+    def of(file: str, position: int, error: BaseException) -> "Damage":
+        """What `error` says about the bytes from `position` on."""
+        return Damage(file, position, f"{type(error).__name__}: {error}")
+
+    def exception_to_raise(self) -> CorruptRecordException:
+        """The exception for FAILFAST."""
+        return CorruptRecordException(f"{self.file}, position {self.position}: {self.exception}")

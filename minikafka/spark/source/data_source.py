@@ -1,0 +1,122 @@
+"""The data source `minikafka`: records of Kafka log directories as rows, read without a broker.
+
+    minikafka.spark.register(spark)
+    spark.read.format("minikafka").load("/var/lib/kafka/data")
+
+A path is a log directory, a partition's directory, a segment, or a glob; `load` also takes a list of them. Nothing is
+changed or locked, and a broker may be writing beside us. The columns are those of Spark's own Kafka connector: `key`,
+`value`, `topic`, `partition`, `offset`, `timestamp`, `timestampType`. `.schema("offset bigint, value binary")` asks for
+some of them alone, and only these are made.
+
+| option | meaning | default |
+|---|---|---|
+| `subscribe` | topics, with commas between them | all topics |
+| `startingOffsets`, `endingOffsets` | `earliest` (-2), `latest` (-1), JSON `{"t": {"0": 23, "1": -1}}` | all |
+| `startingTimestamp`, `endingTimestamp` | ms: from, or up to, the first record that is no earlier | |
+| `startingOffsetsByTimestamp`, `endingOffsetsByTimestamp` | JSON `{"t": {"0": 1700000000000}}` | |
+| `startingOffsetsByTimestampStrategy` | where no record is late enough: `error`, or start at `latest` | `error` |
+| `isolation.level` | `read_uncommitted`, `read_committed` (also as `kafka.isolation.level`) | `read_uncommitted` |
+| `bounds` | `high_watermark`, `log_end` | `high_watermark` |
+| `mode` | damage: `FAILFAST`, `PERMISSIVE` (adds a column `_corrupt`), `DROPMALFORMED` | `FAILFAST` |
+| `checkCrcs` | whether the checksum of each batch that is read is checked | `true` |
+| `includeHeaders` | adds `headers`, null for a record without any | `false` |
+| `includeBatches` | adds `leaderEpoch`, `producerId`, `producerEpoch`, `sequence`, `transactional`, `codec`, \
+`baseOffset`, `segment`, `position` | `false` |
+| `maxBytesPerTask` | a larger segment is split at batches that its index knows; smaller ones share a task | 134217728 |
+| `minPartitions` | at least so many tasks, where the data allow it | 1 |
+
+An option of the connector that has no meaning here, such as `kafka.bootstrap.servers`, is ignored.
+
+Bounds. A query starts at the log start offset (the checkpoint's, or the first segment's) and ends at the high watermark
+in `replication-offset-checkpoint` beside the partition, or at the log end where that file has no line for it. A broker
+writes that file every 5 s and when it stops: after a kill, and beside a running broker, it lags behind what consumers
+have seen. `bounds=log_end` reads on to the last whole batch. With `read_committed` a query ends before the first
+transaction that is open at that bound.
+
+Filters on `topic`, `partition`, `offset` and `timestamp` choose directories, segments, byte ranges (by the indexes) and
+batches before anything is decoded, if `spark.sql.python.filterPushdown.enabled` is set, which `register` does.
+
+Damage. A batch that Kafka would refuse is one damage, and none of its records are rows. Where a batch does not even say
+how long it is, reading goes on with the next batch that the index knows. A segment that is deleted or replaced
+(retention, compaction) after a query was planned is still read while the broker keeps the renamed file, by default for
+a minute; after that it is a damage too. A timestamp beyond the microseconds that Spark can count is null.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, Filter
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.spark.source.damage import Damage
+from minikafka.spark.source.log_segments_on_disk import find_partitions
+from minikafka.spark.source.partition_bounds import Bounds
+from minikafka.spark.source.pushed_filters import PushedFilters
+from minikafka.spark.source.read_task import ByteRange, ReadTask, byte_ranges, tasks_of
+from minikafka.spark.source.record_rows import RecordRows
+from minikafka.spark.source.record_schema import require_known, schema_of
+from minikafka.spark.source.source_options import SourceOptions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.datasource import InputPartition
+
+NAME = "minikafka"
+
+
+class KafkaLogDataSource(DataSource):
+    """What Spark asks for a schema and a reader; made in the driver's Python for each query."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name for `format`."""
+        return NAME
+
+    def schema(self) -> StructType:
+        """The columns that the options ask for. Raises IllegalArgumentException for options without meaning."""
+        return schema_of(SourceOptions.of(self.options))
+
+    def reader(self, schema: StructType) -> "KafkaLogReader":
+        """A reader of the columns of `schema`. Raises IllegalArgumentException for one that there is not."""
+        require_known(schema)
+        return KafkaLogReader(schema, SourceOptions.of(self.options))
+
+
+class KafkaLogReader(DataSourceReader):
+    """Plans a query in the driver's Python and reads a task in a worker's."""
+
+    def __init__(self, schema: StructType, options: SourceOptions):
+        self._schema = schema
+        self._options = options
+        self._filters = PushedFilters()
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Note the filters that spare reading; Spark applies all of them again."""
+        self._filters = PushedFilters(filters)
+        return filters
+
+    def partitions(self) -> list[ReadTask]:
+        """The tasks, at least one. Raises OSError and IllegalArgumentException, as `find_partitions` does."""
+        options, bounds = self._options, Bounds(self._options)
+        found: list[ByteRange | tuple[TopicPartition, Damage]] = []
+        for partition in find_partitions(options.paths, options.topics):
+            if not partition.chosen or not self._filters.lets_through(partition.topic_partition):
+                continue
+            try:
+                requested = self._filters.narrowed(bounds.requested(partition))
+            except FileNotFoundError as error:
+                found.append((partition.topic_partition, Damage.of(partition.directory, 0, error)))
+                continue
+            found += byte_ranges(
+                partition, requested, options.max_bytes_per_task, self._filters.row_filter.min_timestamp
+            )
+        return tasks_of(found, options.max_bytes_per_task, options.min_partitions)
+
+    def read(self, partition: "InputPartition") -> "Iterator[pa.RecordBatch]":
+        """The rows of a task. Raises CorruptRecordException for damage in mode FAILFAST."""
+        assert isinstance(partition, ReadTask)
+        schema = to_arrow_schema(self._schema, timezone="UTC")
+        rows = RecordRows(schema, self._filters.row_filter, self._options.mode, check_crcs=self._options.check_crcs)
+        return rows.of(partition)

@@ -1,0 +1,135 @@
+"""Which offsets of each partition a query reads."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.common.errors import IllegalArgumentException, KafkaStorageException
+from minikafka.common.isolation_level import IsolationLevel
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.partition_files import require_regular
+from minikafka.log.segment_end import find_end
+from minikafka.spark.source.damage import DAMAGE, Mode
+from minikafka.spark.source.index_entries import time_entries
+from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
+from minikafka.spark.source.segment_positions import batches_from
+from minikafka.spark.source.source_options import EARLIEST, LATEST, Border, SourceOptions
+from minikafka.spark.source.transactions_on_disk import Aborted, transactions_before
+
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+LOG_START_OFFSETS = "log-start-offset-checkpoint"
+
+
+class PartitionBounds(NamedTuple):
+    """What can be read of a partition: offsets from `start` to `end` (exclusive), without those of `aborted`.
+
+    `end` is the high watermark or the log end, and with `read_committed` no more than the last stable offset.
+    `whole`: the end is the log's, so what lies behind the last whole batch belongs to what is asked for.
+    """
+
+    start: int
+    end: int
+    aborted: tuple[Aborted, ...]
+    whole: bool
+
+
+class Bounds:
+    """The bounds of partitions, with each checkpoint file read once."""
+
+    def __init__(self, options: SourceOptions):
+        self._options = options
+        self._checkpoints: dict[str, dict[TopicPartition, int]] = {}
+
+    def readable(self, partition: DiskPartition) -> PartitionBounds:
+        """What can be read of the partition, which has a segment. Raises OSError for what cannot be read."""
+        options, log_dir = self._options, os.path.dirname(partition.directory)
+        first, last = partition.segments[0], partition.segments[-1]
+        log_end = find_end(Path(last.path)).next_offset
+        log_end = last.base_offset if log_end is None else log_end
+        start_points = self._checkpoint(os.path.join(log_dir, LOG_START_OFFSETS))
+        start = max(first.base_offset, start_points.get(partition.topic_partition, 0))
+        high_watermark = None
+        if not options.to_log_end:
+            high_watermark = self._checkpoint(os.path.join(log_dir, HIGH_WATERMARKS)).get(partition.topic_partition)
+        end = log_end if high_watermark is None else min(high_watermark, log_end)
+        whole, aborted = high_watermark is None, tuple[Aborted, ...]()
+        if options.isolation is IsolationLevel.READ_COMMITTED:
+            transactions = transactions_before(partition, end)
+            aborted = transactions.aborted
+            whole = whole and transactions.last_stable_offset == end
+            end = transactions.last_stable_offset
+        return PartitionBounds(start, max(start, end), aborted, whole)
+
+    def requested(self, partition: DiskPartition) -> PartitionBounds:
+        """What a query reads of the partition; raises IllegalArgumentException where Spark's connector gives up."""
+        readable = self.readable(partition)
+        start = self._border(partition, readable, self._options.starting, ending=False)
+        end = self._border(partition, readable, self._options.ending, ending=True)
+        return readable._replace(
+            start=max(start, readable.start), end=min(end, readable.end), whole=readable.whole and end == readable.end
+        )
+
+    def _border(self, partition: DiskPartition, readable: PartitionBounds, border: Border, *, ending: bool) -> int:
+        timestamp = border.timestamp_of(partition.topic_partition)
+        if timestamp is not None:
+            offset = first_offset_at(partition, timestamp, readable)
+            if offset is None and not ending and not self._options.latest_if_no_offset:
+                raise IllegalArgumentException(
+                    f"No record of {partition.topic_partition} has the timestamp {timestamp} or a later one; "
+                    "startingOffsetsByTimestampStrategy=latest would start at the end"
+                )
+            return readable.end if offset is None else offset
+        offset = border.offsets.get(partition.topic_partition, border.default)
+        if offset == EARLIEST:
+            return readable.start
+        return readable.end if offset == LATEST else offset
+
+    def _checkpoint(self, file: str) -> dict[TopicPartition, int]:
+        if file not in self._checkpoints:
+            self._checkpoints[file] = _read_checkpoint(Path(file), self._options.mode)
+        return self._checkpoints[file]
+
+
+def first_offset_at(partition: DiskPartition, timestamp: int, bounds: PartitionBounds) -> int | None:
+    """The first offset within `bounds` whose record has `timestamp` (ms) or a later one, None for none.
+
+    Kafka: `UnifiedLog.fetchOffsetByTimestamp`.
+    """
+    for segment in partition.segments:
+        if segment.end_offset is not None and segment.end_offset <= bounds.start:
+            continue
+        if segment.base_offset >= bounds.end:
+            break
+        for batch in batches_from(segment, max(_offset_before(segment, timestamp), bounds.start)):
+            if batch.max_timestamp < timestamp:
+                continue
+            for record in batch:
+                if record.timestamp >= timestamp and record.offset >= bounds.start:
+                    return record.offset if record.offset < bounds.end else None
+    return None
+
+
+def largest_timestamp(segment: DiskSegment) -> int:
+    """The largest timestamp in the segment, in ms; -1 for none. Raises OSError."""
+    return find_end(Path(segment.path)).last_timestamp
+
+
+def _offset_before(segment: DiskSegment, timestamp: int) -> int:
+    """An offset before which all records of the segment are earlier than `timestamp` (ms), by its time index."""
+    timestamps, offsets = time_entries(segment.path, segment.base_offset)
+    slot = int(timestamps.searchsorted(timestamp)) - 1
+    return int(offsets[slot]) if slot >= 0 else segment.base_offset
+
+
+def _read_checkpoint(file: Path, mode: Mode) -> dict[TopicPartition, int]:
+    """The offsets of a checkpoint file, none where there is none; a damaged one ends the query in mode FAILFAST."""
+    if not os.path.lexists(file):
+        return {}
+    try:
+        require_regular(file, follow_links=True)
+        return OffsetCheckpointFile(file).read()
+    except DAMAGE as error:
+        if mode is Mode.FAILFAST:
+            raise KafkaStorageException(f"{file}: {error}") from error
+        return {}

@@ -1,0 +1,103 @@
+"""What one task of Spark reads, and how a query's bytes become tasks."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pyspark.sql.datasource import InputPartition
+
+from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.spark.source.damage import DAMAGE, Damage
+from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
+from minikafka.spark.source.partition_bounds import PartitionBounds, largest_timestamp
+from minikafka.spark.source.segment_positions import PositionRange, SegmentPositions
+from minikafka.spark.source.transactions_on_disk import Aborted
+
+_COST_OF_A_RANGE = 1 << 18  # bytes that could be read while a file is opened
+
+
+class ByteRange(NamedTuple):
+    """Whole batches of one segment.
+
+    Of their records those with offsets from `start_offset` to `end_offset` (exclusive) count, but for the `aborted`.
+    `ends_open`: the file may end with a batch that is not whole yet.
+    """
+
+    topic_partition: TopicPartition
+    segment: DiskSegment
+    positions: PositionRange
+    start_offset: int
+    end_offset: int
+    aborted: tuple[Aborted, ...]
+    ends_open: bool
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.positions.end - self.positions.start
+
+
+@dataclass
+class ReadTask(InputPartition):
+    """The ranges of one task, and damage that was met while they were planned."""
+
+    ranges: list[ByteRange]
+    damages: list[tuple[TopicPartition, Damage]]
+
+
+def byte_ranges(
+    partition: DiskPartition, bounds: PartitionBounds, max_bytes: int, min_timestamp: int | None
+) -> Iterator[ByteRange | tuple[TopicPartition, Damage]]:
+    """The ranges, of at most `max_bytes` where the index allows, that hold the partition's records within `bounds`.
+
+    Segments without a record of `min_timestamp` (ms; None for any) or later are left out. A segment that cannot be
+    opened gives a damage.
+    """
+    for segment in partition.chosen:
+        end_offset = segment.end_offset
+        if end_offset is not None and end_offset <= bounds.start:
+            continue
+        if segment.base_offset >= bounds.end and not (bounds.whole and segment.is_last):
+            continue
+        try:
+            if min_timestamp is not None and largest_timestamp(segment) < min_timestamp:
+                continue
+            with SegmentPositions(segment) as index:
+                start = index.at_or_before(bounds.start)
+                is_whole = bounds.whole or (end_offset is not None and end_offset <= bounds.end)
+                end = segment.size if is_whole else index.behind(bounds.end)
+                for positions in index.split(PositionRange(start, end), max_bytes):
+                    if positions.end > positions.start:
+                        yield ByteRange(
+                            partition.topic_partition, segment, positions,
+                            bounds.start, LONG_MAX if bounds.whole else bounds.end,
+                            _within(bounds.aborted, segment), segment.is_last,
+                        )  # fmt: skip
+        except DAMAGE as error:
+            yield partition.topic_partition, Damage.of(segment.path, 0, error)
+
+
+def tasks_of(found: list[ByteRange | tuple[TopicPartition, Damage]], max_bytes: int, min_tasks: int) -> list[ReadTask]:
+    """Tasks of neighbouring ranges, at least one: of at most `max_bytes`, and smaller ones for `min_tasks`."""
+    ranges = [each for each in found if isinstance(each, ByteRange)]
+    total = sum(each.size + _COST_OF_A_RANGE for each in ranges)
+    room = max(1, min(max_bytes, -(-total // max(1, min_tasks))))
+    tasks, filled = [ReadTask([], [each for each in found if not isinstance(each, ByteRange)])], 0
+    for each in ranges:
+        if tasks[-1].ranges and filled + each.size + _COST_OF_A_RANGE > room:
+            tasks.append(ReadTask([], []))
+            filled = 0
+        tasks[-1].ranges.append(each)
+        filled += each.size + _COST_OF_A_RANGE
+    return tasks
+
+
+def _within(aborted: tuple[Aborted, ...], segment: DiskSegment) -> tuple[Aborted, ...]:
+    """The transactions that have records in the segment."""
+    return tuple(
+        each
+        for each in aborted
+        if each.last_offset >= segment.base_offset
+        and (segment.end_offset is None or each.first_offset < segment.end_offset)
+    )

@@ -1,0 +1,272 @@
+"""Records as Arrow rows: columns of positions become columns of bytes without an object for each record."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.record.compression import CompressionType
+from minikafka.record.record_columns import RecordColumns
+from minikafka.spark.source.batch_runs_on_disk import BatchFacts, DecodedRun, decoded_runs
+from minikafka.spark.source.damage import Damage, Mode
+from minikafka.spark.source.read_task import ByteRange, ReadTask
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CORRUPT = "_corrupt"
+_DAMAGE_TYPE = pa.struct([("file", pa.string()), ("position", pa.int64()), ("exception", pa.string())])
+_ROWS_AT_A_TIME = 1 << 17
+_BYTES_AT_A_TIME = 32 << 20
+_LARGEST_MS = LONG_MAX // 1000
+_CODECS = {codec.id: codec.type_name for codec in CompressionType}
+
+
+class RowFilter(NamedTuple):
+    """Of which records rows are made, beside the offsets of the range: timestamps (ms, inclusive), None for any."""
+
+    min_timestamp: int | None = None
+    max_timestamp: int | None = None
+
+
+class RecordRows:
+    """Makes the rows of a task, with the columns of `schema` and no others.
+
+    Memory: a piece of the file or its largest batch, the decompressed records of one batch, and as many rows as are
+    handed out at a time.
+    """
+
+    def __init__(self, schema: pa.Schema, row_filter: RowFilter, mode: Mode, *, check_crcs: bool):
+        self._schema = schema
+        self._filter = row_filter
+        self._mode = mode
+        self._check_crcs = check_crcs
+
+    def of(self, task: ReadTask) -> Iterator[pa.RecordBatch]:
+        """The rows, some 100,000 at a time. Raises CorruptRecordException for damage in mode FAILFAST."""
+        held: list[pa.RecordBatch] = []
+        rows = size = 0
+        for batch in self._small_batches(task):
+            held.append(batch)
+            rows, size = rows + batch.num_rows, size + batch.nbytes
+            if rows >= _ROWS_AT_A_TIME or size >= _BYTES_AT_A_TIME:
+                yield pa.concat_batches(held)
+                held, rows, size = [], 0, 0
+        if held:
+            yield pa.concat_batches(held)
+
+    def _small_batches(self, task: ReadTask) -> Iterator[pa.RecordBatch]:
+        for topic_partition, damage in task.damages:
+            yield from self._told(topic_partition, damage)
+        for byte_range in task.ranges:
+            unwanted = _Unwanted(byte_range, self._filter)
+            for run in decoded_runs(byte_range, unwanted.lets_through, check_crcs=self._check_crcs):
+                if isinstance(run, Damage):
+                    yield from self._told(byte_range.topic_partition, run)
+                    continue
+                places = unwanted.places(run)
+                if places is None or len(places):
+                    yield self._rows(byte_range, run, places)
+
+    def _told(self, topic_partition: TopicPartition, damage: Damage) -> Iterator[pa.RecordBatch]:
+        if self._mode is Mode.FAILFAST:
+            raise damage.exception_to_raise()
+        if self._mode is Mode.DROPMALFORMED:
+            return
+        known = {
+            "topic": pa.array([topic_partition.topic]),
+            "partition": pa.array([topic_partition.partition], pa.int32()),
+            CORRUPT: pa.array([damage._asdict()], _DAMAGE_TYPE),
+        }
+        columns = [known[field.name] if field.name in known else pa.nulls(1, field.type) for field in self._schema]
+        yield pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+    def _rows(self, byte_range: ByteRange, run: DecodedRun, places: "NDArray[np.int64] | None") -> pa.RecordBatch:
+        maker = _ColumnMaker(byte_range, run, places)
+        columns = [getattr(maker, _MAKERS[field.name])() for field in self._schema]
+        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+
+class _Unwanted:
+    """What of a range makes no rows: other offsets, control records, aborted transactions, other timestamps."""
+
+    def __init__(self, byte_range: ByteRange, row_filter: RowFilter):
+        self._range = byte_range
+        self._filter = row_filter
+        self._aborted: dict[int, list[tuple[int, int]]] = {}
+        for producer_id, first_offset, last_offset in byte_range.aborted:
+            self._aborted.setdefault(producer_id, []).append((first_offset, last_offset))
+
+    def lets_through(self, batch: BatchFacts) -> bool:
+        """Whether the batch may hold a record that is wanted."""
+        if batch.control or batch.last_offset < self._range.start_offset:
+            return False
+        # The header of an old compressed batch has its last offset alone.
+        if batch.base_offset >= self._range.end_offset and (batch.magic == 2 or not batch.codec):
+            return False
+        if self._filter.min_timestamp is not None and batch.max_timestamp < self._filter.min_timestamp:
+            return False
+        if batch.transactional and batch.producer_id in self._aborted:
+            spans = self._aborted[batch.producer_id]
+            return not any(first <= batch.base_offset <= last for first, last in spans)
+        return True
+
+    def places(self, run: DecodedRun) -> "NDArray[np.int64] | None":
+        """The places of the records that are wanted, None for all."""
+        offsets = np.asarray(run.columns.offsets)
+        wanted = (offsets >= self._range.start_offset) & (offsets < self._range.end_offset)
+        if self._filter.min_timestamp is not None:
+            wanted &= np.asarray(run.columns.timestamps) >= self._filter.min_timestamp
+        if self._filter.max_timestamp is not None:
+            wanted &= np.asarray(run.columns.timestamps) <= self._filter.max_timestamp
+        return None if wanted.all() else np.flatnonzero(wanted)
+
+
+class _ColumnMaker:
+    """The columns of one run, each made when it is asked for."""
+
+    def __init__(self, byte_range: ByteRange, run: DecodedRun, places: "NDArray[np.int64] | None"):
+        self._range = byte_range
+        self._run = run
+        self._places = places
+        self._count = len(run.columns) if places is None else len(places)
+
+    def key(self) -> pa.Array:
+        columns = self._run.columns
+        return bytes_between(columns, np.asarray(columns.key_start), np.asarray(columns.key_end), self._places)
+
+    def value(self) -> pa.Array:
+        columns = self._run.columns
+        return bytes_between(columns, np.asarray(columns.value_start), np.asarray(columns.value_end), self._places)
+
+    def topic(self) -> pa.Array:
+        return pa.repeat(self._range.topic_partition.topic, self._count)
+
+    def partition(self) -> pa.Array:
+        return pa.repeat(pa.scalar(self._range.topic_partition.partition, pa.int32()), self._count)
+
+    def offset(self) -> pa.Array:
+        return pa.array(self._chosen(np.asarray(self._run.columns.offsets)))
+
+    def timestamp(self) -> pa.Array:
+        milliseconds = self._chosen(np.asarray(self._run.columns.timestamps))
+        beyond = (milliseconds > _LARGEST_MS) | (milliseconds < -_LARGEST_MS)
+        microseconds = pa.array(np.where(beyond, 0, milliseconds) * 1000, mask=beyond if beyond.any() else None)
+        return microseconds.cast(pa.timestamp("us", tz="UTC"))
+
+    def timestamp_type(self) -> pa.Array:
+        return pa.repeat(pa.scalar(self._run.batches[0].timestamp_type, pa.int32()), self._count)
+
+    def headers(self) -> pa.Array:
+        return headers_of(self._run.columns, self._places)
+
+    def leader_epoch(self) -> pa.Array:
+        return self._of_batches([batch.leader_epoch for batch in self._run.batches], np.int32)
+
+    def producer_id(self) -> pa.Array:
+        return self._of_batches([batch.producer_id for batch in self._run.batches], np.int64)
+
+    def producer_epoch(self) -> pa.Array:
+        return self._of_batches([batch.producer_epoch for batch in self._run.batches], np.int16)
+
+    def sequence(self) -> pa.Array:
+        first = self._repeated([batch.base_sequence for batch in self._run.batches], np.int64)
+        base = self._repeated([batch.base_offset for batch in self._run.batches], np.int64)
+        # After 2147483647 comes 0.
+        sequences = (first + self._chosen(np.asarray(self._run.columns.offsets)) - base) & 0x7FFFFFFF
+        return pa.array(np.where(first < 0, -1, sequences).astype(np.int32))
+
+    def transactional(self) -> pa.Array:
+        return self._of_batches([batch.transactional for batch in self._run.batches], np.bool_)
+
+    def codec(self) -> pa.Array:
+        return pa.repeat(_CODECS[self._run.batches[0].codec], self._count)
+
+    def base_offset(self) -> pa.Array:
+        if self._run.batches[0].magic < 2:
+            return pa.nulls(self._count, pa.int64())
+        return self._of_batches([batch.base_offset for batch in self._run.batches], np.int64)
+
+    def segment(self) -> pa.Array:
+        return pa.repeat(self._range.segment.path, self._count)
+
+    def position(self) -> pa.Array:
+        return self._of_batches([batch.position for batch in self._run.batches], np.int64)
+
+    def corrupt(self) -> pa.Array:
+        return pa.nulls(self._count, _DAMAGE_TYPE)
+
+    def _of_batches(self, facts: Sequence[int], kind: type[np.generic]) -> pa.Array:
+        return pa.array(self._repeated(facts, kind))
+
+    def _repeated(self, facts: Sequence[int], kind: type[np.generic]) -> "NDArray[Any]":
+        """A fact of each batch, once for each of its records."""
+        return self._chosen(np.repeat(np.array(facts, kind), self._run.counts))
+
+    def _chosen(self, numbers: "NDArray[Any]") -> "NDArray[Any]":
+        return numbers if self._places is None else numbers[self._places]
+
+
+_MAKERS = {
+    "key": "key",
+    "value": "value",
+    "topic": "topic",
+    "partition": "partition",
+    "offset": "offset",
+    "timestamp": "timestamp",
+    "timestampType": "timestamp_type",
+    "headers": "headers",
+    "leaderEpoch": "leader_epoch",
+    "producerId": "producer_id",
+    "producerEpoch": "producer_epoch",
+    "sequence": "sequence",
+    "transactional": "transactional",
+    "codec": "codec",
+    "baseOffset": "base_offset",
+    "segment": "segment",
+    "position": "position",
+    CORRUPT: "corrupt",
+}
+
+
+def bytes_between(
+    columns: RecordColumns,
+    starts: "NDArray[np.int64]",
+    ends: "NDArray[np.int64]",
+    places: "NDArray[np.int64] | None" = None,
+) -> pa.Array:
+    """The bytes from each start to its end (exclusive) as a binary column, null where the end is negative.
+
+    Starts and ends ascend. All bytes of the data are seen as values with gaps between them, and every other one is
+    taken: Arrow copies faster than numpy can gather.
+    """
+    nulls = ends < 0
+    edges = np.empty(2 * len(starts) + 1, np.int32)
+    edges[:-1:2] = starts
+    edges[1::2] = np.where(nulls, starts, ends)
+    edges[-1] = edges[-2] if len(starts) else 0
+    buffers = [None, pa.py_buffer(edges), pa.py_buffer(columns.data)]
+    values_and_gaps = pa.Array.from_buffers(pa.binary(), 2 * len(starts), buffers)
+    if places is None:
+        places = np.arange(len(starts))
+    else:
+        nulls = nulls[places]
+    return values_and_gaps.take(pa.array(2 * places, mask=nulls if nulls.any() else None))
+
+
+def headers_of(columns: RecordColumns, places: "NDArray[np.int64] | None") -> pa.Array:
+    """The headers as arrays of key and value, null for a record without any, as in Spark's Kafka connector."""
+    chosen = range(len(columns)) if places is None else places.tolist()
+    counts = np.asarray(columns.headers_count)
+    if not counts.any():
+        return pa.nulls(len(chosen), HEADERS_TYPE)
+    return pa.array(
+        [[{"key": header.key, "value": header.value} for header in columns.headers(place)] or None for place in chosen],
+        HEADERS_TYPE,
+    )
+
+
+HEADERS_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))

@@ -1,0 +1,72 @@
+"""The columns of the source's records, with the names and types of Spark's own Kafka connector."""
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from minikafka.common.errors import IllegalArgumentException
+from minikafka.spark.source.damage import Mode
+from minikafka.spark.source.record_rows import CORRUPT
+from minikafka.spark.source.source_options import SourceOptions
+
+RECORD: dict[str, DataType] = {
+    "key": BinaryType(),
+    "value": BinaryType(),
+    "topic": StringType(),
+    "partition": IntegerType(),
+    "offset": LongType(),
+    "timestamp": TimestampType(),
+    "timestampType": IntegerType(),
+}
+HEADERS: dict[str, DataType] = {
+    "headers": ArrayType(StructType([StructField("key", StringType()), StructField("value", BinaryType())]))
+}
+BATCHES: dict[str, DataType] = {
+    "leaderEpoch": IntegerType(),
+    "producerId": LongType(),
+    "producerEpoch": ShortType(),
+    "sequence": IntegerType(),
+    "transactional": BooleanType(),
+    "codec": StringType(),
+    "baseOffset": LongType(),
+    "segment": StringType(),
+    "position": LongType(),
+}
+DAMAGE: dict[str, DataType] = {
+    CORRUPT: StructType(
+        [StructField("file", StringType()), StructField("position", LongType()), StructField("exception", StringType())]
+    )
+}
+
+
+def schema_of(options: SourceOptions) -> StructType:
+    """The columns that the options ask for, in the order of Spark's connector."""
+    columns = dict(RECORD)
+    if options.include_headers:
+        columns |= HEADERS
+    if options.include_batches:
+        columns |= BATCHES
+    if options.mode is Mode.PERMISSIVE:
+        columns |= DAMAGE
+    return StructType([StructField(name, kind) for name, kind in columns.items()])
+
+
+def require_known(schema: StructType) -> None:
+    """Raises IllegalArgumentException for a column that a query asks for and that there is not."""
+    known = RECORD | HEADERS | BATCHES | DAMAGE
+    for field in schema:
+        if known.get(field.name) != field.dataType:
+            raise IllegalArgumentException(
+                f"There is no column `{field.name} {field.dataType.simpleString()}`; there are: "
+                + ", ".join(f"{name} {kind.simpleString()}" for name, kind in known.items())
+            )

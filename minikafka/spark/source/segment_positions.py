@@ -1,0 +1,106 @@
+"""Where in a segment's file the batches of some offsets lie, by its index; what an index says is checked in the log."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from minikafka.record.batch_header import HEADER, RECORD_BATCH_OVERHEAD
+from minikafka.record.file_channel import FileChannel
+from minikafka.record.file_channel_record_batch import FileChannelRecordBatch
+from minikafka.record.file_records import FileRecords
+from minikafka.spark.source.index_entries import offset_entries
+from minikafka.spark.source.log_segments_on_disk import DiskSegment, open_segment
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class PositionRange(NamedTuple):
+    """Bytes of a segment's file; a batch begins at `start`, and one ends at `end` (exclusive) unless the file does."""
+
+    start: int
+    end: int
+
+
+class SegmentPositions:
+    """An open segment and its index."""
+
+    def __init__(self, segment: DiskSegment):
+        """Open the file that was found; raises what `open_segment` raises."""
+        self._segment = segment
+        self._channel = FileChannel(open_segment(segment))
+        offsets, positions = offset_entries(segment.path, segment.base_offset)
+        inside = int(positions.searchsorted(segment.size))
+        self._offsets: NDArray[np.int64] = offsets[:inside]
+        self._positions: NDArray[np.int64] = positions[:inside]
+
+    def __enter__(self) -> "SegmentPositions":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._channel.close()
+
+    def read(self, position: int, size: int) -> bytes:
+        """At most `size` bytes of the file from `position` on; fewer where it ends. Raises OSError."""
+        return self._channel.read(position, size)
+
+    def at_or_before(self, offset: int) -> int:
+        """The position of a batch before which all offsets are smaller than `offset`: 0 at worst."""
+        slot = int(self._offsets.searchsorted(offset, "right")) - 1
+        return int(self._positions[slot]) if slot >= 0 and self._is_true(slot) else 0
+
+    def behind(self, offset: int) -> int:
+        """The position of a batch from which on all offsets are at least `offset`: the end of the file at worst."""
+        slot = int(self._offsets.searchsorted(offset - 1)) + 1
+        return int(self._positions[slot]) if slot < len(self._offsets) and self._is_true(slot) else self._segment.size
+
+    def split(self, whole: PositionRange, size: int) -> list[PositionRange]:
+        """`whole` in ranges of at most `size` bytes, as far as the index knows batches so close to each other."""
+        ranges, start = [], whole.start
+        while whole.end - start > size:
+            # The last entry that keeps the range small enough, or else the first one behind its start.
+            slot = int(self._positions.searchsorted(start + size, "right")) - 1
+            if slot < 0 or self._positions[slot] <= start:
+                slot += 1
+            while slot < len(self._positions) and not self._is_true(slot):
+                slot += 1
+            if slot >= len(self._positions) or self._positions[slot] >= whole.end:
+                break
+            ranges.append(PositionRange(start, int(self._positions[slot])))
+            start = int(self._positions[slot])
+        return [*ranges, PositionRange(start, whole.end)]
+
+    def next_known(self, position: int) -> int | None:
+        """The position of the first batch behind `position` that the index knows, None for none."""
+        for slot in range(int(self._positions.searchsorted(position, "right")), len(self._positions)):
+            if self._is_true(slot):
+                return int(self._positions[slot])
+        return None
+
+    def batches_from(self, offset: int) -> Iterator[FileChannelRecordBatch]:
+        """The batches whose last offsets are at least `offset`; an incomplete one ends the iteration.
+
+        Raises KafkaException for damage.
+        """
+        records = FileRecords(Path(self._segment.path), self._channel, 0, self._segment.size, is_slice=True)
+        for batch in records.batches_from(self.at_or_before(offset)):
+            if batch.last_offset >= offset:
+                yield batch
+
+    def _is_true(self, slot: int) -> bool:
+        """Whether a batch with the last offset of that entry begins where the entry says."""
+        head = self._channel.read(int(self._positions[slot]), RECORD_BATCH_OVERHEAD)
+        if len(head) < RECORD_BATCH_OVERHEAD:
+            return False
+        fields = HEADER.unpack(head)
+        base_offset, magic, last_offset_delta = fields[0], fields[3], fields[6]
+        last_offset = base_offset + last_offset_delta if magic == 2 else base_offset
+        return bool(magic in (0, 1, 2) and last_offset == self._offsets[slot])
+
+
+def batches_from(segment: DiskSegment, offset: int) -> Iterator[FileChannelRecordBatch]:
+    """As `SegmentPositions.batches_from`, for one look; also raises what `open_segment` raises."""
+    with SegmentPositions(segment) as positions:
+        yield from positions.batches_from(offset)

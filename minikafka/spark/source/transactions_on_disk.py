@@ -1,0 +1,108 @@
+"""Which transactions of a partition are open or aborted, out of its snapshots, transaction indexes and markers."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from minikafka.common.java_numbers import LONG_MAX
+from minikafka.log.index.transaction_index import TransactionIndex
+from minikafka.log.log_file_utils import TXN_INDEX_FILE_SUFFIX
+from minikafka.log.partition_files import objection_to
+from minikafka.log.producer.snapshot_file import list_snapshot_files, read_snapshot
+from minikafka.record.control_record import ControlRecordType
+from minikafka.record.file_channel_record_batch import FileChannelRecordBatch
+from minikafka.spark.source.damage import DAMAGE
+from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
+from minikafka.spark.source.segment_positions import batches_from
+
+
+class Aborted(NamedTuple):
+    """An aborted transaction: its records lie from `first_offset` to `last_offset`, its marker (both inclusive)."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+
+
+class Transactions(NamedTuple):
+    """What a consumer with `read_committed` must know of a partition.
+
+    `last_stable_offset`: no transaction before it was open at the bound (exclusive). `aborted`: by their markers.
+    """
+
+    last_stable_offset: int
+    aborted: tuple[Aborted, ...]
+
+
+def transactions_before(partition: DiskPartition, bound: int) -> Transactions:
+    """The transactions of the partition as they were when its log, or its high watermark, reached `bound`.
+
+    The last snapshot of producers before `bound` says which were open there; batches and markers behind it say the
+    rest, of which only headers and markers are read. Damaged bytes end that look: what lies behind them cannot be told
+    to be stable. Kafka: `UnifiedLog.lastStableOffset`, `UnifiedLog.collectAbortedTransactions`.
+    """
+    open_since, scanned_from = _newest_snapshot(Path(partition.directory), bound)
+    aborted = {each for segment in partition.segments for each in _indexed(segment)}
+    seen_to = bound
+    try:
+        for batch in _batches(partition, scanned_from, bound):
+            if not batch.is_control_batch:
+                if batch.is_transactional:
+                    open_since.setdefault(batch.producer_id, batch.base_offset)
+            elif batch.is_transactional:
+                since = open_since.pop(batch.producer_id, None)
+                marker = next(iter(batch))
+                if since is not None and ControlRecordType.parse(marker.key) is ControlRecordType.ABORT:
+                    aborted.add(Aborted(batch.producer_id, since, batch.last_offset))
+    except DAMAGE:
+        if open_since:
+            seen_to = min(open_since.values())
+    last_stable_offset = min(open_since.values(), default=seen_to)
+    return Transactions(min(last_stable_offset, bound), tuple(sorted(aborted)))
+
+
+def _newest_snapshot(directory: Path, bound: int) -> tuple[dict[int, int], int]:
+    """The transactions open at the newest sound snapshot, as producer id -> first offset, and the snapshot's offset."""
+    snapshots = [snapshot for snapshot in list_snapshot_files(directory) if snapshot.offset <= bound]
+    for snapshot in sorted(snapshots, key=lambda snapshot: -snapshot.offset):
+        try:
+            if objection_to(snapshot.file, follow_links=True) is not None:
+                continue
+            entries = read_snapshot(snapshot.file)
+        except DAMAGE:
+            continue
+        opened = {
+            entry.producer_id: entry.current_txn_first_offset
+            for entry in entries
+            if entry.current_txn_first_offset is not None
+        }
+        return opened, snapshot.offset
+    return {}, 0
+
+
+def _indexed(segment: DiskSegment) -> Iterator[Aborted]:
+    """The transactions whose abort markers lie in the segment; an index that cannot be read has none."""
+    file = Path(segment.path).with_suffix(TXN_INDEX_FILE_SUFFIX)
+    try:
+        if not os.path.lexists(file) or objection_to(file, follow_links=True) is not None:
+            return
+        index = TransactionIndex(segment.base_offset, file, writable=False)
+        try:
+            for entry in index.all_aborted_txns():
+                yield Aborted(entry.producer_id, entry.first_offset, entry.last_offset)
+        finally:
+            index.close()
+    except DAMAGE:
+        return
+
+
+def _batches(partition: DiskPartition, start: int, end: int) -> Iterator[FileChannelRecordBatch]:
+    """The batches with offsets from `start` on, up to `end` (exclusive)."""
+    for segment in partition.segments:
+        if segment.base_offset >= end or (segment.end_offset or LONG_MAX) <= start:
+            continue
+        for batch in batches_from(segment, start):
+            if batch.base_offset >= end:
+                return
+            yield batch

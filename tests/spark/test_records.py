@@ -1,0 +1,321 @@
+"""The rows of the data source are what a consumer sees, whatever a log holds and however its bytes are cut up."""
+
+import json
+import random
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual
+from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
+
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.record.file_records import FileRecords
+from minikafka.record.record_columns import kernel_in_use, use_compiled_kernel
+from minikafka.spark.source import batch_runs_on_disk
+from minikafka.spark.source.data_source import KafkaLogDataSource
+from minikafka.spark.source.log_segments_on_disk import find_partitions, open_segment
+from tests.spark.drawn_log import NOW, DrawnLog, Seen, draw_log
+from tests.spark.rows import batches_of, rows
+
+REPOSITORY = Path(__file__).parent.parent.parent
+GOLDEN = REPOSITORY / "tests" / "golden" / "kafka-4.3.0"
+KILLED = REPOSITORY / "notebooks" / "data" / "killed"
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
+SEEDS = range(6)
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def drawn(request, tmp_path_factory) -> DrawnLog:
+    return draw_log(tmp_path_factory.mktemp("drawn"), request.param)
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory) -> DrawnLog:
+    return draw_log(tmp_path_factory.mktemp("one"), 1)
+
+
+@pytest.fixture
+def copy(one, tmp_path) -> Path:
+    """A copy of the log `one`, to be damaged."""
+    return Path(shutil.copytree(one.directory, tmp_path / one.directory.name))
+
+
+def milliseconds(timestamp: datetime) -> int:
+    return (timestamp - EPOCH) // MILLISECOND
+
+
+def seen(row: dict) -> Seen:
+    headers = tuple((header["key"], header["value"]) for header in row.get("headers") or ())
+    timestamp = milliseconds(row["timestamp"])
+    return Seen(row["offset"], timestamp, row["timestampType"], row["key"], row["value"], headers)
+
+
+def seen_in(path, *filters, **options) -> list[Seen]:
+    return sorted(seen(row) for row in rows(path, *filters, includeHeaders=True, **options))
+
+
+def test_the_drawn_logs_have_something_of_everything(drawn):
+    assert drawn.segments > 2 and len(drawn.records) > 80
+
+
+def test_every_record_of_a_drawn_log_is_a_row(drawn):
+    assert seen_in(drawn.directory) == drawn.records
+
+
+def test_the_compiled_kernel_gives_the_same(one):
+    plain = rows(one.directory, includeHeaders=True, includeBatches=True)
+    assert use_compiled_kernel() and kernel_in_use() == "compiled"
+    assert rows(one.directory, includeHeaders=True, includeBatches=True) == plain
+
+
+def test_read_committed_shows_what_is_decided_and_not_aborted(drawn):
+    assert seen_in(drawn.directory, isolation__level="read_committed") == drawn.committed
+
+
+def test_read_committed_needs_no_snapshot(one, copy):
+    for snapshot in copy.glob("*.snapshot"):
+        snapshot.unlink()
+    assert seen_in(copy, isolation__level="read_committed") == one.committed
+
+
+@pytest.mark.parametrize("max_bytes", [1, 200, 1000, 5000])
+@pytest.mark.parametrize("piece", [70, 1000, 8 << 20])
+def test_small_tasks_and_small_pieces_give_every_record_once(one, max_bytes, piece, monkeypatch):
+    monkeypatch.setattr(batch_runs_on_disk, "PIECE_SIZE", piece)
+    assert seen_in(one.directory, maxBytesPerTask=max_bytes) == one.records
+
+
+def test_large_segments_are_split_and_small_ones_share_a_task(one):
+    def tasks(**options):
+        return len(batches_of(one.directory, (), None, options))
+
+    assert tasks() == 1
+    assert tasks(minPartitions=one.segments) == one.segments
+    assert tasks(maxBytesPerTask=1000) > one.segments
+
+
+def test_offsets_bound_a_query(one):
+    first, last = one.records[0].offset, one.records[-1].offset
+    for start, end in [(0, 10), (17, 60), (last, last + 1), (last + 5, last + 9), (30, 30), (first, last)]:
+        starting, ending = (json.dumps({"drawn": {"3": border}}) for border in (start, end))
+        expected = [each for each in one.records if start <= each.offset < end]
+        assert seen_in(one.directory, startingOffsets=starting, endingOffsets=ending) == expected
+    assert seen_in(one.directory, startingOffsets='{"drawn": {"3": -2}}', endingOffsets="latest") == one.records
+    assert seen_in(one.directory, startingOffsets="latest") == []
+
+
+def test_timestamps_bound_a_query_as_the_first_record_that_is_no_earlier(one):
+    for timestamp in (NOW - 2000, NOW - 500, NOW, NOW + 900):
+        start = next(each.offset for each in one.records if each.timestamp >= timestamp)
+        expected = [each for each in one.records if each.offset >= start]
+        assert seen_in(one.directory, startingTimestamp=timestamp) == expected
+        by_partition = json.dumps({"drawn": {"3": timestamp}})
+        assert seen_in(one.directory, startingOffsetsByTimestamp=by_partition) == expected
+        assert seen_in(one.directory, endingTimestamp=timestamp) == [e for e in one.records if e.offset < start]
+    with pytest.raises(IllegalArgumentException, match="No record of drawn-3"):
+        rows(one.directory, startingTimestamp=NOW + 99999)
+    assert rows(one.directory, startingTimestamp=NOW + 99999, startingOffsetsByTimestampStrategy="latest") == []
+
+
+def test_filters_spare_reading_and_lose_nothing(one):
+    def when(timestamp):
+        return EPOCH + timestamp * MILLISECOND
+
+    middle = one.records[len(one.records) // 2].offset
+    kept = {each for each in one.records if each.offset > middle}
+    assert set(seen_in(one.directory, GreaterThan(("offset",), middle))) >= kept
+    assert len(seen_in(one.directory, GreaterThan(("offset",), middle))) <= len(kept) + 1
+    assert [each.offset for each in seen_in(one.directory, EqualTo(("offset",), middle))] == [middle]
+    assert {e.offset for e in seen_in(one.directory, In(("offset",), (middle, middle + 1)))} >= {middle}
+    assert rows(one.directory, EqualTo(("topic",), "other")) == []
+    assert rows(one.directory, LessThan(("partition",), 3)) == []
+    assert len(rows(one.directory, EqualTo(("partition",), 3), EqualTo(("topic",), "drawn"))) == len(one.records)
+    late = [each for each in one.records if each.timestamp >= NOW + 300]
+    assert seen_in(one.directory, GreaterThanOrEqual(("timestamp",), when(NOW + 300))) == late
+    early = [each for each in one.records if each.timestamp <= NOW]
+    assert seen_in(one.directory, LessThanOrEqual(("timestamp",), when(NOW))) == early
+
+
+def test_only_the_wanted_columns_are_made(one):
+    schema = StructType([StructField("value", BinaryType()), StructField("offset", LongType())])
+    assert [tuple(row) for row in map(dict.keys, rows(one.directory, schema=schema))][0] == ("value", "offset")
+    wrong = StructType([StructField("value", StringType())])
+    with pytest.raises(IllegalArgumentException, match="value string.*value binary"):
+        rows(one.directory, schema=wrong)
+
+
+def test_what_a_batch_says_stands_beside_its_records(one):
+    told = {}
+    for log in sorted(one.directory.glob("*.log")):
+        for batch in FileRecords.open(log, mutable=False).batches():
+            for record in batch:
+                told[record.offset] = (
+                    batch.partition_leader_epoch, batch.producer_id, batch.producer_epoch, record.sequence,
+                    batch.is_transactional, batch.compression_type.type_name, str(log), batch.position,
+                )  # fmt: skip
+    names = "leaderEpoch producerId producerEpoch sequence transactional codec segment position".split()
+    batched = rows(one.directory, includeBatches=True)
+    assert len(batched) == len(one.records)
+    assert all(tuple(row[name] for name in names) == told[row["offset"]] for row in batched)
+    assert {row["codec"] for row in batched} >= {"none", "gzip", "zstd"}
+
+
+def test_the_bounds_are_those_of_the_checkpoints(one, copy):
+    end = one.records[-1].offset + 1
+    OffsetCheckpointFile(copy.parent / "replication-offset-checkpoint").write({TopicPartition("drawn", 3): 40})
+    OffsetCheckpointFile(copy.parent / "log-start-offset-checkpoint").write({TopicPartition("drawn", 3): 12})
+    assert seen_in(copy) == [each for each in one.records if 12 <= each.offset < 40]
+    assert seen_in(copy, bounds="log_end") == [each for each in one.records if 12 <= each.offset < end]
+    (copy.parent / "replication-offset-checkpoint").write_text("0\n1\nnonsense\n")
+    with pytest.raises(Exception, match="replication-offset-checkpoint"):
+        rows(copy)
+    assert len(rows(copy, mode="DROPMALFORMED")) == len([each for each in one.records if each.offset >= 12])
+
+
+def test_paths_name_log_directories_partitions_segments_and_globs(one):
+    everything = len(one.records)
+    log_dir = one.directory.parent
+    assert len(rows(log_dir)) == len(rows(str(log_dir / "dra*"))) == everything
+    segments = sorted(one.directory.glob("*.log"))
+    assert sum(len(rows(segment)) for segment in segments) == everything
+    paths = json.dumps([str(segments[0]), str(segments[2])])
+    source = KafkaLogDataSource({"paths": paths})
+    assert [len(each.chosen) for each in find_partitions(json.loads(paths))] == [2]
+    assert len(source.reader(source.schema()).partitions()[0].ranges) == 2
+    assert rows(log_dir, subscribe="other, another") == []
+    for nonsense in (log_dir / "absent", REPOSITORY / "tests", one.directory / "nothing-*.log"):
+        with pytest.raises(IllegalArgumentException):
+            rows(nonsense)
+
+
+def test_directories_put_aside_are_no_topics(one, copy):
+    for suffix in ("delete", "stray", "future"):
+        shutil.copytree(copy, copy.parent / f"drawn-3.{'a' * 32}-{suffix}")
+    assert len(rows(copy.parent)) == len(one.records)
+
+
+def test_a_log_directory_without_partitions_has_no_rows_but_a_schema(tmp_path):
+    shutil.copy(GOLDEN / "meta.properties", tmp_path)
+    assert rows(tmp_path) == []
+
+
+def test_reading_changes_nothing(copy):
+    def state():
+        return {file: (file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(copy.parent.rglob("*"))}
+
+    before = state()
+    rows(copy.parent, isolation__level="read_committed", startingTimestamp=NOW)
+    assert state() == before
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mode": "SOMETIMES"}, {"bounds": "none"}, {"isolation.level": "serializable"}, {"startingOffsets": "[]"},
+        {"endingOffsets": "earliest"}, {"includeHeaders": "perhaps"}, {"maxBytesPerTask": "-3"},
+        {"startingOffsets": '{"t": {"0": "x"}}'}, {"startingOffsetsByTimestampStrategy": "guess"},
+    ],
+)  # fmt: skip
+def test_options_without_meaning_are_refused(options):
+    with pytest.raises(IllegalArgumentException):
+        KafkaLogDataSource({"path": str(GOLDEN), **options}).schema()
+
+
+def test_a_batch_with_a_wrong_checksum_is_one_damage(one, copy):
+    log = sorted(copy.glob("*.log"))[1]
+    batch = next(each for each in FileRecords.open(log, mutable=False).batches() if each.magic == 2)
+    lost = {record.offset for record in batch}
+    data = bytearray(log.read_bytes())
+    data[batch.position + 40] ^= 1
+    log.write_bytes(data)
+    with pytest.raises(CorruptRecordException, match=f"{log}, position {batch.position}: CorruptRecordException"):
+        rows(copy)
+    kept = [each for each in one.records if each.offset not in lost]
+    assert seen_in(copy, mode="DROPMALFORMED") == kept
+    permissive = rows(copy, mode="PERMISSIVE")
+    told = [row for row in permissive if row["_corrupt"] is not None]
+    assert len(permissive) == len(kept) + 1
+    assert [(row["_corrupt"]["file"], row["_corrupt"]["position"], row["topic"]) for row in told] == [
+        (str(log), batch.position, "drawn")
+    ]
+    assert "stored crc" in told[0]["_corrupt"]["exception"] and told[0]["offset"] is None
+
+
+def test_behind_a_false_size_reading_goes_on_by_the_index(one, copy):
+    log = sorted(copy.glob("*.log"))[1]
+    batches = list(FileRecords.open(log, mutable=False).batches())
+    data = bytearray(log.read_bytes())
+    data[batches[1].position + 8 : batches[1].position + 12] = (3).to_bytes(4, "big")
+    log.write_bytes(data)
+    left = {each.offset for each in seen_in(copy, mode="DROPMALFORMED")}
+    assert batches[1].last_offset not in left
+    assert {each.offset for each in one.records} - left < set(range(batches[1].base_offset, batches[-1].base_offset))
+
+
+def test_the_torn_end_of_the_last_segment_is_no_damage(one, copy):
+    log = sorted(copy.glob("*.log"))[-1]
+    *_, last = FileRecords.open(log, mutable=False).batches()
+    log.write_bytes(log.read_bytes()[:-30])
+    assert seen_in(copy) == [each for each in one.records if each.offset < last.base_offset]
+    log.write_bytes(log.read_bytes() + bytes(3000))
+    with pytest.raises(CorruptRecordException):
+        rows(copy)
+
+
+def test_preallocated_zeros_are_no_damage(one, copy):
+    log = sorted(copy.glob("*.log"))[-1]
+    log.write_bytes(log.read_bytes() + bytes(3000))
+    assert seen_in(copy) == one.records
+
+
+def test_damage_is_told_and_never_raises_anything_else(one, tmp_path):
+    values = [each[1:] for each in one.records]
+    for seed in range(40):
+        draw = random.Random(seed)
+        copy = shutil.copytree(one.directory, tmp_path / f"{seed}" / one.directory.name)
+        file = draw.choice([each for each in sorted(copy.iterdir()) if each.stat().st_size])
+        data = bytearray(file.read_bytes())
+        for _ in range(draw.choice((1, 1, 20))):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        file.write_bytes(data[: draw.randrange(len(data))] if draw.random() < 0.3 else data)
+        isolation = draw.choice(("read_committed", "read_uncommitted"))
+        found = rows(copy, mode="PERMISSIVE", includeHeaders=True, isolation__level=isolation)
+        sound = [seen(row)[1:] for row in found if row["_corrupt"] is None]
+        assert all(each in values for each in sound)
+        if len(found) > len(sound):
+            with pytest.raises(CorruptRecordException):
+                rows(copy, isolation__level=isolation)
+
+
+def test_a_segment_renamed_or_replaced_after_planning(one, copy):
+    (partition,) = find_partitions([str(copy)])
+    first, second, third = partition.segments[:3]
+    data = Path(first.path).read_bytes()
+    Path(first.path).rename(first.path + ".deleted")  # retention, or a compaction that …
+    Path(first.path).write_bytes(b"cleaned")  # … put another file in its place
+    with open(open_segment(first), "rb") as opened:
+        assert opened.read() == data
+    Path(second.path).unlink()
+    with pytest.raises(FileNotFoundError, match="deleted or replaced after the query was planned"):
+        open_segment(second)
+    Path(third.path).rename(third.path + ".kept")
+    Path(third.path).write_bytes(b"cleaned")
+    with pytest.raises(FileNotFoundError):
+        open_segment(third)
+
+
+def test_what_a_real_broker_wrote_is_read_as_the_log_reads_it():
+    for directory in (GOLDEN / "mixed-0", KILLED / "orders-0", KILLED.parent / "orders-0"):
+        expected = [
+            (record.offset, record.timestamp, record.key, record.value)
+            for log in sorted(directory.glob("*.log"))
+            for batch in FileRecords.open(log, mutable=False).batches()
+            if not batch.is_control_batch
+            for record in batch
+        ]
+        assert [each[:2] + each[3:5] for each in seen_in(directory, bounds="log_end")] == expected
