@@ -67,6 +67,7 @@ def test_every_record_of_a_drawn_log_is_a_row(drawn):
     assert seen_in(drawn.directory) == drawn.records
 
 
+@pytest.mark.slow
 def test_the_compiled_kernel_gives_the_same(one):
     plain = rows(one.directory, includeHeaders=True, includeBatches=True)
     assert use_compiled_kernel() and kernel_in_use() == "compiled"
@@ -273,6 +274,7 @@ def test_preallocated_zeros_are_no_damage(one, copy):
     assert seen_in(copy) == one.records
 
 
+@pytest.mark.slow
 def test_damage_is_told_and_never_raises_anything_else(one, tmp_path):
     values = [each[1:] for each in one.records]
     for seed in range(40):

@@ -10,6 +10,7 @@ some of them alone, and only these are made.
 
 | option | meaning | default |
 |---|---|---|
+| `table` | `records`, or one of those that `tables` describes: `batches`, `segments`, `index`, … | `records` |
 | `subscribe` | topics, with commas between them | all topics |
 | `startingOffsets`, `endingOffsets` | `earliest` (-2), `latest` (-1), JSON `{"t": {"0": 23, "1": -1}}` | all |
 | `startingTimestamp`, `endingTimestamp` | ms: from, or up to, the first record that is no earlier | |
@@ -51,13 +52,14 @@ from pyspark.sql.types import StructType
 
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.source.damage import Damage
-from minikafka.spark.source.log_segments_on_disk import find_partitions
+from minikafka.spark.source.log_segments_on_disk import DiskPartition, find_partitions
 from minikafka.spark.source.partition_bounds import Bounds
 from minikafka.spark.source.pushed_filters import PushedFilters
-from minikafka.spark.source.read_task import ByteRange, ReadTask, byte_ranges, tasks_of
+from minikafka.spark.source.read_task import ByteRange, PartitionTask, ReadTask, byte_ranges, tasks_of
 from minikafka.spark.source.record_rows import RecordRows
 from minikafka.spark.source.record_schema import require_known, schema_of
 from minikafka.spark.source.source_options import SourceOptions
+from minikafka.spark.source.tables import BATCHES, RECORDS, TableRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,8 +82,9 @@ class KafkaLogDataSource(DataSource):
 
     def reader(self, schema: StructType) -> "KafkaLogReader":
         """A reader of the columns of `schema`. Raises IllegalArgumentException for one that there is not."""
-        require_known(schema)
-        return KafkaLogReader(schema, SourceOptions.of(self.options))
+        options = SourceOptions.of(self.options)
+        require_known(schema, options.table)
+        return KafkaLogReader(schema, options)
 
 
 class KafkaLogReader(DataSourceReader):
@@ -97,26 +100,43 @@ class KafkaLogReader(DataSourceReader):
         self._filters = PushedFilters(filters)
         return filters
 
-    def partitions(self) -> list[ReadTask]:
+    def partitions(self) -> "list[ReadTask] | list[PartitionTask]":
         """The tasks, at least one. Raises OSError and IllegalArgumentException, as `find_partitions` does."""
+        wanted = [
+            partition
+            for partition in find_partitions(self._options.paths, self._options.topics)
+            if partition.chosen and self._filters.lets_through(partition.topic_partition)
+        ]
+        if self._options.table in (RECORDS, BATCHES):
+            return self._tasks_of_bytes(wanted)
+        count = max(1, min(self._options.min_partitions, len(wanted)))
+        return [PartitionTask(wanted[number::count]) for number in range(count)]
+
+    def _tasks_of_bytes(self, partitions: list[DiskPartition]) -> list[ReadTask]:
         options, bounds = self._options, Bounds(self._options)
         found: list[ByteRange | tuple[TopicPartition, Damage]] = []
-        for partition in find_partitions(options.paths, options.topics):
-            if not partition.chosen or not self._filters.lets_through(partition.topic_partition):
-                continue
+        is_of_records = options.table == RECORDS  # other tables have other offsets and timestamps
+        filters = self._filters if is_of_records else PushedFilters()
+        for partition in partitions:
             try:
-                requested = self._filters.narrowed(bounds.requested(partition))
+                requested = filters.narrowed(bounds.requested(partition))
             except FileNotFoundError as error:
                 found.append((partition.topic_partition, Damage.of(partition.directory, 0, error)))
                 continue
-            found += byte_ranges(
-                partition, requested, options.max_bytes_per_task, self._filters.row_filter.min_timestamp
-            )
+            found += byte_ranges(partition, requested, options.max_bytes_per_task, filters.row_filter.min_timestamp)
         return tasks_of(found, options.max_bytes_per_task, options.min_partitions)
 
     def read(self, partition: "InputPartition") -> "Iterator[pa.RecordBatch]":
         """The rows of a task. Raises CorruptRecordException for damage in mode FAILFAST."""
-        assert isinstance(partition, ReadTask)
-        schema = to_arrow_schema(self._schema, timezone="UTC")
-        rows = RecordRows(schema, self._filters.row_filter, self._options.mode, check_crcs=self._options.check_crcs)
-        return rows.of(partition)
+        options, schema = self._options, to_arrow_schema(self._schema, timezone="UTC")
+        if options.table == RECORDS:
+            assert isinstance(partition, ReadTask)
+            rows = RecordRows(schema, self._filters.row_filter, options.mode, check_crcs=options.check_crcs)
+            yield from rows.of(partition)
+            return
+        table = TableRows(options.table, schema, options.mode, check_crcs=options.check_crcs)
+        if isinstance(partition, ReadTask):
+            yield from table.of(partition)
+        elif isinstance(partition, PartitionTask):
+            for each in partition.partitions:
+                yield from table.of_partition(each)

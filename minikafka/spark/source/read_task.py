@@ -46,6 +46,13 @@ class ReadTask(InputPartition):
     damages: list[tuple[TopicPartition, Damage]]
 
 
+@dataclass
+class PartitionTask(InputPartition):
+    """Partitions whose smaller files one task reads."""
+
+    partitions: list[DiskPartition]
+
+
 def byte_ranges(
     partition: DiskPartition, bounds: PartitionBounds, max_bytes: int, min_timestamp: int | None
 ) -> Iterator[ByteRange | tuple[TopicPartition, Damage]]:

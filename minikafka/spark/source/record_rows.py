@@ -22,7 +22,7 @@ _DAMAGE_TYPE = pa.struct([("file", pa.string()), ("position", pa.int64()), ("exc
 _ROWS_AT_A_TIME = 1 << 17
 _BYTES_AT_A_TIME = 32 << 20
 _LARGEST_MS = LONG_MAX // 1000
-_CODECS = {codec.id: codec.type_name for codec in CompressionType}
+CODECS = {codec.id: codec.type_name for codec in CompressionType}
 
 
 class RowFilter(NamedTuple):
@@ -72,17 +72,7 @@ class RecordRows:
                     yield self._rows(byte_range, run, places)
 
     def _told(self, topic_partition: TopicPartition, damage: Damage) -> Iterator[pa.RecordBatch]:
-        if self._mode is Mode.FAILFAST:
-            raise damage.exception_to_raise()
-        if self._mode is Mode.DROPMALFORMED:
-            return
-        known = {
-            "topic": pa.array([topic_partition.topic]),
-            "partition": pa.array([topic_partition.partition], pa.int32()),
-            CORRUPT: pa.array([damage._asdict()], _DAMAGE_TYPE),
-        }
-        columns = [known[field.name] if field.name in known else pa.nulls(1, field.type) for field in self._schema]
-        yield pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        return damage_row(self._schema, self._mode, topic_partition, damage)
 
     def _rows(self, byte_range: ByteRange, run: DecodedRun, places: "NDArray[np.int64] | None") -> pa.RecordBatch:
         maker = _ColumnMaker(byte_range, run, places)
@@ -152,10 +142,7 @@ class _ColumnMaker:
         return pa.array(self._chosen(np.asarray(self._run.columns.offsets)))
 
     def timestamp(self) -> pa.Array:
-        milliseconds = self._chosen(np.asarray(self._run.columns.timestamps))
-        beyond = (milliseconds > _LARGEST_MS) | (milliseconds < -_LARGEST_MS)
-        microseconds = pa.array(np.where(beyond, 0, milliseconds) * 1000, mask=beyond if beyond.any() else None)
-        return microseconds.cast(pa.timestamp("us", tz="UTC"))
+        return timestamps_of(self._chosen(np.asarray(self._run.columns.timestamps)))
 
     def timestamp_type(self) -> pa.Array:
         return pa.repeat(pa.scalar(self._run.batches[0].timestamp_type, pa.int32()), self._count)
@@ -183,7 +170,7 @@ class _ColumnMaker:
         return self._of_batches([batch.transactional for batch in self._run.batches], np.bool_)
 
     def codec(self) -> pa.Array:
-        return pa.repeat(_CODECS[self._run.batches[0].codec], self._count)
+        return pa.repeat(CODECS[self._run.batches[0].codec], self._count)
 
     def base_offset(self) -> pa.Array:
         if self._run.batches[0].magic < 2:
@@ -230,6 +217,30 @@ _MAKERS = {
     "position": "position",
     CORRUPT: "corrupt",
 }
+
+
+def damage_row(
+    schema: pa.Schema, mode: Mode, topic_partition: TopicPartition, damage: Damage
+) -> Iterator[pa.RecordBatch]:
+    """The row that tells of a damage; none in mode DROPMALFORMED. Raises CorruptRecordException in mode FAILFAST."""
+    if mode is Mode.FAILFAST:
+        raise damage.exception_to_raise()
+    if mode is Mode.DROPMALFORMED:
+        return
+    known = {
+        "topic": pa.array([topic_partition.topic]),
+        "partition": pa.array([topic_partition.partition], pa.int32()),
+        CORRUPT: pa.array([damage._asdict()], _DAMAGE_TYPE),
+    }
+    columns = [known[field.name] if field.name in known else pa.nulls(1, field.type) for field in schema]
+    yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def timestamps_of(milliseconds: "NDArray[np.int64]") -> pa.Array:
+    """Milliseconds since 1970 as Spark's timestamps, null for one that has too many microseconds for these."""
+    beyond = (milliseconds > _LARGEST_MS) | (milliseconds < -_LARGEST_MS)
+    microseconds = pa.array(np.where(beyond, 0, milliseconds) * 1000, mask=beyond if beyond.any() else None)
+    return microseconds.cast(pa.timestamp("us", tz="UTC"))
 
 
 def bytes_between(

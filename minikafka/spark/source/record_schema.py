@@ -18,6 +18,7 @@ from minikafka.common.errors import IllegalArgumentException
 from minikafka.spark.source.damage import Mode
 from minikafka.spark.source.record_rows import CORRUPT
 from minikafka.spark.source.source_options import SourceOptions
+from minikafka.spark.source.tables import RECORDS, schema_of_table
 
 RECORD: dict[str, DataType] = {
     "key": BinaryType(),
@@ -50,20 +51,24 @@ DAMAGE: dict[str, DataType] = {
 
 
 def schema_of(options: SourceOptions) -> StructType:
-    """The columns that the options ask for, in the order of Spark's connector."""
-    columns = dict(RECORD)
-    if options.include_headers:
-        columns |= HEADERS
-    if options.include_batches:
-        columns |= BATCHES
-    if options.mode is Mode.PERMISSIVE:
-        columns |= DAMAGE
+    """The columns that the options ask for, in the order of Spark's connector.
+
+    Raises IllegalArgumentException for a table that there is not.
+    """
+    damage = DAMAGE if options.mode is Mode.PERMISSIVE else {}
+    if options.table != RECORDS:
+        return schema_of_table(options.table, damage)
+    headers = HEADERS if options.include_headers else {}
+    batches = BATCHES if options.include_batches else {}
+    columns = RECORD | headers | batches | damage
     return StructType([StructField(name, kind) for name, kind in columns.items()])
 
 
-def require_known(schema: StructType) -> None:
-    """Raises IllegalArgumentException for a column that a query asks for and that there is not."""
+def require_known(schema: StructType, table: str) -> None:
+    """Raises IllegalArgumentException for a column that a query asks for and that `table` does not have."""
     known = RECORD | HEADERS | BATCHES | DAMAGE
+    if table != RECORDS:
+        known = {field.name: field.dataType for field in schema_of_table(table, DAMAGE)}
     for field in schema:
         if known.get(field.name) != field.dataType:
             raise IllegalArgumentException(

@@ -1,0 +1,306 @@
+"""The tables beside the records, `option("table", …)`: batches, and what the other files of a partition say.
+
+Each has the columns `topic` and `partition` first, then its own:
+
+| table | a row is | columns |
+|---|---|---|
+| `batches` | a batch within the bounds, control batches included | `segment`, `position`, `size`, `magic`, \
+`baseOffset`, `lastOffset`, `leaderEpoch`, `producerId`, `producerEpoch`, `baseSequence`, `maxTimestamp`, `timestampType`, \
+`transactional`, `control`, `codec`, `records` |
+| `segments` | a `.log` file | `segment`, `baseOffset`, `endOffset`, `size`, `largestTimestamp` |
+| `index` | an entry of an offset index | `segment`, `offset`, `position` |
+| `timeindex` | an entry of a time index | `segment`, `timestamp`, `offset` |
+| `transactions` | an aborted transaction of a transaction index | `segment`, `producerId`, `firstOffset`, \
+`lastOffset`, `lastStableOffset` |
+| `producers` | a producer in a snapshot | `snapshotOffset`, `producerId`, `producerEpoch`, `coordinatorEpoch`, \
+`lastTimestamp`, `lastSequence`, `lastOffset`, `openTransactionFirstOffset` |
+| `epochs` | a line of `leader-epoch-checkpoint` | `epoch`, `startOffset` |
+| `checkpoints` | a line of a checkpoint file of the log directory | `file`, `offset` |
+
+Segments and files are whole paths; sizes and positions are bytes; offsets are inclusive but for `endOffset`, the base
+offset of the next segment, which is null for the last one. `baseOffset` and `records` of a batch are null where an old
+format does not tell them. The entries of an index are those that a look-up can trust: they end where they stop
+ascending. Only `batches` knows the bounds; the others show whole files. `checkpoints` has the lines of the partitions
+that the paths name.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from minikafka.checkpoint.leader_epoch_checkpoint_file import (
+    LEADER_EPOCH_CHECKPOINT_FILENAME,
+    LeaderEpochCheckpointFile,
+)
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.common.errors import IllegalArgumentException
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.index.transaction_index import TransactionIndex
+from minikafka.log.log_file_utils import TXN_INDEX_FILE_SUFFIX
+from minikafka.log.partition_files import require_regular
+from minikafka.log.producer.snapshot_file import list_snapshot_files, read_snapshot
+from minikafka.spark.source.batch_runs_on_disk import BatchFacts, batch_pieces
+from minikafka.spark.source.damage import DAMAGE, Damage, Mode
+from minikafka.spark.source.index_entries import offset_entries, time_entries
+from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
+from minikafka.spark.source.partition_bounds import HIGH_WATERMARKS, LOG_START_OFFSETS, largest_timestamp
+from minikafka.spark.source.read_task import ByteRange, ReadTask
+from minikafka.spark.source.record_rows import CODECS, CORRUPT, damage_row, timestamps_of
+
+RECORDS = "records"
+BATCHES = "batches"
+_CHECKPOINTS = (
+    HIGH_WATERMARKS, LOG_START_OFFSETS, "recovery-point-offset-checkpoint", "cleaner-offset-checkpoint",
+)  # fmt: skip
+
+_WHERE: dict[str, DataType] = {"topic": StringType(), "partition": IntegerType()}
+_SEGMENT: dict[str, DataType] = {**_WHERE, "segment": StringType()}
+_COLUMNS: dict[str, dict[str, DataType]] = {
+    BATCHES: {
+        **_SEGMENT, "position": LongType(), "size": IntegerType(), "magic": IntegerType(), "baseOffset": LongType(),
+        "lastOffset": LongType(), "leaderEpoch": IntegerType(), "producerId": LongType(),
+        "producerEpoch": ShortType(), "baseSequence": IntegerType(), "maxTimestamp": TimestampType(),
+        "timestampType": IntegerType(), "transactional": BooleanType(), "control": BooleanType(),
+        "codec": StringType(), "records": IntegerType(),
+    },
+    "segments": {
+        **_SEGMENT, "baseOffset": LongType(), "endOffset": LongType(), "size": LongType(),
+        "largestTimestamp": TimestampType(),
+    },
+    "index": {**_SEGMENT, "offset": LongType(), "position": LongType()},
+    "timeindex": {**_SEGMENT, "timestamp": TimestampType(), "offset": LongType()},
+    "transactions": {
+        **_SEGMENT, "producerId": LongType(), "firstOffset": LongType(), "lastOffset": LongType(),
+        "lastStableOffset": LongType(),
+    },
+    "producers": {
+        **_WHERE, "snapshotOffset": LongType(), "producerId": LongType(), "producerEpoch": ShortType(),
+        "coordinatorEpoch": IntegerType(), "lastTimestamp": TimestampType(), "lastSequence": IntegerType(),
+        "lastOffset": LongType(), "openTransactionFirstOffset": LongType(),
+    },
+    "epochs": {**_WHERE, "epoch": IntegerType(), "startOffset": LongType()},
+    "checkpoints": {**_WHERE, "file": StringType(), "offset": LongType()},
+}  # fmt: skip
+
+
+def schema_of_table(table: str, corrupt: dict[str, DataType]) -> StructType:
+    """The columns of `table`, and `corrupt` behind them. Raises IllegalArgumentException for a table there is not."""
+    if table not in _COLUMNS:
+        raise IllegalArgumentException(f"table={table} is none of {', '.join((RECORDS, *_COLUMNS))}")
+    return StructType([StructField(name, kind) for name, kind in (_COLUMNS[table] | corrupt).items()])
+
+
+class TableRows:
+    """Makes the rows of a table other than the records, with the columns of `schema` and no others."""
+
+    def __init__(self, table: str, schema: pa.Schema, mode: Mode, *, check_crcs: bool):
+        self._table = table
+        self._schema = schema
+        self._mode = mode
+        self._check_crcs = check_crcs
+
+    def of(self, task: ReadTask) -> Iterator[pa.RecordBatch]:
+        """The rows of a task of the table `batches`. Raises CorruptRecordException for damage in mode FAILFAST."""
+        for topic_partition, damage in task.damages:
+            yield from self._told(topic_partition, damage)
+        for byte_range in task.ranges:
+            for _, _, batches in batch_pieces(byte_range, check_crcs=self._check_crcs):
+                if isinstance(batches, Damage):
+                    yield from self._told(byte_range.topic_partition, batches)
+                elif wanted := [batch for batch in batches if _is_within(batch, byte_range)]:
+                    yield self._rows(byte_range.topic_partition, len(wanted), _batch_columns(byte_range, wanted))
+
+    def of_partition(self, partition: DiskPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of any other table. Raises CorruptRecordException for damage in mode FAILFAST."""
+        for file, columns_of in _FILES[self._table](partition):
+            try:
+                columns = columns_of()
+            except FileNotFoundError:  # there is no such file, or it went away
+                continue
+            except DAMAGE as error:
+                yield from self._told(partition.topic_partition, Damage.of(file, 0, error))
+                continue
+            count = len(next(iter(columns.values())))
+            if count:
+                yield self._rows(partition.topic_partition, count, columns)
+
+    def _told(self, topic_partition: TopicPartition, damage: Damage) -> Iterator[pa.RecordBatch]:
+        return damage_row(self._schema, self._mode, topic_partition, damage)
+
+    def _rows(self, topic_partition: TopicPartition, count: int, columns: dict[str, Any]) -> pa.RecordBatch:
+        columns = {
+            "topic": pa.repeat(topic_partition.topic, count),
+            "partition": pa.repeat(pa.scalar(topic_partition.partition, pa.int32()), count),
+            CORRUPT: [None] * count,
+        } | columns
+        arrays = [_array(columns[field.name], field.type) for field in self._schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def _array(column: Any, kind: pa.DataType) -> pa.Array:
+    if isinstance(column, pa.Array):
+        return column
+    if pa.types.is_timestamp(kind):
+        return timestamps_of(np.array(column, np.int64))
+    return pa.array(column, kind)
+
+
+def _is_within(batch: BatchFacts, byte_range: ByteRange) -> bool:
+    """Whether the batch may hold an offset of the range; of an old compressed one only the last offset is known."""
+    first = batch.base_offset if batch.magic == 2 or not batch.codec else byte_range.start_offset
+    return batch.last_offset >= byte_range.start_offset and first < byte_range.end_offset
+
+
+def _batch_columns(byte_range: ByteRange, batches: list[BatchFacts]) -> dict[str, Any]:
+    facts = BatchFacts(*zip(*batches, strict=True))  # type: ignore[arg-type]  # a column in the place of each fact
+    old = [batch.magic < 2 for batch in batches]
+    return {
+        "segment": pa.repeat(byte_range.segment.path, len(batches)),
+        "position": facts.position,
+        "size": facts.size,
+        "magic": facts.magic,
+        "baseOffset": [
+            None if is_old and batch.codec else batch.base_offset for batch, is_old in zip(batches, old, strict=True)
+        ],
+        "lastOffset": facts.last_offset,
+        "leaderEpoch": facts.leader_epoch,
+        "producerId": facts.producer_id,
+        "producerEpoch": facts.producer_epoch,
+        "baseSequence": facts.base_sequence,
+        "maxTimestamp": facts.max_timestamp,
+        "timestampType": facts.timestamp_type,
+        "transactional": facts.transactional,
+        "control": facts.control,
+        "codec": [CODECS.get(batch.codec, f"unknown ({batch.codec})") for batch in batches],
+        "records": [None if is_old else batch.records for batch, is_old in zip(batches, old, strict=True)],
+    }
+
+
+_Part = tuple[str, Callable[[], dict[str, Any]]]
+"""A file, and what makes columns of it; FileNotFoundError stands for no rows."""
+
+
+def _segments(partition: DiskPartition) -> Iterator[_Part]:
+    for each in partition.chosen:
+        yield (
+            each.path,
+            lambda each=each: {
+                "segment": [each.path],
+                "baseOffset": [each.base_offset],
+                "endOffset": [each.end_offset],
+                "size": [each.size],
+                "largestTimestamp": [largest_timestamp(each)],
+            },
+        )
+
+
+def _index(partition: DiskPartition) -> Iterator[_Part]:
+    for each in partition.chosen:
+
+        def columns(path: str = each.path, base_offset: int = each.base_offset) -> dict[str, Any]:
+            offsets, positions = offset_entries(path, base_offset)
+            return {"segment": pa.repeat(path, len(offsets)), "offset": offsets, "position": positions}
+
+        yield each.path, columns
+
+
+def _time_index(partition: DiskPartition) -> Iterator[_Part]:
+    for each in partition.chosen:
+
+        def columns(path: str = each.path, base_offset: int = each.base_offset) -> dict[str, Any]:
+            timestamps, offsets = time_entries(path, base_offset)
+            return {"segment": pa.repeat(path, len(offsets)), "timestamp": timestamps, "offset": offsets}
+
+        yield each.path, columns
+
+
+def _transactions(partition: DiskPartition) -> Iterator[_Part]:
+    for each in partition.chosen:
+        file = Path(each.path).with_suffix(TXN_INDEX_FILE_SUFFIX)
+
+        def columns(file: Path = file, path: str = each.path, base_offset: int = each.base_offset) -> dict[str, Any]:
+            require_regular(file, follow_links=True)
+            index = TransactionIndex(base_offset, file, writable=False)
+            try:
+                entries = index.all_aborted_txns()
+            finally:
+                index.close()
+            return {
+                "segment": pa.repeat(path, len(entries)),
+                "producerId": [entry.producer_id for entry in entries],
+                "firstOffset": [entry.first_offset for entry in entries],
+                "lastOffset": [entry.last_offset for entry in entries],
+                "lastStableOffset": [entry.last_stable_offset for entry in entries],
+            }
+
+        yield str(file), columns
+
+
+def _producers(partition: DiskPartition) -> Iterator[_Part]:
+    for snapshot in sorted(list_snapshot_files(Path(partition.directory)), key=lambda snapshot: snapshot.offset):
+
+        def columns(file: Path = snapshot.file, offset: int = snapshot.offset) -> dict[str, Any]:
+            require_regular(file, follow_links=True)
+            entries = read_snapshot(file)
+            return {
+                "snapshotOffset": [offset] * len(entries),
+                "producerId": [entry.producer_id for entry in entries],
+                "producerEpoch": [entry.producer_epoch for entry in entries],
+                "coordinatorEpoch": [entry.coordinator_epoch for entry in entries],
+                "lastTimestamp": [entry.last_timestamp for entry in entries],
+                "lastSequence": [entry.last_seq for entry in entries],
+                "lastOffset": [entry.last_data_offset for entry in entries],
+                "openTransactionFirstOffset": [entry.current_txn_first_offset for entry in entries],
+            }
+
+        yield str(snapshot.file), columns
+
+
+def _epochs(partition: DiskPartition) -> Iterator[_Part]:
+    file = Path(partition.directory) / LEADER_EPOCH_CHECKPOINT_FILENAME
+
+    def columns() -> dict[str, Any]:
+        require_regular(file, follow_links=True)
+        entries = LeaderEpochCheckpointFile(file).read()
+        return {"epoch": [entry.epoch for entry in entries], "startOffset": [entry.start_offset for entry in entries]}
+
+    yield str(file), columns
+
+
+def _checkpoints(partition: DiskPartition) -> Iterator[_Part]:
+    for name in _CHECKPOINTS:
+        file = Path(os.path.dirname(partition.directory)) / name
+
+        def columns(file: Path = file) -> dict[str, Any]:
+            require_regular(file, follow_links=True)
+            offset = OffsetCheckpointFile(file).read().get(partition.topic_partition)
+            known = offset is not None
+            return {"file": [str(file)] if known else [], "offset": [offset] if known else []}
+
+        yield str(file), columns
+
+
+_FILES: dict[str, Callable[[DiskPartition], Iterator[_Part]]] = {
+    "segments": _segments,
+    "index": _index,
+    "timeindex": _time_index,
+    "transactions": _transactions,
+    "producers": _producers,
+    "epochs": _epochs,
+    "checkpoints": _checkpoints,
+}
