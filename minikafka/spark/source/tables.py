@@ -5,8 +5,8 @@ Each has the columns `topic` and `partition` first, then its own:
 | table | a row is | columns |
 |---|---|---|
 | `batches` | a batch within the bounds, control batches included | `segment`, `position`, `size`, `magic`, \
-`baseOffset`, `lastOffset`, `leaderEpoch`, `producerId`, `producerEpoch`, `baseSequence`, `maxTimestamp`, `timestampType`, \
-`transactional`, `control`, `codec`, `records` |
+`baseOffset`, `lastOffset`, `leaderEpoch`, `producerId`, `producerEpoch`, `baseSequence`, `maxTimestamp`, \
+`timestampType`, `transactional`, `control`, `codec`, `records` |
 | `segments` | a `.log` file | `segment`, `baseOffset`, `endOffset`, `size`, `largestTimestamp` |
 | `index` | an entry of an offset index | `segment`, `offset`, `position` |
 | `timeindex` | an entry of a time index | `segment`, `timestamp`, `offset` |
@@ -197,16 +197,17 @@ _Part = tuple[str, Callable[[], dict[str, Any]]]
 
 def _segments(partition: DiskPartition) -> Iterator[_Part]:
     for each in partition.chosen:
-        yield (
-            each.path,
-            lambda each=each: {
-                "segment": [each.path],
-                "baseOffset": [each.base_offset],
-                "endOffset": [each.end_offset],
-                "size": [each.size],
-                "largestTimestamp": [largest_timestamp(each)],
-            },
-        )
+
+        def columns(segment: DiskSegment = each) -> dict[str, Any]:
+            return {
+                "segment": [segment.path],
+                "baseOffset": [segment.base_offset],
+                "endOffset": [segment.end_offset],
+                "size": [segment.size],
+                "largestTimestamp": [largest_timestamp(segment)],
+            }
+
+        yield each.path, columns
 
 
 def _index(partition: DiskPartition) -> Iterator[_Part]:
