@@ -24,7 +24,11 @@ some of them alone, and only these are made.
 | `includeBatches` | adds `leaderEpoch`, `producerId`, `producerEpoch`, `sequence`, `transactional`, `codec`, \
 `baseOffset`, `segment`, `position` | `false` |
 | `maxBytesPerTask` | a larger segment is split at batches that its index knows; smaller ones share a task | 134217728 |
+| `maxOffsetsPerTrigger` | streams: so many offsets a micro-batch, shared by the partitions | no limit |
 | `minPartitions` | at least so many tasks, where the data allow it | 1 |
+
+`spark.readStream.format("minikafka")` follows a directory that a broker is writing; it starts at `latest` unless told,
+as the connector does, and knows no end. `stream_reader` says what rolls, retention, truncation and compaction do to it.
 
 An option of the connector that has no meaning here, such as `kafka.bootstrap.servers`, is ignored.
 
@@ -50,6 +54,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, Filter
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.source.damage import Damage
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, find_partitions
@@ -58,7 +63,8 @@ from minikafka.spark.source.pushed_filters import PushedFilters
 from minikafka.spark.source.read_task import ByteRange, PartitionTask, ReadTask, byte_ranges, tasks_of
 from minikafka.spark.source.record_rows import RecordRows
 from minikafka.spark.source.record_schema import require_known, schema_of
-from minikafka.spark.source.source_options import SourceOptions
+from minikafka.spark.source.source_options import LATEST, SourceOptions
+from minikafka.spark.source.stream_reader import KafkaLogStreamReader
 from minikafka.spark.source.tables import BATCHES, RECORDS, TableRows
 
 if TYPE_CHECKING:
@@ -85,6 +91,14 @@ class KafkaLogDataSource(DataSource):
         options = SourceOptions.of(self.options)
         require_known(schema, options.table)
         return KafkaLogReader(schema, options)
+
+    def streamReader(self, schema: StructType) -> KafkaLogStreamReader:
+        """A reader of a stream. Raises IllegalArgumentException for an unknown column, or another table."""
+        options = SourceOptions.of(self.options, start=LATEST)
+        if options.table != RECORDS:
+            raise IllegalArgumentException(f"A stream has records; table={options.table} is for batch queries")
+        require_known(schema, options.table)
+        return KafkaLogStreamReader(schema, options)
 
 
 class KafkaLogReader(DataSourceReader):

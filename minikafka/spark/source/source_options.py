@@ -53,8 +53,11 @@ class SourceOptions(NamedTuple):
     max_offsets_per_trigger: int | None
 
     @staticmethod
-    def of(options: Mapping[str, str]) -> "SourceOptions":
-        """The options of a query; raises IllegalArgumentException for one that has no meaning."""
+    def of(options: Mapping[str, str], *, start: int = EARLIEST) -> "SourceOptions":
+        """The options of a query, which starts at `start` unless they say where.
+
+        Raises IllegalArgumentException for one that has no meaning.
+        """
         given = {name.lower(): text for name, text in options.items()}
         paths = json.loads(given["paths"]) if "paths" in given else []
         if "path" in given:
@@ -74,7 +77,7 @@ class SourceOptions(NamedTuple):
             paths=paths,
             topics=None if topics is None else frozenset(topic.strip() for topic in topics.split(",")),
             table=given.get("table", "records"),
-            starting=_border(given, "starting", EARLIEST),
+            starting=_border(given, "starting", start),
             ending=_border(given, "ending", LATEST),
             latest_if_no_offset=strategy == "latest",
             isolation=_isolation(isolation),
