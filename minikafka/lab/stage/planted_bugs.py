@@ -76,6 +76,25 @@ def _sent_is_received(update_follower_fetch_state: Callable[..., None]) -> Calla
     return update
 
 
+def _answers_at_once(
+    manager: Any, required_acks: int, timeout_ms: int, results: Any, produce_status: Any, response_callback: Any
+) -> None:
+    """The answer with the leader's part done, whatever the acks are."""
+    response_callback({key: status.response_status for key, status in produce_status.items()})
+
+
+def _waiting_for_the_last_offset(build: Callable[[Any], Any]) -> Any:
+    """The required high watermark one too low: the last record's own offset, not the one after it."""
+
+    def built(results: Any) -> Any:
+        found = build(results)
+        for status in found.values():
+            status.required_offset -= 1
+        return found
+
+    return staticmethod(built)
+
+
 def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
     from minikafka.cluster.partition import Partition
     from minikafka.log.cleaner.cleaner import Cleaner
@@ -86,6 +105,7 @@ def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
     from minikafka.log.log_loader import LogLoader
     from minikafka.log.log_segment import LogSegment
     from minikafka.log.producer.producer_state_manager import ProducerStateManager
+    from minikafka.server.replica_manager import ReplicaManager
 
     return {
         "a segment rolls when it would be exactly full": (LogSegment, "should_roll", _rolls_when_exactly_full),
@@ -120,6 +140,16 @@ def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
             Partition,
             "update_follower_fetch_state",
             _sent_is_received(Partition.update_follower_fetch_state),
+        ),
+        "acks=all is answered as soon as the leader has the records": (
+            ReplicaManager,
+            "_maybe_add_delayed_produce",
+            _answers_at_once,
+        ),
+        "a request waits for its last offset, not for the one after it": (
+            ReplicaManager,
+            "_build_produce_partition_status",
+            _waiting_for_the_last_offset(ReplicaManager._build_produce_partition_status),
         ),
         "an unclean log is not scanned": (LogLoader, "_recover_unflushed_segments", _not_scanned),
     }

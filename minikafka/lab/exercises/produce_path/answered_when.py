@@ -1,0 +1,165 @@
+"""When each acks=all request is answered, from a trace, in Spark."""
+
+from typing import Any
+
+from minikafka.common.error_codes import Errors
+from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.produce_path.asked_brokers import brokers_of, fetch_line, parts
+from minikafka.lab.exercises.solutions import produce_path as solutions
+from minikafka.lab.exercises.witnessed import as_rows, frame
+
+_REQUESTS = "request INT, t INT, deadline INT, partition STRING, required BIGINT"
+_FETCHES = "t INT, partition STRING, end BIGINT"
+_STEP_MS = 100
+_TOPIC = "topic t 0,1/0,1 min.insync.replicas=2"
+
+
+class _Story:
+    """`acts`: `t:what` by commas, t in steps of 100 ms; `t:+3 0:2 1:1` a request with patience 3 and two records for
+    partition t-0, one for t-1; `t:f 0:2` the only follower fetches, and has everything below offset 2 of t-0.
+    """
+
+    def __init__(self, acts: str):
+        self.requests: list[tuple[int, int, int, str, int]] = []
+        self.fetches: list[tuple[int, str, int]] = []
+        self.lines: list[str] = []
+        self.tickets: dict[int, int] = {}
+        ends: dict[str, int] = {}
+        now = handled = 0
+        for act in acts.split(", "):
+            when, what, *parts_of = act.replace(":", " ", 1).split()
+            while now < int(when):
+                self.lines.append(f"sleep {_STEP_MS}")
+                now += 1
+            handled += 1
+            places = [(f"t-{place.partition(':')[0]}", int(place.partition(":")[2])) for place in parts_of]
+            if what == "f":
+                self.lines.append(fetch_line(1, *places))
+                self.fetches += [(now, partition, end) for partition, end in places]
+                continue
+            patience, number = int(what), len(self.tickets) + 1
+            self.tickets[handled] = number
+            for partition, count in places:
+                ends[partition] = ends.get(partition, 0) + count
+                self.requests.append((number, now, now + patience, partition, ends[partition]))
+            targets = " ".join(f"{partition} [{count}x10]" for partition, count in places)
+            self.lines.append(f"produce 0 version=11 timeout={patience * _STEP_MS} {targets}")
+        last = max([now, *(deadline for _, _, deadline, _, _ in self.requests)])
+        self.lines += [f"sleep {_STEP_MS}"] * (last - now)
+
+
+def _case(name: str, acts: str) -> AskedCase:
+    story = _Story(acts)
+    requests, fetches = frame(story.requests, _REQUESTS), frame(story.fetches, _FETCHES)
+
+    def expected() -> list[tuple[int, int, int]]:
+        return as_rows(
+            requests.sparkSession.sql(
+                """WITH reached AS (
+                       SELECT r.request, r.partition, r.deadline,
+                              (SELECT min(f.t) FROM {fetches} f
+                               WHERE f.partition = r.partition AND f.end >= r.required AND f.t >= r.t) AS at
+                       FROM {requests} r)
+                   SELECT request, max(IF(at < deadline, at, deadline)) AS at,
+                          sum(IF(at < deadline, 0, 1)) AS timed_out
+                   FROM reached GROUP BY request ORDER BY request""",
+                requests=requests,
+                fetches=fetches,
+            )
+        )
+
+    def asked(factory: Any) -> list[tuple[int, int, int]]:
+        found, now = [], 0
+        with brokers_of(factory, 2, _TOPIC) as brokers:
+            first = len(brokers.observations)
+            brokers.do(*story.lines)
+            for line, observed in zip(story.lines, brokers.observations[first:], strict=True):
+                now += line.startswith("sleep")
+                for ticket, answer in observed.answers.items():
+                    if ticket in story.tickets:
+                        late = sum(Errors(code) is Errors.REQUEST_TIMED_OUT for _, _, code in parts(answer))
+                        found.append((story.tickets[ticket], now, late))
+        return sorted(found)
+
+    return AskedCase(f"{name} ({acts})", (requests, fetches), expected, asked)
+
+
+def _when(
+    *,
+    reached=lambda end, required: end >= required,
+    in_time=lambda at, deadline: at < deadline,
+    together=max,
+    late=lambda times, deadline: sum(at is None for at in times),
+    wait=True,
+):
+    """A wrong answer, where not told otherwise the right one."""
+
+    def answers(requests, fetches):
+        told = fetches.orderBy("t").collect()
+        by_request: dict[int, list[Any]] = {}
+        for row in requests.orderBy("request", "partition").collect():
+            by_request.setdefault(row.request, []).append(row)
+        found = []
+        for request, rows in by_request.items():
+            deadline, times = rows[0].deadline, []
+            for row in rows:
+                at = next(
+                    (
+                        f.t
+                        for f in told
+                        if f.partition == row.partition and f.t >= row.t and reached(f.end, row.required)
+                    ),
+                    None,
+                )
+                times.append(at if at is not None and (not wait or in_time(at, deadline)) else None)
+            ends = [deadline if at is None else at for at in times]
+            found.append((request, together(ends), late(times, deadline)))
+        return found
+
+    return answers
+
+
+answered_when = Exercise(
+    "Exercise 5, when is each request answered?",
+    lambda: [
+        _case("one partition", "0:+5 0:2, 1:f 0:0, 2:f 0:2"),
+        _case("two requests, one fetch", "0:+9 0:2, 1:+9 0:1, 2:f 0:0, 3:f 0:3"),
+        _case("two, opened one by one", "0:+9 0:2, 1:+9 0:1, 2:f 0:2, 4:f 0:3"),
+        _case("two partitions", "0:+9 0:1 1:1, 2:f 0:1, 5:f 1:1"),
+        _case("too late for one partition", "0:+4 0:1 1:1, 2:f 0:1, 6:f 1:1"),
+        _case("at the very moment", "0:+3 0:1, 1:+3 0:1, 3:f 0:2"),
+        _case("nobody fetches", "0:+2 0:1 1:2, 1:f 0:0 1:0"),
+        _case("a fetch before the request", "0:+9 0:1, 1:f 0:1, 2:+3 0:1, 4:f 0:2"),
+    ],
+    judged_by_spark,
+    solutions.answers,
+    hints=[
+        "For each row of `requests` the first fetch of its partition with end >= required: a LEFT JOIN and min(t).",
+        "The request is answered when the last of its partitions is there: GROUP BY request, max.",
+        "At the deadline the timer is faster than a fetch of the same moment: what is not there before counts as late.",
+    ],
+    beliefs=[
+        Belief(
+            _when(reached=lambda end, required: end >= required - 1),
+            "You answer one record early. `end` and `required` are both exclusive: end >= required.",
+        ),
+        Belief(
+            _when(in_time=lambda at, deadline: at <= deadline),
+            "You let a fetch at the deadline count. The clock reaches the deadline first: the timer has answered.",
+        ),
+        Belief(
+            _when(together=min),
+            "You answer when the first partition is there. One response speaks for all: it waits for the last.",
+        ),
+        Belief(
+            _when(wait=False),
+            "You wait beyond the deadline. At the deadline the timer answers, with REQUEST_TIMED_OUT for what is missing.",
+        ),
+        Belief(
+            _when(late=lambda times, deadline: len(times) if None in times else 0),
+            "You let all partitions time out together. The error is each partition's own; the others say NONE.",
+        ),
+    ],
+    normal=as_rows,
+)

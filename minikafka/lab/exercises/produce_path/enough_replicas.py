@@ -1,0 +1,126 @@
+"""Whether one partition's part of a waiting request is settled, and how."""
+
+from functools import cache
+from typing import Any
+
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark, jvm_of
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.produce_path.asked_brokers import brokers_of, fetch_line
+from minikafka.lab.exercises.solutions import produce_path as solutions
+
+_REPLICAS = 3
+_ASKED = [  # leads, required_offset, high_watermark, in_sync, min_isr
+    (True, 2, 3, 3, 1),
+    (True, 3, 3, 3, 2),
+    (True, 4, 3, 3, 2),
+    (True, 4, 3, 1, 2),
+    (True, 3, 3, 1, 2),
+    (True, 1, 3, 2, 3),
+    (True, 3, 3, 2, 2),
+    (True, 1, 0, 3, 2),
+    (False, 2, 3, 2, 1),
+    (False, 4, 3, 2, 2),
+]
+
+
+def _case(number: int) -> AskedCase:
+    leads, required, mark, in_sync, min_isr = _ASKED[number]
+    who = "the leader" if leads else "no longer the leader"
+    return AskedCase(
+        f"{who}, waiting for {required}, HW {mark}, {in_sync} in sync, at least {min_isr}",
+        _ASKED[number],
+        lambda: _expected()[number],
+        lambda factory: _asked(factory, *_ASKED[number]),
+    )
+
+
+@cache
+def _expected() -> dict[int, Any]:
+    schema = "number INT, leads BOOLEAN, required BIGINT, hw BIGINT, in_sync INT, min_isr INT"
+    return answers_of(
+        """SELECT number, leads AND hw >= required,
+                  CASE WHEN NOT leads THEN 'NOT_LEADER_OR_FOLLOWER'
+                       WHEN hw >= required AND in_sync < min_isr THEN 'NOT_ENOUGH_REPLICAS_AFTER_APPEND'
+                       ELSE 'NONE' END
+           FROM {asked}""",
+        asked=([(number, *asked) for number, asked in enumerate(_ASKED)], schema),
+    )
+
+
+def _asked(factory: Any, leads: bool, required: int, mark: int, in_sync: int, min_isr: int) -> tuple[bool, str]:
+    """Everybody fetches all records, so that the mark is at the log end; then the ISR shrinks, or another leads."""
+    everybody = ",".join(map(str, range(_REPLICAS)))
+    with brokers_of(factory, _REPLICAS, f"topic t {everybody} min.insync.replicas={min_isr}") as brokers:
+        brokers.do(*["produce 0 acks=1 t-0 [1x10]"] * mark)
+        brokers.do(*(fetch_line(follower, ("t-0", mark)) for follower in range(1, _REPLICAS)))
+        isr = ",".join(map(str, range(in_sync)))
+        brokers.do(f"change t-0 isr={isr}" + ("" if leads else " leader=1"), "publish 0")
+        cluster, kafka = brokers.runner.cluster, jvm_of(factory)
+        if kafka is None:
+            manager = cluster._brokers[0].broker.replica_manager
+            partition = manager.get_partition_or_exception(TopicPartition("t", 0))
+            assert partition.log.high_watermark == mark
+            reached, error = partition.check_enough_replicas_reach_offset(required)
+            return reached, error.name
+        manager = cluster._world.brokers().apply(0).replicaManager()
+        java_partition = kafka.find_class("org.apache.kafka.common.TopicPartition")("t", 0)
+        answer = manager.getPartitionOrException(java_partition).checkEnoughReplicasReachOffset(required)
+        return answer._1(), answer._2().name()
+
+
+def _checked(
+    *,
+    reached=lambda mark, required: mark >= required,
+    few=lambda in_sync, min_isr: in_sync < min_isr,
+    few_first=False,
+    without_leader=(False, "NOT_LEADER_OR_FOLLOWER"),
+):
+    """A wrong answer, where not told otherwise the right one."""
+
+    def check_enough_replicas_reach_offset(leads, required_offset, high_watermark, in_sync, min_isr):
+        if not leads:
+            return without_leader
+        if few_first and few(in_sync, min_isr):
+            return True, "NOT_ENOUGH_REPLICAS_AFTER_APPEND"
+        if not reached(high_watermark, required_offset):
+            return False, "NONE"
+        return True, "NOT_ENOUGH_REPLICAS_AFTER_APPEND" if few(in_sync, min_isr) else "NONE"
+
+    return check_enough_replicas_reach_offset
+
+
+enough_replicas = Exercise(
+    "Exercise 3, is this part settled?",
+    lambda: [_case(number) for number in range(len(_ASKED))],
+    judged_by_spark,
+    solutions.check_enough_replicas_reach_offset,
+    hints=[
+        "In this order: who leads, where the high watermark is, how many are in sync.",
+        "`required_offset` is exclusive, and so is the high watermark: equal is enough.",
+        "Below the required offset there is no error yet, however few are in sync: the request waits on.",
+    ],
+    beliefs=[
+        Belief(
+            _checked(reached=lambda mark, required: mark > required),
+            "You want the mark above the required offset. Both are exclusive: at 3, the records 0 to 2 are replicated.",
+        ),
+        Belief(
+            _checked(few_first=True),
+            "You give up on a request because few are in sync now. Others may come back in time: it waits on.",
+        ),
+        Belief(
+            _checked(few=lambda in_sync, min_isr: False),
+            "You forget the second look at the minimum: replicated, but to fewer than promised by now.",
+        ),
+        Belief(
+            _checked(without_leader=(False, "NONE")),
+            "You let the request wait for a broker that no longer leads. It will never learn what becomes of the records.",
+        ),
+        Belief(
+            _checked(few=lambda in_sync, min_isr: in_sync <= min_isr),
+            "You want more than the minimum in sync. As many as the minimum are enough.",
+        ),
+    ],
+    normal=lambda answer: tuple(answer) if isinstance(answer, list | tuple) else answer,
+)

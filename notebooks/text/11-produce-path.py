@@ -1,0 +1,543 @@
+# %% [markdown]
+# # The produce path
+#
+# *From the bytes of a request to the file, and back: who says yes, who says no, and what the answer is worth.*
+#
+# ## 1. The question
+#
+# **Time:** forty-five minutes to read, forty-five for the functions of part 6. **Before:** the lessons *High watermark* and *Append*.
+# **Afterwards you can decide:** which `acks` and which `min.insync.replicas` your data need, what a producer's error says about its records, and where a slow request waits.
+#
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. The first cell takes a few seconds: it wakes Apache Kafka's own brokers, which tell in part 5 whether minikafka
+# is right.
+
+# %%
+from minikafka.lab import PathWalk, ProducePath, PurgatoryBoxes, Replication, ___, diagram, erratum, planted, predict
+from minikafka.lab import step_through
+from minikafka.lab.stage.replica_witnesses import by_minikafka, three_witnesses, wake_witnesses
+from minikafka.network.api_keys import ApiKeys
+
+wake_witnesses()
+
+# %% [markdown]
+# A partition has three replicas, broker 0 leads, and all are in sync. Record `a` is everywhere. A producer sends `b` with `acks=all`. What goes wrong without the wait? Here the broker answers as soon as the record is in its own
+# log. Then it dies.
+
+# %%
+with planted("acks=all is answered as soon as the leader has the records"):
+    hasty = Replication(3, min_isr=2)
+    hasty.append("a")
+    for _ in range(3):
+        hasty.fetch()
+    producer = hasty.append("b")
+print("the producer of b was told:", producer)
+hasty.crash(0)
+print("now broker", hasty.leader, "leads, and a consumer gets:", *hasty.consumed())
+
+# %% [markdown]
+# `NONE` is the name of the error code for success. The producer has forgotten `b` by now; it was told that `b` is safe. Nobody has it. The same with the wait:
+
+# %%
+sound = Replication(3, min_isr=2)
+sound.append("a")
+for _ in range(3):
+    sound.fetch()
+producer = sound.append("b")
+print("the producer of b was told:", producer)
+sound.crash(0)
+print("now broker", sound.leader, "leads, and a consumer gets:", *sound.consumed(), " the producer:", producer)
+
+# %% [markdown]
+# The same record is gone, and this time nobody was lied to. The producer has no answer. It still holds `b`, and will send it to broker 1. **An acknowledgement is a promise. The produce path is the machine that decides when it may be given.**
+
+# %% [markdown]
+# ## 2. The picture
+
+# %%
+diagram("produce_path")
+
+# %% [markdown]
+# - **acks**: what the producer wants to wait for: nothing (`0`), the leader's log (`1`), or the in-sync replicas (`all`; −1 on the wire).
+# - **min.insync.replicas**, here **the minimum**: how many replicas must be in sync, the leader among them, for `acks=all`.
+# - **Required offset** of a partition's part of a request: the offset after its last record. The high watermark has to reach it.
+# - **Purgatory**: where a request waits. It lies there under **keys**, one for each of its partitions, and in a **timer**.
+# - **To complete** a request that waits: to answer it. It happens once, by whoever comes first.
+#
+# In the errata of this page, *older text* is the one that the course grew from.
+
+# %% [markdown]
+# ## 3. The rules
+#
+# 1. A request may bring records for many partitions. Each has its own result, and one response tells them all.
+# 2. A partition takes the one batch that it is sent, or nothing.
+# 3. With `acks=all` a partition takes nothing while fewer than the minimum are in sync.
+# 4. Success with `acks=all` means: the high watermark has reached the required offset.
+# 5. A request that waits is answered when its time is over, at the latest. Its records stay in the log, whatever the answer is.
+#
+# Here they are, with two brokers and a minimum of 2. (`produce(("orders-0", "a b"))` sends one batch with two records for partition `orders-0` to broker 0; `["c", "d"]` would be two batches. `fetch(1)` lets broker 1 fetch once.)
+
+# %%
+path = ProducePath(2, min_isr=2)
+path.in_sync()
+mixed = path.produce(("orders-0", "a b"), ("orders-9", "x"))
+path.fetch(1)
+path.fetch(1)
+print("rule 1:", mixed)
+print("rule 2:", path.produce(("orders-1", ["c", "d"])), path.values("orders-1"))
+print("rule 4:", mixed.parts["orders-0"].base_offset + 2, "<=", path.log().high_watermark)
+
+# %%
+late = path.produce(("orders-0", "e"), timeout_ms=50)
+path.sleep(50)
+print("rule 5:", late, path.values())
+path.dies(1)
+print("rule 3:", path.produce(("orders-0", "f")), path.values())
+
+# %% [markdown]
+# ## 4. The source, walked
+#
+# ### From the bytes to the file
+#
+# A request has been read from its bytes: two records for `orders-0`, and one for `orders-9`, a partition that the topic does not have. The walk goes through `KafkaApis` (its part for produce requests is a class of its own in minikafka), `ReplicaManager`, `Partition`, `Log` (Kafka: `UnifiedLog`), `LocalLog` and
+# `LogSegment`. First, a request for `orders-9` alone:
+
+# %%
+shop = ProducePath(2)
+shop.in_sync()
+handle = shop.cluster.brokers[0].apis.handle
+DOWN = {"KafkaApis.handle", "ProduceHandler.handle_produce_request", "ReplicaManager.append_records", "ReplicaManager._append_to_local_log"}
+DOWN |= {"Partition.append_records_to_leader", "Log._append", "LocalLog.append", "LogSegment.append"}
+lost = PathWalk(step_through(handle, shop.arrived(("orders-9", "x")), into=DOWN))
+
+# %%
+predict(
+    "How many of the six classes does a request for orders-9 alone get to see?",
+    ___,
+    lambda: len(lost.places[-1].visited),
+)
+
+# %%
+LOCALS = {"required_acks", "min_isr", "in_sync_size", "leader_hw_incremented", "last_offset", "physical_position"}
+walk = step_through(handle, shop.arrived(("orders-0", "a b"), ("orders-9", "x")), watch=shop.log(), into=DOWN, locals_of_interest=LOCALS)
+PathWalk(walk).play()
+
+# %% [markdown]
+# The picture above each step marks where we are. In `ProduceHandler` step 4 comes twice, once for each partition: `orders-9` is sorted out there, and nothing below hears of it. (The order of the questions: may this user write to the topic? is there such a partition? is it one batch of the right format?) From
+# `ReplicaManager` on each partition is treated by itself. `Partition` asks about leadership and replicas **before** the log is touched. `Log` gives the offsets. `LogSegment` writes bytes; the log end moves when they are in the file. Nobody has flushed them to the device, and
+# unless `flush.messages` says so nobody will before the answer: with `acks=all` it is the other replicas that make records safe.
+#
+# The walk is over, and the request has not been answered: the last step of `append_records` has put it aside.
+
+# %%
+asked = step_through(handle, shop.arrived(("orders-0", "c"), acks=1), into={"ReplicaManager.handle_produce_append", "ReplicaManager.append_records"})
+erratum(
+    "The handler calls appendRecords",
+    "it calls handleProduceAppend, which asks the transaction coordinator where a batch belongs to a transaction; then comes appendRecords",
+    " → ".join(dict.fromkeys(frame.method.name for frame in asked.frames)),
+)
+
+# %%
+GONE = ("LEADER_AND_ISR", "STOP_REPLICA", "UPDATE_METADATA", "CONTROLLED_SHUTDOWN", "ENVELOPE", "ALLOCATE_PRODUCER_IDS")
+served = [key.name for key in ApiKeys if key.in_scope("broker")]
+erratum(
+    "KafkaApis.handle also takes LEADER_AND_ISR, STOP_REPLICA, UPDATE_METADATA, CONTROLLED_SHUTDOWN, ENVELOPE and ALLOCATE_PRODUCER_IDS",
+    "no broker listens to any of them; who leads and who follows brokers read from the metadata log",
+    f"{len(served)} APIs for brokers, of those six: {[name for name in GONE if name in served]}",
+)
+
+# %% [markdown]
+# ### 0, 1, all
+#
+# Both brokers are in sync, and broker 1 does not fetch at the moment. Three requests:
+
+# %%
+acks = ProducePath(2, min_isr=2)
+acks.in_sync()
+for number in (0, 1, "all"):
+    print(f"acks {number}:", acks.produce(("orders-0", f"record-{number}"), acks=number))
+print(acks.values(), "high watermark", acks.log().high_watermark)
+
+# %% [markdown]
+# All three are in the log in the same way. `acks` changes nothing about how a record is stored or replicated, only about **when the producer is told**. There is one exception. Broker 1 dies, the controller takes it out of the ISR, and one replica is left where the minimum is 2:
+
+# %%
+acks.dies(1)
+alone = [acks.produce(("orders-1", f"record-{number}"), acks=number) for number in (0, 1, "all")]
+
+# %%
+predict(
+    "How many of these three records are in the log of orders-1?",
+    ___,
+    lambda: len(acks.values("orders-1")),
+)
+
+# %%
+print(*alone, sep="\n")
+print(acks.values("orders-1"), "high watermark", acks.log("orders-1").high_watermark)
+
+# %% [markdown]
+# The minimum protects those who ask for it. A producer with `acks=1` writes on, and is told `NONE`; but look at the high watermark. Below the minimum it stands still, so no consumer sees these records yet.
+
+# %%
+single = ProducePath(1, min_isr=3)
+erratum(
+    "With fewer than min.insync.replicas in sync, acks=all is refused",
+    "the minimum is never more than the partition has replicas",
+    f"one replica, min.insync.replicas=3: {single.produce(('orders-0', 'a'))}",
+)
+
+# %% [markdown]
+# ### What acks=0 never tells
+#
+# A producer with `acks=0` expects no response. Its client counts a record as sent when the bytes are out. A request for two partitions, of which one does not exist:
+
+# %%
+blind = ProducePath(2)
+blind.in_sync()
+blind.produce(("orders-0", "fine"), acks=0)
+both = blind.produce(("orders-0", "a"), ("orders-9", "b"), acks=0)
+
+# %%
+predict(
+    "What does the producer of the second request get? ('nothing', 'connection closed' or 'an error')",
+    ___,
+    lambda: both.answer,
+)
+
+# %%
+print(*blind.posted, sep="\n")
+print(blind.values())
+
+# %% [markdown]
+# For success: nothing. For any failure: the connection is closed, with no word about which partition failed or why. `a` was appended all the same. A closed connection makes the client ask for new metadata, which is what it needs if the leader has moved. The records of that request it has counted as sent already.
+#
+# ### The box
+#
+# Now the requests that wait. To see one partition move without the other, the answer to a follower's fetch has room for one partition only here. Request 1 brings records for two partitions, request 2 for one that exists and one that does not.
+
+# %%
+boxes = PurgatoryBoxes(ProducePath(2, min_isr=2, narrow=True))
+world = boxes.path
+world.in_sync()
+first = boxes.after("request 1: orders-0 and orders-1", world.produce, ("orders-0", "a b"), ("orders-1", "x"), timeout_ms=500)
+second = boxes.after("request 2: orders-0 and orders-9", world.produce, ("orders-0", "c"), ("orders-9", "y"), timeout_ms=300)
+boxes.after("broker 1 fetches", world.fetch, 1)
+boxes.after("broker 1 fetches again", world.fetch, 1)
+print("high watermarks:", world.log("orders-0").high_watermark, "and", world.log("orders-1").high_watermark)
+
+# %%
+predict(
+    "Which of the two requests is answered now? (1, 2, 'both' or 'neither')",
+    ___,
+    lambda: {(True, True): "both", (True, False): 1, (False, True): 2}.get((first.request.done, second.request.done), "neither"),
+)
+
+# %%
+for number in (3, 4):
+    boxes.after(f"broker 1 fetches, round {number}", world.fetch, 1)
+boxes.play()
+
+# %% [markdown]
+# Go through the frames. A request is one box, with a label for each of its partitions that `KafkaApis` has let pass. A label gets its tick when the high watermark of that partition has reached the required offset; the box opens when all labels are ticked. `orders-9` was refused at once, but its producer learned of that only together with the rest: **one
+# response, so the slowest partition decides.**
+#
+# Nobody looks into the boxes all the time. Whoever moves something knows which partition it was, and asks the boxes that lie under that key, no others. Here is the way back, step by step: a request with one record, and the fetch that opens it.
+
+# %%
+back = ProducePath(2, min_isr=2)
+back.in_sync()
+waiting = back.produce(("orders-0", "a"))
+back.fetch(1)
+BACK = {"Partition.update_follower_fetch_state", "Partition._maybe_increment_leader_hw", "DelayedProduce.try_complete", "DelayedOperation.force_complete"}
+walk = step_through(back.fetch, 1, into=BACK, locals_of_interest={"leader_hw_incremented", "has_enough"})
+print(waiting)
+
+# %%
+PathWalk(walk).play()
+
+# %% [markdown]
+# The first fetch took the record along; the second, which asks for what follows, is what tells the leader so. (The lesson *Replication and leader epochs* counts these rounds.) The answer goes out in the middle of handling a follower's request. `force_complete` makes sure that it goes out once: the timer may be trying at the same moment.
+#
+# ### Three ways out
+#
+# A fetch is one. The second is the timer:
+
+# %%
+boxes = PurgatoryBoxes(ProducePath(2, min_isr=2), "The timer")
+world = boxes.path
+world.in_sync()
+slow = boxes.after("request 1, with 100 ms", world.produce, ("orders-0", "a"), timeout_ms=100)
+boxes.after("99 ms pass", world.sleep, 99)
+boxes.after("one more", world.sleep, 1)
+again = boxes.after("the producer sends a again: request 2", world.produce, ("orders-0", "a"))
+boxes.after("broker 1 fetches", world.fetch, 1)
+boxes.after("broker 1 fetches again", world.fetch, 1)
+
+# %%
+predict(
+    "How many records are in orders-0 now?",
+    ___,
+    lambda: len(world.values()),
+)
+
+# %%
+boxes.play()
+
+# %% [markdown]
+# `REQUEST_TIMED_OUT` says: *I do not know yet*. The record stays in the log and is committed later. A producer that sends it again without a producer id has it twice; an idempotent one is recognised by its sequence numbers (lesson *Producers and transactions*).
+#
+# The third way out: the leader is no longer the leader. Partition `orders-2` prefers broker 1. Broker 1 was away, broker 0 leads in its place, and now leadership goes back:
+
+# %%
+moved = ProducePath(2, min_isr=2)
+moved.dies(1)
+moved.starts(1)
+moved.in_sync()
+waits = moved.produce(("orders-2", "a"))
+print(waits)
+moved.cluster.elect("orders", 2)
+moved.in_sync()
+print(waits, " broker 1 has", moved.values("orders-2", broker=1), " broker 0 has", moved.values("orders-2"))
+
+# %% [markdown]
+# Broker 0 can no longer know what becomes of the record, so it says so at once. The record was cut from its log, because the new leader never had it. Another time it might be there: after an error like this, as after a time-out, the producer has to send again.
+#
+# ### The minimum, before and after
+#
+# The minimum is looked at twice: before the append (`Partition.append_records_to_leader`, step 2), and when the high watermark has reached the required offset. For the second look there is an error of its own, `NOT_ENOUGH_REPLICAS_AFTER_APPEND`. Here a request waits, and then broker 1 dies:
+
+# %%
+shrunk = ProducePath(2, min_isr=2)
+shrunk.in_sync()
+caught = shrunk.produce(("orders-0", "a"), timeout_ms=3000)
+shrunk.dies(1)
+print("ISR", shrunk.isr(), " high watermark", shrunk.log().high_watermark, " ", caught)
+shrunk.sleep(3000)
+
+# %%
+predict(
+    "With which error is it answered? ('NONE' or the name of an error)",
+    ___,
+    lambda: caught.parts["orders-0"].error,
+)
+
+# %%
+print(caught)
+shrunk.starts(1)
+shrunk.in_sync()
+print("ISR", shrunk.isr(), " high watermark", shrunk.log().high_watermark, " ", shrunk.values())
+
+# %% [markdown]
+# Below the minimum the high watermark does not move (step 1 of `maybe_increment_leader_hw`), so nothing that waits can get as far as the second look. The request waits for better times; they come too late, and the record is committed then. For the error to come, the mark has to be there **first** and the ISR has to shrink **afterwards**, before the request is asked:
+# in a broker with many threads, a gap of a moment. Asked directly, after such an order of events, the method gives it:
+
+# %%
+reached = shrunk.log().high_watermark
+shrunk.dies(1)
+erratum(
+    "After the append the leader raises the high watermark if the replicas allow it",
+    "not while the ISR is below the minimum; so NOT_ENOUGH_REPLICAS_AFTER_APPEND needs a mark that was there before the ISR shrank",
+    f"mark {reached}, then ISR {shrunk.isr()}: {shrunk.partition().check_enough_replicas_reach_offset(reached).error.name}",
+)
+
+# %%
+patient = ProducePath(2, min_isr=2)
+patient.in_sync()
+refused = patient.produce(("orders-2", "a"), ("orders-9", "b"))
+erratum(
+    "acks=-1 waits until all followers in the ISR have written; other acks return at once",
+    "it waits for the high watermark, and only if a partition took its records; acks=0 has no response at all",
+    f"acks=all, nothing appended, nobody fetches: {refused}",
+)
+
+# %% [markdown]
+# ### One response, many answers
+#
+# Five partitions in one request. `orders-1` gets two batches, `orders-2` is led by broker 1, `orders-9` and `letters-0` do not exist:
+
+# %%
+many = ProducePath(2)
+many.in_sync()
+answer = many.produce(("orders-0", "a"), ("orders-1", ["b", "c"]), ("orders-2", "d"), ("orders-9", "e"), ("letters-0", "f"), acks=1)
+for name, part in sorted(answer.parts.items()):
+    print(f"{name:10} {part.error:28} base offset {part.base_offset:2}  log start {part.log_start_offset}")
+
+# %% [markdown]
+# A client that looks at the first error only, or takes one failure for the failure of all, does it wrong: `a` is in the log. Now a request that names one partition twice. (Kafka's own clients never do that.)
+
+# %%
+twice = many.produce(("orders-0", "p q"), ("orders-0", "r"), acks=1)
+print(twice)
+
+# %%
+predict(
+    "Which of p, q and r were appended? (a text, such as 'p q r')",
+    ___,
+    lambda: " ".join(value for value in many.values() if value in "pqr"),
+)
+
+# %%
+odd = many.produce(("orders-1", "s"), ("orders-1", ["t", "u"]), acks=1)
+print(odd, many.values("orders-1"))
+
+# %% [markdown]
+# Partitions are kept in a map, and what comes later under the same key replaces what was there. And the last line is a surprise: `s` was appended, and the answer says `INVALID_RECORD`. The valid batch and the invalid one of the same partition got into two maps, and when the response is put together the errors come last. Real Kafka does the same (exercise 4 asks it).
+
+# %% [markdown]
+# ## 5. Three witnesses
+#
+# The same requests to **minikafka** and to the real **Apache Kafka**: its own `KafkaApis`, `ReplicaManager`, `Partition` and purgatory, in a JVM of their own, with the same clock. **Spark** has no brokers; it is the judge of the exercises in part 6, where it knows nothing but tables. `change` is what the controller decides, `publish` tells a broker; `follow 1` lets broker 1 fetch once. (`[3x10]` is a batch of three records with values of 10 bytes.)
+
+# %%
+from minikafka.witness import agree
+from minikafka.witness.replica_workload import ReplicaWorkload
+
+workload = ReplicaWorkload.parse("""
+start 0
+start 1
+topic t 0,1 min.insync.replicas=2
+publish 0
+publish 1
+produce 0 t-0 [3x10]
+follow 1
+follow 1
+produce 0 t-0 [1x10]
+produce 0 timeout=1000 t-0 [2x10]
+follow 1
+change t-0 isr=0
+publish 0
+produce 0 t-0 [1x10]
+produce 0 acks=1 t-0 [1x10]
+sleep 1000
+change t-0 isr=0,1
+publish 0
+follow 1
+follow 1
+""")
+ours, spark, kafka = three_witnesses(workload)
+agree(ours, spark, kafka)
+
+# %%
+for number in (5, 7, 10, 13, 14, 15, 18):
+    row = ours.rows[number]
+    print(f"{number:2} {workload.operations[number]!s:28} marks {row['high_watermarks']}  answered {row['answers']}")
+
+# %% [markdown]
+# Each answer is a pair: the number of the request and its error. Operation 15 is a second in which nobody fetches, and one request's time is over.
+#
+# Now a bug is planted: a request waits for the offset of its last record, not for the one after it. (Operation 5 is the first `produce`.)
+
+# %%
+with planted("a request waits for its last offset, not for the one after it"):
+    sick = by_minikafka(workload)
+found = agree(sick, spark, kafka)
+
+# %%
+predict(
+    "After which operation do minikafka's brokers with this bug differ first?",
+    ___,
+    lambda: found.first_difference.operation,
+)
+
+# %%
+print(found.first_difference)
+
+# %% [markdown]
+# The first request was answered at the right moment, by chance: the high watermark went from 0 to 3 in one leap. The second one brings a single record at offset 3 and finds the mark at 3, where it has been all the time. It is acknowledged at once, and nobody but the leader has it. Off by one, and part 1 is back.
+
+# %% [markdown]
+# ## 6. Exercises
+#
+# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
+# more; `solution()` shows one way. Kafka has sat the same exam: the tests send the requests to its own brokers, and ask its own `Partition`. The functions of exercises 1 to 3 stand for Kafka's `Partition.appendRecordsToLeader` (its first half), `ReplicaManager.delayedProduceRequestRequired` and
+# `Partition.checkEnoughReplicasReachOffset`, and take what these look at.
+
+# %%
+from minikafka.lab.exercises.produce_path import answered_when, append_allowed, delayed_required, enough_replicas, sorted_partitions
+
+# %% [markdown]
+# **Exercise 1, may the append go on?** *Why: to know which of your producers stop when a broker is down, and which do not notice.*
+
+# %%
+def may_append(leads, isr_size, min_isr, replicas, required_acks):
+    """leads: this broker leads the partition. isr_size: replicas in sync, the leader among them. min_isr:
+    min.insync.replicas. replicas: how many the partition has. required_acks: −1, 0 or 1. Returns 'NONE' or the name
+    of an error."""
+    return ___
+
+
+append_allowed.check(may_append)
+
+# %% [markdown]
+# **Exercise 2, must the request wait?** *Why: a request that waits holds memory in the broker, and a producer's patience.*
+
+# %%
+def delayed_produce_request_required(required_acks, errors):
+    """required_acks: −1, 0 or 1. errors: a list of the names of errors, one for each partition, after the leader's
+    part is done; 'NONE' for a partition that took its records. Returns True if the request has to wait."""
+    return ___
+
+
+delayed_required.check(delayed_produce_request_required)
+
+# %% [markdown]
+# **Exercise 3, is this part settled?** *Why: this is the question that every fetch of a follower asks for each box under its key.*
+
+# %%
+def check_enough_replicas_reach_offset(leads, required_offset, high_watermark, in_sync, min_isr):
+    """leads: this broker still leads the partition. required_offset, high_watermark: exclusive. in_sync: replicas in
+    sync, the leader among them. min_isr: the minimum, at most the number of replicas. Returns a pair: whether the
+    records are replicated, and 'NONE' or the name of an error. Either ends the wait."""
+    return ___
+
+
+enough_replicas.check(check_enough_replicas_reach_offset)
+
+# %% [markdown]
+# **Exercise 4, one response, many answers, in Spark.** *Why: a producer has to read each partition's answer by itself.* Broker 0 is asked, with `acks=1`, and everybody may write everywhere.
+# `requested.sparkSession.sql("SELECT … FROM {requested} LEFT JOIN {known} …", requested=requested, known=known)` queries the tables: names in braces are filled in.
+
+# %%
+def answered(requested, known):
+    """requested: DataFrame of place (in the request, from 0), partition, batches (how many), records (in all of them).
+    known: DataFrame of partition, leader (a broker's id). Returns a DataFrame of partition, error (its name), appended
+    (records), each partition once, ascending."""
+    return ___
+
+
+sorted_partitions.check(answered)
+
+# %% [markdown]
+# **Exercise 5, when is each request answered, in Spark.** *Why: with a trace of requests and fetches you can tell which follower made a producer wait.* All requests have `acks=all`; there is one follower, always in sync, and the minimum is 2.
+
+# %%
+def answers(requests, fetches):
+    """requests: DataFrame of request, t (when it came), deadline, partition, required (offset); a row for each
+    partition of a request. fetches: DataFrame of t, partition, end: the follower has everything below it. Returns a
+    DataFrame of request, at (when it was answered), timed_out (how many of its partitions), ascending by request."""
+    return ___
+
+
+answered_when.check(answers)
+
+# %% [markdown]
+# ## 7. Honesty box
+#
+# | Same as Kafka | Simpler than Kafka | Not shown here |
+# |---|---|---|
+# | the bytes of requests and responses, the order of partitions in a response, every error and offset in it | no sockets and no threads: a request is handled in the caller's thread, and the timer looks at a clock that stands still | authorization: who may write to a topic; it is there, and allows everything unless told otherwise |
+# | who is asked in which order, what is looked at before and after the append | one lock for all lists of the purgatory, where Kafka spreads the keys over many; a heap for the timer, where Kafka has timing wheels | quotas: a producer that is too fast is told to pause, and not read from meanwhile |
+# | what waits, under which keys, who completes it, and with what | no metrics | transactional batches, which ask a coordinator first; the delayed fetch, which waits in a purgatory of its own |
+#
+# **A question to take along.** Your producers with `acks=all` show a latency of half a second now and then, and the leader's disk is idle. What do you check first?
+#
+# <details><summary>One answer</summary>
+#
+# The followers: the request waits for the slowest replica that is in sync. The broker splits the time of a produce request in its metrics: `LocalTimeMs` is the way down to the file, `RemoteTimeMs` the time in the purgatory. If the latter is high, look at the brokers that follow: garbage collection, a busy disk, too few
+# fetcher threads (`num.replica.fetchers`), one large partition in front of the others in a fetch. A replica that is slow, but not slow enough to leave the ISR (`replica.lag.time.max.ms`), holds up every producer with `acks=all`. And if the latency is that of `request.timeout.ms`, look for partitions below the minimum:
+# `UnderMinIsrPartitionCount`.
+#
+# </details>
+#
+# **Next:** replication and leader epochs: how replicas agree again after a leader is lost.
