@@ -22,10 +22,10 @@ wake_witnesses()
 
 # %% [markdown]
 # A partition has a leader, broker 0, and two followers. Record `b` is written with `acks=all`. When its producer has the answer, all three brokers have the record. Then
-# the leader dies, another broker leads, and dies as well, and the last one leads.
+# the leader dies, a second broker leads and dies as well, and the last one leads. (`NONE` is Kafka's name for *no error*: a producer that is told `NONE` has its acknowledgement.)
 #
 # What goes wrong without leader epochs? Here is the rule that Kafka had before them: *who becomes a follower cuts its log down to its own high watermark*, because
-# what lies above is not known to be committed. (Kafka 4.3.0 still falls back on it, with a log that knows no epochs. Here every log is made to know none.)
+# what lies above is not known to be committed. (Kafka 4.3.0 still falls back on it for a log that knows no epochs. Here we make every log know none.)
 
 # %%
 with planted("a follower knows no leader epochs"):
@@ -39,8 +39,8 @@ print("a consumer of broker 2 gets:", *old.consumed())
 lanes.play()
 
 # %% [markdown]
-# Go through the frames. Three brokers had `b`. Two have failed, one is alive, and just this one has thrown `b` away, when it became a follower of broker 1. It was careful: its own high
-# watermark said that only `a` is safe. The mark was right and late.
+# Go through the frames. Three brokers had `b`. Two have failed, and the one that is alive had thrown `b` away when it became a follower of broker 1. It was being careful: its own high
+# watermark said that only `a` was safe. The mark was not wrong, only late.
 #
 # The same with leader epochs:
 
@@ -52,7 +52,7 @@ print("the producer of b was told:", producer.answer)
 print("a consumer of broker 2 gets:", *sound.consumed())
 
 # %% [markdown]
-# A follower does not cut because it is in doubt. It asks its leader where their logs differ, and until it has an answer it keeps all that it has.
+# Now doubt alone is no reason for a follower to cut. It asks its leader where their logs differ, and until it has an answer it keeps all that it has.
 
 # %% [markdown]
 # ## 2. The picture
@@ -63,9 +63,9 @@ diagram("replication")
 # %% [markdown]
 # - **Leader epoch:** the number of a leader's term. It grows with each election, and stands in every batch that was written in that term.
 # - **Epoch cache:** for each epoch in a log the offset at which it begins, in the file `leader-epoch-checkpoint`.
-# - **ISR**, in-sync replicas: leader and followers that keep up. The controller has the list; the leader proposes changes. While a proposal is under way, the **maximal ISR** has
-#   all who are in it or may be.
-# - **Caught up:** a follower was caught up at the last moment at which it had all that the leader had.
+# - **ISR**, in-sync replicas: leader and followers that keep up. The controller has the list; the leader proposes changes. While a proposal is under way, the **maximal ISR**
+#   holds everyone who is in the ISR before the change or after it.
+# - **Caught up:** a follower is caught up while it has all that the leader has. The leader notes for each follower when that was last so.
 # - **LEO**, **HW:** log end and high watermark. Each replica has its own.
 # - **Unclean election:** a leader from outside of the ISR, because nobody in it is alive.
 #
@@ -75,9 +75,9 @@ diagram("replication")
 # ## 3. The rules
 #
 # 1. The leader's HW is never above the end that any member of the ISR has.
-# 2. Below the HW of each, the logs of leader and follower are equal.
-# 3. In a log epochs never fall. Two records with equal offset and equal epoch are one record.
-# 4. What was acknowledged with `acks=all` is held by every member of the ISR; so whoever is elected out of the ISR has it.
+# 2. Below a follower's HW, its log is equal to the leader's.
+# 3. In a log epochs never fall. Two records with the same offset and the same epoch are the same record.
+# 4. What was acknowledged with `acks=all` is held by every member of the ISR; so whoever is elected from the ISR has it.
 #
 # Here they are after the two failures, when brokers 0 and 1 are back and have fetched:
 
@@ -97,7 +97,7 @@ print("rule 4:", all("b" in [record.value for record in state.records] for state
 lanes.play()
 
 # %% [markdown]
-# Broker 2 leads, in epoch 2. Nobody has written in that epoch, and its cache has it all the same: from 2 on, what is written will be of epoch 2.
+# Broker 2 leads, in epoch 2. Nobody has written in that epoch yet, but its cache has an entry for it: what is written from offset 2 on will be of epoch 2.
 
 # %% [markdown]
 # ## 4. The source, walked
@@ -156,7 +156,7 @@ erratum(
 )
 
 # %% [markdown]
-# What does it cost? `e` is acknowledged, and at that moment the leader dies. Broker 1 leads; it has all five records. A consumer begins at offset 0.
+# What does the delay cost? `e` is acknowledged, and at that moment the leader dies. Broker 1 leads; it has all five records. A consumer begins at offset 0.
 
 # %%
 sent = orders.append("e")
@@ -181,14 +181,14 @@ print("asked for the latest offset at once, broker 1 answered", latest, " and af
 lanes.play()
 
 # %% [markdown]
-# The new leader knows that its mark may be too low. It does not let it fall; it just has never heard more. Until the mark has reached the offset at which the new epoch began, it gives no latest offset.
+# The new leader knows that its mark may be too low. It has not let it fall; it has never been told of a higher one. Until the mark has reached the offset at which the new epoch began, it gives no latest offset.
 #
 # **Nothing committed is lost by a late mark. What it costs is time:** one round until a producer is answered, one more until a follower could serve consumers, and after a failure a round in which consumers wait.
 
 # %% [markdown]
 # ### Who is in sync
 #
-# A follower stays in the ISR while it was caught up within `replica.lag.time.max.ms`. The leader looks twice in that time, beginning at second 0.
+# A follower stays in the ISR as long as it was last caught up no more than `replica.lag.time.max.ms` ago. The leader looks twice in that time, beginning at second 0.
 
 # %%
 room = Replication(min_isr=2)
@@ -281,7 +281,7 @@ predict(
 )
 
 # %% [markdown]
-# Whoever has everything lags behind nobody. What is asked is how long it was *behind*, not when it was last heard of. (That a broker is dead, the controller notices by itself: it hears no
+# Whoever has everything lags behind nobody. What counts is how long a follower was *behind*, not when it was last heard from. (That a broker is dead, the controller notices by itself: it hears no
 # heartbeats for 9 seconds, fences the broker, and takes it out of every ISR.)
 
 # %% [markdown]
@@ -316,7 +316,7 @@ erratum(
 # %% [markdown]
 # `c` was acknowledged, to a producer that asked for no more than this one broker, and no consumer sees it until a second broker has it.
 #
-# **One outside holds the mark, too.** Two brokers, at least one in the ISR. Broker 1 was down for a minute and is back; its first fetch, from offset 0, has brought it three records. Then `d` is appended, and
+# **On the way back in.** Two brokers, at least one in the ISR. Broker 1 was down for a minute and is back; its first fetch, from offset 0, has brought it three records. Then `d` is appended, and
 # acknowledged at once: broker 0 is alone in the ISR. Broker 1 fetches `d`. Then comes `e`.
 
 # %%
@@ -348,13 +348,13 @@ print("e was told", e.answer, " the ISR is", alone.isr)
 lanes.play()
 
 # %% [markdown]
-# Broker 1 asked for offset 3 when the leader ended at 4: not the end. But 3 had been the end at its fetch before, so at that time it was caught up. Whoever was caught up within 30 seconds, is alive and not in the ISR, is about to
-# join, and the mark waits for it. Otherwise each append would carry the mark away, and a follower must have everything below it to join.
+# Broker 1 asked for offset 3 when the leader ended at 4: not the end. But 3 had been the end at its fetch before, so at that time it was caught up. A follower that is alive, outside the ISR, and was caught up within the last 30 seconds is about to
+# join: the mark waits for it as well. A follower must have everything below the mark to join, and without the wait each append would carry the mark out of its reach.
 
 # %% [markdown]
 # ### Deal the cards
 #
-# A leader, two followers, `min.insync.replicas=2`. The buttons are the world: append, let one fetch, let 15 seconds pass, kill a broker, start it again. Five cards have been dealt already: broker 0 died when broker 1 had fetched `a` once, and
+# A leader, two followers, `min.insync.replicas=2`. The buttons are the world: append, let one fetch, let 15 seconds pass, kill a broker, start it again. Five cards have been dealt already: broker 0 died after broker 1 had fetched `a` once, and
 # broker 1 leads. Its producer never gets an answer. What will become of `a`? Go on, or begin anew: can you lose a record that was acknowledged to `acks=all`? Can you make two logs differ below their marks?
 
 # %%
@@ -363,7 +363,7 @@ game.deal("append", "fetch 1", "power 0", "fetch 2", "fetch 2")
 game.play()
 
 # %% [markdown]
-# You can't; nor could a test that has pressed these buttons two thousand times. (And `a` is committed, by the leader that came after. No answer does not mean *no*.) For what comes next a card more is needed.
+# You can't; nor could a test that has pressed these buttons two thousand times. (And `a` is committed, by the leader that came after. No answer does not mean *no*.) What comes next needs one more card: an unclean election.
 
 # %% [markdown]
 # ### Where two logs part
@@ -374,7 +374,7 @@ game.play()
 parted = Replication(2, min_isr=1, unclean=True)
 lanes = ReplicaLanes(parted, "An unclean election")
 producer = unclean_election(lanes)
-print("b was told", producer.answer, " now leads", parted.leader, "in epoch", parted.leader_epoch, " ISR", parted.isr)
+print("b was told", producer.answer, " leader", parted.leader, "in epoch", parted.leader_epoch, " ISR", parted.isr)
 
 # %%
 lanes.play()
@@ -409,7 +409,7 @@ print("broker 0:", *parted.values(0), " broker 1:", *parted.values(1))
 lanes.play()
 
 # %% [markdown]
-# The logs are one again. `b` is gone, although it was acknowledged: it was held by one broker, and that one was not there when another was elected. **That is the price of an unclean election**, and it is paid once. The old
+# The logs are equal again. `b` is gone, although it was acknowledged: it was held by one broker, and that one was not there when another was elected. **That is the price of an unclean election**, and it is paid once. The old
 # rule paid more. Broker 0's own high watermark was 2: it was written down before broker 0 died. What did it do with its log then?
 
 # %%
@@ -433,8 +433,8 @@ predict(
 lanes.play()
 
 # %% [markdown]
-# It cut nothing, and fetched on. Both brokers are in sync, both have three records and the same high watermark, and at offset 1 they differ, for ever: consumers see `b` or `c`, depending on who leads. A late mark lost a record above; an early one
-# parts the logs. **A high watermark tells what is committed. It does not tell whose records these are.** An epoch does.
+# It cut nothing, and went on fetching. Both brokers are in sync, both have three records and the same high watermark, and at offset 1 they differ: consumers see `b` or `c`, depending on who leads. In part 1 a mark that lagged behind lost a
+# record; here a mark that ran ahead parts the logs for good. **A high watermark tells what is committed. It does not tell whose records these are.** An epoch does.
 
 # %%
 erratum(
@@ -471,7 +471,7 @@ print("equal:", fast.values(0) == fast.values(1))
 lanes.play()
 
 # %% [markdown]
-# Broker 0 asks with its last epoch, which broker 1 never had. Broker 1 answers with the greatest epoch of its own that is not above, **and says which one it is**: epoch 1 ends at 12. Broker 0 has no epoch 1; the next one below is 0, which ends
+# Broker 0 asks with its last epoch, which broker 1 never had. Broker 1 answers with the greatest epoch of its own that is not above it, **and says which one it is**: epoch 1 ends at 12. Broker 0 has no epoch 1; the next one below is 0, which ends
 # at 10. So it cuts there. The first form of leader epochs (KIP-101) answered with an offset only, as if the question had been about the epoch that was asked for:
 
 # %%
@@ -487,7 +487,7 @@ print("broker 0:", *half.values(0)[9:], " broker 1:", *half.values(1)[9:])
 lanes.play()
 
 # %% [markdown]
-# Twelve is not below broker 0's end of 11, so nothing was cut. `x` and `k` stand at the same offset. KIP-279 put the epoch into the answer.
+# Twelve is not below broker 0's end of 11, so nothing was cut. `x` and `k` stand at the same offset, and in broker 0's log the epochs fall from 3 to 1: rules 2 and 3 are both broken. KIP-279 put the epoch into the answer.
 
 # %% [markdown]
 # ## 5. Three witnesses
@@ -542,8 +542,8 @@ for number in (11, 12, 17, 19, 22, 27, 30):
     print(f"{number:2} {workload.operations[number]!s:22} marks {row['high_watermarks']}  ISR {row['isr']}  answered {row['answers']}")
 
 # %% [markdown]
-# Operation 19 is a fetch with which broker 2 shows that it has everything: the leader proposes to take it in, and waits for nobody's answer to wait for broker 2. After operation 22 broker 1 has six records and a mark of 5. It becomes leader with
-# that mark, and operation 27 cannot raise it: broker 2 asks for offset 5.
+# Operation 19 is a fetch with which broker 2 shows that it has everything: the leader proposes to take it in, and from then on the mark waits for broker 2, before the controller has answered. After operation 22 broker 1 has six records and a mark of 5. It becomes leader with
+# that mark, and operation 27 cannot raise it, as broker 2 asks only for offset 5.
 #
 # Now a bug is planted: the leader counts a record as received as soon as it has sent it. (Operation 7 is the first `produce`, 8 and 9 the first fetches of both followers.)
 
@@ -578,14 +578,14 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 # ## 6. Exercises
 #
 # Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
-# more; `solution()` shows one way. Kafka has sat the same exam: the tests bring its own `Replica`, `Partition`, follower thread and `PartitionChangeBuilder` into the same states, and ask them. The functions of exercises 2, 4 and 5
+# more; `solution()` shows one way. The first `check` takes a while, as it wakes Spark. Kafka has sat the same exam: the tests bring its own `Replica`, `Partition`, follower thread and `PartitionChangeBuilder` into the same states, and ask them. The functions of exercises 2, 4 and 5
 # have the names of Kafka's methods (`maybeIncrementLeaderHW`, `getOffsetTruncationState`, `electLeader`).
 
 # %%
 from minikafka.lab.exercises.replication import counted_end, elected_leader, marks_over_time, out_of_sync, truncation_point
 
 # %% [markdown]
-# **Exercise 1, who lags, in Spark.** *Why: to know from a trace why a follower was thrown out, though it had fetched all the time.*
+# **Exercise 1, who lags, in Spark.** *Why: to know from a trace why a follower was thrown out, although it was fetching all the time.*
 # `fetches.sparkSession.sql("SELECT … FROM {fetches} … {now}", fetches=fetches, now=now, …)` queries the table: names in braces are filled in.
 
 # %%
@@ -631,7 +631,7 @@ marks_over_time.check(high_watermarks)
 def get_offset_truncation_state(log, leader_epoch_offset, fetch_offset):
     """log: has log_end_offset, and end_offset_for_epoch(epoch): (offset, epoch) of its greatest epoch up to that one and
     where that ends, or None. leader_epoch_offset: has leader_epoch and end_offset, the leader's answer, −1 for unknown.
-    fetch_offset: from where the follower would go on. Returns (offset to cut at, whether that is all)."""
+    fetch_offset: from where the follower would go on. Returns (offset to cut at, True if that settles it, False to ask the leader again)."""
     return ___
 
 
@@ -667,7 +667,7 @@ elected_leader.check(elect_leader)
 #
 # The ISR, and since when (`kafka-topics.sh --describe --under-min-isr-partitions`; the broker's log has each shrink and expand). Below `min.insync.replicas` the mark stands still and `acks=all` is refused; that fits both. Then why the others are not in it. Do they fetch (the follower's log, its
 # metrics `ReplicaFetcherManager`: `MaxLag`, `DeadThreadCount`)? A fetcher that gave a partition up after an error (`FailedPartitionsCount`) stays out until the next change of the leader, or its restart. Do they fetch and stay behind? Then disk, network, `replica.fetch.max.bytes`, or too few
-# `num.replica.fetchers`. To set `unclean.leader.election.enable` helps nobody here: there is a leader. To lower `min.insync.replicas` lets consumers and producers go on, and makes one disk's failure a loss.
+# `num.replica.fetchers`. Setting `unclean.leader.election.enable` does not help: there is a leader. Lowering `min.insync.replicas` lets consumers and producers go on, but then the failure of a single disk can lose records.
 #
 # </details>
 #

@@ -110,8 +110,8 @@ def test_a_check_that_compares_nothing_is_an_error():
 
 def test_the_first_difference_names_its_place():
     assert first_difference([1, 2, 3], [1, 5, 3]) == "entry 1 is 2, expected 5"
-    assert first_difference([1], [1, 2]) == "1 entries, expected 2; entry 1, 2, is missing"
-    assert first_difference([1, 2], [1]) == "2 entries, expected 1; entry 1, 2, is too much"
+    assert first_difference([1], [1, 2]) == "1 entry, expected 2; entry 1, 2, is missing"
+    assert first_difference([1, 2], [1]) == "2 entries, expected 1; entry 1, 2, is one too many"
     assert first_difference(7, 8) == "you answer 7, expected 8"
     assert first_difference([2, 1], [1, 2]) == "the right entries in another order: entry 0 is 2, expected 1"
 

@@ -187,10 +187,11 @@ def first_difference(got: Any, expected: Any) -> str:
                 words = f"entry {place} is {mine!r}, expected {theirs!r}"
                 return f"the right entries in another order: {words}" if _reordered(got, expected) else words
         if len(got) != len(expected):
-            more = "missing" if len(got) < len(expected) else "too much"
+            more = "missing" if len(got) < len(expected) else "one too many"
+            entries = "1 entry" if len(got) == 1 else f"{len(got)} entries"
             longer = expected if len(got) < len(expected) else got
             place = min(len(got), len(expected))
-            return f"{len(got)} entries, expected {len(expected)}; entry {place}, {longer[place]!r}, is {more}"
+            return f"{entries}, expected {len(expected)}; entry {place}, {longer[place]!r}, is {more}"
     return f"you answer {got!r}, expected {expected!r}"
 
 

@@ -1,6 +1,6 @@
 """The shell around every lab piece that has frames: a slider, two buttons, and the picture of the chosen frame."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from html import escape
 from typing import Any
 
@@ -9,7 +9,7 @@ import ipywidgets as widgets
 from minikafka.lab.widgets import drawing
 
 _PICTURES = 4
-"""How many frames a page without a kernel shows as pictures."""
+"""How many frames a page without a kernel shows as pictures, at even distances."""
 
 # When pressed, a button does in the browser what an arrow key does on the slider beside it.
 _BUTTON = """<button type="button" class="jupyter-button widget-button" title="{title}" style="width:90px" \
@@ -22,15 +22,24 @@ class Player:
 
     - All frames are drawn before the first is shown. Slider and buttons only choose one, and they do so in the browser:
       at once, and also in an exported page that has no kernel. Arrow keys move the slider when it has the focus.
-    - Where nothing can run, the notebook shows `static_html()`: a few frames as pictures, all but the last folded away,
-      and all of them as text.
+    - Where nothing can run, the notebook shows `static_html()`: a few frames as pictures, those of `pictured` (numbers
+      from 0) among them, all but the last folded away, and all of them as text.
     """
 
-    def __init__(self, frames: Sequence[Any], render: Callable[[Any], str], *, title: str, start: int = 0):
+    def __init__(
+        self,
+        frames: Sequence[Any],
+        render: Callable[[Any], str],
+        *,
+        title: str,
+        start: int = 0,
+        pictured: Collection[int] = (),
+    ):
         if not frames:
             raise ValueError(f"{title}: no frame was recorded")
         self.title = title
         self.frames = tuple(frames)
+        self._pictured = set(pictured)
         self._pictures = [render(frame) for frame in self.frames]
         last = len(self.frames) - 1
         self.slider = widgets.IntSlider(
@@ -58,7 +67,7 @@ class Player:
     def static_html(self) -> str:
         """The frames for a page without a kernel: a few as pictures, all of them as text."""
         last = len(self.frames) - 1
-        shown = sorted({round(last * part / (_PICTURES - 1)) for part in range(_PICTURES)})
+        shown = sorted({round(last * part / (_PICTURES - 1)) for part in range(_PICTURES)} | self._pictured)
         parts = []
         for i in shown:
             summary = f"{escape(self.title)}, frame {i + 1} of {last + 1}: {escape(_first_line(self.frames[i]))}"

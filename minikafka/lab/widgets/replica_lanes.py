@@ -49,14 +49,22 @@ class ReplicaLanes:
         return changed
 
     def play(self) -> Player:
-        """The lanes with their slider, at the last frame; one scale for all frames."""
+        """The lanes with their slider, at the last frame; one scale for all frames. A page that is only read shows each
+        frame in which a log was cut.
+        """
         span = span_of(self.frames)
+        cuts = [number for number, frame in enumerate(self.frames) if _cuts(frame)]
         return Player(
             self.frames,
             lambda frame: render_replica_lanes(frame, *span),
             title=self.title,
             start=len(self.frames) - 1,
+            pictured=cuts,
         )
+
+
+def _cuts(frame: ReplicaMoment) -> bool:
+    return any(record.sign == "−" for lane in frame.lanes for record in lane.records)
 
 
 def marked(before: ReplicaMoment | None, now: ReplicaMoment) -> ReplicaMoment:

@@ -54,7 +54,23 @@ def _case(name: str, story: str, *, min_isr: int = 1, followers: int = 2) -> Ask
             cluster.crash(broker)
         return marks
 
-    return AskedCase(f"{name} ({story}; at least {min_isr} in the ISR)", (events, min_isr), expected, asked)
+    return AskedCase(
+        f"{name} (from t 1 on: {_in_words(story)}; at least {min_isr} in the ISR)", (events, min_isr), expected, asked
+    )
+
+
+def _in_words(story: str) -> str:
+    """What a message says of a story: whose end is known to be where, moment by moment."""
+    said = []
+    for act in story.split(", "):
+        if act.startswith("+"):
+            said.append(f"the leader adds {int(act)}")
+        elif act.startswith("isr "):
+            said.append(f"ISR {act.removeprefix('isr ')}")
+        else:
+            follower, offset = act.split(":")
+            said.append(f"{follower} has {offset}")
+    return ", ".join(said)
 
 
 def _workloads(story: str, min_isr: int, followers: int) -> list[ReplicaWorkload]:

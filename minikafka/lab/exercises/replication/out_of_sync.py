@@ -63,7 +63,9 @@ def _case(trace: _Trace) -> AskedCase:
         return [replica for replica in replicas if not caught_up(replica, rows, trace.leader_end, now)]
 
     arguments = (fetches, START_MS, trace.leader_end, now, _MAX_LAG)
-    return AskedCase(trace.name, arguments, expected, asked)
+    told = ", ".join(f"{replica} at {ms}: {offset}/{end}" for replica, ms, offset, end in trace.fetches)
+    name = f"{trace.name} (fetches, replica at ms: offset/end: {told}; at {trace.now} the leader ends at {trace.leader_end})"
+    return AskedCase(name, arguments, expected, asked)
 
 
 def _caught_up(replica: int, rows: list[tuple[int, int, int, int]], leader_end: int, now: int) -> bool:
