@@ -24,6 +24,7 @@ help:
 	@echo "make bench      measure against the JVM and other clients, side by side"
 	@echo "make fuzz       draw workloads for MINUTES=10 and compare with real Kafka"
 	@echo "make fuzz-replicas  the same with whole brokers that replicate, and Kafka's own"
+	@echo "make fuzz-promises  lives of three replicas for MINUTES=10: is what was acknowledged kept?"
 	@echo "make fuzz-bytes damaged bytes into every reader, INPUTS=1000000"
 	@echo "make fuzz-tools damaged directories through verify, dump-log and recover, DIRECTORIES=5000 from SEED=1 on"
 	@echo "make mutants    change the code in small ways and see whether quick tests notice, MUTANTS=20 a room, SEED=1"
@@ -68,6 +69,9 @@ fuzz: ready-dev
 fuzz-replicas: ready-dev
 	@$(BIN)/python -m minikafka.witness.replica_differential --minutes $(MINUTES)
 
+fuzz-promises: ready-dev
+	@$(BIN)/python -m tests.fuzz.fuzz_promises --minutes $(MINUTES)
+
 fuzz-bytes: ready-fuzz
 	@mkdir -p test-results
 	@$(BIN)/python tests/fuzz/fuzz_readers.py -runs=$(INPUTS) -artifact_prefix=test-results/
@@ -101,4 +105,4 @@ ready-dev:
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-.PHONY: help lab fresh test quick lessons notebooks diagrams bench fuzz fuzz-replicas fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-fuzz
+.PHONY: help lab fresh test quick lessons notebooks diagrams bench fuzz fuzz-replicas fuzz-promises fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-fuzz

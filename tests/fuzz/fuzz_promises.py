@@ -1,4 +1,4 @@
-"""Drawn lives of three replicas, for as long as there is time: `python -m tests.fuzz.fuzz_replication --minutes 10`.
+"""Drawn lives of three replicas, for as long as there is time: `python -m tests.fuzz.fuzz_promises --minutes 10`.
 
 Each seed draws a hundred lives. Where a promise of `tests.replication.replication_machine.Replication` is broken, the
 shortest such life is printed, and the seed that leads to it again.
@@ -21,7 +21,7 @@ LIVES = 100
 
 def main(arguments: list[str] | None = None) -> int:
     """Draw lives until time is up or a promise is broken; exit code 1 in that case."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.fuzz_replication", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.fuzz_promises", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10, help="begin no other seed after so many (default: 10)")
     parser.add_argument("--seed", type=int, default=None, help="the first seed (default: from the clock)")
     parser.add_argument("--steps", type=int, default=40, help="steps in a life")
