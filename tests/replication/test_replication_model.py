@@ -39,7 +39,7 @@ def the_last_in_sync_loses_power(world):
     world.stop(1)
     assert world.registration().isr == (0,)
     assert not world.may_lose_power(0)
-    world.cut_power(0, all_is_lost=True)
+    world.cut_power(0)
     world.start(0)
 
 
