@@ -74,7 +74,7 @@ def test_a_lesson_runs_to_its_end_and_its_widgets_answer(lab, chromium, name):
         handles = output.locator(".noUi-handle")
         seconds = [_move(page, output, handles.nth(i)) for i in range(handles.count())]
         if output.locator("button.jupyter-button").count():
-            seconds += _press_buttons(page, output)
+            seconds += _press_buttons(page, output) if handles.count() else _press_each(page, output)
         assert min(seconds, default=0) < 0.2, f"cell {cell} is slow"  # the best, as other tests make the machine busy
         reactions.append(f"{stem} widget {number}: {' '.join(f'{s:.3f}' for s in seconds)}")
         output.locator(".jp-OutputArea-output").last.screenshot(path=SCREENSHOTS / f"{stem}-{number}.png")
@@ -101,6 +101,13 @@ def _press_buttons(page, output):
     seconds = [_reaction(page, output, button.click) for button in buttons]
     assert _place(handle) == begin, "one button undoes the other"
     return seconds
+
+
+def _press_each(page, output):
+    """Every button that can do something when its turn comes, once each; returns the seconds."""
+    buttons = output.locator("button.jupyter-button")
+    every = (buttons.nth(i) for i in range(buttons.count()))
+    return [_reaction(page, output, button.click) for button in every if button.is_enabled()]
 
 
 def _reaction(page, output, act):
