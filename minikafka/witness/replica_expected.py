@@ -14,7 +14,8 @@ Sets suffice for who has heard of what, for the verdict on a batch, and, given t
 answered. ISR and high watermark depend on each other: they are folded (`replica_fold`). Blank are all quantities of a
 partition from the operation on after which the answer depends on something that is not followed: another leader or
 leader epoch, producers with ids, transactions, a deleted topic, a coordinator's appends, a fetch that cannot carry or
-a segment that does not hold everything, and an answer of the controller where it is open which proposals it is about.
+a segment that does not hold everything, a first sleep after the leader's start that is longer than the lag time, and
+an answer of the controller where it is open which proposals it is about.
 """
 
 import threading
@@ -50,6 +51,9 @@ views AS (  -- every operation as each partition sees it: has its leader heard o
            last_value(IF(o.broker = p.leader AND kind IN ('start', 'crash', 'stop'), kind, NULL)) IGNORE NULLS
                OVER so_far = 'start' AS leader_is_up,
            last_value(IF(o.broker = p.leader AND kind = 'start', now, NULL)) IGNORE NULLS OVER so_far AS started,
+           last_value(IF(o.broker = p.leader AND kind = 'start', op, NULL)) IGNORE NULLS OVER so_far AS start_op,
+           last_value(IF(kind = 'sleep', op, NULL)) IGNORE NULLS OVER (
+               PARTITION BY p.life, p.partition ORDER BY op ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS slept,
            filter(targets, target -> target.partition = p.partition) AS asked
     FROM placed o JOIN replica_partitions p ON o.life = p.life
     WINDOW so_far AS (PARTITION BY p.life, p.partition ORDER BY op)),
@@ -96,8 +100,10 @@ acts AS (  -- what befalls the partition
         WHEN kind = 'delete_records' AND broker = leader AND target IS NOT NULL THEN 'delete'
         WHEN kind = 'answer' AND broker = leader THEN 'answer'
         WHEN kind = 'sleep' AND leader_is_up THEN
-            -- from the first look at what is too old on, segments may go
-            IF(NOT one_segment AND now + ms >= started + 30000, 'lost', 'sleep')
+            -- from the first look at what is too old on, segments may go; and what a broker is to do at once it does
+            -- when the clock first moves, however far that is
+            IF(NOT one_segment AND now + ms >= started + 30000 OR ms > lag_ms AND coalesce(slept < start_op, true),
+               'lost', 'sleep')
         END AS act
     FROM verdicts),
 told AS (  -- old versions of a fetch carry less

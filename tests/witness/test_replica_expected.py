@@ -14,7 +14,7 @@ from minikafka.witness.replica_drawer import draw_replica_workload
 from minikafka.witness.replica_expected import OF_A_PARTITION, replica_expected
 from minikafka.witness.replica_quantities import replica_quantities
 from minikafka.witness.replica_runner import ReplicaRunner
-from minikafka.witness.replica_workload import ReplicaWorkload
+from minikafka.witness.replica_workload import ReplicaOperation, ReplicaWorkload
 
 LIVES = int(os.environ.get("MINIKAFKA_REPLICA_LIVES", 60))
 SIZE = 50
@@ -80,7 +80,9 @@ def followed_life(seed: int) -> ReplicaWorkload:
         for operation in drawn
     ]
     settings = {name: value for name, value in drawn.settings.items() if not name.endswith("max.bytes")}
-    return ReplicaWorkload(tuple(operations), settings)
+    moved = ReplicaOperation.parse("sleep 1")  # the brokers' tasks find their times when the clock first moves
+    brokers = sum(operation.kind == "start" for operation in operations[:3])
+    return ReplicaWorkload((*operations[:brokers], moved, *operations[brokers:]), settings)
 
 
 def observe(workload, cluster, directory, witness):
