@@ -17,7 +17,8 @@ For brokers that replicate, read `replica_workload`, then `replica_runner`, whic
 (`scripted_controller`). It does the same to `minikafka_cluster` and to `kafka_cluster`: Kafka's own KafkaApis,
 ReplicaManager, Partition and followers, several brokers in one JVM, driven by `KafkaReplicas.scala`.
 `replica_drawer` draws workloads, `replica_differential` compares. The command lines of both differentials stand in
-`drawn_comparisons`. `replica_expected` asks Spark: its DataFrames are in `replica_trace`, its fold is `replica_fold`, and
+`drawn_comparisons`.
+`replica_expected` asks Spark: its DataFrames are in `replica_trace`, its fold is `replica_fold`, and
 `replica_quantities` puts what brokers show into the same words.
 
 Names are imported when they are first used, so that a workload can be read on a machine with neither Spark nor a JVM.
