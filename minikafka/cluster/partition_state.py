@@ -27,8 +27,30 @@ class CommittedPartitionState:
         return f"CommittedPartitionState(isr={sorted(self.isr)})"
 
 
+class _PendingChange:
+    """What holds while the controller has been asked for another ISR. Kafka: `PendingPartitionChange`."""
+
+    __slots__ = ()
+    last_committed_state: CommittedPartitionState
+
+    @property
+    def isr(self) -> frozenset[int]:
+        """The last ISR that was agreed to. Kafka: `PartitionState.isr`."""
+        return self.last_committed_state.isr
+
+    @property
+    def leader_recovery_state(self) -> LeaderRecoveryState:
+        """Kafka: `PartitionState.leaderRecoveryState`."""
+        return LeaderRecoveryState.RECOVERED
+
+    @property
+    def is_inflight(self) -> bool:
+        """True: no other change may be asked for. Kafka: `PartitionState.isInflight`."""
+        return True
+
+
 @dataclass(frozen=True, slots=True)
-class PendingExpandIsr:
+class PendingExpandIsr(_PendingChange):
     """The controller has been asked to let `new_in_sync_replica_id` join, and has not answered.
 
     It may have agreed already, so the high watermark must wait for the new member; and it may refuse, so the new member
@@ -40,31 +62,16 @@ class PendingExpandIsr:
     last_committed_state: CommittedPartitionState
 
     @property
-    def isr(self) -> frozenset[int]:
-        """The last ISR that was agreed to. Kafka: `PartitionState.isr`."""
-        return self.last_committed_state.isr
-
-    @property
     def maximal_isr(self) -> frozenset[int]:
         """With the new member: whoever may be in the ISR by now. Kafka: `PartitionState.maximalIsr`."""
         return self.isr | {self.new_in_sync_replica_id}
-
-    @property
-    def leader_recovery_state(self) -> LeaderRecoveryState:
-        """Kafka: `PartitionState.leaderRecoveryState`."""
-        return LeaderRecoveryState.RECOVERED
-
-    @property
-    def is_inflight(self) -> bool:
-        """True: no other change may be asked for. Kafka: `PartitionState.isInflight`."""
-        return True
 
     def __str__(self) -> str:
         return f"PendingExpandIsr(isr={sorted(self.isr)}, joins: {self.new_in_sync_replica_id})"
 
 
 @dataclass(frozen=True, slots=True)
-class PendingShrinkIsr:
+class PendingShrinkIsr(_PendingChange):
     """The controller has been asked to let `out_of_sync_replica_ids` leave, and has not answered.
 
     It may refuse: until it agrees, the high watermark must wait for those who are to leave. Kafka: `PendingShrinkIsr`.
@@ -75,24 +82,9 @@ class PendingShrinkIsr:
     last_committed_state: CommittedPartitionState
 
     @property
-    def isr(self) -> frozenset[int]:
-        """The last ISR that was agreed to. Kafka: `PartitionState.isr`."""
-        return self.last_committed_state.isr
-
-    @property
     def maximal_isr(self) -> frozenset[int]:
         """The same: whoever is to leave is still in it. Kafka: `PartitionState.maximalIsr`."""
         return self.isr
-
-    @property
-    def leader_recovery_state(self) -> LeaderRecoveryState:
-        """Kafka: `PartitionState.leaderRecoveryState`."""
-        return LeaderRecoveryState.RECOVERED
-
-    @property
-    def is_inflight(self) -> bool:
-        """True: no other change may be asked for. Kafka: `PartitionState.isInflight`."""
-        return True
 
     def __str__(self) -> str:
         return f"PendingShrinkIsr(isr={sorted(self.isr)}, leave: {sorted(self.out_of_sync_replica_ids)})"
