@@ -1,6 +1,7 @@
 """An operation that is answered later: when what it waits for has happened, or when its time is over."""
 
 import threading
+from abc import abstractmethod
 from collections.abc import Callable
 
 from minikafka.server.timer_task import TimerTask
@@ -47,20 +48,20 @@ class DelayedOperation(TimerTask):
             self.on_complete()
             return True
 
+    @abstractmethod
     def try_complete(self) -> bool:
         """Complete the operation if it can be now; True for the one caller who did it.
 
         Called under the lock of the operation. Kafka: `DelayedOperation.tryComplete`.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def on_complete(self) -> None:
         """What happens when the operation is completed, once: the answer. Kafka: `DelayedOperation.onComplete`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def on_expiration(self) -> None:
         """What else happens when its time was over; the answer is out. Kafka: `DelayedOperation.onExpiration`."""
-        raise NotImplementedError
 
     def safe_try_complete(self) -> bool:
         """`try_complete` for several threads; False also if it was completed. Kafka: `.safeTryComplete`."""

@@ -1,5 +1,6 @@
 """What a timer runs when its time has come."""
 
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 
@@ -10,7 +11,7 @@ class TimerTaskEntry(Protocol):
         """Take the task out of the timer. Kafka: `TimerTaskEntry.remove`."""
 
 
-class TimerTask:
+class TimerTask(ABC):
     """Something to be done once, `delay_ms` (ms) after it was handed to a timer, unless it is cancelled before.
 
     Kafka: `org.apache.kafka.server.util.timer.TimerTask`.
@@ -22,9 +23,9 @@ class TimerTask:
         self.delay_ms = delay_ms
         self._timer_task_entry: TimerTaskEntry | None = None  # None: in no timer, or cancelled
 
+    @abstractmethod
     def run(self) -> None:
         """What is done when the time has come. Kafka: `TimerTask.run`."""
-        raise NotImplementedError
 
     def cancel(self) -> None:
         """Leave the timer, so that `run` is not called by it any more. Kafka: `TimerTask.cancel`."""
