@@ -10,7 +10,7 @@ import sys
 import time
 import traceback
 
-from hypothesis import seed
+from hypothesis import Phase, seed
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.replication.replication_machine import Replication, lives
@@ -32,9 +32,9 @@ def main(arguments: list[str] | None = None) -> int:
     broken = False
     while not broken and time.monotonic() - begun < options.minutes * 60:
         try:
-            run_state_machine_as_test(
-                seed(number)(Replication), settings=lives(LIVES, options.steps, derandomize=False)
-            )
+            shortest_too = [Phase.generate, Phase.shrink]
+            drawn = lives(LIVES, options.steps, derandomize=False, phases=shortest_too)
+            run_state_machine_as_test(seed(number)(Replication), settings=drawn)
             number += 1
         except Exception:  # whatever a life ends in that it should not
             traceback.print_exc()
