@@ -9,6 +9,7 @@ from minikafka.common.errors import CorruptRecordException
 from minikafka.record.batch_header import (
     COMPRESSION_CODEC_MASK,
     CONTROL_FLAG_MASK,
+    DELETE_HORIZON_FLAG_MASK,
     HEADER,
     RECORD_BATCH_OVERHEAD,
     TIMESTAMP_TYPE_MASK,
@@ -32,7 +33,10 @@ _ZEROS = bytes(17)
 
 
 class BatchFacts(NamedTuple):
-    """What a batch's header says; -1 stands for none. `position`: bytes from the beginning of the file."""
+    """What a batch's header says; -1 stands for none. `position`: bytes from the beginning of the file.
+
+    `delete_horizon`: from when on (ms) a compaction drops the batch's tombstones.
+    """
 
     position: int
     size: int
@@ -49,6 +53,7 @@ class BatchFacts(NamedTuple):
     control: bool
     codec: int
     records: int
+    delete_horizon: int
 
 
 class DecodedRun(NamedTuple):
@@ -176,10 +181,10 @@ def _facts(batch: memoryview, position: int) -> BatchFacts:
         codec = legacy.attributes & COMPRESSION_CODEC_MASK
         return BatchFacts(
             position, len(batch), legacy.magic, legacy.offset, legacy.last_offset, -1, -1, -1, -1,
-            legacy.max_timestamp, legacy.timestamp_type.id, False, False, codec, -1,
+            legacy.max_timestamp, legacy.timestamp_type.id, False, False, codec, -1, -1,
         )  # fmt: skip
     (
-        base_offset, _, leader_epoch, magic, _, attributes, last_offset_delta, _, max_timestamp,
+        base_offset, _, leader_epoch, magic, _, attributes, last_offset_delta, base_timestamp, max_timestamp,
         producer_id, producer_epoch, base_sequence, count,
     ) = HEADER.unpack_from(batch)  # fmt: skip
     return BatchFacts(
@@ -187,6 +192,7 @@ def _facts(batch: memoryview, position: int) -> BatchFacts:
         producer_id, producer_epoch, base_sequence, max_timestamp,
         1 if attributes & TIMESTAMP_TYPE_MASK else 0, bool(attributes & TRANSACTIONAL_FLAG_MASK),
         bool(attributes & CONTROL_FLAG_MASK), attributes & COMPRESSION_CODEC_MASK, count,
+        base_timestamp if attributes & DELETE_HORIZON_FLAG_MASK else -1,
     )  # fmt: skip
 
 

@@ -62,7 +62,7 @@ class RecordRows:
         for topic_partition, damage in task.damages:
             yield from self._told(topic_partition, damage)
         for byte_range in task.ranges:
-            unwanted = _Unwanted(byte_range, self._filter)
+            unwanted = Unwanted(byte_range, self._filter)
             for run in decoded_runs(byte_range, unwanted.lets_through, check_crcs=self._check_crcs):
                 if isinstance(run, Damage):
                     yield from self._told(byte_range.topic_partition, run)
@@ -80,7 +80,7 @@ class RecordRows:
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
 
-class _Unwanted:
+class Unwanted:
     """What of a range makes no rows: other offsets, control records, aborted transactions, other timestamps."""
 
     def __init__(self, byte_range: ByteRange, row_filter: RowFilter):
