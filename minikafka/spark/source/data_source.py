@@ -60,7 +60,15 @@ from minikafka.spark.source.damage import Damage
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, find_partitions
 from minikafka.spark.source.partition_bounds import Bounds
 from minikafka.spark.source.pushed_filters import PushedFilters
-from minikafka.spark.source.read_task import ByteRange, PartitionTask, ReadTask, byte_ranges, tasks_of
+from minikafka.spark.source.range_rows import PARTITIONS, RANGES, RangeRows
+from minikafka.spark.source.read_task import (
+    ByteRange,
+    PartitionTask,
+    ReadTask,
+    byte_ranges,
+    partition_tasks_of,
+    tasks_of,
+)
 from minikafka.spark.source.record_rows import RecordRows
 from minikafka.spark.source.record_schema import require_known, schema_of
 from minikafka.spark.source.source_options import LATEST, SourceOptions
@@ -121,8 +129,10 @@ class KafkaLogReader(DataSourceReader):
             for partition in find_partitions(self._options.paths, self._options.topics)
             if partition.chosen and self._filters.lets_through(partition.topic_partition)
         ]
-        if self._options.table in (RECORDS, BATCHES):
+        if self._options.table in (RECORDS, BATCHES, RANGES):
             return self._tasks_of_bytes(wanted)
+        if self._options.table == PARTITIONS:
+            return partition_tasks_of(wanted, self._options.max_bytes_per_task, self._options.min_partitions)
         count = max(1, min(self._options.min_partitions, len(wanted)))
         return [PartitionTask(wanted[number::count]) for number in range(count)]
 
@@ -147,6 +157,10 @@ class KafkaLogReader(DataSourceReader):
             assert isinstance(partition, ReadTask)
             rows = RecordRows(schema, self._filters.row_filter, options.mode, check_crcs=options.check_crcs)
             yield from rows.of(partition)
+            return
+        if options.table == RANGES:
+            assert isinstance(partition, ReadTask)
+            yield from RangeRows(schema, options.mode).of(partition)
             return
         table = TableRows(options.table, schema, options.mode, check_crcs=options.check_crcs)
         if isinstance(partition, ReadTask):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from pyspark.sql.datasource import InputPartition
 
@@ -13,6 +13,8 @@ from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegme
 from minikafka.spark.source.partition_bounds import PartitionBounds, largest_timestamp
 from minikafka.spark.source.segment_positions import PositionRange, SegmentPositions
 from minikafka.spark.source.transactions_on_disk import Aborted
+
+T = TypeVar("T")
 
 _COST_OF_A_RANGE = 1 << 18  # bytes that could be read while a file is opened
 
@@ -40,10 +42,11 @@ class ByteRange(NamedTuple):
 
 @dataclass
 class ReadTask(InputPartition):
-    """The ranges of one task, and damage that was met while they were planned."""
+    """The ranges of one task, damage that was met while they were planned, and which of the query's tasks it is."""
 
     ranges: list[ByteRange]
     damages: list[tuple[TopicPartition, Damage]]
+    number: int
 
 
 @dataclass
@@ -88,16 +91,30 @@ def byte_ranges(
 def tasks_of(found: list[ByteRange | tuple[TopicPartition, Damage]], max_bytes: int, min_tasks: int) -> list[ReadTask]:
     """Tasks of neighbouring ranges, at least one: of at most `max_bytes`, and smaller ones for `min_tasks`."""
     ranges = [each for each in found if isinstance(each, ByteRange)]
-    total = sum(each.size + _COST_OF_A_RANGE for each in ranges)
-    room = max(1, min(max_bytes, -(-total // max(1, min_tasks))))
-    tasks, filled = [ReadTask([], [each for each in found if not isinstance(each, ByteRange)])], 0
-    for each in ranges:
-        if tasks[-1].ranges and filled + each.size + _COST_OF_A_RANGE > room:
-            tasks.append(ReadTask([], []))
+    damages = [each for each in found if not isinstance(each, ByteRange)]
+    groups = _neighbours(ranges, [each.size for each in ranges], max_bytes, min_tasks)
+    return [ReadTask(group, [] if number else damages, number) for number, group in enumerate(groups)]
+
+
+def partition_tasks_of(partitions: list[DiskPartition], max_bytes: int, min_tasks: int) -> list[PartitionTask]:
+    """As `tasks_of`, for work on whole directories: a partition is not split, whatever its segments have."""
+    sizes = [sum(segment.size for segment in partition.segments) for partition in partitions]
+    return [PartitionTask(group) for group in _neighbours(partitions, sizes, max_bytes, min_tasks)]
+
+
+def _neighbours(items: list[T], sizes: list[int], max_bytes: int, min_groups: int) -> list[list[T]]:
+    """The items in groups of neighbours, at least one group."""
+    costs = [size + _COST_OF_A_RANGE for size in sizes]
+    room = max(1, min(max_bytes, -(-sum(costs) // max(1, min_groups))))
+    groups: list[list[T]] = [[]]
+    filled = 0
+    for item, cost in zip(items, costs, strict=True):
+        if groups[-1] and filled + cost > room:
+            groups.append([])
             filled = 0
-        tasks[-1].ranges.append(each)
-        filled += each.size + _COST_OF_A_RANGE
-    return tasks
+        groups[-1].append(item)
+        filled += cost
+    return groups
 
 
 def _within(aborted: tuple[Aborted, ...], segment: DiskSegment) -> tuple[Aborted, ...]:

@@ -16,12 +16,14 @@ Each has the columns `topic` and `partition` first, then its own:
 `lastTimestamp`, `lastSequence`, `lastOffset`, `openTransactionFirstOffset` |
 | `epochs` | a line of `leader-epoch-checkpoint` | `epoch`, `startOffset` |
 | `checkpoints` | a line of a checkpoint file of the log directory | `file`, `offset` |
+| `partitions` | a partition's directory | `directory` |
+| `ranges` | bytes that one task of a query of the records would read | see `range_rows` |
 
 Segments and files are whole paths; sizes and positions are bytes; offsets are inclusive but for `endOffset`, the base
 offset of the next segment, which is null for the last one. `baseOffset` and `records` of a batch are null where an old
 format does not tell them. The entries of an index are those that a look-up can trust: they end where they stop
-ascending. Only `batches` knows the bounds; the others show whole files. `checkpoints` has the lines of the partitions
-that the paths name.
+ascending. Only `batches` and `ranges` know the bounds; the others show whole files. `checkpoints` has the lines of the
+partitions that the paths name.
 """
 
 import os
@@ -59,6 +61,7 @@ from minikafka.spark.source.damage import DAMAGE, Damage, Mode
 from minikafka.spark.source.index_entries import offset_entries, time_entries
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
 from minikafka.spark.source.partition_bounds import HIGH_WATERMARKS, LOG_START_OFFSETS, largest_timestamp
+from minikafka.spark.source.range_rows import PARTITIONS, RANGE_COLUMNS, RANGES
 from minikafka.spark.source.read_task import ByteRange, ReadTask
 from minikafka.spark.source.record_rows import CODECS, CORRUPT, damage_row, timestamps_of
 
@@ -95,6 +98,8 @@ _COLUMNS: dict[str, dict[str, DataType]] = {
     },
     "epochs": {**_WHERE, "epoch": IntegerType(), "startOffset": LongType()},
     "checkpoints": {**_WHERE, "file": StringType(), "offset": LongType()},
+    PARTITIONS: {**_WHERE, "directory": StringType()},
+    RANGES: {**_WHERE, **RANGE_COLUMNS},
 }  # fmt: skip
 
 
@@ -296,7 +301,12 @@ def _checkpoints(partition: DiskPartition) -> Iterator[_Part]:
         yield str(file), columns
 
 
+def _partitions(partition: DiskPartition) -> Iterator[_Part]:
+    yield partition.directory, lambda: {"directory": [partition.directory]}
+
+
 _FILES: dict[str, Callable[[DiskPartition], Iterator[_Part]]] = {
+    PARTITIONS: _partitions,
     "segments": _segments,
     "index": _index,
     "timeindex": _time_index,

@@ -1,0 +1,151 @@
+"""`minikafka spark JOB DIR…`: each job as a command, on this machine, on a cluster, or through Spark Connect."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from minikafka.spark.jobs.registry import JOBS, Job
+from minikafka.spark.jobs.spark_failures import told_by_spark
+from minikafka.tools.tool_command import ToolCommand
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_OPTIONS = (
+    click.Option(
+        ["--master"],
+        default="local[*]",
+        show_default=True,
+        metavar="URL",
+        help="The cluster to work on, or local[N] for N cores of this machine.",
+    ),
+    click.Option(["--remote"], metavar="URL", help="Work through the Spark Connect server at sc://HOST:PORT."),
+    click.Option(
+        ["--conf", "settings"], multiple=True, metavar="K=V", help="A setting of Spark, by Spark's name; repeatable."
+    ),
+    click.Option(
+        ["--option", "source_options"],
+        multiple=True,
+        metavar="K=V",
+        help="An option of the data source, such as subscribe=orders or isolation.level=read_committed; repeatable.",
+    ),
+    click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object for each row."),
+    click.Option(
+        ["--out"],
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Write the rows to this file: .json (one object a line), .csv or .parquet.",
+    ),
+    click.Option(["--overwrite"], is_flag=True, help="Let --out replace a file that is there."),
+)
+
+
+class JobGroup(click.Group):
+    """The jobs of the registry as commands; a job's module is imported when it runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(JOBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return _command_of(JOBS[cmd_name]) if cmd_name in JOBS else None
+
+
+@click.group(cls=JobGroup, context_settings={"help_option_names": ["-h", "--help"]})
+def spark() -> None:
+    """Ask whole log directories a question, in parallel, by Spark.
+
+    The directories are read as they lie there, without a broker; nothing in them is changed.
+    """
+
+
+def _command_of(job: Job) -> click.Command:
+    def run(
+        paths: tuple[str, ...],
+        master: str,
+        remote: str | None,
+        settings: tuple[str, ...],
+        source_options: tuple[str, ...],
+        as_json: bool,
+        out: Path | None,
+        overwrite: bool,
+        **options: Any,
+    ) -> None:
+        source = {**job.reads, **_pairs(source_options, "--option")}
+        spark_settings = _pairs(settings, "--conf")
+        from minikafka.spark.jobs import result_output
+
+        if out is not None:
+            result_output.require_writable(out, overwrite=overwrite)
+        if remote is None:
+            _require_readable(paths, source)
+        answer = _answer(job, paths, source, options, master, remote, spark_settings)
+        if out is not None:
+            result_output.write(answer, out)
+        elif as_json:
+            result_output.print_json(answer)
+        else:
+            result_output.print_table(answer)
+        sys.stdout.flush()
+        if job.finds_faults and answer.num_rows:
+            sys.exit(1)
+
+    return ToolCommand(
+        job.name,
+        callback=run,
+        params=[
+            click.Argument(["paths"], nargs=-1, required=True, metavar="DIR..."),
+            *job.options,
+            *_OPTIONS,
+        ],
+        help=job.line,
+        short_help=job.line,
+        failure_exit_code=2 if job.finds_faults else 1,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def _answer(
+    job: Job,
+    paths: tuple[str, ...],
+    source: dict[str, str],
+    options: dict[str, Any],
+    master: str,
+    remote: str | None,
+    settings: dict[str, str],
+) -> "pa.Table":
+    """What the job answers. Raises JobFailedError where Spark cannot tell."""
+    from minikafka.spark.jobs.byte_ranges import table
+    from minikafka.spark.jobs.job_session import job_session
+
+    with told_by_spark():
+        spark = job_session(master, remote, settings)
+        try:
+            if job.has_mode and "mode" in source:
+                options = {**options, "mode": source["mode"]}
+            tables = [table(spark, name, paths, source) for name in job.tables]
+            return job.function(*tables, **options).toArrow()
+        finally:
+            spark.stop()
+
+
+def _pairs(given: tuple[str, ...], option: str) -> dict[str, str]:
+    """The settings in arguments of the form K=V; a later one wins. Raises click.UsageError."""
+    pairs = {}
+    for each in given:
+        name, equals, setting = each.partition("=")
+        if not name or not equals:
+            raise click.UsageError(f"{option} {each}: K=V is expected")
+        pairs[name] = setting
+    return pairs
+
+
+def _require_readable(paths: tuple[str, ...], source: dict[str, str]) -> None:
+    """Raises what the query itself would raise later, after Spark's start; paths with a scheme are left to it."""
+    from minikafka.spark.source.log_segments_on_disk import find_partitions
+    from minikafka.spark.source.source_options import SourceOptions
+
+    SourceOptions.of({**source, "paths": json.dumps(paths)})
+    find_partitions([path for path in paths if "://" not in path])

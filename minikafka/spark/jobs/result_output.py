@@ -1,0 +1,144 @@
+"""What a job answers, printed as a table or as JSON, or written to a file."""
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import pyarrow as pa
+
+from minikafka.common.errors import IllegalArgumentException
+
+_KINDS = (".json", ".csv", ".parquet")
+_GAP = 2
+
+
+def require_writable(file: Path, *, overwrite: bool) -> None:
+    """Raises IllegalArgumentException for a file whose ending says no format, OSError where `write` could not write."""
+    if file.suffix not in _KINDS:
+        raise IllegalArgumentException(f"{file} ends with none of {', '.join(_KINDS)}, which say the format")
+    if not file.parent.is_dir():
+        raise FileNotFoundError(2, "no such directory", str(file.parent))
+    if not overwrite and os.path.lexists(file):
+        raise FileExistsError(17, "it is there already; --overwrite would replace it", str(file))
+
+
+def write(answer: pa.Table, file: Path) -> None:
+    """Write the rows in the format that the file's name ends with; the file is there whole or not at all."""
+    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with open(descriptor, "wb") as opened:
+            _WRITERS[file.suffix](answer, opened)
+            opened.flush()
+            os.fsync(descriptor)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, file)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def print_json(answer: pa.Table) -> None:
+    """One JSON object for each row."""
+    for line in json_lines(answer):
+        click.echo(line)
+
+
+def print_table(answer: pa.Table) -> None:
+    """As wide as the terminal; where there is none, plain columns with two blanks between them."""
+    heads = answer.column_names
+    rows = [[_text(cell) for cell in row.values()] for row in answer.to_pylist()]
+    left = [not _is_number(kind) for kind in answer.schema.types]
+    if sys.stdout.isatty():
+        _print_on_terminal(heads, rows, left)
+        return
+    widths = [max(map(len, cells)) for cells in zip(heads, *rows)]
+    for row in (heads, *rows):
+        cells = (
+            cell.ljust(width) if is_left else cell.rjust(width)
+            for cell, width, is_left in zip(row, widths, left, strict=True)
+        )
+        click.echo((" " * _GAP).join(cells).rstrip())
+
+
+def json_lines(answer: pa.Table) -> Iterator[str]:
+    """The rows as JSON; times as ISO 8601 in UTC, bytes as hexadecimal digits."""
+    for batch in answer.to_batches(max_chunksize=10_000):
+        for row in batch.to_pylist():
+            yield json.dumps(row, default=_json)
+
+
+def _print_on_terminal(heads: list[str], rows: list[list[str]], left: list[bool]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    for head, is_left in zip(heads, left, strict=True):
+        table.add_column(head, justify="left" if is_left else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    Console().print(table)
+
+
+def _text(cell: Any) -> str:
+    """A cell on one line; what is not printable could move the cursor."""
+    if cell is None:
+        return "-"
+    if isinstance(cell, str):
+        text = cell
+    elif isinstance(cell, float):
+        text = f"{cell:.4g}" if abs(cell) < 1e4 else f"{cell:.0f}"
+    elif isinstance(cell, datetime):
+        text = cell.replace(tzinfo=None).isoformat("T", "milliseconds")
+    else:
+        text = json.dumps(cell, default=_json)
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds")
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind)
+
+
+def _write_json(answer: pa.Table, file: Any) -> None:
+    for line in json_lines(answer):
+        file.write(line.encode() + b"\n")
+
+
+def _write_csv(answer: pa.Table, file: Any) -> None:
+    """Nested columns become JSON, as CSV has none."""
+    from pyarrow import csv
+
+    for number, field in enumerate(answer.schema):
+        if pa.types.is_nested(field.type):
+            texts = [json.dumps(cell, default=_json) for cell in answer.column(number).to_pylist()]
+            answer = answer.set_column(number, field.name, pa.array(texts))
+    csv.write_csv(answer, file)
+
+
+def _write_parquet(answer: pa.Table, file: Any) -> None:
+    from pyarrow import parquet
+
+    parquet.write_table(answer, file)
+
+
+_WRITERS = {".json": _write_json, ".csv": _write_csv, ".parquet": _write_parquet}
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
