@@ -72,7 +72,9 @@ def first_timestamp(log: Path) -> int:
 def _whole_batches(records: FileRecords, position: int) -> Iterator[FileChannelRecordBatch]:
     """The batches from `position` on, up to one that is cut off or damaged."""
     try:
-        yield from records.slice(position, records.size_in_bytes - position).batches()
+        for batch in records.slice(position, records.size_in_bytes - position).batches():
+            batch.load_batch_header()  # which raises for a negative magic, as nothing before does
+            yield batch
     except _UNREADABLE:
         return
 

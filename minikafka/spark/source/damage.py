@@ -4,6 +4,7 @@ import enum
 from typing import NamedTuple
 
 from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
+from minikafka.tools.failure import describe, one_line
 
 DAMAGE = (RuntimeError, ValueError, IndexError, OSError, MemoryError)
 """Kafka's exceptions, and the machine's; anything else is a bug."""
@@ -39,8 +40,10 @@ class Damage(NamedTuple):
 
     @staticmethod
     def of(file: str, position: int, error: BaseException) -> "Damage":
-        """What `error` says about the bytes from `position` on."""
-        return Damage(file, position, f"{type(error).__name__}: {error}")
+        """What `error` says about the bytes from `position` on, the machine's errors by their names in Java."""
+        is_gone = isinstance(error, FileNotFoundError) and error.errno is None
+        told = one_line(f"NoSuchFileException: {error}") if is_gone else describe(error)
+        return Damage(file, position, told)
 
     def exception_to_raise(self) -> CorruptRecordException:
         """The exception for FAILFAST."""

@@ -123,7 +123,9 @@ class KafkaLogReader(DataSourceReader):
         return filters
 
     def partitions(self) -> "list[ReadTask] | list[PartitionTask]":
-        """The tasks, at least one. Raises OSError and IllegalArgumentException, as `find_partitions` does."""
+        """The tasks, at least one. Raises OSError and IllegalArgumentException, as `find_partitions` does, and
+        IllegalArgumentException for a starting timestamp that no record has.
+        """
         wanted = [
             partition
             for partition in find_partitions(self._options.paths, self._options.topics)
@@ -142,11 +144,9 @@ class KafkaLogReader(DataSourceReader):
         is_of_records = options.table == RECORDS  # other tables have other offsets and timestamps
         filters = self._filters if is_of_records else PushedFilters()
         for partition in partitions:
-            try:
-                requested = filters.narrowed(bounds.requested(partition))
-            except FileNotFoundError as error:
-                found.append((partition.topic_partition, Damage.of(partition.directory, 0, error)))
-                continue
+            requested = filters.narrowed(bounds.requested(partition))
+            found += [(partition.topic_partition, each) for each in bounds.damages]
+            bounds.damages.clear()
             found += byte_ranges(partition, requested, options.max_bytes_per_task, filters.row_filter.min_timestamp)
         return tasks_of(found, options.max_bytes_per_task, options.min_partitions)
 

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
-from minikafka.common.errors import IllegalArgumentException, KafkaStorageException
+from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.partition_files import require_regular
 from minikafka.log.segment_end import find_end
-from minikafka.spark.source.damage import DAMAGE, Mode
+from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.index_entries import time_entries
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
 from minikafka.spark.source.segment_positions import batches_from
@@ -35,24 +35,31 @@ class PartitionBounds(NamedTuple):
 
 
 class Bounds:
-    """The bounds of partitions, with each checkpoint file read once."""
+    """The bounds of partitions, with each checkpoint file read once; `damages` has those that cannot be read."""
 
     def __init__(self, options: SourceOptions):
+        self.damages: list[Damage] = []
         self._options = options
         self._checkpoints: dict[str, dict[TopicPartition, int]] = {}
 
     def readable(self, partition: DiskPartition) -> PartitionBounds:
-        """What can be read of the partition, which has a segment. Raises OSError for what cannot be read."""
+        """What can be read of the partition, which has a segment.
+
+        Where the last segment cannot be read, the log ends for us where that begins; and as far as its offsets are
+        asked for, it is a damage.
+        """
         options, log_dir = self._options, os.path.dirname(partition.directory)
         first, last = partition.segments[0], partition.segments[-1]
-        log_end = find_end(Path(last.path)).next_offset
-        log_end = last.base_offset if log_end is None else log_end
+        log_end = _end_of(last)
         start_points = self._checkpoint(os.path.join(log_dir, LOG_START_OFFSETS))
         start = max(first.base_offset, start_points.get(partition.topic_partition, 0))
         high_watermark = None
         if not options.to_log_end:
             high_watermark = self._checkpoint(os.path.join(log_dir, HIGH_WATERMARKS)).get(partition.topic_partition)
-        end = log_end if high_watermark is None else min(high_watermark, log_end)
+        if high_watermark is None:
+            end = last.base_offset if log_end is None else log_end
+        else:
+            end = high_watermark if log_end is None else min(high_watermark, log_end)
         whole, aborted = high_watermark is None, tuple[Aborted, ...]()
         if options.isolation is IsolationLevel.READ_COMMITTED:
             transactions = transactions_before(partition, end)
@@ -87,13 +94,18 @@ class Bounds:
 
     def _checkpoint(self, file: str) -> dict[TopicPartition, int]:
         if file not in self._checkpoints:
-            self._checkpoints[file] = _read_checkpoint(Path(file), self._options.mode)
+            try:
+                self._checkpoints[file] = _read_checkpoint(Path(file))
+            except DAMAGE as error:
+                self._checkpoints[file] = {}
+                self.damages.append(Damage.of(file, 0, error))
         return self._checkpoints[file]
 
 
 def first_offset_at(partition: DiskPartition, timestamp: int, bounds: PartitionBounds) -> int | None:
     """The first offset within `bounds` whose record has `timestamp` (ms) or a later one, None for none.
 
+    Where that cannot be told because of damaged bytes, it is the offset at which they begin.
     Kafka: `UnifiedLog.fetchOffsetByTimestamp`.
     """
     for segment in partition.segments:
@@ -101,35 +113,48 @@ def first_offset_at(partition: DiskPartition, timestamp: int, bounds: PartitionB
             continue
         if segment.base_offset >= bounds.end:
             break
-        for batch in batches_from(segment, max(_offset_before(segment, timestamp), bounds.start)):
-            if batch.max_timestamp < timestamp:
-                continue
-            for record in batch:
-                if record.timestamp >= timestamp and record.offset >= bounds.start:
-                    return record.offset if record.offset < bounds.end else None
+        reached = max(segment.base_offset, bounds.start)
+        try:
+            for batch in batches_from(segment, max(_offset_before(segment, timestamp), bounds.start)):
+                if batch.max_timestamp >= timestamp:
+                    for record in batch:
+                        if record.timestamp >= timestamp and record.offset >= bounds.start:
+                            return record.offset if record.offset < bounds.end else None
+                reached = max(reached, batch.next_offset)
+        except DAMAGE:
+            return reached if reached < bounds.end or bounds.whole else None
     return None
 
 
 def largest_timestamp(segment: DiskSegment) -> int:
     """The largest timestamp in the segment, in ms; -1 for none. Raises OSError."""
+    require_regular(Path(segment.path), follow_links=True)
     return find_end(Path(segment.path)).last_timestamp
+
+
+def _end_of(segment: DiskSegment) -> int | None:
+    """The offset after the last whole batch of the log's last segment; None when the file cannot be read."""
+    try:
+        require_regular(Path(segment.path), follow_links=True)
+        end = find_end(Path(segment.path)).next_offset
+    except DAMAGE:
+        return None
+    return segment.base_offset if end is None else end
 
 
 def _offset_before(segment: DiskSegment, timestamp: int) -> int:
     """An offset before which all records of the segment are earlier than `timestamp` (ms), by its time index."""
-    timestamps, offsets = time_entries(segment.path, segment.base_offset)
+    try:
+        timestamps, offsets = time_entries(segment.path, segment.base_offset)
+    except DAMAGE:
+        return segment.base_offset
     slot = int(timestamps.searchsorted(timestamp)) - 1
     return int(offsets[slot]) if slot >= 0 else segment.base_offset
 
 
-def _read_checkpoint(file: Path, mode: Mode) -> dict[TopicPartition, int]:
-    """The offsets of a checkpoint file, none where there is none; a damaged one ends the query in mode FAILFAST."""
+def _read_checkpoint(file: Path) -> dict[TopicPartition, int]:
+    """The offsets of a checkpoint file, none where there is none."""
     if not os.path.lexists(file):
         return {}
-    try:
-        require_regular(file, follow_links=True)
-        return OffsetCheckpointFile(file).read()
-    except DAMAGE as error:
-        if mode is Mode.FAILFAST:
-            raise KafkaStorageException(f"{file}: {error}") from error
-        return {}
+    require_regular(file, follow_links=True)
+    return OffsetCheckpointFile(file).read()

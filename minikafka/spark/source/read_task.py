@@ -20,9 +20,9 @@ _COST_OF_A_RANGE = 1 << 18  # bytes that could be read while a file is opened
 
 
 class ByteRange(NamedTuple):
-    """Whole batches of one segment.
+    """Whole batches of one segment, whose records lie before the next segment.
 
-    Of their records those with offsets from `start_offset` to `end_offset` (exclusive) count, but for the `aborted`.
+    Of these records those with offsets from `start_offset` to `end_offset` (exclusive) count, but for the `aborted`.
     `ends_open`: the file may end with a batch that is not whole yet.
     """
 
@@ -81,7 +81,7 @@ def byte_ranges(
                     if positions.end > positions.start:
                         yield ByteRange(
                             partition.topic_partition, segment, positions,
-                            bounds.start, LONG_MAX if bounds.whole else bounds.end,
+                            bounds.start, _smaller(LONG_MAX if bounds.whole else bounds.end, end_offset),
                             _within(bounds.aborted, segment), segment.is_last,
                         )  # fmt: skip
         except DAMAGE as error:
@@ -115,6 +115,11 @@ def _neighbours(items: list[T], sizes: list[int], max_bytes: int, min_groups: in
         groups[-1].append(item)
         filled += cost
     return groups
+
+
+def _smaller(bound: int, end_offset: int | None) -> int:
+    """In the middle of a compaction, a new segment may have the records of old ones that still stand behind it."""
+    return bound if end_offset is None else min(bound, end_offset)
 
 
 def _within(aborted: tuple[Aborted, ...], segment: DiskSegment) -> tuple[Aborted, ...]:

@@ -10,6 +10,7 @@ from minikafka.record.batch_header import HEADER, RECORD_BATCH_OVERHEAD
 from minikafka.record.file_channel import FileChannel
 from minikafka.record.file_channel_record_batch import FileChannelRecordBatch
 from minikafka.record.file_records import FileRecords
+from minikafka.spark.source.damage import DAMAGE
 from minikafka.spark.source.index_entries import offset_entries
 from minikafka.spark.source.log_segments_on_disk import DiskSegment, open_segment
 
@@ -31,7 +32,10 @@ class SegmentPositions:
         """Open the file that was found; raises what `open_segment` raises."""
         self._segment = segment
         self._channel = FileChannel(open_segment(segment))
-        offsets, positions = offset_entries(segment.path, segment.base_offset)
+        try:
+            offsets, positions = offset_entries(segment.path, segment.base_offset)
+        except DAMAGE:  # then the walk begins at the first batch, as without an index
+            offsets = positions = np.empty(0, np.int64)
         inside = int(positions.searchsorted(segment.size))
         self._offsets: NDArray[np.int64] = offsets[:inside]
         self._positions: NDArray[np.int64] = positions[:inside]

@@ -55,7 +55,7 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.index.transaction_index import TransactionIndex
 from minikafka.log.log_file_utils import TXN_INDEX_FILE_SUFFIX
 from minikafka.log.partition_files import require_regular
-from minikafka.log.producer.snapshot_file import list_snapshot_files, read_snapshot
+from minikafka.log.producer.snapshot_file import read_snapshot
 from minikafka.spark.source.batch_runs_on_disk import BatchFacts, batch_pieces
 from minikafka.spark.source.damage import DAMAGE, Damage, Mode
 from minikafka.spark.source.index_entries import offset_entries, time_entries
@@ -64,6 +64,7 @@ from minikafka.spark.source.partition_bounds import HIGH_WATERMARKS, LOG_START_O
 from minikafka.spark.source.range_rows import PARTITIONS, RANGE_COLUMNS, RANGES
 from minikafka.spark.source.read_task import ByteRange, ReadTask
 from minikafka.spark.source.record_rows import CODECS, CORRUPT, damage_row, timestamps_of
+from minikafka.spark.source.transactions_on_disk import snapshots_in
 
 RECORDS = "records"
 BATCHES = "batches"
@@ -102,11 +103,14 @@ _COLUMNS: dict[str, dict[str, DataType]] = {
     RANGES: {**_WHERE, **RANGE_COLUMNS},
 }  # fmt: skip
 
+TABLES = tuple(_COLUMNS)
+"""The tables beside the records."""
+
 
 def schema_of_table(table: str, corrupt: dict[str, DataType]) -> StructType:
     """The columns of `table`, and `corrupt` behind them. Raises IllegalArgumentException for a table there is not."""
     if table not in _COLUMNS:
-        raise IllegalArgumentException(f"table={table} is none of {', '.join((RECORDS, *_COLUMNS))}")
+        raise IllegalArgumentException(f"table={table} is none of {', '.join((RECORDS, *TABLES))}")
     return StructType([StructField(name, kind) for name, kind in (_COLUMNS[table] | corrupt).items()])
 
 
@@ -258,7 +262,7 @@ def _transactions(partition: DiskPartition) -> Iterator[_Part]:
 
 
 def _producers(partition: DiskPartition) -> Iterator[_Part]:
-    for snapshot in sorted(list_snapshot_files(Path(partition.directory)), key=lambda snapshot: snapshot.offset):
+    for snapshot in snapshots_in(Path(partition.directory)):
 
         def columns(file: Path = snapshot.file, offset: int = snapshot.offset) -> dict[str, Any]:
             require_regular(file, follow_links=True)

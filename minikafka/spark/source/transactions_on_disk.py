@@ -5,11 +5,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.java_numbers import LONG_MAX
 from minikafka.log.index.transaction_index import TransactionIndex
-from minikafka.log.log_file_utils import TXN_INDEX_FILE_SUFFIX
+from minikafka.log.log_file_utils import (
+    PRODUCER_SNAPSHOT_FILE_SUFFIX,
+    TXN_INDEX_FILE_SUFFIX,
+    filename_prefix_from_offset,
+)
 from minikafka.log.partition_files import objection_to
-from minikafka.log.producer.snapshot_file import list_snapshot_files, read_snapshot
+from minikafka.log.producer.snapshot_file import SnapshotFile, read_snapshot
 from minikafka.record.control_record import ControlRecordType
 from minikafka.record.file_channel_record_batch import FileChannelRecordBatch
 from minikafka.spark.source.damage import DAMAGE
@@ -62,10 +67,28 @@ def transactions_before(partition: DiskPartition, bound: int) -> Transactions:
     return Transactions(min(last_stable_offset, bound), tuple(sorted(aborted)))
 
 
+def snapshots_in(directory: Path) -> list[SnapshotFile]:
+    """The snapshots of a partition by offset; files with names that no broker gives are none."""
+    try:
+        names = os.listdir(directory)
+    except FileNotFoundError:  # it went away after it was found
+        return []
+    files = [directory / name for name in names if name.endswith(PRODUCER_SNAPSHOT_FILE_SUFFIX)]
+    found = []
+    for file in files:
+        try:
+            snapshot = SnapshotFile(file)
+        except IllegalArgumentException:
+            continue
+        if file.name == filename_prefix_from_offset(snapshot.offset) + PRODUCER_SNAPSHOT_FILE_SUFFIX:
+            found.append(snapshot)
+    return sorted(found, key=lambda snapshot: snapshot.offset)
+
+
 def _newest_snapshot(directory: Path, bound: int) -> tuple[dict[int, int], int]:
     """The transactions open at the newest sound snapshot, as producer id -> first offset, and the snapshot's offset."""
-    snapshots = [snapshot for snapshot in list_snapshot_files(directory) if snapshot.offset <= bound]
-    for snapshot in sorted(snapshots, key=lambda snapshot: -snapshot.offset):
+    snapshots = [snapshot for snapshot in snapshots_in(directory) if snapshot.offset <= bound]
+    for snapshot in reversed(snapshots):
         try:
             if objection_to(snapshot.file, follow_links=True) is not None:
                 continue

@@ -1,0 +1,130 @@
+"""Damaged and hostile directories: what a reader is told of them, and that it lives on."""
+
+import os
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.fuzz_tools import fuzzer
+from tests.fuzz.mutations import ODD_NAMES
+from tests.fuzz.tool_runs import Fault
+from tests.spark.attack import demand_well_told
+from tests.spark.drawn_log import DrawnLog, draw_log
+from tests.spark.rows import rows
+
+FIRST_SEED = 40_000
+DIRECTORIES = 40
+"""In each slice; `make fuzz-tools` has thousands."""
+
+
+@pytest.fixture(scope="module")
+def fuzz():
+    with fuzzer() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory) -> DrawnLog:
+    return draw_log(tmp_path_factory.mktemp("drawn"), 2)
+
+
+@pytest.fixture
+def copy(drawn, tmp_path) -> Path:
+    """A copy of the log, in a log directory of its own."""
+    return Path(shutil.copytree(drawn.directory, tmp_path / "log-dir" / drawn.directory.name))
+
+
+def faults(fuzz, seeds) -> list[str]:
+    found = []
+    for seed in seeds:
+        with fuzz.directory(seed) as (mutation, _):
+            partition = mutation.partition
+            try:
+                # The metadata of a cluster are no topic of a log directory, but can be read by name.
+                demand_well_told(partition if partition.name.startswith("__cluster") else partition.parent)
+            except Fault as fault:
+                found.append(f"{mutation}\n{fault}")
+    return found
+
+
+def test_some_damaged_directories(fuzz):
+    assert faults(fuzz, range(FIRST_SEED - 4, FIRST_SEED)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(2))
+def test_damaged_directories(fuzz, part):
+    assert faults(fuzz, range(FIRST_SEED + part * DIRECTORIES, FIRST_SEED + (part + 1) * DIRECTORIES)) == []
+
+
+def no_file(path: Path, kind: str) -> None:
+    """Put something else in the place of a file."""
+    path.unlink(missing_ok=True)
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "socket":
+            # The path of a socket must be short.
+            with socket.socket(socket.AF_UNIX) as listener, _inside(path.parent):
+                listener.bind(path.name)
+        case "directory":
+            path.mkdir()
+        case "dangling link":
+            path.symlink_to("nowhere")
+        case "circle":
+            path.symlink_to(path.name)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "empty":
+            path.touch()
+
+
+class _inside:
+    """The current directory is another one inside the block."""
+
+    def __init__(self, directory: Path):
+        self._directory = directory
+
+    def __enter__(self):
+        self._before = os.getcwd()
+        os.chdir(self._directory)
+
+    def __exit__(self, *_):
+        os.chdir(self._before)
+
+
+KINDS = ("fifo", "socket", "directory", "dangling link", "circle", "device", "empty")
+
+
+@pytest.mark.parametrize("suffix", [".log", ".index", ".timeindex", ".txnindex", ".snapshot"])
+def test_what_is_no_file(copy, suffix):
+    files = sorted(copy.glob(f"*{suffix}"))[::-1]
+    kinds = dict(zip(files, KINDS * len(files), strict=False))
+    for file, kind in kinds.items():
+        no_file(file, kind)
+    demand_well_told(copy.parent)
+    told = {row["_corrupt"]["file"] for row in rows(copy, mode="PERMISSIVE") if row["_corrupt"]}
+    assert told == {str(file) for file, kind in kinds.items() if suffix == ".log" and kind != "empty"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_no_checkpoint(drawn, copy, kind):
+    for name in ("replication-offset-checkpoint", "log-start-offset-checkpoint"):
+        no_file(copy.parent / name, kind)
+    no_file(copy / "leader-epoch-checkpoint", kind)
+    demand_well_told(copy.parent, [{}, {"table": "epochs"}, {"table": "checkpoints"}])
+    assert len(rows(copy, mode="DROPMALFORMED")) == len(drawn.records)
+
+
+def test_names_that_no_broker_gives(drawn, copy):
+    for name in ODD_NAMES:
+        path = copy / name
+        if not path.exists() and not path.name.startswith("00000000000000000000."):
+            path.write_bytes(b"garbage " * 9)
+    (copy.parent / "\udcff\udcfe-0").mkdir()
+    (copy.parent / "no partition").mkdir()
+    (copy.parent / "empty-7").mkdir()
+    assert len(rows(copy.parent, mode="DROPMALFORMED")) == len(drawn.records)
+    demand_well_told(copy.parent)
