@@ -5,10 +5,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import pyarrow as pa
+
 from minikafka.common import errors
 from minikafka.spark.source.tables import TABLES
 from tests.fuzz.tool_runs import FOREIGN, Fault
-from tests.spark.rows import rows
+from tests.spark.rows import batches_of
 
 WAYS: tuple[dict[str, str], ...] = (
     {"bounds": "log_end", "includeHeaders": "true", "includeBatches": "true"},
@@ -65,9 +67,16 @@ def _faults(path: Path, way: dict[str, str]) -> Iterator[str]:
 
 def _read(path: Path, way: dict[str, str], mode: str) -> list[dict] | Exception:
     try:
-        return rows(path, mode=mode, **{name.replace(".", "__"): value for name, value in way.items()})
+        tasks = batches_of(path, (), None, {**way, "mode": mode})
     except tuple(getattr(errors, name) for name in _NAMES) as told:
         return told
+    return [row for batches in tasks for batch in batches for row in _with_numbers(batch).to_pylist()]
+
+
+def _with_numbers(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """`batch` with microseconds in the place of timestamps, some of which are beyond Python's."""
+    columns = [column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
 
 def _counted(found: list[dict]) -> Counter:

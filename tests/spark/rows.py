@@ -8,8 +8,9 @@ from minikafka.spark.source.data_source import KafkaLogDataSource
 
 def rows(path, *filters, schema=None, **options) -> list[dict]:
     """The rows of a batch query; an option's name has `__` for a dot."""
-    tables = [pa.Table.from_batches(batches) for batches in batches_of(path, filters, schema, options) if batches]
-    return [row for table in tables for row in table.to_pylist()]
+    return [
+        row for batches in batches_of(path, filters, schema, options) for each in batches for row in each.to_pylist()
+    ]
 
 
 def batches_of(path, filters, schema, options) -> list[list[pa.RecordBatch]]:

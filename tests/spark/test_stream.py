@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
+from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark import register
+from minikafka.spark.source import stream_reader
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from tests.spark.drawn_log import DrawnLog, draw_log
 
@@ -104,9 +107,61 @@ def test_a_stream_starts_at_the_end_unless_told(growing):
 
 def test_a_partition_that_appears_is_read_from_its_start(drawn, growing):
     position = reader(growing).latestOffset(reader(growing).initialOffset(), ReadAllAvailable())
-    grow(drawn, Path(shutil.copytree(growing, growing.with_name("drawn-4"))), drawn.segments)
-    new, _ = batch(reader(growing), position)
-    assert new == offsets(drawn)
+    other = grow(drawn, Path(shutil.copytree(growing, growing.with_name("drawn-4"))), drawn.segments)
+    new, position = batch(reader(growing), position)
+    assert new == [] and position["drawn"]["4"] == 0  # its start is noted, so that nothing is lost in silence, …
+    (first, *_) = sorted(other.glob("*.log"))
+    data = first.read_bytes()
+    first.unlink()
+    with pytest.raises(CorruptRecordException, match="offsets 0 to .* are asked for"):
+        batch(reader(growing), position)
+    first.write_bytes(data)
+    assert batch(reader(growing), position)[0] == offsets(drawn)
+
+
+def test_a_partition_is_read_once_the_broker_has_noted_its_high_watermark(drawn, growing):
+    checkpoint = OffsetCheckpointFile(growing.parent / "replication-offset-checkpoint")
+    checkpoint.write({TopicPartition("other", 0): 5})
+    start = {"drawn": {"3": 0}}
+    assert batch(reader(growing), start) == ([], start)
+    assert batch(reader(growing, bounds="log_end"), start)[0]
+    checkpoint.write({TopicPartition("drawn", 3): 40})
+    new, end = batch(reader(growing), start)
+    assert new == [offset for offset in offsets(drawn) if offset < 40]
+    # The micro-batch that was begun is run again with the same offsets, whatever the checkpoint says by then.
+    checkpoint.write({})
+    assert between(reader(growing), start, end) == new
+    checkpoint.file.write_text("nonsense")
+    with pytest.raises(CorruptRecordException, match="replication-offset-checkpoint, position 0: KafkaStorageExc"):
+        reader(growing).latestOffset(start, ReadAllAvailable())
+    assert batch(reader(growing, mode="PERMISSIVE"), start) == ([], start)
+
+
+def test_a_compaction_between_two_renames_hides_nothing(drawn, growing):
+    grow(drawn, growing, drawn.segments)
+    first, second, third = sorted(growing.glob("*.log"))[:3]
+    Path(f"{first}.swap").write_bytes(first.read_bytes() + second.read_bytes())
+    start, first_and_second = {"drawn": {"3": 0}}, [first, second]
+    for old in first_and_second:
+        assert batch(reader(growing), start)[0] == offsets(drawn)
+        old.rename(f"{old}.deleted")
+    assert batch(reader(growing), start)[0] == offsets(drawn)
+    stream = reader(growing)
+    tasks = stream.partitions(start, stream.latestOffset(start, ReadAllAvailable()))
+    Path(f"{first}.swap").rename(first)
+    assert sum(each.num_rows for task in tasks for each in stream.read(task)) == len(drawn.records)
+    assert batch(reader(growing), start)[0] == offsets(drawn)
+
+
+def test_a_directory_that_is_being_moved_is_looked_for_again(drawn, growing, monkeypatch):
+    stream = reader(growing)
+    start = stream.initialOffset()
+    end = stream.latestOffset(start, ReadAllAvailable())
+    aside = growing.with_name(f"drawn-3.{'a' * 32}-future")
+    growing.rename(aside)
+    (growing.parent / "meta.properties").touch()
+    monkeypatch.setattr(stream_reader.time, "sleep", lambda _: aside.exists() and aside.rename(growing))
+    assert between(stream, start, end) == [each for each in offsets(drawn) if each < end["drawn"]["3"]]
 
 
 def test_what_is_deleted_before_it_is_read_is_a_damage(drawn, growing):
@@ -132,7 +187,9 @@ def test_a_truncated_log_is_a_damage_and_the_query_does_not_go_back(drawn, growi
     end = stream.latestOffset(start, ReadAllAvailable())
     for log in sorted(growing.glob("*.log"))[2:]:
         log.unlink()
-    assert stream.latestOffset(end, ReadAllAvailable()) == end
+    with pytest.raises(CorruptRecordException, match="the log ends at offset .* it was truncated"):
+        stream.latestOffset(end, ReadAllAvailable())
+    assert reader(growing, mode="PERMISSIVE").latestOffset(end, ReadAllAvailable()) == end
     with pytest.raises(CorruptRecordException, match="there are 0 to"):
         stream.partitions(start, end)
 

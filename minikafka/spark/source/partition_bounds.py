@@ -50,7 +50,7 @@ class Bounds:
         """
         options, log_dir = self._options, os.path.dirname(partition.directory)
         first, last = partition.segments[0], partition.segments[-1]
-        log_end = _end_of(last)
+        log_end = log_end_of(last)
         start_points = self._checkpoint(os.path.join(log_dir, LOG_START_OFFSETS))
         start = max(first.base_offset, start_points.get(partition.topic_partition, 0))
         high_watermark = None
@@ -67,6 +67,12 @@ class Bounds:
             whole = whole and transactions.last_stable_offset == end
             end = transactions.last_stable_offset
         return PartitionBounds(start, max(start, end), aborted, whole)
+
+    def awaits_high_watermark(self, partition: DiskPartition) -> bool:
+        """True when a broker notes high watermarks beside the partition, and has not noted this one's yet."""
+        file = os.path.join(os.path.dirname(partition.directory), HIGH_WATERMARKS)
+        is_noted = partition.topic_partition in self._checkpoint(file)
+        return not (self._options.to_log_end or is_noted) and os.path.lexists(file)
 
     def requested(self, partition: DiskPartition) -> PartitionBounds:
         """What a query reads of the partition; raises IllegalArgumentException where Spark's connector gives up."""
@@ -132,7 +138,7 @@ def largest_timestamp(segment: DiskSegment) -> int:
     return find_end(Path(segment.path)).last_timestamp
 
 
-def _end_of(segment: DiskSegment) -> int | None:
+def log_end_of(segment: DiskSegment) -> int | None:
     """The offset after the last whole batch of the log's last segment; None when the file cannot be read."""
     try:
         require_regular(Path(segment.path), follow_links=True)

@@ -1,5 +1,6 @@
 """A stream of the records that a broker writes into a directory, followed without the broker."""
 
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.source.damage import Damage, Mode
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, find_partitions
-from minikafka.spark.source.partition_bounds import Bounds, PartitionBounds
+from minikafka.spark.source.partition_bounds import Bounds, PartitionBounds, log_end_of
 from minikafka.spark.source.read_task import ByteRange, ReadTask, byte_ranges, tasks_of
 from minikafka.spark.source.record_rows import RecordRows, RowFilter
 from minikafka.spark.source.source_options import SourceOptions
@@ -23,18 +24,39 @@ if TYPE_CHECKING:
 
 Offsets = dict[TopicPartition, int]
 
+_LOOKS = 20
+_PAUSE_S = 0.01
+
 
 class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Says where micro-batches end, plans them in the driver's Python, and reads a task in a worker's.
 
     The offsets that Spark notes in its checkpoint are those of its Kafka connector, `{"topic": {"0": 23}}`: the next
-    offset of each partition. They make each record part of one micro-batch, also after a restart.
+    offset of each partition. They make each record part of one micro-batch, also when Spark runs it again: it then has
+    the same offsets. What the broker does to the directory, and what the stream does:
 
-    - A partition that appears later is read from its log start offset on.
-    - Rolls change nothing. A partition that goes away, offsets that retention deleted before they were read, and a log
-      that ends before what was read (truncated by a new leader; only `bounds=log_end` can see that in a sound cluster)
-      are damages: `mode` says what becomes of them. Where it lets the query go on, it goes on behind the gap.
-    - A micro-batch that is run again after a compaction lacks what the compaction removed.
+    - *Records are appended, segments rolled*: they are read once they are below the high watermark in the checkpoint
+      file, which a broker writes every 5 s and when it stops. With `bounds=log_end` they are read at once, up to the
+      last whole batch. After a kill, what is above that high watermark waits until the broker runs again.
+    - *A topic or partition appears*: its log start offset is noted in a micro-batch of its own, and reading begins
+      there. Until the checkpoint file has its high watermark, there is nothing to read.
+    - *Retention or DeleteRecords delete what was read*: nothing. *What was not read*: damage, "offsets … are asked for,
+      and there are …"; the stream goes on behind the gap.
+    - *Compaction*: what is left is read; a micro-batch that is run again lacks what was removed meanwhile.
+    - *A segment is replaced or deleted while a task is to read it*: the task reads the old file, which the broker keeps
+      for `file.delete.delay.ms`, a minute by default; a task that begins later meets damage. Smaller micro-batches
+      (`maxOffsetsPerTrigger`) begin in time.
+    - *A new leader truncates the log above the high watermark*: nothing. With `bounds=log_end` it is the next case.
+    - *A log ends before what was read*, because it was truncated there, or its topic made anew: with FAILFAST the query
+      ends, "it was truncated"; in the other modes it waits until the log is longer again, and reads on. If the log is
+      longer already when the stream looks, nobody can tell: what stands in the place of what was read is not read.
+    - *A partition goes away*: nothing, if all of it was read; otherwise damage, "the partition is gone".
+    - *A path that was given goes away*: the query ends.
+    - *A directory is renamed* because a broker moves it to another log directory that is read, too: the stream looks
+      again.
+
+    `mode` says what becomes of a damage, as in a batch query: with FAILFAST the query ends before the micro-batch, and
+    ends again when it is restarted; the same checkpoint with another mode goes on behind the damage.
     """
 
     def __init__(self, schema: StructType, options: SourceOptions):
@@ -43,9 +65,11 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last: Offsets | None = None  # where a query of the trigger availableNow ends
 
     def initialOffset(self) -> dict[str, dict[str, int]]:
-        """Where the query's first micro-batch starts."""
+        """Where the query's first micro-batch starts. Raises CorruptRecordException for a damaged checkpoint file."""
         bounds = Bounds(self._options)
-        return _told({name: bounds.requested(each).start for name, each in self._found().items() if each.segments})
+        starts = {name: bounds.requested(each).start for name, each in self._found().items() if each.segments}
+        self._demand_sound(bounds)
+        return _told(starts)
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Note where the partitions end now: the query reads no further."""
@@ -57,39 +81,50 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
 
     def latestOffset(self, start: dict[str, dict[str, int]], limit: ReadLimit) -> dict[str, dict[str, int]]:
-        """Where the micro-batch from `start` on ends; a limit is shared in proportion to what each partition has."""
+        """Where the micro-batch from `start` on ends; a limit is shared in proportion to what each partition has.
+
+        Raises CorruptRecordException in mode FAILFAST for a log that ends before `start`.
+        """
         before, ends = _offsets(start), dict[TopicPartition, int]()
-        for name, (_, bounds) in self._readable().items():
-            ends[name] = bounds.end if self._last is None else min(bounds.end, self._last.get(name, bounds.start))
-            before.setdefault(name, bounds.start)
-        # A query never goes back: what was truncated is told when the micro-batch is planned.
+        for name, (partition, bounds) in self._readable().items():
+            if name not in before:
+                before[name] = bounds.start  # noted before it is read: a second run starts there, too
+            else:
+                self._demand_not_truncated(partition, bounds, before[name])
+                ends[name] = bounds.end if self._last is None else min(bounds.end, self._last.get(name, bounds.start))
+        # A query never goes back.
         ends = {name: max(ends.get(name, first), first) for name, first in before.items()}
         if isinstance(limit, ReadMaxRows):
             ends = _limited(before, ends, limit.max_rows)
         return _told(ends)
 
     def partitions(self, start: dict[str, dict[str, int]], end: dict[str, dict[str, int]]) -> list[ReadTask]:
-        """The tasks of a micro-batch, at least one; among them what of it is gone."""
-        before, readable = _offsets(start), self._readable()
+        """The tasks of a micro-batch, at least one; among them what of it is gone.
+
+        Raises CorruptRecordException for that in mode FAILFAST.
+        """
+        before = _offsets(start)
+        asked = {name: last for name, last in _offsets(end).items() if before.get(name, last) < last}
+        # The end was below the high watermark when it was chosen, and that does not matter any more.
+        bounds = Bounds(self._options._replace(to_log_end=True))
+        there = self._found(frozenset(asked))
         found: list[ByteRange | tuple[TopicPartition, Damage]] = []
-        for name, last in _offsets(end).items():
-            if name not in readable:
-                if before.get(name, 0) < last:
-                    found.append((name, Damage(str(name), 0, "the partition is gone")))
+        for name, last in asked.items():
+            first, partition = before[name], there.get(name)
+            if partition is None or not partition.segments:
+                found.append((name, Damage(str(name), 0, "OffsetOutOfRangeException: the partition is gone")))
                 continue
-            partition, bounds = readable[name]
-            first = before.get(name, bounds.start)
-            if first >= last:
-                continue
-            if first < bounds.start or last > bounds.end:
-                gone = f"offsets {first} to {last} are asked for, and there are {bounds.start} to {bounds.end}"
-                found.append((name, Damage(partition.directory, 0, gone)))
-            wanted = PartitionBounds(max(first, bounds.start), min(last, bounds.end), bounds.aborted, whole=False)
+            readable = bounds.readable(partition)
+            if first < readable.start or last > readable.end:
+                gone = f"offsets {first} to {last} are asked for, and there are {readable.start} to {readable.end}"
+                found.append((name, Damage(partition.directory, 0, f"OffsetOutOfRangeException: {gone}")))
+            wanted = PartitionBounds(max(first, readable.start), min(last, readable.end), readable.aborted, whole=False)
             found += byte_ranges(partition, wanted, self._options.max_bytes_per_task, None)
         if self._options.mode is Mode.FAILFAST:
             for each in found:
                 if not isinstance(each, ByteRange):
                     raise each[1].exception_to_raise()
+        self._demand_sound(bounds)
         return tasks_of(found, self._options.max_bytes_per_task, self._options.min_partitions)
 
     def read(self, partition: "InputPartition") -> "Iterator[pa.RecordBatch]":
@@ -98,28 +133,50 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         schema = to_arrow_schema(self._schema, timezone="UTC")
         return RecordRows(schema, RowFilter(), self._options.mode, check_crcs=self._options.check_crcs).of(partition)
 
-    def _found(self) -> dict[TopicPartition, DiskPartition]:
+    def _found(self, asked: frozenset[TopicPartition] = frozenset()) -> dict[TopicPartition, DiskPartition]:
+        """All partitions.
+
+        While a broker renames a directory, one may be found twice, or one of `asked` not at all: then it looks again.
+        """
         found: dict[TopicPartition, DiskPartition] = {}
-        for partition in find_partitions(self._options.paths, self._options.topics):
-            name = partition.topic_partition
-            if name in found:
+        for looks_left in reversed(range(_LOOKS)):
+            partitions = find_partitions(self._options.paths, self._options.topics)
+            found = {each.topic_partition: each for each in partitions}
+            if len(found) == len(partitions) and asked <= found.keys():
+                return found
+            if looks_left:
+                time.sleep(_PAUSE_S)
+        for each in partitions:
+            if each is not (other := found[each.topic_partition]):
                 raise IllegalArgumentException(
-                    f"A stream follows one copy of {name}, but there are {found[name].directory} and "
-                    f"{partition.directory}"
+                    f"A stream follows one copy of {each.topic_partition}, but there are {each.directory} and "
+                    f"{other.directory}"
                 )
-            found[name] = partition
         return found
 
     def _readable(self) -> dict[TopicPartition, tuple[DiskPartition, PartitionBounds]]:
+        """The partitions that have a segment, and what can be read of each, which is nothing until the broker notes its
+        high watermark.
+        """
         bounds, readable = Bounds(self._options), {}
         for name, partition in self._found().items():
-            if not partition.segments:
-                continue
-            try:
-                readable[name] = partition, bounds.readable(partition)
-            except FileNotFoundError:  # a roll or a deletion came between the looks; the next trigger looks again
-                continue
+            if partition.segments:
+                of_it = bounds.readable(partition)
+                is_new = bounds.awaits_high_watermark(partition)
+                readable[name] = partition, of_it._replace(end=of_it.start) if is_new else of_it
+        self._demand_sound(bounds)
         return readable
+
+    def _demand_sound(self, bounds: Bounds) -> None:
+        if bounds.damages and self._options.mode is Mode.FAILFAST:
+            raise bounds.damages[0].exception_to_raise()
+
+    def _demand_not_truncated(self, partition: DiskPartition, bounds: PartitionBounds, read_to: int) -> None:
+        if bounds.end < read_to and self._options.mode is Mode.FAILFAST:
+            log_end = log_end_of(partition.segments[-1])
+            if log_end is not None and log_end < read_to:
+                gone = f"the log ends at offset {log_end} and was read to {read_to}: it was truncated"
+                raise Damage(partition.directory, 0, f"OffsetOutOfRangeException: {gone}").exception_to_raise()
 
 
 def _limited(before: Offsets, ends: Offsets, limit: int) -> Offsets:
