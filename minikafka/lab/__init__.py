@@ -4,6 +4,7 @@
 - `widgets`: pictures with frames: rulers, shelves, lanes, byte views; `drawing` is what all of them draw with;
 - `stepper`: a real method run step by step, and refusals and crashes played the same way;
 - `exercises`: predictions, exercises, their checks, and one way to solve each;
+- `rebuild`: the learner's own function in the place of an engine's method, judged by Kafka;
 - `course`: diagrams, and the notebooks built, run, and laid out as a working copy.
 
 A room imports those above it in this list, not those below. Names are imported when first used, so that drawing
@@ -47,6 +48,7 @@ _HOMES = {
     "fresh_log": "stage.workbench",
     "kafka_witness": "stage.workbench",
     "log_after": "stage.readers",
+    "mine": "rebuild.mine",
     "open_log": "stage.workbench",
     "planted": "stage.planted_bugs",
     "predict": "exercises.prediction",

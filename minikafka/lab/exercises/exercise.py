@@ -138,11 +138,11 @@ class Exercise:
         """The next hint; after the last one, the last one again."""
         number = min(self._given, len(self._hints) - 1)
         self._given += 1
-        return _Text(f"Hint {number + 1} of {len(self._hints)}: {self._hints[number]}")
+        return PlainText(f"Hint {number + 1} of {len(self._hints)}: {self._hints[number]}")
 
     def solution(self) -> str:
         """The source of a function that passes."""
-        return _Text(inspect.getsource(self._solution).rstrip())
+        return PlainText(inspect.getsource(self._solution).rstrip())
 
     def solved_by(self) -> Callable[..., Any]:
         """The solution itself, for the tests and for whoever wants to run it."""
@@ -172,7 +172,7 @@ def answered_early(*exercises: Exercise) -> tuple[Exercise, ...]:
     return exercises
 
 
-class _Text(str):
+class PlainText(str):
     """Text that a notebook shows as it is, not as a quoted string."""
 
     def __repr__(self) -> str:

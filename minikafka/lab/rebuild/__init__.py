@@ -1,0 +1,8 @@
+"""Rebuilding: the learner's own function runs inside minikafka in place of the engine's method, and Kafka judges it.
+
+Read `mine` first: how a function takes a method's place, for a moment and for one thread. Then `learners_code`, which
+stands between the engine and that function: what goes wrong in it is told as the learner's, and an endless loop ends.
+`trial` does a workload by the engine with that function and by a judge, Kafka's own log, and compares observations and
+files; `rung` is one method to rebuild, with its workloads, its wrong versions and its check. The `ladders` hold the
+rungs of each lesson, and one way to climb them.
+"""

@@ -1,0 +1,239 @@
+"""The ladder of the lesson *High watermark*: how a follower and a leader move it, and what moves with it."""
+
+from minikafka.common.errors import IllegalArgumentException
+from minikafka.lab.rebuild.rung import Rung, WrongVersion
+from minikafka.log.log import Log
+from minikafka.log.log_offset_metadata import LogOffsetMetadata
+
+_DRAWN = (
+    {"weights": {"high_watermark": 30}},
+    {"epochs": True, "weights": {"high_watermark": 30}},
+    {"follower": True, "epochs": True, "weights": {"high_watermark": 30}},
+    {"producers": 3, "transactions": True, "weights": {"high_watermark": 20}},
+)
+_STORY = (
+    "append_as_leader [5x10]\nupdate_high_watermark 3\nupdate_high_watermark 9\nupdate_high_watermark 1\n"
+    "maybe_increment_log_start_offset 1\nupdate_high_watermark 0\nroll leo\nappend_as_leader [2x10]\n"
+    "maybe_update_high_watermark 4\nmaybe_update_high_watermark 4\nmaybe_update_high_watermark 50\n"
+)
+_LEADERS = (
+    "append_as_leader [5x10]\nmaybe_increment_high_watermark 3\nmaybe_increment_high_watermark 3\n"
+    "maybe_increment_high_watermark 2\nmaybe_increment_high_watermark leo\nroll leo\n"
+    "maybe_increment_high_watermark leo\nappend_as_leader [1x10]\nmaybe_increment_high_watermark leo+1\n"
+    "maybe_increment_high_watermark leo\n"
+)
+_ISR = (
+    "isr 1,2\nappend_as_leader [5x10]\nfetch 1 5\nfetch 2 3\nfetch 2 5\nroll leo\nfetch 1 5\nfetch 2 5\n"
+    "append_as_leader [1x10]\nisr 1\nfetch 1 6\n"
+)
+
+
+# Rung 1
+
+
+def update_high_watermark(self, high_watermark):
+    if isinstance(high_watermark, int):
+        high_watermark = LogOffsetMetadata(high_watermark)
+    end = self.log_end_offset_metadata
+    if high_watermark.message_offset < self.log_start_offset:
+        high_watermark = LogOffsetMetadata(self.log_start_offset)
+    elif high_watermark.message_offset >= end.message_offset:
+        high_watermark = end
+    self._update_high_watermark_metadata(high_watermark)
+    return high_watermark.message_offset
+
+
+def _clamps(*, at_the_start=True, at_the_end=True, may_fall=True, returns_the_new=True):
+    """A version without one of the bounds, or that never lets the mark fall."""
+
+    def version(self, high_watermark):
+        asked = high_watermark if isinstance(high_watermark, int) else high_watermark.message_offset
+        old, offset = self.high_watermark, asked
+        if at_the_start:
+            offset = max(offset, self.log_start_offset)
+        if at_the_end:
+            offset = min(offset, self.log_end_offset)
+        if not may_fall:
+            offset = max(offset, old)
+        end = self.log_end_offset_metadata
+        self._update_high_watermark_metadata(end if offset == end.message_offset else LogOffsetMetadata(offset))
+        return offset if returns_the_new else asked
+
+    return version
+
+
+clamps = Rung(
+    "Rung 1, setting the high watermark",
+    Log.update_high_watermark,
+    why="A broker that starts, a follower and a truncation all set the mark by this method, up or down.",
+    invariants=(
+        "It takes an offset (int) or a LogOffsetMetadata, and returns the offset that was set.",
+        "log start ≤ high watermark ≤ log end, whatever is asked for.",
+        "It may fall.",
+        "At the log end its place is known (self.log_end_offset_metadata); elsewhere what came is kept.",
+        "self._update_high_watermark_metadata(metadata) sets it: producers, listeners and the LSO follow from there.",
+    ),
+    chosen=(_STORY, "append_as_leader [5x10]\nupdate_high_watermark leo\ntruncate_to 2\nupdate_high_watermark leo+7\n"),
+    profiles=_DRAWN,
+    returns=(int,),
+    solution=update_high_watermark,
+    wrong=(
+        WrongVersion(
+            _clamps(at_the_start=False),
+            "You let the mark fall below the log start. What was deleted cannot be what is replicated.",
+        ),
+        WrongVersion(
+            _clamps(at_the_end=False), "You let the mark pass the log end. A replica cannot have more than its log has."
+        ),
+        WrongVersion(
+            _clamps(may_fall=False),
+            "You never let it fall. That is the leader's rule, in maybe_increment_high_watermark; this method sets.",
+        ),
+        WrongVersion(_clamps(returns_the_new=False), "You return what was asked for. The offset that was set counts."),
+    ),
+    hints=(
+        "A bare number becomes `LogOffsetMetadata(number)`, an offset whose place is not known.",
+        "Below `self.log_start_offset` it becomes that; at or above the log end, `self.log_end_offset_metadata`.",
+        "Set it with `self._update_high_watermark_metadata(…)` and return its `message_offset`.",
+    ),
+)
+
+
+# Rung 2
+
+
+def maybe_update_high_watermark(self, high_watermark):
+    old = self.high_watermark
+    new = self.update_high_watermark(high_watermark)
+    return None if new == old else new
+
+
+def _update_always(self, high_watermark):
+    return self.update_high_watermark(high_watermark)
+
+
+def _update_by_what_was_asked(self, high_watermark):
+    old = self.high_watermark
+    self.update_high_watermark(high_watermark)
+    return None if high_watermark == old else high_watermark
+
+
+def _update_upwards(self, high_watermark):
+    old = self.high_watermark
+    if high_watermark <= old:
+        return None
+    return self.update_high_watermark(high_watermark)
+
+
+follows = Rung(
+    "Rung 2, what a follower learns",
+    Log.maybe_update_high_watermark,
+    why="A leader tells its high watermark with each answer to a fetch; the follower's own log bounds it.",
+    invariants=(
+        "It sets the mark to the nearest offset in [log start, log end].",
+        "It returns the new mark, or None when the mark did not change.",
+    ),
+    chosen=(
+        _STORY,
+        "append_as_follower [3x10]\nmaybe_update_high_watermark 10\nappend_as_follower [3x10]\n"
+        "maybe_update_high_watermark 10\nmaybe_update_high_watermark 4\nmaybe_update_high_watermark 4\n",
+    ),
+    profiles=_DRAWN,
+    returns=(int, type(None)),
+    solution=maybe_update_high_watermark,
+    wrong=(
+        WrongVersion(_update_always, "You return the mark even where it did not change."),
+        WrongVersion(
+            _update_by_what_was_asked,
+            "You compare and return what the leader said. What counts is what the follower's own log allowed.",
+        ),
+        WrongVersion(
+            _update_upwards,
+            "Your follower's mark never falls. A follower takes over what its leader says, lower or higher.",
+        ),
+    ),
+    hints=(
+        "Rung 1's method does the bounds: call `self.update_high_watermark(high_watermark)`.",
+        "Note the mark before, compare with what that method returns.",
+    ),
+)
+
+
+# Rung 3
+
+
+def maybe_increment_high_watermark(self, new_high_watermark):
+    if new_high_watermark.message_offset > self.log_end_offset:
+        raise IllegalArgumentException(
+            f"High watermark {new_high_watermark} update exceeds current log end offset {self.log_end_offset_metadata}"
+        )
+    old = self._fetch_high_watermark_metadata()
+    is_ahead = old.message_offset < new_high_watermark.message_offset
+    is_on_a_newer_segment = old.message_offset == new_high_watermark.message_offset and old.on_older_segment(
+        new_high_watermark
+    )
+    if not is_ahead and not is_on_a_newer_segment:
+        return None
+    self._update_high_watermark_metadata(new_high_watermark)
+    return old
+
+
+def _increments(*, ahead=lambda old, new: old < new, refuses=True, returns_the_old=True, most=lambda end: end):
+    """A version with another comparison, another bound or none, or another result."""
+
+    def version(self, new_high_watermark):
+        new = new_high_watermark.message_offset
+        if new > most(self.log_end_offset):
+            if refuses:
+                raise IllegalArgumentException("High watermark update exceeds current log end offset")
+            return None
+        old = self._fetch_high_watermark_metadata()
+        if not ahead(old.message_offset, new):
+            return None
+        self._update_high_watermark_metadata(new_high_watermark)
+        return old if returns_the_old else new_high_watermark
+
+    return version
+
+
+increments = Rung(
+    "Rung 3, the leader's mark only rises",
+    Log.maybe_increment_high_watermark,
+    why="What a consumer has seen must stay visible: a leader never takes it back, whatever a follower asks for.",
+    invariants=(
+        "It never lowers the mark.",
+        "It returns the old mark with its place (self._fetch_high_watermark_metadata()), or None when nothing moved.",
+        "The same offset on a newer segment counts as ahead: after a roll the mark moves to the new segment.",
+        "Above the log end it raises IllegalArgumentException, and the mark stays.",
+    ),
+    chosen=(_LEADERS, _ISR),
+    profiles=_DRAWN,
+    returns=(LogOffsetMetadata, type(None)),
+    solution=maybe_increment_high_watermark,
+    wrong=(
+        WrongVersion(
+            _increments(ahead=lambda old, new: True),
+            "You set the mark whatever it was. A leader's mark only rises.",
+        ),
+        WrongVersion(
+            _increments(ahead=lambda old, new: old <= new),
+            "You set the mark, and report it, where it is the same as before.",
+        ),
+        WrongVersion(
+            _increments(refuses=False),
+            "You pass over a mark above the log end in silence. Kafka refuses it with IllegalArgumentException.",
+        ),
+        WrongVersion(
+            _increments(most=lambda end: end - 1),
+            "You refuse a mark at the log end. When every replica has all records, that is where the mark belongs.",
+        ),
+        WrongVersion(
+            _increments(returns_the_old=False), "You return the new mark. The caller wants to know the old one."
+        ),
+    ),
+    hints=(
+        "First the refusal: `raise IllegalArgumentException(…)` above `self.log_end_offset`.",
+        "`old = self._fetch_high_watermark_metadata()` has the old mark with its place.",
+        "Ahead is: a higher `message_offset`, or the same one and `old.on_older_segment(new_high_watermark)`.",
+    ),
+)

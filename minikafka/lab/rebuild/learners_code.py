@@ -1,0 +1,208 @@
+"""What stands between the engine and a learner's function: its errors are told as its own, and it always ends."""
+
+import inspect
+import linecache
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any
+
+from minikafka.common import errors
+from minikafka.lab.exercises.prediction import ___
+from minikafka.lab.stepper.stepper import in_words
+from minikafka.lab.widgets.offset_ruler import Offsets
+
+LIMIT_S = 3.0
+"""How long all calls of a function may take together while it is on trial."""
+
+
+class NotAttempted(BaseException):
+    """The function still returns the blank `___`."""
+
+
+class LearnersError(BaseException):
+    """What went wrong in the learner's function, in words: his line, and the arguments of the call.
+
+    Not an `Exception`, so that no handler of the engine takes it for its own.
+    """
+
+    def __init__(self, words: str, line: str = "", arguments: str = ""):
+        super().__init__(words)
+        self.words, self.line, self.arguments = words, line, arguments
+        # The operation of the workload that was being done, and the log before it; the trial notes them.
+        self.doing = ""
+        self.moment: Offsets | None = None
+
+    def __str__(self) -> str:
+        doing = f"While the engine did: {self.doing}" if self.doing else ""
+        log = f"The log before it: {self.moment}" if self.moment else ""
+        return "\n".join(filter(None, (self.words, self.line, self.arguments, doing, log)))
+
+
+class Guard:
+    """What a function on trial is held to.
+
+    - Exceptions of Kafka's names reach the engine, as those of the method do; any other is a LearnersError.
+    - A result must be of the types `returns` (empty: anything), in which an `int` is no `bool`.
+    - With `changes_nothing`, the arguments must be after the call what they were before it.
+    - `seen`, if given, is shown each call that returned: its arguments, the named ones, and the result.
+    - All calls together end after `limit_s` seconds; this needs the main thread, where notebooks run their cells.
+
+    `calls` counts the calls.
+    """
+
+    def __init__(
+        self,
+        returns: tuple[type, ...] = (),
+        *,
+        changes_nothing: bool = False,
+        limit_s: float = LIMIT_S,
+        seen: Callable[[tuple[Any, ...], Mapping[str, Any], Any], None] | None = None,
+    ):
+        self._returns, self._changes_nothing, self._seen = returns, changes_nothing, seen
+        self._all_s = self._left_s = limit_s
+        self.calls = 0
+        self._is_running = False
+
+    def around(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as the engine is to call it. It raises LearnersError, NotAttempted, and Kafka's exceptions."""
+
+        def held(*args: Any, **kwargs: Any) -> Any:
+            self.calls += 1
+            before = _contents(args) if self._changes_nothing else None
+            try:
+                with self._ended_in_time(function):
+                    result = function(*args, **kwargs)
+            except (KeyboardInterrupt, NotAttempted, LearnersError):
+                raise
+            except BaseException as error:
+                if _is_kafkas(error):
+                    raise
+                raise LearnersError(
+                    f"Your function raised {type(error).__name__}: {error}".rstrip(": "),
+                    _line_of(error.__traceback__, function.__code__),
+                    _called_with(function, args, kwargs),
+                ) from error
+            if result is ___:
+                raise NotAttempted
+            self._require_type(function, result, _called_with(function, args, kwargs) if self._returns else "")
+            if self._changes_nothing and _contents(args) != before:
+                raise LearnersError(
+                    "Your function changed what it was given; the method that it stands for only looks.",
+                    arguments=_called_with(function, args, kwargs),
+                )
+            if self._seen is not None:
+                self._seen(args, kwargs, result)
+            return result
+
+        return held
+
+    def _require_type(self, function: Callable[..., Any], result: Any, arguments: str) -> None:
+        if not self._returns:
+            return
+        is_right = isinstance(result, self._returns) and (not isinstance(result, bool) or bool in self._returns)
+        if not is_right:
+            wanted = " or ".join("None" if each is type(None) else each.__name__ for each in self._returns)
+            raise LearnersError(
+                f"Your function returned {in_words(result)}, of the type {type(result).__name__}; "
+                f"the method returns {wanted}.",
+                arguments=arguments,
+            )
+
+    @contextmanager
+    def _ended_in_time(self, function: Callable[..., Any]) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread() or self._is_running:
+            yield
+            return
+
+        def too_long(_signal: int, frame: FrameType | None) -> None:
+            error = LearnersError(
+                f"Your function has not ended after {self._all_s:g} seconds. Is there a loop whose end never comes?",
+                _line_at(frame, function.__code__),
+            )
+            _raise_at_every_line(frame, function.__code__, error)
+            raise error
+
+        handler, tracing = signal.signal(signal.SIGALRM, too_long), sys.gettrace()
+        signal.setitimer(signal.ITIMER_REAL, max(self._left_s, 1e-3))
+        self._is_running = True
+        try:
+            yield
+        finally:
+            self._left_s, _ = signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, handler)
+            sys.settrace(tracing)
+            self._is_running = False
+
+
+def _raise_at_every_line(frame: FrameType | None, code: CodeType, error: LearnersError) -> None:
+    """Let the learner's function raise `error` again at each of its lines, in case it catches what it should not."""
+
+    def trace(_frame: FrameType, event: str, _arg: Any) -> Any:
+        if event == "line":
+            raise error
+        return trace
+
+    while frame is not None:
+        frame.f_trace = trace
+        if frame.f_code is code:
+            break
+        frame = frame.f_back
+    sys.settrace(trace)
+
+
+def _is_kafkas(error: BaseException) -> bool:
+    """Whether the exception is one that Kafka's code raises: of its names, or of the operating system."""
+    return isinstance(error, Exception) and type(error).__module__ == errors.__name__
+
+
+def _line_of(trace: Any, code: CodeType) -> str:
+    """The last line of the learner's own code in a traceback, or in what it calls from the same file."""
+    lines = [each for each in traceback.extract_tb(trace) if each.filename == code.co_filename]
+    return f"Line {lines[-1].lineno}: {lines[-1].line}" if lines else ""
+
+
+def _line_at(frame: FrameType | None, code: CodeType) -> str:
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    return f"Line {frame.f_lineno}: {linecache.getline(code.co_filename, frame.f_lineno).strip()}"
+
+
+def arguments_in_words(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+    """The arguments of a call by the names that the function has for them."""
+    given = inspect.signature(function).bind(*args, **kwargs).arguments
+    return ", ".join(f"{name} = {in_words(value)}" for name, value in given.items())
+
+
+def _called_with(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+    return f"Called with {arguments_in_words(function, args, kwargs)}"
+
+
+def _contents(args: tuple[Any, ...]) -> list[Any]:
+    """What can be compared later: lists and the like as they are, of other objects the public attributes.
+
+    What begins with an underscore may change: the engine notes there what it has looked up once.
+    """
+    return [_attributes(each) for each in args]
+
+
+def _attributes(value: Any) -> Any:
+    if isinstance(value, list | dict | set | bytearray):
+        return type(value)(value)
+    slots = [name for kind in type(value).__mro__ for name in _slots_of(kind)]
+    found = {name: getattr(value, name) for name in slots if hasattr(value, name)} | dict(
+        getattr(value, "__dict__", {})
+    )
+    public = {name: each for name, each in found.items() if not name.startswith("_")}
+    return {name: list(each) if isinstance(each, list) else each for name, each in public.items()} or value
+
+
+def _slots_of(kind: type) -> tuple[str, ...]:
+    slots = vars(kind).get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)

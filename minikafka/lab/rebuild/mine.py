@@ -1,0 +1,100 @@
+"""Puts a learner's function in the place of a method of the engine, for the length of a `with` block."""
+
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from types import FunctionType
+from typing import Any, NamedTuple
+from unittest import mock
+
+from minikafka.lab.rebuild.learners_code import Guard
+
+Method = Callable[..., Any] | property
+"""What is named as `LogSegment.should_roll` or `Log.last_stable_offset`: a function or a property of a class, or a
+function of a module.
+"""
+
+
+class WrongParametersError(TypeError):
+    """A function takes other parameters than the method whose place it is to take."""
+
+
+class _Place(NamedTuple):
+    """Where the engine finds a function: the attribute `name` of a class or a module, and what stands there."""
+
+    owner: Any
+    name: str
+    original: Any
+
+
+@contextmanager
+def mine(method: Method, function: Callable[..., Any], guard: Guard | None = None) -> Iterator[None]:
+    """Inside the block the engine calls `function` wherever it calls `method`; behind it the engine is whole again.
+
+    Only this thread is meant: work of the engine in other threads goes on as before. `guard`: what the function is
+    held to (default: that its errors are told as its own, and that it ends). Raises WrongParametersError when the
+    parameters of `function` are not those of `method`, TypeError when `method` is nothing of minikafka's.
+
+        with mine(LogSegment.should_roll, my_should_roll):
+            log.append_as_leader(records(3), leader_epoch=0)
+    """
+    engine = function_of(method)
+    _require_same_parameters(engine, function)
+    held = (guard or Guard()).around(function)
+    thread = threading.get_ident()
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return (held if threading.get_ident() == thread else engine)(*args, **kwargs)
+
+    with ExitStack() as replaced:
+        for place in _places(method, engine):
+            replaced.enter_context(mock.patch.object(place.owner, place.name, _in_the_kind_of(place.original, call)))
+        yield
+
+
+def function_of(method: Method) -> FunctionType:
+    """The plain function behind a method or a property. Raises TypeError for what is not written in minikafka."""
+    function = method.fget if isinstance(method, property) else inspect.unwrap(method)
+    if not inspect.isfunction(function) or not function.__module__.startswith("minikafka."):
+        raise TypeError(f"{method!r} is no method of minikafka; name one as in LogSegment.should_roll")
+    return function
+
+
+def _places(method: Method, engine: FunctionType) -> list[_Place]:
+    """Each attribute under which the engine reaches the function."""
+    module = sys.modules[engine.__module__]
+    *classes, name = engine.__qualname__.split(".")
+    if classes:
+        owner = module
+        for each in classes:
+            owner = getattr(owner, each)
+        return [_Place(owner, name, vars(owner)[name])]
+    # A function of a module is also known to the modules that import it by its name.
+    return [
+        _Place(user, known_as, value)
+        for key, user in sorted(sys.modules.items())
+        if key.startswith("minikafka.") and user is not None
+        for known_as, value in list(vars(user).items())
+        if value is method
+    ]
+
+
+def _in_the_kind_of(original: Any, call: Callable[..., Any]) -> Any:
+    """`call` as what stood there before: a property, a static method, a class method or a function."""
+    for kind in (property, staticmethod, classmethod):
+        if isinstance(original, kind):
+            return kind(call)
+    return call
+
+
+def _require_same_parameters(engine: FunctionType, function: Callable[..., Any]) -> None:
+    wanted, given = (list(inspect.signature(each).parameters.values()) for each in (engine, function))
+    if [each.kind for each in given] != [each.kind for each in wanted] or [
+        each.name for each in given if each.kind is each.KEYWORD_ONLY
+    ] != [each.name for each in wanted if each.kind is each.KEYWORD_ONLY]:
+        raise WrongParametersError(
+            f"{engine.__qualname__} takes ({', '.join(each.name for each in wanted)}); "
+            f"yours takes ({', '.join(each.name for each in given)})"
+        )

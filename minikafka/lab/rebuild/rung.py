@@ -1,0 +1,236 @@
+"""A rung: one method of Kafka's log to be written anew, judged on workloads that its page does not show."""
+
+import inspect
+import random
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, PlainText
+from minikafka.lab.rebuild.learners_code import Guard, LearnersError, NotAttempted, arguments_in_words
+from minikafka.lab.rebuild.mine import Method, WrongParametersError, function_of, mine
+from minikafka.lab.rebuild.trial import KAFKA, Outcome, Trial, done, judge_name, smallest, tried
+from minikafka.lab.stepper.stepper import in_words
+from minikafka.lab.widgets import drawing
+from minikafka.lab.widgets.offset_ruler import Offsets, RulerFrame, render_ruler
+from minikafka.witness.runner import minikafka_log
+from minikafka.witness.workload import Workload
+from minikafka.witness.workload_drawer import draw_workload
+
+_SMALL_INDEXES = "config segment.index.bytes=1200\n"
+"""So that comparing the files of many small logs takes no longer than writing them."""
+
+HELD_OUT_SEED = 20_260
+"""From which the workloads are drawn that decide."""
+
+
+@dataclass(frozen=True)
+class WrongVersion:
+    """A version of a method that a learner may well write, and the words for what it believes."""
+
+    function: Callable[..., Any]
+    words: str
+
+
+@dataclass(frozen=True)
+class RungVerdict:
+    """The outcome of a check: `state` is "correct", "not yet" or "not attempted"; `words` say why.
+
+    `operations`: how many were done and compared; `moment`: the log where it went wrong, None without one.
+    """
+
+    rung: str
+    state: str
+    words: str
+    operations: int = 0
+    moment: Offsets | None = None
+
+    def __bool__(self) -> bool:
+        return self.state == CORRECT
+
+    def __str__(self) -> str:
+        return f"{self.rung}: {self.state}. {self.words}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        kind = {CORRECT: "mk-good", NOT_YET: "mk-bad", NOT_ATTEMPTED: "mk-faint"}[self.state]
+        sign = {CORRECT: "✓", NOT_YET: "✗", NOT_ATTEMPTED: "…"}[self.state]
+        words = escape(self.words).replace("\n", "<br>")
+        ruler = "" if self.moment is None else render_ruler(RulerFrame("the log at that moment", self.moment))
+        return drawing.page(
+            f'<div class="mk-box"><b>{escape(self.rung)}</b> <span class="{kind}">{sign} {self.state}</span><br>'
+            f"{words}</div>{ruler}"
+        )
+
+
+class Rung:
+    """One method of the engine that a learner writes anew.
+
+    `check(function)` lets the engine run with the learner's function in the method's place, on `chosen` workloads and
+    on `drawn` ones, and compares with Kafka's own log after each operation, and byte by byte at the end. Where Kafka's
+    jars are absent the engine's own method judges.
+
+    - `method`: as in `LogSegment.should_roll`; its docstring names Kafka's. `invariants`: what any version must keep.
+    - `returns`: the types of its results; `changes_nothing`: whether it only looks.
+    - `profiles`: the knobs of `minikafka.witness.workload_drawer.Drawer`, one set for each workload to draw.
+    - `wrong`: versions that are recognised by what they lead to; `solution`: one that passes; `hints` go from gentle to
+      plain.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        method: Method,
+        *,
+        why: str,
+        invariants: Sequence[str],
+        chosen: Sequence[str],
+        profiles: Sequence[Mapping[str, Any]],
+        solution: Callable[..., Any],
+        wrong: Iterable[WrongVersion],
+        hints: Sequence[str],
+        returns: tuple[type, ...] = (),
+        changes_nothing: bool = False,
+        operations: int = 40,
+    ):
+        self.name, self.method, self.why = name, method, why
+        self.invariants, self.wrong = tuple(invariants), tuple(wrong)
+        self._chosen, self._profiles, self._operations = tuple(chosen), tuple(profiles), operations
+        self._solution, self._hints, self._hints_given = solution, tuple(hints), 0
+        self._returns, self._changes_nothing = returns, changes_nothing
+        self._was_tried = False
+        self.solutions_seen = 0
+
+    @property
+    def kafka(self) -> str:
+        """Kafka's class and method that the rung stands for."""
+        _, _, words = (inspect.getdoc(self.method) or "").rpartition("Kafka: ")
+        return words.strip().strip("`.").partition("`")[0]
+
+    def check(self, function: Callable[..., Any], seed: int = HELD_OUT_SEED) -> RungVerdict:
+        """Let the engine run with `function`, and Kafka judge. `seed` decides which workloads are drawn."""
+        guard, operations = self._guard(), 0
+        by_the_learner = self._in_place(function, guard)
+        try:
+            for workload in self._workloads(seed):
+                trial = tried(workload, by_the_learner)
+                operations += len(workload)
+                if not trial.passed:
+                    self._was_tried = True
+                    shown = smallest(trial, by_the_learner)
+                    words = "\n".join(filter(None, (str(shown), self._belief(trial, by_the_learner, seed))))
+                    return RungVerdict(self.name, NOT_YET, words, operations, shown.moment)
+            if self._changes_nothing and (words := self._other_results(function, seed)):
+                self._was_tried = True
+                return RungVerdict(self.name, NOT_YET, words, operations)
+        except NotAttempted:
+            return RungVerdict(self.name, NOT_ATTEMPTED, "Replace ___ in the function above, then run this cell again.")
+        except (LearnersError, WrongParametersError) as error:
+            self._was_tried = True
+            return RungVerdict(self.name, NOT_YET, str(error), operations, getattr(error, "moment", None))
+        if not guard.calls:
+            raise AssertionError(f"{self.name}: the engine never called the function, so nothing was judged")
+        self._was_tried = True
+        words = f"{operations} operations, and every byte on disk, as {judge_name()} has them."
+        return RungVerdict(self.name, CORRECT, words, operations)
+
+    def hint(self) -> str:
+        """The next hint; after the last one, the last one again."""
+        number = min(self._hints_given, len(self._hints) - 1)
+        self._hints_given += 1
+        return PlainText(f"Hint {number + 1} of {len(self._hints)}: {self._hints[number]}")
+
+    def solution(self) -> str:
+        """The source of a version that passes, once a version of the learner's own has been checked; it is counted."""
+        if not self._was_tried:
+            return PlainText("Check a version of your own first, however wrong it may be; then this opens.")
+        self.solutions_seen += 1
+        return PlainText(textwrap.dedent(inspect.getsource(self._solution)).rstrip())
+
+    def solved_by(self) -> Callable[..., Any]:
+        """The solution itself, for the tests and for whoever wants to run it."""
+        return self._solution
+
+    def _guard(self) -> Guard:
+        return Guard(self._returns, changes_nothing=self._changes_nothing)
+
+    def _workloads(self, seed: int) -> Iterator[Workload]:
+        for text in self._chosen:
+            yield Workload.parse(_SMALL_INDEXES + text)
+        seeds = random.Random(f"{self.name} {seed}")
+        for knobs in self._profiles:
+            yield draw_workload(seeds.getrandbits(32), self._operations, **knobs)
+
+    def _in_place(self, function: Callable[..., Any], guard: Guard) -> Callable[[], AbstractContextManager[None]]:
+        return lambda: mine(self.method, function, guard)
+
+    def _belief(self, failed: Trial, by_the_learner: Callable[[], AbstractContextManager[None]], seed: int) -> str:
+        """The words for the wrong version that leads to the same wherever it is tried; "" for none.
+
+        Several may lead to the same in the workload that failed; then the others are asked as well.
+        """
+        versions = [version for version in self.wrong if self._leads_to(version, failed.workload, failed.outcome)]
+        for workload in self._workloads(seed):
+            if len(versions) <= 1:
+                break
+            try:
+                with by_the_learner():
+                    outcome, _ = done(workload, minikafka_log)
+            except LearnersError:
+                continue
+            versions = [version for version in versions if self._leads_to(version, workload, outcome)]
+        return versions[0].words if versions else ""
+
+    def _other_results(self, function: Callable[..., Any], seed: int) -> str:
+        """The first call whose result is not that of the engine's own method; "" where all are.
+
+        A search that begins too early finds the same record, later: nothing of it shows in the log.
+        """
+        engine = function_of(self.method)
+        versions, words = list(self.wrong), ""
+
+        def compare(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+            nonlocal versions, words
+            right = engine(*args, **kwargs)
+            versions = [version for version in versions if version.function(*args, **kwargs) == result]
+            if result != right and not words:
+                words = (
+                    f"The log is as {judge_name()} has it, but your function is not: "
+                    f"called with {arguments_in_words(function, args, kwargs)} it returns {in_words(result)}, and "
+                    f"minikafka's own method {in_words(right)}."
+                )
+
+        guard = Guard(self._returns, changes_nothing=True, seen=compare)
+        for workload in self._workloads(seed):
+            with mine(self.method, function, guard):
+                done(workload, minikafka_log)
+        return "\n".join([words, *(version.words for version in versions[:1])]) if words else ""
+
+    def _leads_to(self, version: WrongVersion, workload: Workload, outcome: Outcome) -> bool:
+        try:
+            with mine(self.method, version.function, self._guard()):
+                return done(workload, minikafka_log)[0].equals(outcome)
+        except LearnersError:
+            return False
+
+    def __str__(self) -> str:
+        function = function_of(self.method)
+        lines = [f"{self.name} stands for {self.kafka} ({function.__qualname__} in minikafka).", self.why]
+        lines += [f"- {invariant}" for invariant in self.invariants]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        function = function_of(self.method)
+        rows = "".join(f"<li>{escape(invariant)}</li>" for invariant in self.invariants)
+        judge = "Kafka" if judge_name() == KAFKA else "minikafka's own method"
+        return drawing.page(
+            f'<div class="mk-box"><b>{escape(self.name)}</b>, for <code>{escape(self.kafka)}</code>, in minikafka '
+            f"<code>{escape(function.__qualname__)}</code>. {judge} is the judge.<br>{escape(self.why)}"
+            f"<ul>{rows}</ul></div>"
+        )

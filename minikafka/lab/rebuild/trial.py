@@ -1,0 +1,144 @@
+"""A workload done twice, by the engine with the learner's function and by a judge, and where the two differ first."""
+
+import functools
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from minikafka.lab.rebuild.learners_code import LearnersError
+from minikafka.lab.stage.workbench import kafka_witness, scratch
+from minikafka.lab.widgets.offset_ruler import Offsets
+from minikafka.witness.agreement import Difference, agree
+from minikafka.witness.directory_diff import FileDifference, directory_diff
+from minikafka.witness.observation import Observation, Observations
+from minikafka.witness.runner import Runner, minikafka_log
+from minikafka.witness.workload import Workload
+
+_TRIES = 40  # to leave out operations of a workload that shows a difference
+KAFKA, ENGINE, YOURS = "Apache Kafka", "minikafka's own method", "your function"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a log said after each operation of a workload, and the directory that it left."""
+
+    table: Observations
+    directory: Path
+
+    def equals(self, other: "Outcome") -> bool:
+        """Whether nothing tells them apart: what was observed, and every byte of the files."""
+        return self.table.rows == other.table.rows and directory_diff(self.directory, other.directory).equal
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How a workload went with the learner's function, beside the judge's outcome.
+
+    `difference` is the first one in what could be observed, `file` the first one in the files that were left, None for
+    none; `moment` is the log after the operation that differs, or at the end.
+    """
+
+    workload: Workload
+    judge: str
+    difference: Difference | None
+    file: FileDifference | None
+    moment: Offsets | None
+    outcome: Outcome
+
+    @property
+    def passed(self) -> bool:
+        """True when neither observations nor files differ."""
+        return self.difference is None and self.file is None
+
+    def __str__(self) -> str:
+        if self.passed:
+            return f"{len(self.workload)} operations, as {self.judge} does them."
+        lines = []
+        if self.difference is not None:
+            lines.append(f"First difference {self.difference}.")
+        if self.file is not None:
+            lines.append(f"First differing byte: {self.file}.")
+        return "\n".join(lines)
+
+
+def judge_name() -> str:
+    """Who judges here: Kafka, or minikafka's own method where Kafka's jars are absent."""
+    return ENGINE if kafka_witness() is None else KAFKA
+
+
+def judged(workload: Workload) -> Outcome:
+    """The judge's outcome of a workload, kept for the next time."""
+    return _judged(str(workload), judge_name())
+
+
+@functools.lru_cache(maxsize=128)
+def _judged(text: str, judge: str) -> Outcome:
+    factory = kafka_witness() if judge == KAFKA else minikafka_log
+    return done(Workload.parse(text), factory)[0]
+
+
+def tried(workload: Workload, by_the_learner: Callable[[], AbstractContextManager[None]]) -> Trial:
+    """Do the workload within `by_the_learner()`, and compare with the judge what is seen and what lies on the disk.
+
+    Raises LearnersError and NotAttempted, as the learner's function does.
+    """
+    return _compared(workload, by_the_learner, lambda: judged(workload))
+
+
+def smallest(trial: Trial, by_the_learner: Callable[[], AbstractContextManager[None]]) -> Trial:
+    """The trial of the smallest workload found that still shows a difference, by leaving operations out."""
+    left = _TRIES
+
+    def differs(smaller: Workload) -> bool:
+        nonlocal left
+        left -= 1
+        if left < 0 or not len(smaller):
+            return False
+        try:
+            return not _compared(smaller, by_the_learner, lambda: done(smaller, minikafka_log)[0]).passed
+        except LearnersError:
+            return False
+
+    end = len(trial.workload) if trial.difference is None else trial.difference.operation + 1
+    shown = trial.workload.with_operations(trial.workload.operations[:end])
+    return tried(shown.shrunk(differs) if differs(shown) else trial.workload, by_the_learner)
+
+
+def _compared(
+    workload: Workload, by_the_learner: Callable[[], AbstractContextManager[None]], ask_the_judge: Callable[[], Outcome]
+) -> Trial:
+    with by_the_learner():
+        ours, moments = done(workload, minikafka_log)
+    right = ask_the_judge()
+    table = replace(ours.table, witness=YOURS)
+    difference = agree(table, right.table).first_difference
+    files = directory_diff(ours.directory.parent, right.directory.parent, (YOURS, right.table.witness))
+    return Trial(
+        workload,
+        right.table.witness,
+        difference,
+        None if files.equal else files.differences[0],
+        moments[difference.operation if difference else -1],
+        ours,
+    )
+
+
+def done(workload: Workload, factory: Any) -> tuple[Outcome, list[Offsets | None]]:
+    """Do a workload in a new directory; also where the offsets of minikafka's log were after each operation."""
+    runner = Runner(factory, scratch("topic-0"), workload)
+    rows: list[Observation] = []
+    moments: list[Offsets | None] = []
+    try:
+        for operation in workload:
+            rows.append(runner.apply(operation))
+            moments.append(Offsets.of(runner.log) if factory is minikafka_log and runner.log is not None else None)
+    except LearnersError as stopped:
+        stopped.moment = moments[-1] if moments else None
+        stopped.doing = str(operation)
+        raise
+    finally:
+        runner.let_go()
+    name = KAFKA if factory is not minikafka_log else ENGINE
+    return Outcome(Observations.of(name, workload, rows), runner.directory), moments

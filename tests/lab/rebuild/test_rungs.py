@@ -1,0 +1,64 @@
+"""Every rung: the engine and its solution pass before Kafka, the stub is not attempted, wrong versions are named."""
+
+import inspect
+
+import pytest
+
+from minikafka.lab.exercises.prediction import ___
+from minikafka.lab.rebuild import ladders
+from minikafka.lab.rebuild.mine import function_of
+from minikafka.lab.rebuild.rung import Rung
+from minikafka.lab.rebuild.trial import KAFKA
+from minikafka.lab.stepper.kafka_source import kafka_link
+
+RUNGS = [rung for ladder in ladders.ALL for rung in ladder]
+
+
+def pytest_generate_tests(metafunc):
+    if "rung" in metafunc.fixturenames:
+        metafunc.parametrize("rung", RUNGS, ids=[rung.name for rung in RUNGS])
+
+
+def stub_of(rung: Rung):
+    parameters = inspect.signature(function_of(rung.method)).parameters.values()
+    names = ", ".join(each.name if each.default is each.empty else f"{each.name}={each.default}" for each in parameters)
+    return eval(f"lambda {names}: blank", {"blank": ___})
+
+
+@pytest.mark.slow
+def test_the_solution_passes_and_so_does_the_engine(rung, spark):
+    for function in (rung.solved_by(), function_of(rung.method)):
+        verdict = rung.check(function)
+        assert verdict, verdict
+        assert verdict.operations > 100
+        assert KAFKA in verdict.words
+
+
+@pytest.mark.slow
+def test_the_solution_passes_with_another_seed(rung, spark):
+    verdict = rung.check(rung.solved_by(), seed=1)
+    assert verdict, verdict
+
+
+@pytest.mark.slow
+def test_each_wrong_version_is_recognised(rung, spark):
+    assert len({wrong.words for wrong in rung.wrong}) >= 3
+    for wrong in rung.wrong:
+        verdict = rung.check(wrong.function)
+        assert verdict.state == "not yet", wrong.words
+        assert verdict.words.endswith(wrong.words), verdict
+
+
+def test_the_stub_is_not_attempted(rung):
+    assert rung.check(stub_of(rung)).state == "not attempted"
+
+
+def test_the_rung_names_kafkas_method(rung):
+    assert kafka_link(rung.kafka), rung.kafka
+    assert rung.kafka in str(rung)
+
+
+def test_the_solution_has_the_methods_name_and_parameters(rung):
+    engine, solution = function_of(rung.method), rung.solved_by()
+    assert solution.__name__ == engine.__name__
+    assert list(inspect.signature(solution).parameters) == list(inspect.signature(engine).parameters)
