@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from minikafka.common.bytes_like import BytesLike
-from minikafka.common.errors import IllegalArgumentException, IOException, KafkaException
+from minikafka.common.errors import (
+    IllegalArgumentException,
+    IOException,
+    KafkaException,
+    RecordTooLargeException,
+)
 from minikafka.record.stream_window import MAX_DECOMPRESSED_BYTES, StreamWindow
 
 
@@ -122,6 +127,24 @@ def decompress(
     window = StreamWindow(pieces(compression_type, data, magic), max_bytes)
     window.fill(max_bytes + 1)
     return window.data, window.error
+
+
+def decompress_at_once(
+    compression_type: CompressionType, data: BytesLike, magic: int, max_bytes: int
+) -> BytesLike | None:
+    """All bytes of the stream `data`; None for one that is not sound or has more than `max_bytes`.
+
+    This is quicker than `decompress`, which can also tell what is wrong.
+    """
+    if compression_type is CompressionType.ZSTD:
+        from minikafka.record import zstd_compression
+
+        return zstd_compression.decompress_at_once(data, max_bytes)
+    try:
+        decompressed, error = decompress(compression_type, data, magic, max_bytes)
+    except (KafkaException, RecordTooLargeException):
+        return None
+    return decompressed if error is None else None
 
 
 class _Codec(Protocol):

@@ -13,6 +13,9 @@ from minikafka.common.errors import IOException
 # What is read at once where no block is known to begin.
 _INPUT_SIZE = 16 * 1024
 _LARGEST_HEADER = 18
+# What a frame is given room for when its size is not known.
+_LEAST_ROOM = 64 * 1024
+_USUAL_RATIO = 64
 _BLOCK_HEADER_SIZE = 3
 _BLOCK_OF_ONE_BYTE = 1  # the type of a block that repeats its one byte
 
@@ -26,6 +29,21 @@ def compress(data: BytesLike, level: int, magic: int) -> bytes:
 def open_stream(data: BytesLike, magic: int) -> Iterator[BytesLike]:
     """The uncompressed blocks of `data`, 128 KiB each at most. Raises IOException for damage, in the iterator."""
     return _frames(data)
+
+
+def decompress_at_once(data: BytesLike, max_bytes: int) -> bytes | None:
+    """All bytes of `data`, if that is one sound frame of at most `max_bytes` that is not packed unusually tightly.
+
+    None otherwise, and for an empty frame.
+    """
+    room = min(max_bytes, max(_LEAST_ROOM, _USUAL_RATIO * len(data)))
+    try:
+        # A size in the header counts more than the room that is given.
+        if not -1 <= zstandard.frame_content_size(data) <= room:
+            return None
+        return zstandard.ZstdDecompressor().decompress(data, room, allow_extra_data=False) or None
+    except zstandard.ZstdError:
+        return None
 
 
 def _frames(data: BytesLike) -> Iterator[BytesLike]:

@@ -1,27 +1,29 @@
 """The batches of a byte range, read piece by piece, checked, and decoded into columns."""
 
-from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+import struct
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from crc32c import crc32c
 
-from minikafka.common.errors import CorruptRecordException
-from minikafka.record.batch_header import (
-    COMPRESSION_CODEC_MASK,
-    CONTROL_FLAG_MASK,
-    DELETE_HORIZON_FLAG_MASK,
-    HEADER,
-    RECORD_BATCH_OVERHEAD,
-    TIMESTAMP_TYPE_MASK,
-    TRANSACTIONAL_FLAG_MASK,
-)
+from minikafka.common.bytes_like import BytesLike
+from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
+from minikafka.record.batch_header import COMPRESSION_CODEC_MASK, LOG_OVERHEAD, RECORD_BATCH_OVERHEAD
+from minikafka.record.compression import CompressionType, decompress_at_once
 from minikafka.record.legacy_record_batch import LegacyRecordBatch
 from minikafka.record.log_input_stream import next_batch_size
 from minikafka.record.record_batch import ATTRIBUTES_OFFSET, RecordBatch
 from minikafka.record.record_columns import RecordColumns, decode_run
+from minikafka.spark.source.batch_columns import BatchColumns, BatchFacts
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.read_task import ByteRange
 from minikafka.spark.source.segment_positions import SegmentPositions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 PIECE_SIZE = 8 << 20
 """How many bytes are read at a time; more only for a larger batch."""
@@ -29,45 +31,27 @@ PIECE_SIZE = 8 << 20
 RECORDS_A_RUN = 1 << 17
 """How many records are decoded at a time, unless a single batch has more. Their columns have 10 MB."""
 
+DECOMPRESSED_A_RUN = 16 << 20
+"""How many decompressed bytes are decoded at a time, unless a single batch has more."""
+
 _ZEROS = bytes(17)
-
-
-class BatchFacts(NamedTuple):
-    """What a batch's header says; -1 stands for none. `position`: bytes from the beginning of the file.
-
-    `delete_horizon`: from when on (ms) a compaction drops the batch's tombstones.
-    """
-
-    position: int
-    size: int
-    magic: int
-    base_offset: int
-    last_offset: int
-    leader_epoch: int
-    producer_id: int
-    producer_epoch: int
-    base_sequence: int
-    max_timestamp: int
-    timestamp_type: int
-    transactional: bool
-    control: bool
-    codec: int
-    records: int
-    delete_horizon: int
+_LENGTH_AND_MAGIC = struct.Struct(">8xi4xb")
+_LENGTH = struct.Struct(">i")
 
 
 class DecodedRun(NamedTuple):
-    """The records of neighbouring batches, and the facts of each batch; `counts[i]` records belong to batch i."""
+    """The records of neighbouring batches, and what each batch's header says; `counts[i]` records belong to batch i.
+
+    The batches of a run have the same magic, codec and kind of timestamp. A control batch is a run by itself.
+    """
 
     columns: RecordColumns
-    batches: list[BatchFacts]
-    counts: list[int]
+    batches: BatchColumns
+    counts: "NDArray[np.int64]"
 
 
-class Wanted(Protocol):
-    """Which batches are decoded, as far as their headers tell."""
-
-    def __call__(self, batch: BatchFacts, /) -> bool: ...
+Wanted = Callable[[BatchColumns], "NDArray[np.bool_]"]
+"""Which batches are decoded, as far as their headers tell."""
 
 
 def decoded_runs(byte_range: ByteRange, wanted: Wanted, *, check_crcs: bool) -> Iterator[DecodedRun | Damage]:
@@ -80,24 +64,12 @@ def decoded_runs(byte_range: ByteRange, wanted: Wanted, *, check_crcs: bool) -> 
         if isinstance(batches, Damage):
             yield batches
             continue
-        start = 0
-        while start < len(batches):
-            end = start
-            while end < len(batches) and _runs_on(batches[start], batches[end]) and wanted(batches[end]):
-                end += 1
-            if end == start:
-                batch = batches[start]
-                if wanted(batch):
-                    yield _decoded(view, position, batch, byte_range)
-                start += 1
-            else:
-                yield from _decoded_run(view, position, batches[start:end], byte_range)
-                start = end
+        chosen = batches[wanted(batches)]
+        for start, end in _alike(chosen):
+            yield from _decoded_batches(view, position, chosen[start:end], byte_range)
 
 
-def batch_pieces(
-    byte_range: ByteRange, *, check_crcs: bool
-) -> Iterator[tuple[memoryview, int, list[BatchFacts] | Damage]]:
+def batch_pieces(byte_range: ByteRange, *, check_crcs: bool) -> Iterator[tuple[memoryview, int, BatchColumns | Damage]]:
     """Pieces of the range: their bytes, where they begin in the file, and their whole batches in order, or a damage.
 
     Between the batches of a piece there may be gaps, where damage was met.
@@ -117,16 +89,12 @@ def batch_pieces(
             except DAMAGE as error:  # of the device
                 yield memoryview(b""), position, Damage.of(path, position, error)
                 return
-            sound = []
-            for batch in batches:
-                objection = _objection(view[batch.position - position :], batch) if check_crcs else None
-                if objection is None:
-                    sound.append(batch)
-                    continue
-                yield view, position, sound
-                sound = []
-                yield view, position, Damage.of(path, batch.position, objection)
-            yield view, position, sound
+            start = 0
+            for number, objection in _objections(view, position, batches) if check_crcs else ():
+                yield view, position, batches[start:number]
+                yield view, position, Damage.of(path, int(batches.position[number]), objection)
+                start = number + 1
+            yield view, position, batches[start:]
             if used:
                 position, size = position + used, PIECE_SIZE
                 continue
@@ -149,16 +117,43 @@ def batch_pieces(
             position, size = known, PIECE_SIZE
 
 
-def _whole_batches(view: memoryview, position: int) -> tuple[list[BatchFacts], int]:
+def _whole_batches(view: memoryview, position: int) -> tuple[BatchColumns, int]:
     """The whole batches at the beginning of `view`, and how many bytes they have; what is not well framed ends them."""
-    batches: list[BatchFacts] = []
+    found: list[BatchColumns] = []
     at = 0
     while True:
+        starts, end = _framed(view, at)
+        if starts:
+            found.append(BatchColumns.of_headers(view, starts, position))
+        old, at = _old_batches(view, end, position)
+        if old:
+            found.append(BatchColumns.of(old))
+        else:
+            return BatchColumns.joined(found), at
+
+
+def _framed(view: memoryview, at: int) -> tuple[list[int], int]:
+    """Where the whole batches of magic 2 from `at` on begin, and where they end."""
+    starts, end = [], len(view)
+    while end - at >= RECORD_BATCH_OVERHEAD:
+        length, magic = _LENGTH_AND_MAGIC.unpack_from(view, at)
+        size = length + LOG_OVERHEAD
+        if magic != 2 or not RECORD_BATCH_OVERHEAD <= size <= end - at:
+            break
+        starts.append(at)
+        at += size
+    return starts, at
+
+
+def _old_batches(view: memoryview, at: int, position: int) -> tuple[list[BatchFacts], int]:
+    """The whole batches of older magics from `at` on, and where they end."""
+    batches: list[BatchFacts] = []
+    while True:
         size = _size_at(view[at : at + RECORD_BATCH_OVERHEAD])
-        if not isinstance(size, int) or size > len(view) - at:
+        if not isinstance(size, int) or size > len(view) - at or view[at + 16] == 2:
             return batches, at
         try:
-            batches.append(_facts(view[at : at + size], position + at))
+            batches.append(_old_facts(view[at : at + size], position + at))
         except DAMAGE:
             return batches, at
         at += size
@@ -175,74 +170,120 @@ def _size_at(view: memoryview) -> int | None | Exception:
         return error
 
 
-def _facts(batch: memoryview, position: int) -> BatchFacts:
-    if batch[16] < 2:
-        legacy = LegacyRecordBatch(batch)
-        codec = legacy.attributes & COMPRESSION_CODEC_MASK
-        return BatchFacts(
-            position, len(batch), legacy.magic, legacy.offset, legacy.last_offset, -1, -1, -1, -1,
-            legacy.max_timestamp, legacy.timestamp_type.id, False, False, codec, -1, -1,
-        )  # fmt: skip
-    (
-        base_offset, _, leader_epoch, magic, _, attributes, last_offset_delta, base_timestamp, max_timestamp,
-        producer_id, producer_epoch, base_sequence, count,
-    ) = HEADER.unpack_from(batch)  # fmt: skip
+def _old_facts(batch: memoryview, position: int) -> BatchFacts:
+    legacy = LegacyRecordBatch(batch)
     return BatchFacts(
-        position, len(batch), magic, base_offset, base_offset + last_offset_delta, leader_epoch,
-        producer_id, producer_epoch, base_sequence, max_timestamp,
-        1 if attributes & TIMESTAMP_TYPE_MASK else 0, bool(attributes & TRANSACTIONAL_FLAG_MASK),
-        bool(attributes & CONTROL_FLAG_MASK), attributes & COMPRESSION_CODEC_MASK, count,
-        base_timestamp if attributes & DELETE_HORIZON_FLAG_MASK else -1,
+        position, len(batch), legacy.magic, legacy.offset, legacy.last_offset, -1, -1, -1, -1, legacy.max_timestamp,
+        legacy.timestamp_type.id, False, False, legacy.attributes & COMPRESSION_CODEC_MASK, -1, -1, -1,
     )  # fmt: skip
 
 
-def _objection(view: memoryview, batch: BatchFacts) -> Exception | None:
-    """What Kafka says of the batch's checksum, None for a right one."""
-    if batch.magic == 2:
-        stored = HEADER.unpack_from(view)[4]
-        computed = crc32c(view[ATTRIBUTES_OFFSET : batch.size])
-        if stored == computed:
-            return None
-        return CorruptRecordException(f"Record is corrupt (stored crc = {stored}, computed crc = {computed})")
-    try:
-        LegacyRecordBatch(view[: batch.size]).ensure_valid()
-        return None
-    except DAMAGE as error:
-        return error
+def _objections(view: memoryview, position: int, batches: BatchColumns) -> Iterator[tuple[int, Exception]]:
+    """The numbers of the batches whose checksums are wrong, and what Kafka says of each."""
+    starts = (batches.position - position).tolist()
+    computed = [
+        crc32c(view[start + ATTRIBUTES_OFFSET : start + size]) if magic == 2 else -1
+        for start, size, magic in zip(starts, batches.size.tolist(), batches.magic.tolist(), strict=True)
+    ]
+    for number in np.flatnonzero((batches.crc != computed) | (batches.magic < 2)).tolist():
+        if batches.magic[number] == 2:
+            told = f"(stored crc = {batches.crc[number]}, computed crc = {computed[number]})"
+            yield number, CorruptRecordException(f"Record is corrupt {told}")
+            continue
+        try:
+            LegacyRecordBatch(view[starts[number] :][: batches.size[number]]).ensure_valid()
+        except DAMAGE as error:
+            yield number, error
 
 
-def _runs_on(first: BatchFacts, batch: BatchFacts) -> bool:
-    """Whether the batch can be decoded together with `first` and those between them."""
-    return batch.magic == 2 and not batch.codec and not batch.control and batch.timestamp_type == first.timestamp_type
+def _alike(batches: BatchColumns) -> Iterator[tuple[int, int]]:
+    """Stretches of batches that can be decoded together: first and last (exclusive)."""
+    alone = batches.control | (batches.magic < 2)
+    breaks = (
+        alone[1:]
+        | alone[:-1]
+        | (batches.codec[1:] != batches.codec[:-1])
+        | (batches.timestamp_type[1:] != batches.timestamp_type[:-1])
+    )
+    edges = [0, *(np.flatnonzero(breaks) + 1).tolist(), len(batches)]
+    return ((start, end) for start, end in zip(edges, edges[1:], strict=False) if start < end)
 
 
-def _decoded_run(
-    view: memoryview, position: int, batches: list[BatchFacts], byte_range: ByteRange
+def _decoded_batches(
+    view: memoryview, position: int, batches: BatchColumns, byte_range: ByteRange
 ) -> Iterator[DecodedRun | Damage]:
-    """Runs of uncompressed batches, which may have gaps between them."""
+    """Runs of batches that are alike; there may be gaps between them."""
+    can_run = batches.magic[0] == 2 and not batches.control[0]
     start = 0
     while start < len(batches):
-        end, records, run_end = start, 0, batches[start].position
-        while end < len(batches) and batches[end].position == run_end and (records < RECORDS_A_RUN or end == start):
-            records += max(0, batches[end].records)
-            run_end += batches[end].size
-            end += 1
-        first = batches[start].position - position
-        columns, reached = decode_run(view[: run_end - position], first, records + 1)
-        done = [batch for batch in batches[start:end] if batch.position + batch.size <= position + reached]
-        if columns.count:
-            yield DecodedRun(columns, done, [batch.records for batch in done])
-        start += len(done)
-        if start < end:  # the next batch is damaged, though its checksum is right
+        if can_run:
+            rest = batches[start:]
+            run = _compressed_run(view, position, rest) if batches.codec[0] else _plain_run(view, position, rest)
+            if run.columns.count:
+                yield run
+            start += len(run.batches)
+        # The next batch is damaged, though its checksum is right; or it must be decoded by itself.
+        if start < len(batches) and (not can_run or not len(run.batches)):
             yield _decoded(view, position, batches[start], byte_range)
             start += 1
 
 
+def _plain_run(view: memoryview, position: int, batches: BatchColumns) -> DecodedRun:
+    """The first of these batches, which are not compressed, up to a gap, to damage, or to enough records."""
+    ends = batches.position + batches.size
+    gaps = np.flatnonzero(batches.position[1:] != ends[:-1])
+    stop = min(int(gaps[0]) + 1 if len(gaps) else len(batches), _enough(batches))
+    first, end = int(batches.position[0]) - position, int(ends[stop - 1]) - position
+    columns, reached = decode_run(view[:end], first, _most_records(batches[:stop]))
+    done = int(ends[:stop].searchsorted(position + reached, "right"))
+    return DecodedRun(columns, batches[:done], batches.records[:done])
+
+
+def _compressed_run(view: memoryview, position: int, batches: BatchColumns) -> DecodedRun:
+    """The first of these batches, which are compressed, up to damage or to enough records.
+
+    Each is decompressed behind its header, which then says that it is not compressed: one run for the kernel.
+    """
+    parts: list[BytesLike] = []
+    sizes: list[int] = []
+    room = DECOMPRESSED_A_RUN
+    try:
+        codec = CompressionType.for_id(int(batches.codec[0]))
+    except IllegalArgumentException:
+        return DecodedRun(decode_run(b"", 0, 0)[0], batches[:0], batches.records[:0])
+    stop = _enough(batches)
+    for at, size in zip((batches.position[:stop] - position).tolist(), batches.size[:stop].tolist(), strict=True):
+        data = decompress_at_once(codec, view[at + RECORD_BATCH_OVERHEAD : at + size], 2, DECOMPRESSED_A_RUN)
+        if data is None:
+            break
+        header = bytearray(view[at : at + RECORD_BATCH_OVERHEAD])
+        _LENGTH.pack_into(header, 8, RECORD_BATCH_OVERHEAD - LOG_OVERHEAD + len(data))
+        header[ATTRIBUTES_OFFSET + 1] &= ~COMPRESSION_CODEC_MASK
+        parts += (header, data)
+        sizes.append(RECORD_BATCH_OVERHEAD + len(data))
+        room -= sizes[-1]
+        if room < 0:
+            break
+    columns, reached = decode_run(b"".join(parts), 0, _most_records(batches[: len(sizes)]))
+    done = bisect_right(list(accumulate(sizes)), reached)
+    return DecodedRun(columns, batches[:done], batches.records[:done])
+
+
+def _enough(batches: BatchColumns) -> int:
+    """How many of these batches are decoded together, at least one."""
+    return 1 + int(batches.records[:-1].clip(0).cumsum().searchsorted(RECORDS_A_RUN))
+
+
+def _most_records(batches: BatchColumns) -> int:
+    """A number that the records of these batches do not reach."""
+    return int(batches.records.clip(0).sum()) + 1
+
+
 def _decoded(view: memoryview, position: int, batch: BatchFacts, byte_range: ByteRange) -> DecodedRun | Damage:
-    """A batch by itself: compressed, of an old format, or damaged."""
+    """A batch by itself: of an old format, a control batch, one that decompresses to very much, or a damaged one."""
     data = view[batch.position - position :][: batch.size]
     try:
         columns = (RecordBatch(data) if batch.magic == 2 else LegacyRecordBatch(data)).columns()
     except DAMAGE as error:
         return Damage.of(byte_range.segment.path, batch.position, error)
-    return DecodedRun(columns, [batch], [len(columns)])
+    return DecodedRun(columns, BatchColumns.of([batch]), np.array([len(columns)]))

@@ -1,6 +1,6 @@
 """Records as Arrow rows: columns of positions become columns of bytes without an object for each record."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,8 @@ from minikafka.common.java_numbers import LONG_MAX
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.record.compression import CompressionType
 from minikafka.record.record_columns import RecordColumns
-from minikafka.spark.source.batch_runs_on_disk import BatchFacts, DecodedRun, decoded_runs
+from minikafka.spark.source.batch_columns import BatchColumns
+from minikafka.spark.source.batch_runs_on_disk import DecodedRun, decoded_runs
 from minikafka.spark.source.damage import Damage, Mode
 from minikafka.spark.source.read_task import ByteRange, ReadTask
 
@@ -86,23 +87,29 @@ class Unwanted:
     def __init__(self, byte_range: ByteRange, row_filter: RowFilter):
         self._range = byte_range
         self._filter = row_filter
-        self._aborted: dict[int, list[tuple[int, int]]] = {}
+        spans: dict[int, list[tuple[int, int]]] = {}
         for producer_id, first_offset, last_offset in byte_range.aborted:
-            self._aborted.setdefault(producer_id, []).append((first_offset, last_offset))
+            spans.setdefault(producer_id, []).append((first_offset, last_offset))
+        # By first offset: the transactions of a producer do not overlap.
+        self._aborted = {producer_id: np.array(sorted(each)).T for producer_id, each in spans.items()}
 
-    def lets_through(self, batch: BatchFacts) -> bool:
-        """Whether the batch may hold a record that is wanted."""
-        if batch.control or batch.last_offset < self._range.start_offset:
-            return False
+    def lets_through(self, batches: BatchColumns) -> "NDArray[np.bool_]":
+        """Which batches may hold a record that is wanted."""
         # The header of an old compressed batch has its last offset alone.
-        if batch.base_offset >= self._range.end_offset and (batch.magic == 2 or not batch.codec):
-            return False
-        if self._filter.min_timestamp is not None and batch.max_timestamp < self._filter.min_timestamp:
-            return False
-        if batch.transactional and batch.producer_id in self._aborted:
-            spans = self._aborted[batch.producer_id]
-            return not any(first <= batch.base_offset <= last for first, last in spans)
-        return True
+        starts_behind = (batches.base_offset >= self._range.end_offset) & ((batches.magic == 2) | (batches.codec == 0))
+        wanted: NDArray[np.bool_] = (
+            ~batches.control & (batches.last_offset >= self._range.start_offset) & ~starts_behind
+        )
+        if self._filter.min_timestamp is not None:
+            wanted &= batches.max_timestamp >= self._filter.min_timestamp
+        if self._aborted and batches.transactional.any():
+            for producer_id in np.unique(batches.producer_id[batches.transactional]).tolist():
+                if producer_id in self._aborted:
+                    firsts, lasts = self._aborted[producer_id]
+                    slots = firsts.searchsorted(batches.base_offset, "right") - 1
+                    is_inside = (slots >= 0) & (batches.base_offset <= lasts[slots])
+                    wanted &= ~(batches.transactional & (batches.producer_id == producer_id) & is_inside)
+        return wanted
 
     def places(self, run: DecodedRun) -> "NDArray[np.int64] | None":
         """The places of the records that are wanted, None for all."""
@@ -151,23 +158,23 @@ class _ColumnMaker:
         return headers_of(self._run.columns, self._places)
 
     def leader_epoch(self) -> pa.Array:
-        return self._of_batches([batch.leader_epoch for batch in self._run.batches], np.int32)
+        return self._of_batches(self._run.batches.leader_epoch, np.int32)
 
     def producer_id(self) -> pa.Array:
-        return self._of_batches([batch.producer_id for batch in self._run.batches], np.int64)
+        return self._of_batches(self._run.batches.producer_id)
 
     def producer_epoch(self) -> pa.Array:
-        return self._of_batches([batch.producer_epoch for batch in self._run.batches], np.int16)
+        return self._of_batches(self._run.batches.producer_epoch, np.int16)
 
     def sequence(self) -> pa.Array:
-        first = self._repeated([batch.base_sequence for batch in self._run.batches], np.int64)
-        base = self._repeated([batch.base_offset for batch in self._run.batches], np.int64)
+        first = self._repeated(self._run.batches.base_sequence)
+        base = self._repeated(self._run.batches.base_offset)
         # After 2147483647 comes 0.
         sequences = (first + self._chosen(np.asarray(self._run.columns.offsets)) - base) & 0x7FFFFFFF
         return pa.array(np.where(first < 0, -1, sequences).astype(np.int32))
 
     def transactional(self) -> pa.Array:
-        return self._of_batches([batch.transactional for batch in self._run.batches], np.bool_)
+        return self._of_batches(self._run.batches.transactional)
 
     def codec(self) -> pa.Array:
         return pa.repeat(CODECS[self._run.batches[0].codec], self._count)
@@ -175,23 +182,23 @@ class _ColumnMaker:
     def base_offset(self) -> pa.Array:
         if self._run.batches[0].magic < 2:
             return pa.nulls(self._count, pa.int64())
-        return self._of_batches([batch.base_offset for batch in self._run.batches], np.int64)
+        return self._of_batches(self._run.batches.base_offset)
 
     def segment(self) -> pa.Array:
         return pa.repeat(self._range.segment.path, self._count)
 
     def position(self) -> pa.Array:
-        return self._of_batches([batch.position for batch in self._run.batches], np.int64)
+        return self._of_batches(self._run.batches.position)
 
     def corrupt(self) -> pa.Array:
         return pa.nulls(self._count, _DAMAGE_TYPE)
 
-    def _of_batches(self, facts: Sequence[int], kind: type[np.generic]) -> pa.Array:
-        return pa.array(self._repeated(facts, kind))
+    def _of_batches(self, facts: "NDArray[Any]", kind: type[np.generic] | None = None) -> pa.Array:
+        return pa.array(self._repeated(facts if kind is None else facts.astype(kind)))
 
-    def _repeated(self, facts: Sequence[int], kind: type[np.generic]) -> "NDArray[Any]":
+    def _repeated(self, facts: "NDArray[Any]") -> "NDArray[Any]":
         """A fact of each batch, once for each of its records."""
-        return self._chosen(np.repeat(np.array(facts, kind), self._run.counts))
+        return self._chosen(np.repeat(facts, self._run.counts))
 
     def _chosen(self, numbers: "NDArray[Any]") -> "NDArray[Any]":
         return numbers if self._places is None else numbers[self._places]

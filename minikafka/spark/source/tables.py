@@ -29,7 +29,7 @@ partitions that the paths name.
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -56,7 +56,9 @@ from minikafka.log.index.transaction_index import TransactionIndex
 from minikafka.log.log_file_utils import TXN_INDEX_FILE_SUFFIX
 from minikafka.log.partition_files import require_regular
 from minikafka.log.producer.snapshot_file import read_snapshot
-from minikafka.spark.source.batch_runs_on_disk import BatchFacts, batch_pieces
+from minikafka.record.batch_header import COMPRESSION_CODEC_MASK
+from minikafka.spark.source.batch_columns import BatchColumns
+from minikafka.spark.source.batch_runs_on_disk import batch_pieces
 from minikafka.spark.source.damage import DAMAGE, Damage, Mode
 from minikafka.spark.source.index_entries import offset_entries, time_entries
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
@@ -65,6 +67,9 @@ from minikafka.spark.source.range_rows import PARTITIONS, RANGE_COLUMNS, RANGES
 from minikafka.spark.source.read_task import ByteRange, ReadTask
 from minikafka.spark.source.record_rows import CODECS, CORRUPT, damage_row, timestamps_of
 from minikafka.spark.source.transactions_on_disk import snapshots_in
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 RECORDS = "records"
 BATCHES = "batches"
@@ -131,7 +136,7 @@ class TableRows:
             for _, _, batches in batch_pieces(byte_range, check_crcs=self._check_crcs):
                 if isinstance(batches, Damage):
                     yield from self._told(byte_range.topic_partition, batches)
-                elif wanted := [batch for batch in batches if _is_within(batch, byte_range)]:
+                elif len(wanted := batches[_are_within(batches, byte_range)]):
                     yield self._rows(byte_range.topic_partition, len(wanted), _batch_columns(byte_range, wanted))
 
     def of_partition(self, partition: DiskPartition) -> Iterator[pa.RecordBatch]:
@@ -165,38 +170,37 @@ def _array(column: Any, kind: pa.DataType) -> pa.Array:
     if isinstance(column, pa.Array):
         return column
     if pa.types.is_timestamp(kind):
-        return timestamps_of(np.array(column, np.int64))
+        return timestamps_of(np.asarray(column, np.int64))
     return pa.array(column, kind)
 
 
-def _is_within(batch: BatchFacts, byte_range: ByteRange) -> bool:
-    """Whether the batch may hold an offset of the range; of an old compressed one only the last offset is known."""
-    first = batch.base_offset if batch.magic == 2 or not batch.codec else byte_range.start_offset
-    return batch.last_offset >= byte_range.start_offset and first < byte_range.end_offset
+def _are_within(batches: BatchColumns, byte_range: ByteRange) -> "NDArray[np.bool_]":
+    """Which batches may hold an offset of the range; of an old compressed one only the last offset is known."""
+    starts_behind = (batches.base_offset >= byte_range.end_offset) & ((batches.magic == 2) | (batches.codec == 0))
+    within: NDArray[np.bool_] = (batches.last_offset >= byte_range.start_offset) & ~starts_behind
+    return within
 
 
-def _batch_columns(byte_range: ByteRange, batches: list[BatchFacts]) -> dict[str, Any]:
-    facts = BatchFacts(*zip(*batches, strict=True))  # type: ignore[arg-type]  # a column in the place of each fact
-    old = [batch.magic < 2 for batch in batches]
+def _batch_columns(byte_range: ByteRange, batches: BatchColumns) -> dict[str, Any]:
+    is_old = batches.magic < 2
+    codecs = pa.array([CODECS.get(codec, f"unknown ({codec})") for codec in range(COMPRESSION_CODEC_MASK + 1)])
     return {
         "segment": pa.repeat(byte_range.segment.path, len(batches)),
-        "position": facts.position,
-        "size": facts.size,
-        "magic": facts.magic,
-        "baseOffset": [
-            None if is_old and batch.codec else batch.base_offset for batch, is_old in zip(batches, old, strict=True)
-        ],
-        "lastOffset": facts.last_offset,
-        "leaderEpoch": facts.leader_epoch,
-        "producerId": facts.producer_id,
-        "producerEpoch": facts.producer_epoch,
-        "baseSequence": facts.base_sequence,
-        "maxTimestamp": facts.max_timestamp,
-        "timestampType": facts.timestamp_type,
-        "transactional": facts.transactional,
-        "control": facts.control,
-        "codec": [CODECS.get(batch.codec, f"unknown ({batch.codec})") for batch in batches],
-        "records": [None if is_old else batch.records for batch, is_old in zip(batches, old, strict=True)],
+        "position": batches.position,
+        "size": batches.size,
+        "magic": batches.magic,
+        "baseOffset": pa.array(batches.base_offset, mask=is_old & (batches.codec != 0)),
+        "lastOffset": batches.last_offset,
+        "leaderEpoch": batches.leader_epoch,
+        "producerId": batches.producer_id,
+        "producerEpoch": batches.producer_epoch,
+        "baseSequence": batches.base_sequence,
+        "maxTimestamp": batches.max_timestamp,
+        "timestampType": batches.timestamp_type,
+        "transactional": batches.transactional,
+        "control": batches.control,
+        "codec": codecs.take(pa.array(batches.codec)),
+        "records": pa.array(batches.records.astype(np.int32), mask=is_old),
     }
 
 
