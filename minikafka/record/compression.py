@@ -132,7 +132,7 @@ def decompress(
 def decompress_at_once(
     compression_type: CompressionType, data: BytesLike, magic: int, max_bytes: int
 ) -> BytesLike | None:
-    """All bytes of the stream `data`; None for one that is not sound or has more than `max_bytes`.
+    """All bytes of the stream `data`; None for one that is not sound, or may have more than `max_bytes`.
 
     This is quicker than `decompress`, which can also tell what is wrong.
     """

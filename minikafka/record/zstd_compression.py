@@ -13,9 +13,7 @@ from minikafka.common.errors import IOException
 # What is read at once where no block is known to begin.
 _INPUT_SIZE = 16 * 1024
 _LARGEST_HEADER = 18
-# What a frame is given room for when its size is not known.
-_LEAST_ROOM = 64 * 1024
-_USUAL_RATIO = 64
+_LARGEST_BLOCK = 128 * 1024
 _BLOCK_HEADER_SIZE = 3
 _BLOCK_OF_ONE_BYTE = 1  # the type of a block that repeats its one byte
 
@@ -32,18 +30,23 @@ def open_stream(data: BytesLike, magic: int) -> Iterator[BytesLike]:
 
 
 def decompress_at_once(data: BytesLike, max_bytes: int) -> bytes | None:
-    """All bytes of `data`, if that is one sound frame of at most `max_bytes` that is not packed unusually tightly.
+    """All bytes of `data`, if that is one sound frame whose blocks have room for `max_bytes` at most; None otherwise.
 
-    None otherwise, and for an empty frame.
+    Nothing that a frame says of its size is believed.
     """
-    room = min(max_bytes, max(_LEAST_ROOM, _USUAL_RATIO * len(data)))
-    try:
-        # A size in the header counts more than the room that is given.
-        if not -1 <= zstandard.frame_content_size(data) <= room:
+    position, room, is_last = _header_size(data, 0), 0, False
+    while not is_last:
+        room += _LARGEST_BLOCK
+        if position >= len(data) or room > max_bytes:
             return None
-        return zstandard.ZstdDecompressor().decompress(data, room, allow_extra_data=False) or None
+        is_last = bool(data[position] & 1)
+        position += _block_size(data, position)
+    frame = zstandard.ZstdDecompressor().decompressobj()
+    try:
+        decompressed = frame.decompress(data)
     except zstandard.ZstdError:
         return None
+    return decompressed if frame.eof and not frame.unused_data else None
 
 
 def _frames(data: BytesLike) -> Iterator[BytesLike]:
