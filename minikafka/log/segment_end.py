@@ -1,19 +1,23 @@
 """Where a segment ends, found with a few reads: its indexes lead close to its end."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from struct import Struct
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from minikafka.log.log_file_utils import INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX
 from minikafka.log.partition_files import objection_to
+from minikafka.record.file_channel import FileChannel
 from minikafka.record.file_channel_record_batch import FileChannelRecordBatch
 from minikafka.record.file_records import FileRecords
 from minikafka.record.record_batch import NO_TIMESTAMP, RecordBatch
 
-_OFFSET_ENTRY = Struct(">ii")  # offset relative to the segment's, position
-_TIME_ENTRY = Struct(">qi")  # timestamp, offset relative to the segment's
+OFFSET_ENTRY = Struct(">ii")
+"""An entry of an offset index: offset relative to the segment's, position."""
+TIME_ENTRY = Struct(">qi")
+"""An entry of a time index: timestamp in ms, offset relative to the segment's."""
+IndexEntry = tuple[int, int]
 _UNREADABLE = (RuntimeError, ValueError, IndexError)
 
 
@@ -38,21 +42,44 @@ def find_end(log: Path) -> SegmentEnd:
     records = FileRecords.open(log, mutable=False)
     try:
         base_offset = int(log.name.partition(".")[0])
-        entry = _last_entry(log.with_suffix(INDEX_FILE_SUFFIX), _OFFSET_ENTRY)
-        position = 0
-        if entry is not None and _has_batch(records, entry[1], base_offset + entry[0]):
-            position = entry[1]
-        end, next_offset, last_timestamp = position, None, NO_TIMESTAMP
-        for batch in _whole_batches(records, position):
-            end = batch.position + batch.size_in_bytes
-            next_offset = batch.next_offset
-            last_timestamp = max(last_timestamp, batch.max_timestamp)
-        time_entry = _last_entry(log.with_suffix(TIME_INDEX_FILE_SUFFIX), _TIME_ENTRY)
-        if time_entry is not None and next_offset is not None:
-            last_timestamp = max(last_timestamp, time_entry[0])
-        return SegmentEnd(next_offset, last_timestamp, records.size_in_bytes - end)
+        entry = _last_entry_of(log.with_suffix(INDEX_FILE_SUFFIX), OFFSET_ENTRY)
+        return end_of(records, base_offset, entry, _last_entry_of(log.with_suffix(TIME_INDEX_FILE_SUFFIX), TIME_ENTRY))
     finally:
         records.close_handlers()
+
+
+def end_of(
+    records: FileRecords, base_offset: int, entry: IndexEntry | None, time_entry: IndexEntry | None
+) -> SegmentEnd:
+    """The end of the segment `records`, with the last entries of its indexes, None where they have none."""
+    position = 0
+    if entry is not None and _has_batch(records, entry[1], base_offset + entry[0]):
+        position = entry[1]
+    end, next_offset, last_timestamp = position, None, NO_TIMESTAMP
+    for batch in _whole_batches(records, position):
+        end = batch.position + batch.size_in_bytes
+        next_offset = batch.next_offset
+        last_timestamp = max(last_timestamp, batch.max_timestamp)
+    if time_entry is not None and next_offset is not None:
+        last_timestamp = max(last_timestamp, time_entry[0])
+    return SegmentEnd(next_offset, last_timestamp, records.size_in_bytes - end)
+
+
+def last_entry(read: Callable[[int, int], bytes], size: int, entry: Struct) -> IndexEntry | None:
+    """The last entry of an index of `size` bytes, before the zeros that fill it while it is in use; None if none.
+
+    `read(position, size)` reads the file. Every slot before the zeros has an entry, so halving finds where they begin.
+    """
+    low, high = 0, size // entry.size
+    last = None
+    while low < high:
+        middle = (low + high) // 2
+        data = read(middle * entry.size, entry.size)
+        if len(data) == entry.size and any(data):
+            last, low = entry.unpack(data), middle + 1
+        else:
+            high = middle
+    return last
 
 
 def first_timestamp(log: Path) -> int:
@@ -95,27 +122,15 @@ def _first(batches: Iterator[FileChannelRecordBatch]) -> list[FileChannelRecordB
     return []
 
 
-def _last_entry(file: Path, entry: Struct) -> tuple[int, int] | None:
-    """The last entry of an index, before the zeros that fill it while it is in use; None if there is none."""
+def _last_entry_of(file: Path, entry: Struct) -> IndexEntry | None:
+    """The last entry of an index file; None if there is none, or no file."""
     try:
         if objection_to(file) is not None:
             return None
-        with open(file, "rb") as opened:
-            return _search(opened, entry)
+        channel = FileChannel(os.open(file, os.O_RDONLY | os.O_CLOEXEC))
     except FileNotFoundError:
         return None
-
-
-def _search(opened: BinaryIO, entry: Struct) -> tuple[int, int] | None:
-    """Find where the zeros begin by halving: every slot before them has an entry."""
-    low, high = 0, os.fstat(opened.fileno()).st_size // entry.size
-    last = None
-    while low < high:
-        middle = (low + high) // 2
-        opened.seek(middle * entry.size)
-        data = opened.read(entry.size)
-        if len(data) == entry.size and any(data):
-            last, low = entry.unpack(data), middle + 1
-        else:
-            high = middle
-    return last
+    try:
+        return last_entry(channel.read, channel.size, entry)
+    finally:
+        channel.close()

@@ -17,7 +17,7 @@ from minikafka.record.file_records import FileRecords
 from minikafka.record.record_columns import kernel_in_use, use_compiled_kernel
 from minikafka.spark.source import batch_runs_on_disk
 from minikafka.spark.source.data_source import KafkaLogDataSource
-from minikafka.spark.source.log_segments_on_disk import find_partitions, open_segment
+from minikafka.spark.source.log_segments_on_disk import find_partitions
 from tests.spark.drawn_log import NOW, DrawnLog, Seen, draw_log
 from tests.spark.rows import batches_of, rows
 
@@ -300,15 +300,16 @@ def test_a_segment_renamed_or_replaced_after_planning(one, copy):
     data = Path(first.path).read_bytes()
     Path(first.path).rename(first.path + ".deleted")  # retention, or a compaction that …
     Path(first.path).write_bytes(b"cleaned")  # … put another file in its place
-    with open(open_segment(first), "rb") as opened:
-        assert opened.read() == data
+    opened = first.open()
+    assert opened.read(0, len(data) + 1) == data
+    opened.close()
     Path(second.path).unlink()
     with pytest.raises(FileNotFoundError, match="deleted or replaced after the query was planned"):
-        open_segment(second)
+        second.open()
     Path(third.path).rename(third.path + ".kept")
     Path(third.path).write_bytes(b"cleaned")
     with pytest.raises(FileNotFoundError):
-        open_segment(third)
+        third.open()
 
 
 def test_what_a_real_broker_wrote_is_read_as_the_log_reads_it():

@@ -3,10 +3,10 @@
     minikafka.spark.register(spark)
     spark.read.format("minikafka").load("/var/lib/kafka/data")
 
-A path is a log directory, a partition's directory, a segment, or a glob; `load` also takes a list of them. Nothing is
-changed or locked, and a broker may be writing beside us. The columns are those of Spark's own Kafka connector: `key`,
-`value`, `topic`, `partition`, `offset`, `timestamp`, `timestampType`. `.schema("offset bigint, value binary")` asks for
-some of them alone, and only these are made.
+A path is a log directory, a partition's directory, a segment, a glob, or a URI of one of these; `load` also takes a
+list of them. Nothing is changed or locked, and a broker may be writing beside us. The columns are those of Spark's own
+Kafka connector: `key`, `value`, `topic`, `partition`, `offset`, `timestamp`, `timestampType`. `.schema("offset bigint,
+value binary")` asks for some of them alone, and only these are made.
 
 | option | meaning | default |
 |---|---|---|
@@ -26,11 +26,23 @@ some of them alone, and only these are made.
 | `maxBytesPerTask` | a larger segment is split at batches that its index knows; smaller ones share a task | 134217728 |
 | `maxOffsetsPerTrigger` | streams: so many offsets a micro-batch, shared by the partitions | no limit |
 | `minPartitions` | at least so many tasks, where the data allow it | 1 |
+| `fs.…` | what leads to an object store, see below | |
 
 `spark.readStream.format("minikafka")` follows a directory that a broker is writing; it starts at `latest` unless told,
 as the connector does, and knows no end. `stream_reader` says what rolls, retention, truncation and compaction do to it.
 
 An option of the connector that has no meaning here, such as `kafka.bootstrap.servers`, is ignored.
+
+Object stores. `load("s3://bucket/kafka")` reads a copy of a log directory, a partition or a segment, or what tiered
+storage has put there (the layouts of Kafka's `LocalTieredStorage` and of Aiven's plugin, without its own compression
+and encryption), by ranges and through `pyarrow.fs`. The settings of its `S3FileSystem` and `GcsFileSystem` are options
+with `fs.` before them: `fs.access_key`, `fs.secret_key`, `fs.session_token`, `fs.anonymous`, `fs.region`,
+`fs.endpoint_override` (`localhost:9000`, or with `http://` before it), `fs.scheme`, `fs.connect_timeout` and
+`fs.request_timeout` (s) …; for `s3a://` also Hadoop's `fs.s3a.access.key`, `.secret.key`, `.session.token`,
+`.endpoint`, `.endpoint.region`. What is not set comes from the environment, as for the store's own tools. The settings
+travel to the workers; no row and no plan shows them. Where a segment has no index beside it, a query of few offsets
+walks over its headers, and a segment is one task. Of two segments of tiered storage with the same base offset, or that
+overlap (two leaders copied them), the larger one counts, and then the one that begins later.
 
 Bounds. A query starts at the log start offset (the checkpoint's, or the first segment's) and ends at the high watermark
 in `replication-offset-checkpoint` beside the partition, or at the log end where that file has no line for it. A broker
@@ -128,7 +140,7 @@ class KafkaLogReader(DataSourceReader):
         """
         wanted = [
             partition
-            for partition in find_partitions(self._options.paths, self._options.topics)
+            for partition in find_partitions(self._options.paths, self._options.topics, self._options.storage_settings)
             if partition.chosen and self._filters.lets_through(partition.topic_partition)
         ]
         if self._options.table in (RECORDS, BATCHES, RANGES):

@@ -1,13 +1,13 @@
 """The entries of index files, read without mapping or locking them: a broker may be writing beside us."""
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from minikafka.common.errors import IOException
 from minikafka.log.log_file_utils import INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX
-from minikafka.log.partition_files import objection_to
+from minikafka.spark.source.log_segments_on_disk import DiskSegment
+from minikafka.spark.source.storage import beside
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,37 +17,39 @@ _TIME_ENTRY = np.dtype([("timestamp", ">i8"), ("offset", ">i4")])
 _LARGEST = 1 << 30  # bytes; Kafka's default is 10 MiB
 
 
-def offset_entries(log: str, base_offset: int) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """Of the segment with the file `log`: the last offsets of some batches, and where those batches begin (bytes).
+def offset_entries(segment: DiskSegment) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+    """The last offsets of some batches, and where those batches begin (bytes).
 
     Both ascend. Entries from the first that does not on are left out, with the zeros that fill an index in use. A
     missing index has none.
     """
-    entries = _entries(Path(log).with_suffix(INDEX_FILE_SUFFIX), _OFFSET_ENTRY)
+    entries = _entries(segment, INDEX_FILE_SUFFIX, _OFFSET_ENTRY)
     offsets, positions = entries["offset"].astype(np.int64), entries["position"].astype(np.int64)
     count = min(_ascending(offsets, strictly=True), _ascending(positions, strictly=True))
-    return offsets[:count] + base_offset, positions[:count]
+    return offsets[:count] + segment.base_offset, positions[:count]
 
 
-def time_entries(log: str, base_offset: int) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """Of the segment with the file `log`: timestamps (ms), and the offsets of the first records that have them.
+def time_entries(segment: DiskSegment) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+    """Timestamps (ms), and the offsets of the first records that have them.
 
     No record up to an entry's offset has a larger timestamp. The rest is as in `offset_entries`.
     """
-    entries = _entries(Path(log).with_suffix(TIME_INDEX_FILE_SUFFIX), _TIME_ENTRY)
+    entries = _entries(segment, TIME_INDEX_FILE_SUFFIX, _TIME_ENTRY)
     timestamps, offsets = entries["timestamp"].astype(np.int64), entries["offset"].astype(np.int64)
     count = min(_ascending(timestamps, strictly=False), _ascending(offsets, strictly=False))
-    return timestamps[:count], offsets[:count] + base_offset
+    return timestamps[:count], offsets[:count] + segment.base_offset
 
 
-def _entries(file: Path, entry: "np.dtype[np.void]") -> "NDArray[np.void]":
+def _entries(segment: DiskSegment, suffix: str, entry: "np.dtype[np.void]") -> "NDArray[np.void]":
     """All entries up to the first that is all zeros."""
     try:
-        if objection_to(file, follow_links=True) is not None or os.path.getsize(file) > _LARGEST:
-            return np.empty(0, entry)
-        data = file.read_bytes()
-    except FileNotFoundError:
+        opened, size = segment.storage.open_now(beside(segment.path, suffix))
+    except (FileNotFoundError, IOException):  # there is none, or it is no file
         return np.empty(0, entry)
+    try:
+        data = opened.read(0, size) if size <= _LARGEST else b""
+    finally:
+        opened.close()
     entries = np.frombuffer(data, entry, len(data) // entry.itemsize)
     octets = np.frombuffer(data, np.uint8, len(entries) * entry.itemsize).reshape(-1, entry.itemsize)
     zeros = np.flatnonzero(~octets.any(axis=1))

@@ -1,20 +1,18 @@
 """Which offsets of each partition a query reads."""
 
 import os
-from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.log.partition_files import require_regular
-from minikafka.log.segment_end import find_end
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.index_entries import time_entries
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
-from minikafka.spark.source.segment_positions import batches_from
+from minikafka.spark.source.segment_positions import batches_from, end_of_segment
 from minikafka.spark.source.source_options import EARLIEST, LATEST, Border, SourceOptions
+from minikafka.spark.source.storage import Storage, joined
 from minikafka.spark.source.transactions_on_disk import Aborted, transactions_before
 
 HIGH_WATERMARKS = "replication-offset-checkpoint"
@@ -40,7 +38,7 @@ class Bounds:
     def __init__(self, options: SourceOptions):
         self.damages: list[Damage] = []
         self._options = options
-        self._checkpoints: dict[str, dict[TopicPartition, int]] = {}
+        self._checkpoints: dict[str, dict[TopicPartition, int] | None] = {}
 
     def readable(self, partition: DiskPartition) -> PartitionBounds:
         """What can be read of the partition, which has a segment.
@@ -51,11 +49,12 @@ class Bounds:
         options, log_dir = self._options, os.path.dirname(partition.directory)
         first, last = partition.segments[0], partition.segments[-1]
         log_end = log_end_of(last)
-        start_points = self._checkpoint(os.path.join(log_dir, LOG_START_OFFSETS))
+        start_points = self._checkpoint(partition.storage, joined(log_dir, LOG_START_OFFSETS)) or {}
         start = max(first.base_offset, start_points.get(partition.topic_partition, 0))
         high_watermark = None
         if not options.to_log_end:
-            high_watermark = self._checkpoint(os.path.join(log_dir, HIGH_WATERMARKS)).get(partition.topic_partition)
+            high_watermarks = self._checkpoint(partition.storage, joined(log_dir, HIGH_WATERMARKS)) or {}
+            high_watermark = high_watermarks.get(partition.topic_partition)
         if high_watermark is None:
             end = last.base_offset if log_end is None else log_end
         else:
@@ -70,9 +69,8 @@ class Bounds:
 
     def awaits_high_watermark(self, partition: DiskPartition) -> bool:
         """True when a broker notes high watermarks beside the partition, and has not noted this one's yet."""
-        file = os.path.join(os.path.dirname(partition.directory), HIGH_WATERMARKS)
-        is_noted = partition.topic_partition in self._checkpoint(file)
-        return not (self._options.to_log_end or is_noted) and os.path.lexists(file)
+        noted = self._checkpoint(partition.storage, joined(os.path.dirname(partition.directory), HIGH_WATERMARKS))
+        return not self._options.to_log_end and noted is not None and partition.topic_partition not in noted
 
     def requested(self, partition: DiskPartition) -> PartitionBounds:
         """What a query reads of the partition; raises IllegalArgumentException where Spark's connector gives up."""
@@ -98,10 +96,11 @@ class Bounds:
             return readable.start
         return readable.end if offset == LATEST else offset
 
-    def _checkpoint(self, file: str) -> dict[TopicPartition, int]:
+    def _checkpoint(self, storage: Storage, file: str) -> dict[TopicPartition, int] | None:
+        """The offsets of a checkpoint file, None where there is none."""
         if file not in self._checkpoints:
             try:
-                self._checkpoints[file] = _read_checkpoint(Path(file))
+                self._checkpoints[file] = _read_checkpoint(storage, file)
             except DAMAGE as error:
                 self._checkpoints[file] = {}
                 self.damages.append(Damage.of(file, 0, error))
@@ -134,15 +133,13 @@ def first_offset_at(partition: DiskPartition, timestamp: int, bounds: PartitionB
 
 def largest_timestamp(segment: DiskSegment) -> int:
     """The largest timestamp in the segment, in ms; -1 for none. Raises OSError."""
-    require_regular(Path(segment.path), follow_links=True)
-    return find_end(Path(segment.path)).last_timestamp
+    return end_of_segment(segment).last_timestamp
 
 
 def log_end_of(segment: DiskSegment) -> int | None:
     """The offset after the last whole batch of the log's last segment; None when the file cannot be read."""
     try:
-        require_regular(Path(segment.path), follow_links=True)
-        end = find_end(Path(segment.path)).next_offset
+        end = end_of_segment(segment).next_offset
     except DAMAGE:
         return None
     return segment.base_offset if end is None else end
@@ -151,16 +148,16 @@ def log_end_of(segment: DiskSegment) -> int | None:
 def _offset_before(segment: DiskSegment, timestamp: int) -> int:
     """An offset before which all records of the segment are earlier than `timestamp` (ms), by its time index."""
     try:
-        timestamps, offsets = time_entries(segment.path, segment.base_offset)
+        timestamps, offsets = time_entries(segment)
     except DAMAGE:
         return segment.base_offset
     slot = int(timestamps.searchsorted(timestamp)) - 1
     return int(offsets[slot]) if slot >= 0 else segment.base_offset
 
 
-def _read_checkpoint(file: Path) -> dict[TopicPartition, int]:
-    """The offsets of a checkpoint file, none where there is none."""
-    if not os.path.lexists(file):
-        return {}
-    require_regular(file, follow_links=True)
-    return OffsetCheckpointFile(file).read()
+def _read_checkpoint(storage: Storage, file: str) -> dict[TopicPartition, int] | None:
+    try:
+        with storage.on_disk(file) as path:
+            return OffsetCheckpointFile(path).read()
+    except FileNotFoundError:
+        return None

@@ -6,7 +6,7 @@ A row of `ranges` is a byte range that a query of the records with the same opti
 |---|---|
 | `topic`, `partition` | |
 | `segment` | the `.log` file |
-| `inode` | tells the file that was found from another one that later gets its name |
+| `identity` | tells the file that was found from another one that later gets its name |
 | `baseOffset`, `nextOffset` | the segment's, and the next segment's, null for the last one |
 | `segmentSize` | bytes of the file when the query was planned |
 | `start`, `end` | the range: bytes of the file, `end` exclusive; whole batches |
@@ -41,6 +41,7 @@ from minikafka.spark.source.log_segments_on_disk import DiskSegment
 from minikafka.spark.source.read_task import ByteRange, ReadTask
 from minikafka.spark.source.record_rows import damage_row
 from minikafka.spark.source.segment_positions import PositionRange
+from minikafka.spark.source.storages import storage_of
 from minikafka.spark.source.transactions_on_disk import Aborted
 
 RANGES = "ranges"
@@ -55,7 +56,7 @@ _ABORTED = StructType(
 )
 RANGE_COLUMNS: dict[str, DataType] = {
     "segment": StringType(),
-    "inode": LongType(),
+    "identity": LongType(),
     "baseOffset": LongType(),
     "nextOffset": LongType(),
     "segmentSize": LongType(),
@@ -87,11 +88,12 @@ class RangeRows:
             yield pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
 
-def range_of(row: Mapping[str, Any]) -> ByteRange:
-    """The byte range that a row of the table was made of."""
+def range_of(row: Mapping[str, Any], settings: Mapping[str, str] | None = None) -> ByteRange:
+    """The byte range that a row of the table was made of; `settings` as for `storage_of`."""
+    storage, _ = storage_of(row["segment"], settings or {})
     return ByteRange(
         TopicPartition(row["topic"], row["partition"]),
-        DiskSegment(row["baseOffset"], row["nextOffset"], row["segment"], row["segmentSize"], row["inode"]),
+        DiskSegment(row["baseOffset"], row["nextOffset"], row["segment"], row["segmentSize"], row["identity"], storage),
         PositionRange(row["start"], row["end"]),
         row["startOffset"],
         row["endOffset"],
@@ -106,7 +108,7 @@ def _row(byte_range: ByteRange, task: int) -> dict[str, Any]:
         "topic": byte_range.topic_partition.topic,
         "partition": byte_range.topic_partition.partition,
         "segment": segment.path,
-        "inode": segment.inode,
+        "identity": segment.identity,
         "baseOffset": segment.base_offset,
         "nextOffset": segment.end_offset,
         "segmentSize": segment.size,

@@ -1,18 +1,22 @@
 """Where in a segment's file the batches of some offsets lie, by its index; what an index says is checked in the log."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
+from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from minikafka.log.log_file_utils import INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX
+from minikafka.log.segment_end import OFFSET_ENTRY, TIME_ENTRY, IndexEntry, SegmentEnd, end_of, last_entry
 from minikafka.record.batch_header import HEADER, RECORD_BATCH_OVERHEAD
-from minikafka.record.file_channel import FileChannel
 from minikafka.record.file_channel_record_batch import FileChannelRecordBatch
 from minikafka.record.file_records import FileRecords
 from minikafka.spark.source.damage import DAMAGE
 from minikafka.spark.source.index_entries import offset_entries
-from minikafka.spark.source.log_segments_on_disk import DiskSegment, open_segment
+from minikafka.spark.source.log_segments_on_disk import DiskSegment
+from minikafka.spark.source.storage import beside
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,16 +33,9 @@ class SegmentPositions:
     """An open segment and its index."""
 
     def __init__(self, segment: DiskSegment):
-        """Open the file that was found; raises what `open_segment` raises."""
+        """Open the file that was found; raises what `DiskSegment.open` raises."""
         self._segment = segment
-        self._channel = FileChannel(open_segment(segment))
-        try:
-            offsets, positions = offset_entries(segment.path, segment.base_offset)
-        except DAMAGE:  # then the walk begins at the first batch, as without an index
-            offsets = positions = np.empty(0, np.int64)
-        inside = int(positions.searchsorted(segment.size))
-        self._offsets: NDArray[np.int64] = offsets[:inside]
-        self._positions: NDArray[np.int64] = positions[:inside]
+        self._channel = segment.open()
 
     def __enter__(self) -> "SegmentPositions":
         return self
@@ -49,6 +46,14 @@ class SegmentPositions:
     def read(self, position: int, size: int) -> bytes:
         """At most `size` bytes of the file from `position` on; fewer where it ends. Raises OSError."""
         return self._channel.read(position, size)
+
+    def end(self) -> SegmentEnd:
+        """Where the segment ends, as `find_end` finds it."""
+        entries = [
+            self._last_entry(INDEX_FILE_SUFFIX, OFFSET_ENTRY),
+            self._last_entry(TIME_INDEX_FILE_SUFFIX, TIME_ENTRY),
+        ]
+        return end_of(self._records(), self._segment.base_offset, *entries)
 
     def at_or_before(self, offset: int) -> int:
         """The position of a batch before which all offsets are smaller than `offset`: 0 at worst."""
@@ -88,10 +93,40 @@ class SegmentPositions:
 
         Raises KafkaException for damage.
         """
-        records = FileRecords(Path(self._segment.path), self._channel, 0, self._segment.size, is_slice=True)
-        for batch in records.batches_from(self.at_or_before(offset)):
+        for batch in self._records().batches_from(self.at_or_before(offset)):
             if batch.last_offset >= offset:
                 yield batch
+
+    @property
+    def _offsets(self) -> "NDArray[np.int64]":
+        return self._entries[0]
+
+    @property
+    def _positions(self) -> "NDArray[np.int64]":
+        return self._entries[1]
+
+    @cached_property
+    def _entries(self) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+        """The index, which is read when it is first asked for."""
+        try:
+            offsets, positions = offset_entries(self._segment)
+        except DAMAGE:  # then the walk begins at the first batch, as without an index
+            offsets = positions = np.empty(0, np.int64)
+        inside = int(positions.searchsorted(self._segment.size))
+        return offsets[:inside], positions[:inside]
+
+    def _records(self) -> FileRecords:
+        return FileRecords(Path(self._segment.path), self._channel, 0, self._segment.size, is_slice=True)
+
+    def _last_entry(self, suffix: str, entry: Struct) -> IndexEntry | None:
+        try:
+            opened, size = self._segment.storage.open_now(beside(self._segment.path, suffix))
+            try:
+                return last_entry(opened.read, size, entry)
+            finally:
+                opened.close()
+        except DAMAGE:  # there is none, or it cannot be read
+            return None
 
     def _is_true(self, slot: int) -> bool:
         """Whether a batch with the last offset of that entry begins where the entry says."""
@@ -105,6 +140,12 @@ class SegmentPositions:
 
 
 def batches_from(segment: DiskSegment, offset: int) -> Iterator[FileChannelRecordBatch]:
-    """As `SegmentPositions.batches_from`, for one look; also raises what `open_segment` raises."""
+    """As `SegmentPositions.batches_from`, for one look; also raises what `DiskSegment.open` raises."""
     with SegmentPositions(segment) as positions:
         yield from positions.batches_from(offset)
+
+
+def end_of_segment(segment: DiskSegment) -> SegmentEnd:
+    """As `SegmentPositions.end`; also raises what `DiskSegment.open` raises."""
+    with SegmentPositions(segment) as positions:
+        return positions.end()

@@ -140,7 +140,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         found: dict[TopicPartition, DiskPartition] = {}
         for looks_left in reversed(range(_LOOKS)):
-            partitions = find_partitions(self._options.paths, self._options.topics)
+            partitions = find_partitions(self._options.paths, self._options.topics, self._options.storage_settings)
             found = {each.topic_partition: each for each in partitions}
             if len(found) == len(partitions) and asked <= found.keys():
                 return found

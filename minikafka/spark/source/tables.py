@@ -28,7 +28,6 @@ partitions that the paths name.
 
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,9 +51,7 @@ from minikafka.checkpoint.leader_epoch_checkpoint_file import (
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.log.index.transaction_index import TransactionIndex
 from minikafka.log.log_file_utils import TXN_INDEX_FILE_SUFFIX
-from minikafka.log.partition_files import require_regular
 from minikafka.log.producer.snapshot_file import read_snapshot
 from minikafka.record.batch_header import COMPRESSION_CODEC_MASK
 from minikafka.spark.source.batch_columns import BatchColumns
@@ -66,7 +63,8 @@ from minikafka.spark.source.partition_bounds import HIGH_WATERMARKS, LOG_START_O
 from minikafka.spark.source.range_rows import PARTITIONS, RANGE_COLUMNS, RANGES
 from minikafka.spark.source.read_task import ByteRange, ReadTask
 from minikafka.spark.source.record_rows import CODECS, CORRUPT, damage_row, timestamps_of
-from minikafka.spark.source.transactions_on_disk import snapshots_in
+from minikafka.spark.source.storage import beside, joined
+from minikafka.spark.source.transactions_on_disk import aborted_in, snapshots_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -226,9 +224,9 @@ def _segments(partition: DiskPartition) -> Iterator[_Part]:
 def _index(partition: DiskPartition) -> Iterator[_Part]:
     for each in partition.chosen:
 
-        def columns(path: str = each.path, base_offset: int = each.base_offset) -> dict[str, Any]:
-            offsets, positions = offset_entries(path, base_offset)
-            return {"segment": pa.repeat(path, len(offsets)), "offset": offsets, "position": positions}
+        def columns(segment: DiskSegment = each) -> dict[str, Any]:
+            offsets, positions = offset_entries(segment)
+            return {"segment": pa.repeat(segment.path, len(offsets)), "offset": offsets, "position": positions}
 
         yield each.path, columns
 
@@ -236,41 +234,35 @@ def _index(partition: DiskPartition) -> Iterator[_Part]:
 def _time_index(partition: DiskPartition) -> Iterator[_Part]:
     for each in partition.chosen:
 
-        def columns(path: str = each.path, base_offset: int = each.base_offset) -> dict[str, Any]:
-            timestamps, offsets = time_entries(path, base_offset)
-            return {"segment": pa.repeat(path, len(offsets)), "timestamp": timestamps, "offset": offsets}
+        def columns(segment: DiskSegment = each) -> dict[str, Any]:
+            timestamps, offsets = time_entries(segment)
+            return {"segment": pa.repeat(segment.path, len(offsets)), "timestamp": timestamps, "offset": offsets}
 
         yield each.path, columns
 
 
 def _transactions(partition: DiskPartition) -> Iterator[_Part]:
     for each in partition.chosen:
-        file = Path(each.path).with_suffix(TXN_INDEX_FILE_SUFFIX)
 
-        def columns(file: Path = file, path: str = each.path, base_offset: int = each.base_offset) -> dict[str, Any]:
-            require_regular(file, follow_links=True)
-            index = TransactionIndex(base_offset, file, writable=False)
-            try:
-                entries = index.all_aborted_txns()
-            finally:
-                index.close()
+        def columns(segment: DiskSegment = each) -> dict[str, Any]:
+            entries = aborted_in(segment)
             return {
-                "segment": pa.repeat(path, len(entries)),
+                "segment": pa.repeat(segment.path, len(entries)),
                 "producerId": [entry.producer_id for entry in entries],
                 "firstOffset": [entry.first_offset for entry in entries],
                 "lastOffset": [entry.last_offset for entry in entries],
                 "lastStableOffset": [entry.last_stable_offset for entry in entries],
             }
 
-        yield str(file), columns
+        yield beside(each.path, TXN_INDEX_FILE_SUFFIX), columns
 
 
 def _producers(partition: DiskPartition) -> Iterator[_Part]:
-    for snapshot in snapshots_in(Path(partition.directory)):
+    for each in snapshots_of(partition):
 
-        def columns(file: Path = snapshot.file, offset: int = snapshot.offset) -> dict[str, Any]:
-            require_regular(file, follow_links=True)
-            entries = read_snapshot(file)
+        def columns(offset: int = each[0], file: str = each[1]) -> dict[str, Any]:
+            with partition.storage.on_disk(file) as path:
+                entries = read_snapshot(path)
             return {
                 "snapshotOffset": [offset] * len(entries),
                 "producerId": [entry.producer_id for entry in entries],
@@ -282,31 +274,31 @@ def _producers(partition: DiskPartition) -> Iterator[_Part]:
                 "openTransactionFirstOffset": [entry.current_txn_first_offset for entry in entries],
             }
 
-        yield str(snapshot.file), columns
+        yield each[1], columns
 
 
 def _epochs(partition: DiskPartition) -> Iterator[_Part]:
-    file = Path(partition.directory) / LEADER_EPOCH_CHECKPOINT_FILENAME
+    file = joined(partition.directory, LEADER_EPOCH_CHECKPOINT_FILENAME)
 
     def columns() -> dict[str, Any]:
-        require_regular(file, follow_links=True)
-        entries = LeaderEpochCheckpointFile(file).read()
+        with partition.storage.on_disk(file) as path:
+            entries = LeaderEpochCheckpointFile(path).read()
         return {"epoch": [entry.epoch for entry in entries], "startOffset": [entry.start_offset for entry in entries]}
 
-    yield str(file), columns
+    yield file, columns
 
 
 def _checkpoints(partition: DiskPartition) -> Iterator[_Part]:
     for name in _CHECKPOINTS:
-        file = Path(os.path.dirname(partition.directory)) / name
+        each = joined(os.path.dirname(partition.directory), name)
 
-        def columns(file: Path = file) -> dict[str, Any]:
-            require_regular(file, follow_links=True)
-            offset = OffsetCheckpointFile(file).read().get(partition.topic_partition)
+        def columns(file: str = each) -> dict[str, Any]:
+            with partition.storage.on_disk(file) as path:
+                offset = OffsetCheckpointFile(path).read().get(partition.topic_partition)
             known = offset is not None
-            return {"file": [str(file)] if known else [], "offset": [offset] if known else []}
+            return {"file": [file] if known else [], "offset": [offset] if known else []}
 
-        yield str(file), columns
+        yield each, columns
 
 
 def _partitions(partition: DiskPartition) -> Iterator[_Part]:

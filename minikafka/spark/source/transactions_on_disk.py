@@ -1,25 +1,24 @@
 """Which transactions of a partition are open or aborted, out of its snapshots, transaction indexes and markers."""
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.java_numbers import LONG_MAX
-from minikafka.log.index.transaction_index import TransactionIndex
+from minikafka.log.index.transaction_index import AbortedTxn, TransactionIndex
 from minikafka.log.log_file_utils import (
     PRODUCER_SNAPSHOT_FILE_SUFFIX,
     TXN_INDEX_FILE_SUFFIX,
     filename_prefix_from_offset,
+    offset_from_file_name,
 )
-from minikafka.log.partition_files import objection_to
-from minikafka.log.producer.snapshot_file import SnapshotFile, read_snapshot
+from minikafka.log.producer.snapshot_file import read_snapshot
 from minikafka.record.control_record import ControlRecordType
 from minikafka.record.file_channel_record_batch import FileChannelRecordBatch
 from minikafka.spark.source.damage import DAMAGE
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
 from minikafka.spark.source.segment_positions import batches_from
+from minikafka.spark.source.storage import beside, joined
 
 
 class Aborted(NamedTuple):
@@ -47,7 +46,7 @@ def transactions_before(partition: DiskPartition, bound: int) -> Transactions:
     rest, of which only headers and markers are read. Damaged bytes end that look: what lies behind them cannot be told
     to be stable. Kafka: `UnifiedLog.lastStableOffset`, `UnifiedLog.collectAbortedTransactions`.
     """
-    open_since, scanned_from = _newest_snapshot(Path(partition.directory), bound)
+    open_since, scanned_from = _newest_snapshot(partition, bound)
     aborted = {each for segment in partition.segments for each in _indexed(segment)}
     seen_to = bound
     try:
@@ -67,32 +66,14 @@ def transactions_before(partition: DiskPartition, bound: int) -> Transactions:
     return Transactions(min(last_stable_offset, bound), tuple(sorted(aborted)))
 
 
-def snapshots_in(directory: Path) -> list[SnapshotFile]:
-    """The snapshots of a partition by offset; files with names that no broker gives are none."""
-    try:
-        names = os.listdir(directory)
-    except FileNotFoundError:  # it went away after it was found
-        return []
-    files = [directory / name for name in names if name.endswith(PRODUCER_SNAPSHOT_FILE_SUFFIX)]
-    found = []
-    for file in files:
-        try:
-            snapshot = SnapshotFile(file)
-        except IllegalArgumentException:
-            continue
-        if file.name == filename_prefix_from_offset(snapshot.offset) + PRODUCER_SNAPSHOT_FILE_SUFFIX:
-            found.append(snapshot)
-    return sorted(found, key=lambda snapshot: snapshot.offset)
-
-
-def _newest_snapshot(directory: Path, bound: int) -> tuple[dict[int, int], int]:
+def _newest_snapshot(partition: DiskPartition, bound: int) -> tuple[dict[int, int], int]:
     """The transactions open at the newest sound snapshot, as producer id -> first offset, and the snapshot's offset."""
-    snapshots = [snapshot for snapshot in snapshots_in(directory) if snapshot.offset <= bound]
-    for snapshot in reversed(snapshots):
+    for offset, file in reversed(snapshots_of(partition)):
+        if offset > bound:
+            continue
         try:
-            if objection_to(snapshot.file, follow_links=True) is not None:
-                continue
-            entries = read_snapshot(snapshot.file)
+            with partition.storage.on_disk(file) as path:
+                entries = read_snapshot(path)
         except DAMAGE:
             continue
         opened = {
@@ -100,24 +81,48 @@ def _newest_snapshot(directory: Path, bound: int) -> tuple[dict[int, int], int]:
             for entry in entries
             if entry.current_txn_first_offset is not None
         }
-        return opened, snapshot.offset
+        return opened, offset
     return {}, 0
+
+
+def snapshots_of(partition: DiskPartition) -> list[tuple[int, str]]:
+    """The snapshots of the partition's producers as (offset, file), by offset.
+
+    Files with names that no broker gives are none; tiered storage's, which has them by other names, are left out.
+    """
+    try:
+        names = [entry.name for entry in partition.storage.entries(partition.directory)]
+    except FileNotFoundError:  # it went away after it was found
+        return []
+    found = []
+    for name in names:
+        if name.endswith(PRODUCER_SNAPSHOT_FILE_SUFFIX):
+            try:
+                offset = offset_from_file_name(name)
+            except IllegalArgumentException:
+                continue
+            if name == filename_prefix_from_offset(offset) + PRODUCER_SNAPSHOT_FILE_SUFFIX:
+                found.append((offset, joined(partition.directory, name)))
+    return sorted(found)
 
 
 def _indexed(segment: DiskSegment) -> Iterator[Aborted]:
     """The transactions whose abort markers lie in the segment; an index that cannot be read has none."""
-    file = Path(segment.path).with_suffix(TXN_INDEX_FILE_SUFFIX)
     try:
-        if not os.path.lexists(file) or objection_to(file, follow_links=True) is not None:
-            return
-        index = TransactionIndex(segment.base_offset, file, writable=False)
-        try:
-            for entry in index.all_aborted_txns():
-                yield Aborted(entry.producer_id, entry.first_offset, entry.last_offset)
-        finally:
-            index.close()
+        for entry in aborted_in(segment):
+            yield Aborted(entry.producer_id, entry.first_offset, entry.last_offset)
     except DAMAGE:
         return
+
+
+def aborted_in(segment: DiskSegment) -> list[AbortedTxn]:
+    """The entries of the segment's transaction index. Raises OSError, and KafkaException for damage."""
+    with segment.storage.on_disk(beside(segment.path, TXN_INDEX_FILE_SUFFIX)) as path:
+        index = TransactionIndex(segment.base_offset, path, writable=False)
+        try:
+            return index.all_aborted_txns()
+        finally:
+            index.close()
 
 
 def _batches(partition: DiskPartition, start: int, end: int) -> Iterator[FileChannelRecordBatch]:

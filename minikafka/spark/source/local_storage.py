@@ -1,0 +1,78 @@
+"""Files on this machine's disks. Nothing is changed or locked, and a broker may be writing beside us."""
+
+import glob
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, SWAP_FILE_SUFFIX
+from minikafka.log.partition_files import require_regular
+from minikafka.record.file_channel import FileChannel
+from minikafka.spark.source.settled_segments import settled_segments
+from minikafka.spark.source.storage import Entry, StoredFile
+
+_TRIES = 3
+_PAUSE_S = 0.01
+
+
+@dataclass(frozen=True)
+class LocalStorage:
+    """The operating system's files; a symbolic link stands for what it leads to. See `Storage`."""
+
+    def expanded(self, path: str) -> list[str]:
+        """As `glob`, but for a path that exists by just that name."""
+        found = [path] if os.path.exists(path) else sorted(glob.glob(path))
+        return [os.path.abspath(each) for each in found]
+
+    def is_directory(self, path: str) -> bool:
+        """Whether there is a directory."""
+        return os.path.isdir(path)
+
+    def entries(self, directory: str) -> list[Entry]:
+        """What the directory holds."""
+        with os.scandir(directory) as entries:
+            return sorted(Entry(entry.name, _is_directory(entry)) for entry in entries)
+
+    def segment_files(self, directory: str) -> dict[int, StoredFile]:
+        """The files, seen while no compaction renames them."""
+        return settled_segments(directory)
+
+    def open(self, file: StoredFile) -> FileChannel:
+        """The file, also when a broker has renamed it.
+
+        Retention and compaction rename a segment before they delete it, a minute later by default. A compaction's new
+        segment may not have its own name yet.
+        """
+        for tries_left in reversed(range(_TRIES)):
+            for path in (file.path, file.path + DELETED_FILE_SUFFIX, file.path + SWAP_FILE_SUFFIX):
+                try:
+                    require_regular(Path(path), follow_links=True)
+                    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+                except FileNotFoundError:
+                    continue
+                if os.fstat(fd).st_ino == file.identity:
+                    return FileChannel(fd)
+                os.close(fd)
+            if tries_left:
+                time.sleep(_PAUSE_S)  # a rename may have come between the two looks
+        raise FileNotFoundError(f"{file.path} was deleted or replaced after the query was planned")
+
+    def open_now(self, path: str) -> tuple[FileChannel, int]:
+        """The file that has the path now."""
+        require_regular(Path(path), follow_links=True)
+        opened = FileChannel(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+        return opened, opened.size
+
+    @contextmanager
+    def on_disk(self, path: str) -> Iterator[Path]:
+        """The file itself."""
+        require_regular(Path(path), follow_links=True)
+        yield Path(path)
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    """False also for a link that leads nowhere or in a circle."""
+    return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
