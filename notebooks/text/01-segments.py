@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about an hour. **Before:** you know what a topic, a partition and an offset are.
+# **Time:** about an hour to read, half an hour for the functions of part 6, an hour for its five rungs. **Before:** you know what a topic, a partition and an offset are.
 # **Afterwards you can decide:** how large a segment should be, why retention has kept data that you thought was gone, what an
 # index costs, and where in Kafka's source to look.
 #
@@ -504,6 +504,83 @@ def deletable_by_time(segments, now, retention_ms):
 
 
 by_time.check(deletable_by_time)
+
+# %% [markdown]
+# ### Rebuild
+#
+# Now the log itself. In each rung you write one method of the log anew, and minikafka runs with *your* function in its place: every append and
+# every read of its workloads goes through it. Apache Kafka does the same workloads. Most of them are drawn, and this page does not show them; after
+# each operation all that can be observed must agree, and at the end every byte of every file.
+#
+# Where they differ you get the shortest workload that was found for it, the first quantity and the first byte. An error of your code is told with your
+# line, the arguments and the log at that moment; a loop without an end is ended. `hint()` helps, and `solution()` opens after a try of your own.
+# To watch your function at work, run the log inside `with mine(LogSegment.should_roll, should_roll):`, with the ruler or the stepper if you like
+# (`from minikafka.lab import mine`).
+
+# %%
+from minikafka.lab.rebuild.ladders.segments import appends, deletes, looks_up, rolls, translates
+
+rolls
+
+# %%
+def should_roll(self, roll_params):
+    """self: the active LogSegment; roll_params: RollParams of the append. True when the append needs a new segment."""
+    return ___
+
+
+rolls.check(should_roll)
+
+# %%
+from minikafka.log.index.offset_index import OffsetPosition
+
+looks_up
+
+# %%
+def lookup(self, target_offset):
+    """self: an OffsetIndex with entries and entry(n). Returns an OffsetPosition(offset, position in bytes)."""
+    return ___
+
+
+looks_up.check(lookup)
+
+# %%
+from minikafka.record.file_records import LogOffsetPosition
+
+translates
+
+# %%
+def translate_offset(self, offset, starting_file_position=0):
+    """self: a LogSegment with offset_index and log.batches_from(position). Returns a LogOffsetPosition(base offset, position, bytes)
+    of the first batch that ends at or behind offset, None without one."""
+    return ___
+
+
+translates.check(translate_offset)
+
+# %%
+from minikafka.log.index.time_index import TimestampOffset
+
+appends
+
+# %%
+def append(self, largest_offset, records):
+    """self: a LogSegment; largest_offset: of all batches of records. Writes them (self.log.append(records)) and indexes those
+    that are due; batches have last_offset, max_timestamp, size_in_bytes. Returns nothing."""
+    return ___
+
+
+appends.check(append)
+
+# %%
+deletes
+
+# %%
+def deletable_segments(self, should_delete):
+    """self: a Log; should_delete(segment, next segment or None) is the rule. Returns the list of segments that go, the oldest first."""
+    return ___
+
+
+deletes.check(deletable_segments)
 
 # %% [markdown]
 # ## 7. Honesty box

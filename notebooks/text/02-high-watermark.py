@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about an hour. **Before:** the lesson *Segments*.
+# **Time:** about an hour to read, half an hour for the functions of part 6, half an hour for its three rungs. **Before:** the lesson *Segments*.
 # **Afterwards you can decide:** why a consumer does not see a record that is already on the leader's disk, which replica holds it back, and
 # what `acks=all` waits for.
 #
@@ -479,6 +479,51 @@ def answered(appends, watermarks):
 
 
 acks_all.check(answered)
+
+# %% [markdown]
+# ### Rebuild
+#
+# Three methods of the log to write anew. minikafka runs with your function in the method's place, on workloads that this page does not show, and
+# Apache Kafka does the same: what can be observed after each operation must agree, and at the end every byte on the disk. Rung 2 may call what
+# rung 1 made. `hint()` helps; `solution()` opens after a try of your own.
+
+# %%
+from minikafka.lab.rebuild.ladders.high_watermark import clamps, follows, increments
+from minikafka.log.log_offset_metadata import LogOffsetMetadata
+
+clamps
+
+# %%
+def update_high_watermark(self, high_watermark):
+    """self: a Log; high_watermark: an offset, or a LogOffsetMetadata. Sets the mark, and returns the offset that was set."""
+    return ___
+
+
+clamps.check(update_high_watermark)
+
+# %%
+follows
+
+# %%
+def maybe_update_high_watermark(self, high_watermark):
+    """self: a follower's Log; high_watermark: the offset that its leader told. Returns the new mark, None if it is no change."""
+    return ___
+
+
+follows.check(maybe_update_high_watermark)
+
+# %%
+from minikafka.common.errors import IllegalArgumentException
+
+increments
+
+# %%
+def maybe_increment_high_watermark(self, new_high_watermark):
+    """self: a leader's Log; new_high_watermark: a LogOffsetMetadata. Returns the old mark with its place, None if it stays."""
+    return ___
+
+
+increments.check(maybe_increment_high_watermark)
 
 # %% [markdown]
 # ## 7. Honesty box

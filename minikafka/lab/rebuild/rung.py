@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, PlainText
+from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, PlainText, Verdict
 from minikafka.lab.rebuild.learners_code import Guard, LearnersError, NotAttempted, arguments_in_words
 from minikafka.lab.rebuild.mine import Method, WrongParametersError, function_of, mine
 from minikafka.lab.rebuild.trial import KAFKA, Outcome, Trial, done, judge_name, smallest, tried
@@ -35,36 +35,17 @@ class WrongVersion:
     words: str
 
 
-@dataclass(frozen=True)
-class RungVerdict:
-    """The outcome of a check: `state` is "correct", "not yet" or "not attempted"; `words` say why.
+@dataclass(frozen=True, repr=False)
+class RungVerdict(Verdict):
+    """The outcome of a check; `compared` counts operations, `moment` is the log where it went wrong (None: nowhere)."""
 
-    `operations`: how many were done and compared; `moment`: the log where it went wrong, None without one.
-    """
-
-    rung: str
-    state: str
-    words: str
-    operations: int = 0
     moment: Offsets | None = None
 
-    def __bool__(self) -> bool:
-        return self.state == CORRECT
-
-    def __str__(self) -> str:
-        return f"{self.rung}: {self.state}. {self.words}"
-
-    __repr__ = __str__
-
     def _repr_html_(self) -> str:
-        kind = {CORRECT: "mk-good", NOT_YET: "mk-bad", NOT_ATTEMPTED: "mk-faint"}[self.state]
-        sign = {CORRECT: "✓", NOT_YET: "✗", NOT_ATTEMPTED: "…"}[self.state]
-        words = escape(self.words).replace("\n", "<br>")
-        ruler = "" if self.moment is None else render_ruler(RulerFrame("the log at that moment", self.moment))
-        return drawing.page(
-            f'<div class="mk-box"><b>{escape(self.rung)}</b> <span class="{kind}">{sign} {self.state}</span><br>'
-            f"{words}</div>{ruler}"
-        )
+        words = super()._repr_html_()
+        if self.moment is None:
+            return words
+        return words + drawing.page(render_ruler(RulerFrame("the log at that moment", self.moment)))
 
 
 class Rung:

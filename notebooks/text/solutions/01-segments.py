@@ -31,3 +31,43 @@ by_size.check(deletable_by_size)
 
 # %%
 by_time.check(deletable_by_time)
+
+# %% [markdown]
+# ### The rungs
+#
+# Each stands for a whole method, with the names that the engine has. Rung 1 is five reasons in one `or`; only what is asked decides, nothing is changed.
+
+# %%
+from minikafka.lab.rebuild.ladders.segments import appends, deletes, looks_up, rolls, translates
+
+rolls.check(should_roll)
+
+# %% [markdown]
+# Rung 2 halves. Below `low` everything is at or below the target, from `high` on everything above it; when they meet, the entry before is the answer.
+
+# %%
+from minikafka.log.index.offset_index import OffsetPosition
+
+looks_up.check(lookup)
+
+# %% [markdown]
+# Rung 3 goes on where the index ends: from batch to batch, up to the first that ends at or behind the target.
+
+# %%
+from minikafka.record.file_records import LogOffsetPosition
+
+translates.check(translate_offset)
+
+# %% [markdown]
+# Rung 4: the question about an entry comes before the batch's bytes are counted, and the largest timestamp before the question.
+
+# %%
+from minikafka.log.index.time_index import TimestampOffset
+
+appends.check(append)
+
+# %% [markdown]
+# Rung 5 stops at the first segment that must stay, whatever comes behind it.
+
+# %%
+deletes.check(deletable_segments)

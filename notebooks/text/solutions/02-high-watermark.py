@@ -29,3 +29,28 @@ increment.check(incremented)
 
 # %%
 acks_all.check(answered)
+
+# %% [markdown]
+# ### The rungs
+#
+# Rung 1 only bounds and sets. At the log end the place of the mark is known, so that is what is kept there.
+
+# %%
+from minikafka.lab.rebuild.ladders.high_watermark import clamps, follows, increments
+from minikafka.log.log_offset_metadata import LogOffsetMetadata
+
+clamps.check(update_high_watermark)
+
+# %% [markdown]
+# Rung 2 lets rung 1 do the work and compares before with after.
+
+# %%
+follows.check(maybe_update_high_watermark)
+
+# %% [markdown]
+# Rung 3 refuses what cannot be, and moves only forward. The same offset on a newer segment is forward, too.
+
+# %%
+from minikafka.common.errors import IllegalArgumentException
+
+increments.check(maybe_increment_high_watermark)
