@@ -22,12 +22,12 @@ def log_dir_name(topic_partition: TopicPartition) -> str:
     return f"{topic_partition.topic}-{topic_partition.partition}"
 
 
-def log_delete_dir_name(topic_partition: TopicPartition) -> str:
+def log_delete_dir_name(topic_partition: TopicPartition, unique_id: str | None = None) -> str:
     """The name `topic-partition.<unique id>-delete`, the topic cut so that the whole has at most 255 characters.
 
-    Kafka: `LocalLog.logDeleteDirName`.
+    The id (32 hex digits) is drawn unless given. Kafka: `LocalLog.logDeleteDirName`.
     """
-    return _dir_name_with_suffix_capped_length(topic_partition, DELETE_DIR_SUFFIX)
+    return _dir_name_with_suffix_capped_length(topic_partition, DELETE_DIR_SUFFIX, unique_id)
 
 
 def log_stray_dir_name(topic_partition: TopicPartition) -> str:
@@ -77,8 +77,10 @@ def partition_directories(log_dir: Path) -> list[tuple[Path, TopicPartition]]:
     return [(directory, partition) for directory, partition in partitions if partition.topic != _CLUSTER_METADATA]
 
 
-def _dir_name_with_suffix_capped_length(topic_partition: TopicPartition, suffix: str) -> str:
-    full_suffix = f"-{topic_partition.partition}.{uuid.uuid4().hex}{suffix}"
+def _dir_name_with_suffix_capped_length(
+    topic_partition: TopicPartition, suffix: str, unique_id: str | None = None
+) -> str:
+    full_suffix = f"-{topic_partition.partition}.{unique_id or uuid.uuid4().hex}{suffix}"
     return topic_partition.topic[: _MAX_NAME_LENGTH - len(full_suffix)] + full_suffix
 
 

@@ -71,12 +71,26 @@ decode_run = compile_function(
 _size_of_varint = compile_function(writing_kernel.size_of_varint)
 _write_varint = compile_function(writing_kernel.write_varint)
 
+_size_of_nullable = compile_function(writing_kernel.size_of_nullable, size_of_varint=_size_of_varint)
+_write_nullable = compile_function(writing_kernel.write_nullable, write_varint=_write_varint)
+_writers = {
+    "size_of_varint": _size_of_varint,
+    "size_of_body": compile_function(
+        writing_kernel.size_of_body, size_of_varint=_size_of_varint, size_of_nullable=_size_of_nullable
+    ),
+    "write_head": compile_function(writing_kernel.write_head, write_varint=_write_varint),
+    "write_nullable": _write_nullable,
+    "write_headers": compile_function(writing_kernel.write_headers, write_varint=_write_varint),
+}
+
 encode = compile_function(
     writing_kernel.encode,
-    size_of_varint=_size_of_varint,
-    write_varint=_write_varint,
-    write_nullable=compile_function(writing_kernel.write_nullable, write_varint=_write_varint),
     headers_can_be_copied=compile_function(
         writing_kernel.headers_can_be_copied, read_varint=_read_varint, size_of_varint=_size_of_varint
     ),
+    **_writers,
 )
+
+write_rows = compile_function(writing_kernel.write_rows, **_writers)
+
+write_headers_of_rows = compile_function(writing_kernel.write_headers_of_rows, write_nullable=_write_nullable)

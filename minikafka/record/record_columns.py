@@ -55,6 +55,12 @@ def compiled_functions(compiled_module: str) -> ModuleType | None:
     return None if _compiled is None else importlib.import_module(compiled_module)
 
 
+def compiled_kernel_for(records: int) -> ModuleType | None:
+    """The module with the compiled kernel, if it is in use or would pay now that `records` more are to be written."""
+    _maybe_compile(records)
+    return _compiled
+
+
 def kernel_in_use() -> str:
     """The name of the kernel that the next batch meets: "plain" or "compiled"."""
     return "plain" if _compiled is None else "compiled"

@@ -2,10 +2,12 @@
 
 Read `session` first, then `jvm` (how its JVM is started), `java_home` (which Java), `kafka_jars` (where the jars come
 from), and `class_archive` (why a second start is faster); `scala_compiler` compiles what is asked of the JVM in Scala.
-`register` makes the data source of the room `source` known to any session.
+`register` makes the data source of the room `source` known to any session; `write_log_dir`, in the room `sink`, makes
+log directories of DataFrames.
 """
 
 from minikafka.spark.register import register
 from minikafka.spark.session import kafka_available, session, why_kafka_is_absent
+from minikafka.spark.sink.write_log_dir import write_log_dir
 
-__all__ = ["kafka_available", "register", "session", "why_kafka_is_absent"]
+__all__ = ["kafka_available", "register", "session", "why_kafka_is_absent", "write_log_dir"]

@@ -91,6 +91,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.datasource import InputPartition
 
+    from minikafka.spark.sink.log_dir_writer import KafkaLogWriter
+
 NAME = "minikafka"
 
 
@@ -111,6 +113,13 @@ class KafkaLogDataSource(DataSource):
         options = SourceOptions.of(self.options)
         require_known(schema, options.table)
         return KafkaLogReader(schema, options)
+
+    def writer(self, schema: StructType, overwrite: bool) -> "KafkaLogWriter":
+        """A writer of a log directory, see `minikafka.spark.write_log_dir`. Raises what beginning a write raises."""
+        from minikafka.spark.sink.log_dir_writer import KafkaLogWriter
+        from minikafka.spark.sink.sink_options import SinkOptions
+
+        return KafkaLogWriter(schema, SinkOptions.of(self.options), overwrite=overwrite)
 
     def streamReader(self, schema: StructType) -> KafkaLogStreamReader:
         """A reader of a stream. Raises IllegalArgumentException for an unknown column, or another table."""

@@ -1,0 +1,303 @@
+"""A write that is seen whole or not at all, whoever is killed in the middle.
+
+1. `begin` leaves a mark in the log directory, with the driver's process in it.
+2. Each attempt of a task writes its partitions into directories of its own, `topic-partition.<id>-delete`: no reader
+   looks at these, and a broker that finds one deletes it. The logs are closed and on the device when the task ends.
+3. `commit` makes logs for the partitions without rows, writes the list of all directories into the mark, in one step,
+   renames each to `topic-partition`, writes the checkpoints, and removes what is left of other attempts, then the mark.
+
+`abort`, or the next `begin` after the driver died, removes everything before the mark has the list, and does the rest
+of step 3 after it. Each rename is one step, but all of them are not: a reader that looks between two of them, or after
+a driver died there, sees some partitions of the new topic, complete ones. Nothing of a write whose driver may be alive
+is touched: its process is looked up, by number and start; on another machine it counts as alive.
+
+While it begins and commits, a write holds the log directory's `.lock`, as a broker does while it runs.
+"""
+
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.checkpoint.partition_metadata_file import PartitionMetadataFile
+from minikafka.common import file_ops
+from minikafka.common.errors import (
+    IllegalArgumentException,
+    InconsistentTopicIdException,
+    KafkaException,
+    KafkaStorageException,
+    TopicExistsException,
+)
+from minikafka.common.file_lock import FileLock
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.common.uuid import random_uuid
+from minikafka.log.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
+from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
+from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.log.log_dirs import LOCK_FILE_NAME
+from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, LOG_FILE_SUFFIX
+from minikafka.spark.sink.partition_writer import PartitionWriter
+from minikafka.spark.sink.process_id import ProcessId
+from minikafka.spark.sink.sink_options import SinkOptions
+from minikafka.spark.sink.write_mark import StagedPartition, WriteMark, marks_in, staged_directories
+
+_CLEANER_CHECKPOINT_FILE = "cleaner-offset-checkpoint"
+_LOCK_PATIENCE_S = 3
+_ONE_LOOK_S = 0.05
+
+
+def begin(options: SinkOptions, *, overwrite: bool) -> WriteMark:
+    """Settle what dead writes left, see that the topic may be written, and leave a mark.
+
+    Raises TopicExistsException, InconsistentTopicIdException, KafkaStorageException; KafkaException while a broker or
+    another write of the topic uses the directory.
+    """
+    log_dir = options.log_dir
+    with storage_errors(log_dir):
+        made_log_dir = not log_dir.exists()
+        log_dir.mkdir(parents=True, exist_ok=True)
+        with _locked(log_dir):
+            for mark in _settled(log_dir):
+                if mark.topic == options.topic:
+                    raise KafkaException(
+                        f"Process {mark.owner.pid} on {mark.owner.host} is writing topic {mark.topic}; if it is gone, "
+                        f"remove {mark.file}"
+                    )
+            topic_id = _topic_id(options, overwrite=overwrite)
+            mark = WriteMark(
+                log_dir=str(log_dir),
+                write_id=uuid.uuid4().hex[:12],
+                topic=options.topic,
+                topic_id=topic_id,
+                overwrite=overwrite,
+                made_log_dir=made_log_dir,
+                owner=ProcessId.of_driver(),
+            )
+            mark.put()
+    return mark
+
+
+def commit(mark: WriteMark, options: SinkOptions, written: Iterable[StagedPartition]) -> None:
+    """Make the written partitions, and empty ones beside them, the topic. Raises what `begin` raises."""
+    log_dir = options.log_dir
+    with storage_errors(log_dir), _locked(log_dir):
+        by_partition: dict[int, StagedPartition] = {}
+        for each in written:
+            if each.partition in by_partition:
+                raise IllegalArgumentException(
+                    f"Two tasks have rows of partition {each.partition}: minikafka.spark.write_log_dir distributes them"
+                )
+            by_partition[each.partition] = each
+        if not mark.file.exists():
+            raise KafkaStorageException(f"{mark.file} is gone: somebody else took this write for dead")
+        _refuse_records(options, overwrite=mark.overwrite)
+        for partition in range(options.partitions):
+            if partition not in by_partition:
+                by_partition[partition] = PartitionWriter(mark, options, partition, 0).close()
+        missing = [each.staged for each in by_partition.values() if not (log_dir / each.staged).is_dir()]
+        if missing:
+            raise KafkaStorageException(f"{log_dir / missing[0]} is gone: a broker was started on the log directory")
+        mark = mark.with_committed(tuple(by_partition[partition] for partition in sorted(by_partition)))
+        if options.broker is not None:
+            _write_meta_properties(log_dir, *options.broker)
+        mark.put()
+        _carry_through(mark)
+
+
+def abort(mark: WriteMark) -> None:
+    """Remove all traces of a write; once it is committed, nothing is to be removed. Raises KafkaStorageException."""
+    log_dir = Path(mark.log_dir)
+    with storage_errors(log_dir):
+        if any(each.committed is not None for each in marks_in(log_dir) if each.write_id == mark.write_id):
+            return
+        _undo(mark)
+        if mark.made_log_dir and {path.name for path in log_dir.iterdir()} <= {LOCK_FILE_NAME}:
+            file_ops.delete_directory(log_dir)
+
+
+@contextmanager
+def storage_errors(place: Path) -> Iterator[None]:
+    """Errors of the operating system, also below Kafka's own, become one line that names place and reason."""
+    try:
+        yield
+    except (OSError, KafkaStorageException) as error:
+        reason: BaseException | None = error
+        while reason is not None and not (isinstance(reason, OSError) and reason.errno is not None):
+            reason = reason.__cause__
+        if reason is None:
+            raise
+        raise KafkaStorageException(f"{place} cannot be written: {reason}") from None
+
+
+# Before the commit
+
+
+def _settled(log_dir: Path) -> list[WriteMark]:
+    """Finish or undo the writes of dead drivers; returns the others."""
+    alive = []
+    for mark in marks_in(log_dir):
+        if mark.owner.may_be_alive:
+            alive.append(mark)
+        elif mark.committed is None:
+            _undo(mark)
+        else:
+            _carry_through(mark)
+    ids = {mark.write_id for mark in alive}
+    for write_id, path in staged_directories(log_dir):
+        if write_id not in ids:  # of a task that outlived its driver
+            file_ops.delete_directory(path)
+    return alive
+
+
+def _undo(mark: WriteMark) -> None:
+    """Remove the directories of a write, then its mark."""
+    _remove_staged(mark)
+    mark.remove()
+    _remove_staged(mark)  # of a task that had not noticed yet
+
+
+def _remove_staged(mark: WriteMark) -> None:
+    for write_id, path in staged_directories(Path(mark.log_dir)):
+        if write_id == mark.write_id:
+            file_ops.delete_directory(path)
+
+
+def _topic_id(options: SinkOptions, *, overwrite: bool) -> str:
+    """The id that the topic gets. Raises TopicExistsException and InconsistentTopicIdException."""
+    _refuse_records(options, overwrite=overwrite)
+    ids = set()
+    for path in _topic_directories(options):
+        metadata = PartitionMetadataFile(PartitionMetadataFile.new_file(path))
+        if metadata.exists():
+            ids.add(metadata.read().topic_id)
+    if options.topic_id is None:
+        if len(ids) > 1:
+            raise InconsistentTopicIdException(f"{options.log_dir} has directories of several topics {options.topic}")
+        return ids.pop() if ids else random_uuid()
+    if not overwrite and ids - {options.topic_id}:
+        raise InconsistentTopicIdException(
+            f"Topic {options.topic} in {options.log_dir} has the id {ids.pop()}, not {options.topic_id}"
+        )
+    return options.topic_id
+
+
+def _refuse_records(options: SinkOptions, *, overwrite: bool) -> None:
+    for path in _topic_directories(options):
+        if not overwrite and _has_records(path):
+            raise TopicExistsException(f"{path} has records; mode='overwrite' would replace the topic")
+
+
+def _topic_directories(options: SinkOptions) -> list[Path]:
+    """The directories of the topic's partitions."""
+    return [path for path in _partition_directories(options.log_dir) if _topic_partition(path)[0] == options.topic]
+
+
+def _partition_directories(log_dir: Path) -> list[Path]:
+    """All directories of partitions, the cluster's metadata among them, but for those that are to be deleted."""
+    return [
+        path
+        for path in sorted(log_dir.iterdir())
+        if not path.name.endswith(DELETE_DIR_SUFFIX) and _topic_partition(path) is not None and path.is_dir()
+    ]
+
+
+def _topic_partition(path: Path) -> TopicPartition | None:
+    try:
+        return parse_topic_partition_name(path)
+    except KafkaException:
+        return None
+
+
+def _has_records(partition_dir: Path) -> bool:
+    """Whether the partition has, or had, records: a new log has one empty segment with the base offset 0."""
+    segments = list(partition_dir.glob(f"*{LOG_FILE_SUFFIX}"))
+    return any(path.stat().st_size or int(path.stem) for path in segments)
+
+
+# The commit
+
+
+def _carry_through(mark: WriteMark) -> None:
+    """What is left to do once the mark lists the partitions; doing it twice changes nothing."""
+    log_dir = Path(mark.log_dir)
+    assert mark.committed is not None
+    others = [path for path in _partition_directories(log_dir) if _topic_partition(path)[0] != mark.topic]
+    kept = {mark.final_name(each.partition) for each in mark.committed}
+    if mark.overwrite:
+        for path in _partition_directories(log_dir):
+            if _topic_partition(path)[0] == mark.topic and path.name not in kept:
+                _put_aside(mark, path)
+    for each in mark.committed:
+        staged, final = log_dir / each.staged, log_dir / mark.final_name(each.partition)
+        if staged.exists():
+            if final.exists():
+                _put_aside(mark, final)
+            file_ops.rename(staged, final)
+        elif not final.exists():
+            raise KafkaStorageException(
+                f"{staged} is gone, and with it a partition of {mark.topic}, which was written in part: "
+                f"remove {mark.file}, and the topic's directories, and write it again"
+            )
+    file_ops.flush_dir(log_dir)
+    _write_checkpoints(mark)
+    clean_shutdown = CleanShutdownFileHandler(log_dir)
+    if not others and not clean_shutdown.exists():
+        clean_shutdown.write()
+    _remove_staged(mark)
+    mark.remove()
+
+
+def _put_aside(mark: WriteMark, path: Path) -> None:
+    """Let a directory that is replaced go the way of those that were never committed."""
+    file_ops.rename(path, path.with_name(mark.staged_name(_topic_partition(path)[1], uuid.uuid4().hex[:12])))
+
+
+def _write_checkpoints(mark: WriteMark) -> None:
+    """Let the log directory's checkpoints say what the new logs are, and nothing that the old ones were."""
+    assert mark.committed is not None
+    log_dir = Path(mark.log_dir)
+    ends = {TopicPartition(mark.topic, each.partition): each.end_offset for each in mark.committed}
+    for name in (RECOVERY_POINT_CHECKPOINT_FILE, HIGH_WATERMARK_CHECKPOINT_FILE):
+        checkpoint = OffsetCheckpointFile(log_dir / name)
+        checkpoint.write(_others(log_dir / name, mark.topic) | ends)
+    for name in (LOG_START_OFFSET_CHECKPOINT_FILE, _CLEANER_CHECKPOINT_FILE):
+        if (log_dir / name).exists():
+            OffsetCheckpointFile(log_dir / name).write(_others(log_dir / name, mark.topic))
+
+
+def _others(file: Path, topic: str) -> dict[TopicPartition, int]:
+    """What a checkpoint file says of other topics; a damaged one says nothing, as to a broker."""
+    if not file.exists():
+        return {}
+    known = OffsetCheckpointFile(file).read_or_empty()
+    return {partition: offset for partition, offset in known.items() if partition.topic != topic}
+
+
+def _write_meta_properties(log_dir: Path, cluster_id: str, node_id: int) -> None:
+    """Make the directory one of this node's. Raises KafkaException when it is another's."""
+    file = log_dir / META_PROPERTIES_NAME
+    if not file.exists():
+        MetaProperties(cluster_id, node_id, random_uuid()).write(file, int(time.time() * 1000))
+        return
+    known = MetaProperties.read(file)
+    if (known.cluster_id, known.node_id) != (cluster_id, node_id):
+        raise KafkaException(f"{file} names node {known.node_id} of cluster {known.cluster_id}")
+
+
+@contextmanager
+def _locked(log_dir: Path) -> Iterator[None]:
+    """Hold the directory's lock, which another write has for a moment and a broker for as long as it runs."""
+    lock = FileLock(log_dir / LOCK_FILE_NAME)
+    until = time.monotonic() + _LOCK_PATIENCE_S
+    try:
+        while not lock.try_lock():
+            if time.monotonic() > until:
+                raise KafkaException(f"{lock.file} is held: a broker is running on this log directory")
+            time.sleep(_ONE_LOOK_S)
+        yield
+    finally:
+        lock.unlock_and_close()

@@ -1,0 +1,104 @@
+"""The file that says which write is under way in a log directory, who does it, and how far it is."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from minikafka.common import file_ops
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.log_dir_name import log_delete_dir_name, log_dir_name
+from minikafka.spark.sink.process_id import ProcessId
+
+_NAME = ".minikafka-write-{}"
+_OURS = "6d6b7772"  # so begin the unique ids of our directories, which tells them from those that a broker deletes
+_STAGED = re.compile(rf"\S+-\d+\.{_OURS}([0-9a-f]{{12}})[0-9a-f]{{12}}-delete", re.ASCII)
+
+
+@dataclass(frozen=True)
+class StagedPartition:
+    """A partition's complete log in the directory `staged`, with the records from `base_offset` to `end_offset`
+    (exclusive)."""
+
+    partition: int
+    staged: str
+    base_offset: int
+    end_offset: int
+
+
+@dataclass(frozen=True)
+class WriteMark:
+    """`.minikafka-write-<id>` in the log directory. A broker does not look at files there that it does not know.
+
+    - `write_id`: 12 hex digits. `overwrite`: a topic with records may be replaced.
+    - `made_log_dir`: the log directory was missing before.
+    - `committed`: the partitions, once all are complete; from then on the write is carried through. None before that.
+    """
+
+    log_dir: str
+    write_id: str
+    topic: str
+    topic_id: str
+    overwrite: bool
+    made_log_dir: bool
+    owner: ProcessId
+    committed: tuple[StagedPartition, ...] | None = None
+
+    @property
+    def file(self) -> Path:
+        """Where the mark is kept."""
+        return Path(self.log_dir, _NAME.format(self.write_id))
+
+    def put(self) -> None:
+        """Write the file, or replace it in one step. Raises OSError."""
+        content = asdict(self) | {"owner": self.owner._asdict()}
+        del content["log_dir"]
+        file_ops.replace_file(self.file, json.dumps(content).encode())
+
+    def remove(self) -> None:
+        """Delete the file. Raises OSError."""
+        file_ops.delete_if_exists(self.file)
+        file_ops.delete_if_exists(self.file.with_name(self.file.name + ".tmp"))
+
+    def with_committed(self, partitions: tuple[StagedPartition, ...]) -> "WriteMark":
+        """The mark of the same write, all of whose partitions are complete."""
+        return replace(self, committed=partitions)
+
+    def staged_name(self, partition: int, attempt: str) -> str:
+        """The name of a directory in which an attempt (12 hex digits) writes a partition.
+
+        A broker that finds it deletes it, and no reader looks at it.
+        """
+        unique_id = _OURS + self.write_id + attempt
+        return log_delete_dir_name(TopicPartition(self.topic, partition), unique_id)
+
+    def final_name(self, partition: int) -> str:
+        """The name of a partition's directory."""
+        return log_dir_name(TopicPartition(self.topic, partition))
+
+
+def marks_in(log_dir: Path) -> list[WriteMark]:
+    """The marks of a log directory; what a crash left of a mark that was about to be put is removed."""
+    marks = []
+    for file in sorted(log_dir.glob(_NAME.format("*"))):
+        if file.suffix == ".tmp":
+            file_ops.delete_if_exists(file)
+            continue
+        try:
+            content = json.loads(file.read_bytes())
+        except FileNotFoundError:  # that write has just ended
+            continue
+        partitions = content.pop("committed")
+        committed = None if partitions is None else tuple(StagedPartition(**each) for each in partitions)
+        owner = ProcessId(**content.pop("owner"))
+        marks.append(WriteMark(str(log_dir), **content, owner=owner, committed=committed))
+    return marks
+
+
+def staged_directories(log_dir: Path) -> Iterator[tuple[str, Path]]:
+    """The directories that writes have staged, each with the id of its write."""
+    for path in sorted(log_dir.iterdir()):
+        match = _STAGED.fullmatch(path.name)
+        if match:
+            yield match[1], path

@@ -1,0 +1,292 @@
+"""A write is seen whole or not at all: tasks that fail or run twice, drivers that die at any point, full disks."""
+
+import dataclasses
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minikafka.common import file_ops
+from minikafka.common.errors import (
+    IllegalArgumentException,
+    InconsistentTopicIdException,
+    InvalidOffsetException,
+    InvalidRecordException,
+    InvalidTimestampException,
+    KafkaException,
+    KafkaStorageException,
+    RecordBatchTooLargeException,
+    RecordTooLargeException,
+    TopicExistsException,
+)
+from minikafka.common.file_lock import FileLock
+from minikafka.log.log import Log
+from minikafka.spark.sink import staged_write
+from minikafka.spark.sink.process_id import ProcessId
+from minikafka.spark.sink.write_mark import marks_in, staged_directories
+from tests.spark.rows import rows
+from tests.spark_sink.writing import begin, files, row, task, write
+
+DEAD = ProcessId.of_driver()._replace(started="0")
+COMMITTED = [
+    ".kafka_cleanshutdown",
+    ".lock",
+    "recovery-point-offset-checkpoint",
+    "replication-offset-checkpoint",
+    "t-0",
+    "t-1",
+]
+
+
+class Killed(BaseException):
+    """What the system does to a process, seen from inside."""
+
+
+def names(log_dir: Path) -> list[str]:
+    return sorted(path.name for path in log_dir.iterdir())
+
+
+def values(log_dir: Path) -> list[bytes]:
+    return sorted(each["value"] for each in rows(log_dir))
+
+
+def test_what_a_write_leaves(tmp_path):
+    write(tmp_path / "data", [row(b"a")], [row(b"b", partition=1)], partitions=2)
+    assert names(tmp_path / "data") == COMMITTED
+    assert values(tmp_path / "data") == [b"a", b"b"]
+    assert (tmp_path / "data" / "replication-offset-checkpoint").read_text() == "0\n2\nt 0 1\nt 1 1\n"
+    assert (tmp_path / "data" / "recovery-point-offset-checkpoint").read_text() == "0\n2\nt 0 1\nt 1 1\n"
+    ids = {(tmp_path / "data" / name / "partition.metadata").read_text() for name in ("t-0", "t-1")}
+    assert len(ids) == 1
+
+
+def test_a_partition_without_rows_is_there_and_empty(tmp_path):
+    write(tmp_path, [row(b"a", partition=1)], [], partitions=2)
+    assert names(tmp_path) == COMMITTED
+    assert (tmp_path / "t-0" / f"{0:020}.log").read_bytes() == b""
+    assert (tmp_path / "replication-offset-checkpoint").read_text() == "0\n2\nt 0 0\nt 1 1\n"
+
+
+def test_nothing_is_seen_before_the_commit_nor_after_an_abort(tmp_path):
+    write(tmp_path, [row(b"there")], topic="other")
+    before = files(tmp_path)
+    writer = begin(tmp_path)
+    task(writer, [row(b"a")])
+    assert values(tmp_path) == [b"there"]
+    assert all(name.endswith("-delete") for name in names(tmp_path) if name.startswith("t-"))
+    writer.abort([None])
+    assert files(tmp_path) == before
+
+
+def test_an_abort_removes_the_directory_that_was_made(tmp_path):
+    writer = begin(tmp_path / "a" / "b")
+    task(writer, [row()])
+    writer.abort([])
+    assert names(tmp_path / "a") == []
+
+
+def test_a_task_that_runs_twice_counts_once(tmp_path):
+    writer = begin(tmp_path, partitions=2)
+    task(writer, [row(b"lost")])
+    messages = [task(writer, [row(b"a")]), task(writer, [row(b"b", partition=1)])]
+    writer.commit(messages)
+    assert names(tmp_path) == COMMITTED
+    assert values(tmp_path) == [b"a", b"b"]
+    with pytest.raises(KafkaStorageException, match="The write of t has ended without this task"):
+        task(writer, [row(b"late")])
+    assert names(tmp_path) == COMMITTED
+
+
+def test_two_tasks_with_rows_of_one_partition_are_refused(tmp_path):
+    writer = begin(tmp_path)
+    messages = [task(writer, [row(b"a")]), task(writer, [row(b"b")])]
+    with pytest.raises(IllegalArgumentException, match="Two tasks have rows of partition 0"):
+        writer.commit(messages)
+    writer.abort(messages)
+    assert names(tmp_path) == [".lock"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "options", "error", "message"),
+    [
+        ([row(partition=1)], {}, IllegalArgumentException, "A row is of partition 1; t has 1"),
+        ([row(partition=-1)], {}, IllegalArgumentException, "A row is of partition -1; t has 1"),
+        ([row(timestamp=-2)], {}, InvalidTimestampException, "-2 ms"),
+        ([row(headers=[(None, b"x")])], {}, IllegalArgumentException, "A header has no key"),
+        ([row(offset=3), row(offset=3)], {}, InvalidOffsetException, "Offset 3 of t-0"),
+        ([row(offset=3), row(offset=2)], {}, InvalidOffsetException, "Offset 2 of t-0"),
+        ([row(offset=-1)], {}, InvalidOffsetException, "Offset -1 of t-0"),
+        ([row(offset=None)], {}, InvalidOffsetException, "A row of t-0 has no offset"),
+        ([row(offset=5), row(offset=None)], {}, InvalidOffsetException, "A row of t-0 has no offset"),
+        ([row(key=None)], {"cleanup.policy": "compact"}, InvalidRecordException, "without key in topic partition t-0"),
+        ([row(b"v" * 200)], {"max.message.bytes": 200}, RecordTooLargeException, "The batch at offset 0 of t-0 has 2"),
+        ([row(b"v" * 200)], {"internal.segment.bytes": 200}, RecordBatchTooLargeException, "segment size of 200"),
+    ],
+)  # fmt: skip
+def test_a_task_with_rows_that_cannot_be_written_leaves_nothing(tmp_path, bad, options, error, message):
+    writer = begin(tmp_path, settings=options, offsets="offset" in bad[0])
+    with pytest.raises(error, match=message):
+        task(writer, bad)
+    assert not list(staged_directories(tmp_path))
+
+
+def test_a_topic_with_records_is_refused_or_replaced(tmp_path):
+    write(tmp_path, [row(b"old"), row(b"old", partition=1)], partitions=2)
+    write(tmp_path, [row(b"other")], topic="other")
+    with pytest.raises(TopicExistsException, match="t-0 has records"):
+        write(tmp_path, [row(b"new")])
+    write(tmp_path, [row(b"new")], overwrite=True)
+    assert names(tmp_path) == sorted([*COMMITTED[:-1], "other-0"])
+    assert values(tmp_path) == [b"new", b"other"]
+    assert (tmp_path / "replication-offset-checkpoint").read_text() == "0\n2\nother 0 1\nt 0 1\n"
+
+
+def test_the_empty_directories_of_a_new_topic_give_their_id(tmp_path):
+    topic_id = "A" * 21 + "g"
+    with Log.open(tmp_path / "t-0", topic_id=topic_id):
+        pass
+    with pytest.raises(InconsistentTopicIdException):
+        begin(tmp_path, topicId="B" * 21 + "g")
+    write(tmp_path, [row(b"a")], partitions=2)
+    for name in ("t-0", "t-1"):
+        assert topic_id in (tmp_path / name / "partition.metadata").read_text()
+    assert values(tmp_path) == [b"a"]
+
+
+def test_a_running_broker_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(staged_write, "_LOCK_PATIENCE_S", 0)
+    broker = FileLock(tmp_path / ".lock")
+    assert broker.try_lock()
+    with pytest.raises(KafkaException, match="is held: a broker is running"):
+        begin(tmp_path)
+    broker.unlock_and_close()
+    assert names(tmp_path) == [".lock"]
+    writer = begin(tmp_path)
+    messages = [task(writer, [row()])]
+    broker = FileLock(tmp_path / ".lock")
+    assert broker.try_lock()
+    with pytest.raises(KafkaException, match="is held: a broker is running"):
+        writer.commit(messages)
+    writer.abort(messages)
+    broker.unlock_and_close()
+    assert names(tmp_path) == [".lock"]
+
+
+def test_what_a_dead_driver_left_is_removed_and_what_a_living_one_has_is_not(tmp_path):
+    dead, alive = begin(tmp_path, topic="dead"), begin(tmp_path, topic="alive")
+    task(dead, [row()])
+    message = task(alive, [row(b"alive")])
+    dataclasses.replace(dead._mark, owner=DEAD).put()
+    with pytest.raises(KafkaException, match=f"Process {os.getpid()} on .* is writing topic alive; if it is gone"):
+        begin(tmp_path, topic="alive")
+    write(tmp_path, [row(b"a")])
+    assert not [name for name in names(tmp_path) if name.startswith("dead")]
+    alive.commit([message])
+    assert values(tmp_path) == [b"a", b"alive"]
+    assert not list(tmp_path.glob(".minikafka*")) + list(staged_directories(tmp_path))
+
+
+def test_what_a_task_left_that_outlived_its_driver_is_removed(tmp_path):
+    writer = begin(tmp_path)
+    task(writer, [row()])
+    writer._mark.remove()
+    write(tmp_path, [row(b"a")], topic="u")
+    assert not list(staged_directories(tmp_path))
+    assert values(tmp_path) == [b"a"]
+
+
+def test_a_process_that_has_ended_is_known_to_be_dead():
+    code = "from minikafka.spark.sink.process_id import ProcessId; print(*ProcessId.of_driver())"
+    with subprocess.Popen(
+        [sys.executable, "-c", code + "; input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        host, pid, started = child.stdout.readline().split()
+        process = ProcessId(host, int(pid), started)
+        assert process.may_be_alive
+        assert process.pid == child.pid
+        child.communicate("\n")
+    assert not process.may_be_alive
+    assert process._replace(host="elsewhere").may_be_alive
+    assert ProcessId.of_driver().may_be_alive
+    assert not DEAD.may_be_alive
+
+
+@pytest.mark.parametrize("replaces", [False, True])
+def test_a_driver_that_dies_after_any_step_of_the_commit(tmp_path, replaces):
+    """Each world ends with all of the old or all of the new once the next write has begun."""
+    new, steps = [b"new 0", b"new 1"], 0
+    while True:
+        log_dir = tmp_path / str(steps)
+        if replaces:
+            write(log_dir, [row(b"old")], partitions=1)
+        old = [b"old"] if replaces else []
+        writer = begin(log_dir, partitions=2, overwrite=replaces)
+        messages = [task(writer, [row(b"new 0")]), task(writer, [row(b"new 1", partition=1)])]
+        left = [steps]
+
+        def die(operation, path, left=left):
+            left[0] -= 1
+            if left[0] < 0:
+                raise Killed(f"{operation} {path}")
+
+        try:
+            with file_ops.observe(die):
+                writer.commit(messages)
+        except Killed:
+            for mark in marks_in(log_dir):
+                dataclasses.replace(mark, owner=DEAD).put()
+            begin(log_dir, topic="next").abort([])
+            assert not list(log_dir.glob(".minikafka*")) + list(staged_directories(log_dir))
+            seen = values(log_dir) if (log_dir / "t-0").exists() else []
+            assert seen in (old, new)
+            expected = {"replication-offset-checkpoint", "recovery-point-offset-checkpoint", ".kafka_cleanshutdown"}
+            assert seen == [] or expected <= set(names(log_dir))
+            steps += 1
+        else:
+            break
+    assert values(log_dir) == new
+    assert steps > 10
+
+
+def test_a_full_disk_is_told_in_one_line(tmp_path, monkeypatch):
+    writer = begin(tmp_path)
+
+    def full(fd, data, position):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/dev/x")
+
+    with monkeypatch.context() as patched, pytest.raises(KafkaStorageException) as raised:
+        patched.setattr(file_ops, "write", full)
+        task(writer, [row()])
+    assert str(raised.value) == f"{tmp_path} cannot be written: [Errno 28] No space left on device: '/dev/x'"
+    writer.abort([None])
+    assert names(tmp_path) == [".lock"]
+
+
+def test_a_place_where_nothing_can_be_written_is_told_in_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(KafkaStorageException, match="file/data cannot be written: .*Not a directory"):
+        begin(tmp_path / "file" / "data")
+
+
+def test_a_broker_of_another_cluster_is_refused(tmp_path):
+    write(tmp_path, [row()], cluster__id="c", node__id=3)
+    assert "cluster.id=c" in (tmp_path / "meta.properties").read_text()
+    write(tmp_path, [row()], topic="u", cluster__id="c", node__id=3)
+    with pytest.raises(KafkaException, match="names node 3 of cluster c"):
+        write(tmp_path, [row()], topic="v", cluster__id="d", node__id=3)
+
+
+def test_other_columns_are_refused(tmp_path):
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    from minikafka.spark.sink.log_dir_writer import KafkaLogWriter
+    from minikafka.spark.sink.sink_options import SinkOptions
+
+    options = SinkOptions.of({"path": str(tmp_path), "topic": "t"})
+    with pytest.raises(IllegalArgumentException, match="write_log_dir prepares rows"):
+        KafkaLogWriter(from_arrow_schema(pa.schema([("value", pa.int32())])), options, overwrite=False)
+    assert names(tmp_path) == []
