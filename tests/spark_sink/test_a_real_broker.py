@@ -1,0 +1,80 @@
+"""A real broker starts on what was written, and real clients get every record."""
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from minikafka.spark import register, write_log_dir
+from minikafka.witness.kafka_broker import KafkaBroker, KafkaClients
+
+pytestmark = pytest.mark.slow
+
+
+def consumed(broker, topic: str, partitions: int) -> list[tuple]:
+    """What librdkafka gets: (partition, offset, timestamp, key, value, headers), sorted."""
+    consumer = Consumer(
+        {"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "enable.partition.eof": True,
+         "auto.offset.reset": "earliest", "enable.auto.commit": False}
+    )  # fmt: skip
+    consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
+    got, ended = [], 0
+    while ended < partitions:
+        message = consumer.poll(20)
+        assert message is not None, "the broker does not answer"
+        if message.error():
+            ended += 1
+            continue
+        headers = tuple(message.headers() or ())
+        got.append(
+            (message.partition(), message.offset(), message.timestamp()[1], message.key(), message.value(), headers)
+        )
+    consumer.close()
+    return sorted(got)
+
+
+def written(frame) -> list[tuple]:
+    """What Spark reads back, in the same form."""
+    return sorted(
+        (row.partition, row.offset, row.ms, *(None if each is None else bytes(each) for each in (row.key, row.value)),
+         tuple((pair.key, None if pair.value is None else bytes(pair.value)) for pair in row.headers or ()))
+        for row in frame.selectExpr("*", "unix_millis(timestamp) ms").collect()
+    )  # fmt: skip
+
+
+def test_a_topic_is_restored_from_parquet(spark, kafka, tmp_path):
+    """A cluster knows the topic; its broker is stopped, the records are written in place, and it starts again."""
+    register(spark)
+    table = str(tmp_path / "parquet")
+    spark.range(3000).selectExpr(
+        "CASE WHEN id % 5 > 0 THEN concat('k', id % 100) END AS key",
+        "CASE WHEN id % 7 > 0 THEN concat('value ', id) END AS value",
+        "timestamp_millis(1700000000000 + id) AS timestamp",
+        "CASE WHEN id % 3 = 0 THEN array(struct('h' AS key, CAST('x' AS binary) AS value), "
+        "struct('n' AS key, CAST(NULL AS binary) AS value)) END AS headers",
+    ).write.parquet(table)
+    broker = KafkaBroker(tmp_path / "home")
+    with broker:
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+        admin.create_topics([NewTopic("orders", 3, config={"retention.ms": "-1"})])["orders"].result()
+        del admin  # or its thread would go on looking for the broker
+        KafkaClients(kafka, broker.bootstrap_servers).create_topic("gaps", {"retention.ms": "-1"})
+    settings = {"compression.type": "zstd", "internal.segment.bytes": 5000}
+    rows = spark.read.parquet(table)
+    write_log_dir(rows, str(broker.log_dir), topic="orders", partitions=3, settings=settings, batch_size=3000)
+    with_gaps = spark.range(1000).selectExpr("CAST(id AS string) AS value", "100 + 3 * id AS offset")
+    write_log_dir(with_gaps, str(broker.log_dir), topic="gaps")
+
+    back = spark.read.format("minikafka").option("includeHeaders", "true").load(str(broker.log_dir))
+    expected = written(back.where("topic = 'orders'"))
+    assert len(expected) == 3000
+    with broker:
+        assert consumed(broker, "orders", 3) == expected
+        gaps = KafkaClients(kafka, broker.bootstrap_servers).consume("gaps")
+        assert [(offset, bytes(value)) for offset, _, _, value in gaps] == [
+            (100 + 3 * number, str(number).encode()) for number in range(1000)
+        ]
+    output = (broker.home / "broker.out").read_text()
+    assert "ERROR" not in output
+    assert "stray" not in output
+    # The broker has nothing to mend: what it stopped with is what was written.
+    assert written(back.where("topic = 'orders'")) == expected
