@@ -7,23 +7,24 @@ from minikafka.common.error_codes import Errors
 from minikafka.network.messages import parse_response
 from minikafka.witness.observation import Observations
 from minikafka.witness.replica_runner import Answer, ReplicaObservation
-from minikafka.witness.replica_workload import ReplicaOperation, ReplicaWorkload
+from minikafka.witness.replica_workload import ReplicaWorkload
 from minikafka.witness.scripted_controller import fixed_id
 
 _OUTCOMES = {Errors.NONE: "acknowledged", Errors.REQUEST_TIMED_OUT: "timed_out"}
+_ANSWERS = (*_OUTCOMES.values(), "answers")
 _REQUESTS = frozenset("produce append fetch list_offsets offset_for_leader_epoch delete_records metadata".split())
 
 
 def replica_quantities(witness: str, workload: ReplicaWorkload, seen: Sequence[ReplicaObservation]) -> Observations:
-    """The table of one witness ("minikafka", "Kafka") from what was seen after each operation.
+    """The table of one witness ("minikafka", "kafka") from what was seen after each operation.
 
-    Of each partition: what its leader has, as long as the broker runs that led it first; and what is told to those who
-    produced with acks=all. Quantities are named as those of `replica_expected`, with the partition at the end.
+    Of each partition: what its leader has, while it has one; and what is told to those who produced. Quantities are
+    named as those of `replica_expected`, with the partition at the end; `answers`: (number of the operation that asked,
+    name of the error), for any acks.
     """
-    first_leaders: dict[str, int] = {}
     tickets: dict[int, int] = {}  # of a request: the number of its operation
     names: dict[str, str] = {}  # of topics, by id
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     for number, (operation, observed) in enumerate(zip(workload, seen)):
         if observed.error == "impossible":
             rows.append(rows[-1] | {} if rows else {})
@@ -31,36 +32,44 @@ def replica_quantities(witness: str, workload: ReplicaWorkload, seen: Sequence[R
             continue
         if operation.kind == "topic":
             names[fixed_id(f"topic-{operation.arguments[0]}", len(names))] = operation.arguments[0]
-            first_leaders |= {name: leader for name, leader in _leaders(operation).items() if name not in first_leaders}
         if operation.kind in _REQUESTS and not observed.error:
             tickets[len(tickets) + 1] = number
-        row: dict[str, object] = {}
-        for partition, leader in first_leaders.items():
-            state = observed.states.get(leader, {}).get("partitions", {}).get(partition)
-            if state is not None and state["leader"] == leader and state["log"] is not None:
-                row |= {f"{name} {partition}": value for name, value in _of_leader(state).items()}
-                row |= {f"{outcome} {partition}": () for outcome in _OUTCOMES.values()}
+        row: dict[str, Any] = {}
+        for partition, state in _leaders(observed).items():
+            row |= {f"{name} {partition}": value for name, value in _of_leader(state).items()}
+            row |= {f"{name} {partition}": () for name in _ANSWERS}
         for ticket, answer in observed.answers.items():
             asked = workload.operations[tickets[ticket]]
-            if asked.kind == "produce" and asked.option("acks") == "-1" and isinstance(answer, Answer):
-                for partition, error in _errors(answer, names):
-                    if (outcome := _OUTCOMES.get(error)) is not None:
-                        name = f"{outcome} {partition}"
-                        row[name] = tuple(sorted((*row.get(name, ()), tickets[ticket])))  # type: ignore[misc]
+            if asked.kind != "produce" or not isinstance(answer, Answer):
+                continue
+            for partition, error in _errors(answer, names):
+                _add(row, f"answers {partition}", (tickets[ticket], error.name))
+                if asked.option("acks") == "-1" and error in _OUTCOMES:
+                    _add(row, f"{_OUTCOMES[error]} {partition}", tickets[ticket])
         rows.append(row)
     return Observations(witness, workload, tuple(rows))
 
 
-def _forget_answers(row: dict[str, object]) -> None:
+def _add(row: dict[str, Any], quantity: str, value: object) -> None:
+    row[quantity] = tuple(sorted((*row.get(quantity, ()), value)))
+
+
+def _forget_answers(row: dict[str, Any]) -> None:
     """An operation that was passed over answers nobody."""
     for name in row:
-        if name.split()[0] in _OUTCOMES.values():
+        if name.split()[0] in _ANSWERS:
             row[name] = ()
 
 
-def _leaders(operation: ReplicaOperation) -> dict[str, int]:
-    topic, assignment = operation.arguments
-    return {f"{topic}-{number}": int(each.split(",")[0]) for number, each in enumerate(assignment.split("/"))}
+def _leaders(observed: ReplicaObservation) -> dict[str, dict]:
+    """By partition: the state of the broker that leads it; of two that think they do, the one of the later epoch."""
+    leaders: dict[str, dict] = {}
+    for broker, knows in observed.states.items():
+        for partition, state in knows["partitions"].items():
+            leads = state["leader"] == broker and state["log"] is not None
+            if leads and leaders.get(partition, state)["leader_epoch"] <= state["leader_epoch"]:
+                leaders[partition] = state
+    return leaders
 
 
 def _of_leader(state: dict) -> dict[str, object]:

@@ -9,7 +9,7 @@
 # **Afterwards you can decide:** which `acks` and which `min.insync.replicas` your data need, what a producer's error says about its records, and where a slow request waits.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Apache Kafka's own brokers, which tell in part 5 whether minikafka
+# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
 # is right.
 
 # %%
@@ -21,8 +21,8 @@ from minikafka.network.api_keys import ApiKeys
 wake_witnesses()
 
 # %% [markdown]
-# A partition has three replicas, broker 0 leads, and all are in sync. Record `a` is everywhere. A producer sends `b` with `acks=all`. What goes wrong without the wait? Here the broker answers as soon as the record is in its own
-# log. Then it dies.
+# A partition has three replicas, broker 0 leads, and all are in sync. Record `a` is on all of them. A producer sends `b` with `acks=all`, so the broker should not answer before the others have `b`, too. What goes wrong without that wait? Here the broker answers as soon as the record is in its own
+# log. Then it dies. (`fetch()` lets each follower fetch once.)
 
 # %%
 with planted("acks=all is answered as soon as the leader has the records"):
@@ -36,7 +36,7 @@ hasty.crash(0)
 print("now broker", hasty.leader, "leads, and a consumer gets:", *hasty.consumed())
 
 # %% [markdown]
-# `NONE` is the name of the error code for success. The producer has forgotten `b` by now; it was told that `b` is safe. Nobody has it. The same with the wait:
+# `NONE` is the name of the error code for success. The producer has forgotten `b` by now; it was told that `b` is safe. No broker that is alive has it. The same with the wait:
 
 # %%
 sound = Replication(3, min_isr=2)
@@ -60,9 +60,9 @@ diagram("produce_path")
 # %% [markdown]
 # - **acks**: what the producer wants to wait for: nothing (`0`), the leader's log (`1`), or the in-sync replicas (`all`; −1 on the wire).
 # - **min.insync.replicas**, here **the minimum**: how many replicas must be in sync, the leader among them, for `acks=all`.
-# - **Required offset** of a partition's part of a request: the offset after its last record. The high watermark has to reach it.
+# - **Required offset:** the offset after the last record that a request brought to a partition. The partition's high watermark has to reach it.
 # - **Purgatory**: where a request waits. It lies there under **keys**, one for each of its partitions, and in a **timer**.
-# - **To complete** a request that waits: to answer it. It happens once, by whoever comes first.
+# - **To complete** a request that waits: to answer it. This happens once; whoever comes first does it.
 #
 # In the errata of this page, *older text* is the one that the course grew from.
 
@@ -99,8 +99,8 @@ print("rule 3:", path.produce(("orders-0", "f")), path.values())
 #
 # ### From the bytes to the file
 #
-# A request has been read from its bytes: two records for `orders-0`, and one for `orders-9`, a partition that the topic does not have. The walk goes through `KafkaApis` (its part for produce requests is a class of its own in minikafka), `ReplicaManager`, `Partition`, `Log` (Kafka: `UnifiedLog`), `LocalLog` and
-# `LogSegment`. First, a request for `orders-9` alone:
+# A request has been read from its bytes: two records for `orders-0`, and one for `orders-9`, a partition that the topic does not have. We shall follow it through six classes: `KafkaApis` (its part for produce requests is a class of its own in minikafka, `ProduceHandler`), `ReplicaManager`, `Partition`, `Log` (Kafka: `UnifiedLog`), `LocalLog` and
+# `LogSegment`. But first, a request for `orders-9` alone:
 
 # %%
 shop = ProducePath(2)
@@ -112,7 +112,7 @@ lost = PathWalk(step_through(handle, shop.arrived(("orders-9", "x")), into=DOWN)
 
 # %%
 predict(
-    "How many of the six classes does a request for orders-9 alone get to see?",
+    "How many of the six classes does a request for orders-9 alone reach?",
     ___,
     lambda: len(lost.places[-1].visited),
 )
@@ -123,7 +123,7 @@ walk = step_through(handle, shop.arrived(("orders-0", "a b"), ("orders-9", "x"))
 PathWalk(walk).play()
 
 # %% [markdown]
-# The picture above each step marks where we are. In `ProduceHandler` step 4 comes twice, once for each partition: `orders-9` is sorted out there, and nothing below hears of it. (The order of the questions: may this user write to the topic? is there such a partition? is it one batch of the right format?) From
+# The picture above each step marks where we are. In `ProduceHandler` step 4 comes twice, once for each partition: `orders-9` is sorted out there, and nothing below hears of it. (Three questions are asked, in this order: may this user write to the topic? Is there such a partition? Is it one batch, in the right format?) From
 # `ReplicaManager` on each partition is treated by itself. `Partition` asks about leadership and replicas **before** the log is touched. `Log` gives the offsets. `LogSegment` writes bytes; the log end moves when they are in the file. Nobody has flushed them to the device, and
 # unless `flush.messages` says so nobody will before the answer: with `acks=all` it is the other replicas that make records safe.
 #
@@ -159,7 +159,7 @@ for number in (0, 1, "all"):
 print(acks.values(), "high watermark", acks.log().high_watermark)
 
 # %% [markdown]
-# All three are in the log in the same way. `acks` changes nothing about how a record is stored or replicated, only about **when the producer is told**. There is one exception. Broker 1 dies, the controller takes it out of the ISR, and one replica is left where the minimum is 2:
+# All three are in the log in the same way. What `acks` changes is **when the producer is told**, not how a record is stored or replicated. There is one exception. Broker 1 dies, the controller takes it out of the ISR, and one replica is left where the minimum is 2:
 
 # %%
 acks.dies(1)
@@ -214,7 +214,7 @@ print(blind.values())
 #
 # ### The box
 #
-# Now the requests that wait. To see one partition move without the other, the answer to a follower's fetch has room for one partition only here. Request 1 brings records for two partitions, request 2 for one that exists and one that does not.
+# Now the requests that wait. Here the answer to a follower's fetch has room for one partition only, so that we can see one partition move without the other. Request 1 brings records for two partitions, request 2 for one that exists and one that does not.
 
 # %%
 boxes = PurgatoryBoxes(ProducePath(2, min_isr=2, narrow=True))
@@ -242,7 +242,7 @@ boxes.play()
 # Go through the frames. A request is one box, with a label for each of its partitions that `KafkaApis` has let pass. A label gets its tick when the high watermark of that partition has reached the required offset; the box opens when all labels are ticked. `orders-9` was refused at once, but its producer learned of that only together with the rest: **one
 # response, so the slowest partition decides.**
 #
-# Nobody looks into the boxes all the time. Whoever moves something knows which partition it was, and asks the boxes that lie under that key, no others. Here is the way back, step by step: a request with one record, and the fetch that opens it.
+# Nobody looks into the boxes all the time. Whoever has moved something in a partition asks the boxes that lie under that partition's key, and no others. Here is the way back, step by step: a request with one record, and the fetch that opens it.
 
 # %%
 back = ProducePath(2, min_isr=2)
@@ -257,7 +257,7 @@ print(waiting)
 PathWalk(walk).play()
 
 # %% [markdown]
-# The first fetch took the record along; the second, which asks for what follows, is what tells the leader so. (The lesson *Replication and leader epochs* counts these rounds.) The answer goes out in the middle of handling a follower's request. `force_complete` makes sure that it goes out once: the timer may be trying at the same moment.
+# The first fetch took the record along; only the second one, which asks for what follows, tells the leader that it has arrived. A fetch names all the partitions that broker 1 follows on broker 0. There are two, so `update_follower_fetch_state` runs twice, and in one of them the mark rises. (The lesson *Replication and leader epochs* counts these rounds.) The answer goes out in the middle of handling a follower's request. `force_complete` makes sure that it goes out only once, because the timer may be trying at the same moment.
 #
 # ### Three ways out
 #
@@ -285,9 +285,9 @@ predict(
 boxes.play()
 
 # %% [markdown]
-# `REQUEST_TIMED_OUT` says: *I do not know yet*. The record stays in the log and is committed later. A producer that sends it again without a producer id has it twice; an idempotent one is recognised by its sequence numbers (lesson *Producers and transactions*).
+# `REQUEST_TIMED_OUT` says: *I do not know yet*. The record stays in the log and is committed later. A producer that sends it again without a producer id has written it twice; an idempotent one is recognised by its sequence numbers (lesson *Producers and transactions*).
 #
-# The third way out: the leader is no longer the leader. Partition `orders-2` prefers broker 1. Broker 1 was away, broker 0 leads in its place, and now leadership goes back:
+# The third way out: the leader is no longer the leader. Broker 1 is the preferred leader of `orders-2`. It was away, broker 0 leads in its place, and now leadership goes back:
 
 # %%
 moved = ProducePath(2, min_isr=2)
@@ -329,8 +329,8 @@ shrunk.in_sync()
 print("ISR", shrunk.isr(), " high watermark", shrunk.log().high_watermark, " ", shrunk.values())
 
 # %% [markdown]
-# Below the minimum the high watermark does not move (step 1 of `maybe_increment_leader_hw`), so nothing that waits can get as far as the second look. The request waits for better times; they come too late, and the record is committed then. For the error to come, the mark has to be there **first** and the ISR has to shrink **afterwards**, before the request is asked:
-# in a broker with many threads, a gap of a moment. Asked directly, after such an order of events, the method gives it:
+# Below the minimum the high watermark does not move (step 1 of `maybe_increment_leader_hw`), so no request that waits gets as far as the second look. Ours waits until its time is over. When broker 1 is back, the record is committed after all; its producer was told of a time-out. For the error to come, the mark has to be there **first** and the ISR has to shrink **afterwards**, before the request is asked:
+# a gap of a moment, in a broker with many threads. We can ask the method directly, after events in that order:
 
 # %%
 reached = shrunk.log().high_watermark
@@ -364,7 +364,7 @@ for name, part in sorted(answer.parts.items()):
     print(f"{name:10} {part.error:28} base offset {part.base_offset:2}  log start {part.log_start_offset}")
 
 # %% [markdown]
-# A client that looks at the first error only, or takes one failure for the failure of all, does it wrong: `a` is in the log. Now a request that names one partition twice. (Kafka's own clients never do that.)
+# A client that looks at the first error only, or takes one failure for the failure of all, is wrong: `a` is in the log. Now a request that names one partition twice. (Kafka's own clients never do that.)
 
 # %%
 twice = many.produce(("orders-0", "p q"), ("orders-0", "r"), acks=1)
@@ -387,7 +387,7 @@ print(odd, many.values("orders-1"))
 # %% [markdown]
 # ## 5. Three witnesses
 #
-# The same requests to **minikafka** and to the real **Apache Kafka**: its own `KafkaApis`, `ReplicaManager`, `Partition` and purgatory, in a JVM of their own, with the same clock. **Spark** has no brokers; it is the judge of the exercises in part 6, where it knows nothing but tables. `change` is what the controller decides, `publish` tells a broker; `follow 1` lets broker 1 fetch once. (`[3x10]` is a batch of three records with values of 10 bytes.)
+# The same requests to **minikafka** and to the real **Apache Kafka**: its own `KafkaApis`, `ReplicaManager`, `Partition` and purgatory, in a JVM of their own, with the same clock. **Spark** has no brokers. It gets the lines below as a table, and works out from them what the leader knows and when `acks=all` is answered. `change` is what the controller decides, `publish` tells a broker; `follow 1` lets broker 1 fetch once. (`[3x10]` is a batch of three records with values of 10 bytes.)
 
 # %%
 from minikafka.witness import agree
@@ -424,7 +424,8 @@ for number in (5, 7, 10, 13, 14, 15, 18):
     print(f"{number:2} {workload.operations[number]!s:28} marks {row['high_watermarks']}  answered {row['answers']}")
 
 # %% [markdown]
-# Each answer is a pair: the number of the request and its error. Operation 15 is a second in which nobody fetches, and one request's time is over.
+# Each answer is a pair: the number of the operation that asked, and an error. Operation 15 is a second in which nobody fetches, and one request's time is over. Spark tells who was `acknowledged` and who `timed_out`, among those that asked for `acks=all`. Of refusals, of `acks=1` and
+# of what lies in each replica's log it says nothing: those rows of the table have two witnesses.
 #
 # Now a bug is planted: a request waits for the offset of its last record, not for the one after it. (Operation 5 is the first `produce`.)
 

@@ -7,9 +7,13 @@ import pytest
 
 from minikafka.lab.stage.planted_bugs import planted
 from minikafka.lab.stage.replica_moments import HeldRecord, ReplicaLane, ReplicaMoment
+from minikafka.lab.stage.replica_witnesses import by_minikafka, three_witnesses
 from minikafka.lab.stage.replication import Replication, fast_failovers, two_failures, unclean_election
 from minikafka.lab.widgets.replica_deal import ReplicaDeal
 from minikafka.lab.widgets.replica_lanes import ReplicaLanes, marked, render_replica_lanes, span_of
+from minikafka.witness.agreement import agree
+from minikafka.witness.observation import BLANK
+from minikafka.witness.replica_workload import ReplicaWorkload
 
 NO_EPOCHS = "a follower knows no leader epochs"
 
@@ -209,6 +213,49 @@ def test_an_error_of_a_button_shows_and_does_not_get_lost(deal):
         deal.deal("append")
     with pytest.raises(ValueError, match="fetch 0 can do nothing"):
         deal.deal("fetch 0")
+
+
+WORKLOAD = ReplicaWorkload.parse("""
+start 0
+start 1
+topic t 0,1 min.insync.replicas=2
+publish 0
+publish 1
+produce 0 t-0 [3x10]
+follow 1
+follow 1
+produce 0 acks=1 t-0 [1x10]
+crash 0
+change t-0 leader=1
+publish 1
+""")
+
+
+def test_the_leader_of_a_partition_is_the_one_of_the_latest_epoch(silent):
+    ours = by_minikafka(WORKLOAD)
+    assert ours.value(7, "acknowledged") == (5,) and ours.value(7, "answers") == ((5, "NONE"),)
+    assert ours.value(8, "acknowledged") == () and ours.value(8, "answers") == ((8, "NONE"),)
+    assert ours.value(8, "log_ends") == ((0, 4), (1, 3))
+    assert ours.value(9, "isr") is BLANK and ours.value(11, "isr") == (0, 1)
+
+
+@pytest.mark.slow
+def test_three_witnesses_of_a_lesson_agree(kafka, spark, silent, monkeypatch):
+    monkeypatch.setattr("minikafka.lab.stage.log_dir_witnesses._kafka", [kafka])
+    agreement = agree(*three_witnesses(WORKLOAD)).check()
+    by = {line.quantity: line.witnesses for line in agreement.lines}
+    own = dict.fromkeys(["log_ends", "high_watermarks", "epochs", "error", "answers"], ("minikafka", "kafka"))
+    assert by == dict.fromkeys(by, ("minikafka", "spark", "kafka")) | own and len(by) == 14
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_without_kafkas_jars_there_are_two_witnesses(spark, silent, monkeypatch, tmp_path):
+    monkeypatch.setattr("minikafka.lab.stage.log_dir_witnesses._kafka", [])
+    monkeypatch.setenv("MINIKAFKA_KAFKA_JARS", str(tmp_path))
+    agreement = agree(*three_witnesses(WORKLOAD)).check()
+    assert agreement.witnesses == ("minikafka", "spark")
+    assert {"isr", "high_watermark", "acknowledged"} <= set(agreement.agreed_quantities)
 
 
 @pytest.mark.slow

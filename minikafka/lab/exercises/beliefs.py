@@ -447,7 +447,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         11: "Then it would keep x, which it wrote in epoch 3. Its leader has never had an epoch 3.",
         12: "That is where epoch 1 ends at the leader. Broker 0 never had an epoch 1, and its log ends below that.",
     },
-    "After which operation do minikafka's brokers with this bug differ first from Kafka's?": {
+    "After which operation do minikafka's brokers with this bug differ first from another witness?": {
         9: "The mark moves there. But after operation 8 the leader believes already that broker 1 has three records.",
         11: "That is where the mark moves without the bug. With it, all is a round earlier.",
         7: "An append alone tells the leader nothing of its followers.",
@@ -458,7 +458,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         11: "The leader no longer waits for the second fetch of each follower.",
     },
     # produce path
-    "How many of the six classes does a request for orders-9 alone get to see?": {
+    "How many of the six classes does a request for orders-9 alone reach?": {
         2: "ReplicaManager is called only when something is left to be appended. KafkaApis knows from the metadata.",
         3: "No Partition is asked: KafkaApis knows from the metadata which partitions there are.",
         6: "Nothing is appended: KafkaApis knows from the metadata that there is no such partition.",

@@ -1,14 +1,12 @@
-"""The witnesses of replicas: minikafka's brokers and Apache Kafka's own, which run in a JVM of their own."""
+"""The three witnesses of replicas. Kafka's brokers run in a JVM of their own."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from minikafka.common.error_codes import Errors
 from minikafka.lab.stage.background import while_the_reader_reads
 from minikafka.lab.stage.log_dir_witnesses import log_manager_jvm
 from minikafka.lab.stage.workbench import scratch
-from minikafka.network.api_keys import ApiKeys
-from minikafka.network.messages import parse_response
 from minikafka.witness.observation import Observations
 
 _FIRST_QUESTION = "start 0\ntopic t 0\npublish 0\nproduce 0 t-0 [1x10]\n"
@@ -16,23 +14,31 @@ _FIRST_QUESTION = "start 0\ntopic t 0\npublish 0\nproduce 0 t-0 [1x10]\n"
 _FIRST_CELL_S = 9
 """How long the lesson's first cell waits for the witnesses."""
 
+_PARTITION = "t-0"
+"""The partition of which the lessons' witnesses speak."""
+
 
 def wake_witnesses() -> None:
-    """Start Kafka's brokers, and let them answer a first question.
+    """Start Spark and Kafka's brokers, and let both answer a first question.
 
     Waits some seconds if they need that long; the rest is done while the reader reads. Outside a notebook nothing
     happens: there the witnesses start when they are asked.
     """
     from minikafka.witness.replica_workload import ReplicaWorkload
 
-    while_the_reader_reads(lambda: _by_kafka(ReplicaWorkload.parse(_FIRST_QUESTION)), wait_s=_FIRST_CELL_S)
+    question = ReplicaWorkload.parse(_FIRST_QUESTION)
+    while_the_reader_reads(lambda: _by_spark(question), lambda: _by_kafka(question), wait_s=_FIRST_CELL_S)
 
 
 def three_witnesses(workload: Any) -> tuple[Any, Any, Any]:
-    """What minikafka, Spark and Apache Kafka say of a `ReplicaWorkload`; the second is None so far, the third where
+    """What minikafka, Spark and Apache Kafka say of partition t-0 of a `ReplicaWorkload`; the third is None where
     Kafka's jars are absent.
     """
-    return by_minikafka(workload), None, _by_kafka(workload)
+    with ThreadPoolExecutor(1) as beside:
+        spark = beside.submit(_by_spark, workload)
+        ours = by_minikafka(workload)
+        theirs = _by_kafka(workload)
+        return ours, spark.result(), theirs
 
 
 def by_minikafka(workload: Any) -> Observations:
@@ -40,6 +46,13 @@ def by_minikafka(workload: Any) -> Observations:
     from minikafka.witness.minikafka_cluster import MinikafkaCluster
 
     return _run("minikafka", workload, MinikafkaCluster)
+
+
+def _by_spark(workload: Any) -> Observations:
+    from minikafka.witness.replica_expected import replica_expected
+
+    (expected,) = replica_expected([workload])
+    return Observations("spark", workload, tuple(map(_of_the_partition, expected.rows)))
 
 
 def _by_kafka(workload: Any) -> Observations | None:
@@ -52,45 +65,33 @@ def _by_kafka(workload: Any) -> Observations | None:
 
 
 def _run(witness: str, workload: Any, make_cluster: Callable[..., Any]) -> Observations:
+    from minikafka.witness.replica_quantities import replica_quantities
     from minikafka.witness.replica_runner import ReplicaRunner
 
     directory = scratch("brokers")
     runner = ReplicaRunner(make_cluster(directory, workload.start_ms), directory, workload)
     try:
-        observations = [runner.apply(operation) for operation in workload]
+        seen = [runner.apply(operation) for operation in workload]
     finally:
         runner.let_go()
-    return Observations(witness, workload, tuple(map(_row, observations)))
+    of_leader = replica_quantities(witness, workload, seen).rows
+    rows = (_of_the_partition(row) | _of_each_replica(observed) for row, observed in zip(of_leader, seen, strict=True))
+    return Observations(witness, workload, tuple(rows))
 
 
-def _row(observed: Any) -> dict[str, Any]:
-    """What the lesson compares after an operation, of partition t-0: what its leader knows, and what each replica has.
+def _of_the_partition(row: dict[str, Any]) -> dict[str, Any]:
+    """The partition's quantities without its name."""
+    named = (name.split() for name in row)
+    return {quantity: row[f"{quantity} {of}"] for quantity, of in named if of == _PARTITION}
 
-    `answers`: (number of the request, error's name) of the produce requests that were answered.
-    """
-    hosted = {broker: state["partitions"].get("t-0") for broker, state in observed.states.items()}
-    replicas = {broker: found for broker, found in hosted.items() if found and found["log"]}
-    leaders = [found for broker, found in replicas.items() if found["leader"] == broker]
-    row: dict[str, Any] = {
+
+def _of_each_replica(observed: Any) -> dict[str, Any]:
+    """What each running broker has of the partition, and the exception that the operation raised."""
+    hosted = {broker: state["partitions"].get(_PARTITION) for broker, state in observed.states.items()}
+    logs = {broker: found["log"] for broker, found in hosted.items() if found and found["log"]}
+    return {
+        "log_ends": tuple((broker, log[3]) for broker, log in logs.items()),
+        "high_watermarks": tuple((broker, log[1]) for broker, log in logs.items()),
+        "epochs": tuple((broker, *map(tuple, log[4])) for broker, log in logs.items()),
         "error": observed.error,
-        "answers": tuple(
-            (ticket, _error_of(answer)) for ticket, answer in observed.answers.items() if _is_produced(answer)
-        ),
-        "log_ends": tuple((broker, found["log"][3]) for broker, found in replicas.items()),
-        "high_watermarks": tuple((broker, found["log"][1]) for broker, found in replicas.items()),
-        "epochs": tuple((broker, *map(tuple, found["log"][4])) for broker, found in replicas.items()),
     }
-    for leader in leaders[-1:]:
-        row["isr"] = tuple(leader["isr"])
-        row["maximal_isr"] = tuple(leader["maximal_isr"])
-        row["known_ends"] = tuple((int(broker), seen[0][0]) for broker, seen in leader["replicas"].items())
-    return row
-
-
-def _is_produced(answer: Any) -> bool:
-    return getattr(answer, "api_key", None) is ApiKeys.PRODUCE
-
-
-def _error_of(answer: Any) -> str:
-    _, body = parse_response(answer.api_key, answer.version, answer.data)
-    return Errors(body.responses[0].partition_responses[0].error_code).name
