@@ -10,6 +10,7 @@ from minikafka.common.uuid import ZERO_UUID
 from minikafka.metadata.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import request_bytes, request_class
+from minikafka.witness.kafka_errors import WitnessFailedError
 from minikafka.witness.replica_workload import ReplicaOperation, ReplicaWorkload, Target
 from minikafka.witness.scripted_controller import ScriptedController, directory_id, fixed_id
 
@@ -92,12 +93,14 @@ class ReplicaRunner:
         self._states: dict[int, dict] = {}
 
     def apply(self, operation: ReplicaOperation) -> ReplicaObservation:
-        """Do it, and look. What it raises becomes part of the observation."""
+        """Do it, and look. What it raises becomes part of the observation, but for WitnessFailedError."""
         error = message = ""
         try:
             getattr(self, f"_{operation.kind}")(operation)
         except Impossible as impossible:
             return ReplicaObservation(error="impossible", message=str(impossible))
+        except WitnessFailedError:
+            raise
         except Exception as failure:
             error, message = type(failure).__name__, str(failure)
         answers = {ticket: self._answer_to(ticket, answer) for ticket, answer in self.cluster.take_answers().items()}

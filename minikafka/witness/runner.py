@@ -11,6 +11,7 @@ from pathlib import Path
 
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime, Time
+from minikafka.witness.kafka_errors import WitnessFailedError
 from minikafka.witness.leading_partition import LeadingPartition
 from minikafka.witness.observation import Observation, Observations
 from minikafka.witness.operations import Operation
@@ -54,12 +55,16 @@ class Runner:
         self._open(last_shutdown_clean=True)
 
     def apply(self, operation: Operation) -> Observation:
-        """Do `operation` and observe the log. Whatever it raises becomes part of the observation."""
+        """Do `operation` and observe the log. Whatever it raises becomes part of the observation, but for
+        WitnessFailedError.
+        """
         if self.log is None and operation.kind not in ("reopen", "tick"):
             return Observation(error="NoLog", message="the log is not open: its last load failed")
         result, error, message = "", "", ""
         try:
             result = self.perform(operation)
+        except WitnessFailedError:
+            raise
         except Exception as failure:
             # The directory's path differs from run to run and says nothing.
             error, message = type(failure).__name__, str(failure).replace(str(self.directory.parent), "<log dir>")

@@ -9,7 +9,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka_errors import WitnessFailedError, kafka_errors
 from minikafka.witness.kafka_jvm import KafkaJvm, KafkaUnavailableError, kafka_jars
 from minikafka.witness.kafka_tools import dump_log_segments
 
@@ -95,6 +95,22 @@ def test_an_exception_without_a_twin_keeps_its_name(kafka):
         kafka.find_class("java.time.LocalDate").parse("-")
     assert type(raised.value).__name__ == "DateTimeParseException"
     assert raised.value.java_class == "java.time.format.DateTimeParseException"
+
+
+def test_a_class_that_cannot_be_loaded_says_nothing_about_kafka(kafka):
+    with (
+        pytest.raises(WitnessFailedError, match="could not load something: java.lang.UnsatisfiedLinkError: no nothing"),
+        kafka_errors(),
+    ):
+        kafka.find_class("java.lang.System").loadLibrary("nothing")
+
+
+def test_a_jvm_that_does_not_answer_says_nothing_about_kafka():
+    second = KafkaJvm.start()
+    optional = second.optional(None)
+    second.close()
+    with pytest.raises(WitnessFailedError, match="does not answer"), kafka_errors():
+        optional.isPresent()
 
 
 def test_absent_jars_are_said_clearly(monkeypatch, tmp_path):

@@ -2,7 +2,8 @@
 
 A lesson is written as plain Python with `# %%` cells in `notebooks/text/`; that is what is reviewed. Building runs it
 in a fresh kernel and stores the outputs, without the state of widgets. A test notices when text and notebook have
-drifted apart.
+drifted apart. Nothing is stored of a run in which a cell raised, a witness failed or was absent, or an exercise was
+failed: the notebook stays as it was, and the exit code is 1.
 
 In a text of solutions a cell says only which function is checked; the function itself comes from
 `minikafka.lab.exercises.solutions`.
@@ -15,6 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from minikafka.lab.course.run_lessons import in_one_line
 from minikafka.lab.course.working_copy import COURSE
 
 TEXTS = COURSE / "text"
@@ -60,15 +62,21 @@ def _write_out_solutions(notebook) -> None:
             cell.source = f"{before}{inspect.getsource(solutions[check[1]])}\n\n{check[0]}"
 
 
+class NotBuiltError(Exception):
+    """A run whose outputs must not be stored; the message names the cell and says why."""
+
+
 def build(text: Path) -> Path:
-    """Run the lesson and write its notebook; return where. Raises nbclient's CellExecutionError."""
+    """Run the lesson and write its notebook; return where. Raises NotBuiltError, and then writes nothing."""
     import nbformat
     from nbclient import NotebookClient
+    from nbclient.exceptions import CellControlSignal, DeadKernelError
 
     notebook, target = read_text(text), notebook_of(text)
     target.parent.mkdir(exist_ok=True)
     metadata = dict(notebook.metadata)
-    NotebookClient(
+    begun: list[int] = []
+    client = NotebookClient(
         notebook,
         timeout=300,
         kernel_name="python3",
@@ -76,7 +84,15 @@ def build(text: Path) -> Path:
         record_timing=False,
         coalesce_streams=True,
         resources={"metadata": {"path": str(target.parent)}},
-    ).execute(stderr=subprocess.DEVNULL)
+        on_cell_execute=lambda cell, cell_index: begun.append(cell_index),
+    )
+    try:
+        client.execute(stderr=subprocess.DEVNULL)
+    except (CellControlSignal, DeadKernelError) as failure:
+        raise NotBuiltError(_of_cell(notebook.cells[begun[-1]], in_one_line(failure))) from failure
+    for cell in notebook.cells:
+        if (fault := fault_of(cell)) is not None:
+            raise NotBuiltError(_of_cell(cell, fault))
     notebook.metadata = metadata
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
@@ -85,12 +101,42 @@ def build(text: Path) -> Path:
     return target
 
 
+def fault_of(cell) -> str | None:
+    """What is wrong with the outputs of a cell that has run: the line that tells, None for nothing."""
+    for output in cell.get("outputs", []):
+        said = output.get("text") or output.get("data", {}).get("text/plain", "")
+        if output.output_type == "error" or output.get("name") == "stderr":
+            return said or f"{output.ename}: {output.evalue}"
+        if (shown := _FAULTS.search(said)) is not None:
+            return shown[0]
+        if (compared := _COMPARED.search(said)) is not None and compared[1].count("·") < 2:
+            return f"a witness is absent: {compared[0]}"
+    return None
+
+
+_FAULTS = re.compile(r"^First difference: .*|^.*: not yet\. .*", re.MULTILINE)
+_COMPARED = re.compile(r"^(.*): \d+ operations, \d+ values compared$", re.MULTILINE)
+
+
+def _of_cell(cell, fault: str) -> str:
+    return f"cell {cell.id}, {cell.source.splitlines()[-1]}: {fault}"
+
+
 def main() -> None:
-    """Build the lessons whose names contain one of the words on the command line, or all."""
+    """Build the lessons whose names contain one of the words on the command line, or all.
+
+    Exits with 1 if one was not built, or if no name contains such a word.
+    """
     words = sys.argv[1:] or [""]
-    for text in texts():
-        if any(word in text.relative_to(TEXTS).as_posix() for word in words):
+    chosen = [text for text in texts() if any(word in text.relative_to(TEXTS).as_posix() for word in words)]
+    failed = not chosen
+    for text in chosen:
+        try:
             print(build(text).relative_to(COURSE.parent), flush=True)
+        except NotBuiltError as refused:
+            failed = True
+            print(f"{text.relative_to(TEXTS)} was not built: {refused}", file=sys.stderr, flush=True)
+    sys.exit(failed)
 
 
 if __name__ == "__main__":

@@ -118,8 +118,13 @@ def _timed_run(path: Path) -> tuple[float, str]:
     try:
         outcome = run_lesson(path)
     except Exception as failure:  # any failure is that lesson's; the others still run
-        outcome = f"{_FAILED}{_COLOUR.sub('', str(failure)).strip().splitlines()[-1]}"
+        outcome = f"{_FAILED}{in_one_line(failure)}"
     return time.monotonic() - begin, outcome
+
+
+def in_one_line(failure: Exception) -> str:
+    """What a cell raised: the last line of nbclient's report, without colours."""
+    return _COLOUR.sub("", str(failure)).strip().splitlines()[-1]
 
 
 if __name__ == "__main__":
