@@ -25,6 +25,12 @@ from minikafka.witness.replica_workload import ReplicaOperation, ReplicaWorkload
 
 _OFTEN_DOWN = {"crash": 5, "stop": 2, "change": 8, "publish": 12}
 _ASKED = {"delete_records": 8, "list_offsets": 8, "offset_for_leader_epoch": 8, "fetch": 30}
+_PATIENT = {
+    "replica.fetch.wait.max.ms": "500",
+    "num.replica.fetchers": "2",
+    "replica.fetch.max.bytes": "300",
+    "replica.fetch.response.max.bytes": "700",
+}
 
 PROFILES: Mapping[str, Mapping] = {
     "brokers": {},
@@ -34,6 +40,7 @@ PROFILES: Mapping[str, Mapping] = {
     "transactions": {"producers": 3, "transactions": True},
     "codecs": {"codecs": ("none", "gzip", "snappy", "lz4", "zstd"), "refused": 0.2},
     "two brokers": {"brokers": 2, "weights": {"change": 8}},
+    "followers that wait": {"fixed": _PATIENT},
 }
 """Kinds of workloads, each with the knobs of `minikafka.witness.replica_drawer.ReplicaDrawer` that draw it."""
 

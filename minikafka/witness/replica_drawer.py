@@ -70,7 +70,7 @@ class ReplicaDrawer:
     - `brokers`: how many there are.
     - `codecs`, `producers`, `transactions`: of the batches, as `Drawer`'s.
     - `refused`: the share of appends that are made to be refused.
-    - `weights`: changes to WEIGHTS.
+    - `weights`: changes to WEIGHTS. `fixed`: settings of the brokers that are not drawn.
     """
 
     seed: int
@@ -80,6 +80,7 @@ class ReplicaDrawer:
     transactions: bool = False
     refused: float = 0.04
     weights: dict[str, float] = field(default_factory=dict)
+    fixed: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
         self.random = random.Random(self.seed)
@@ -96,6 +97,7 @@ class ReplicaDrawer:
             "log.retention.check.interval.ms": str(r.choice([700, 300_000])),
             "log.initial.task.delay.ms": str(r.choice([0, 30_000])),
             "log.flush.offset.checkpoint.interval.ms": str(r.choice([300, 60_000])),
+            **self.fixed,
         }
         if r.random() < 0.3:
             self.settings["directories"] = "2"
