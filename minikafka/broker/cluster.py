@@ -1,7 +1,7 @@
 """A few brokers and their controller in one process, moved by hand: what lessons, tests and benchmarks hold."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ from minikafka.metadata.partition_registration import PartitionRegistration
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
 from minikafka.network.request_channel import Ticket
+from minikafka.server.alter_partition_manager import ControllerChannel
+from minikafka.server.in_process_send import Peer
 from minikafka.server.partition_fetch_state import PartitionFetchState
 
 PRODUCE_VERSION = 11  # the last that calls topics by their names
@@ -115,9 +117,16 @@ class Cluster:
         settings: Mapping[str, object] | None = None,
         controller: Controller | None = None,
         start_ms: int = 0,
+        line_to: Callable[[Broker], Peer] = lambda leader: leader,
+        channel_of: Callable[[int], ControllerChannel | None] = lambda broker_id: None,
     ):
-        """A cluster without brokers. `settings` are those of every broker, `start_ms` what the clock shows (ms since
-        1970). The controller is one of its own unless one is given.
+        """A cluster without brokers.
+
+        - `settings` are those of every broker, `start_ms` what the clock shows (ms since 1970). The controller is one
+          of its own unless one is given.
+        - `line_to(leader)`: what a follower reaches when it asks its leader; a test may lose answers on the way.
+        - `channel_of(broker id)`: the way on which a broker that starts will send proposals for ISRs; None: the
+          controller decides at once.
         """
         self.directory = directory
         self.time = ManualTime(start_ms)
@@ -126,6 +135,8 @@ class Cluster:
         """The brokers that run, by their ids."""
         self.publishes_at_once = True
         self._settings = dict(settings or {})
+        self._line_to = line_to
+        self._channel_of = channel_of
         self._lives = itertools.count(1)
         self._correlation_ids = itertools.count()
 
@@ -145,16 +156,17 @@ class Cluster:
             time=self.time,
             scheduler=ManualScheduler(self.time),
             settings={**self._settings, **{name.replace("__", "."): value for name, value in settings.items()}},
-            find_peer=self.brokers.get,
+            find_peer=self._find_peer,
             incarnation_id=_an_id("life", next(self._lives)),
             cluster_id=CLUSTER_ID,
+            controller_channel=self._channel_of(broker_id),
         )
+        self.brokers[broker_id] = broker
         try:
             broker.startup()
         except Exception:
-            broker.crash()  # lets go of the directory
+            self.crash(broker_id)  # lets go of the directory
             raise
-        self.brokers[broker_id] = broker
         self._decided()
         return broker
 
@@ -353,6 +365,10 @@ class Cluster:
         """Let go of every broker's files, as they are."""
         for broker_id in list(self.brokers):
             self.crash(broker_id)
+
+    def _find_peer(self, broker_id: int) -> Peer | None:
+        broker = self.brokers.get(broker_id)
+        return None if broker is None else self._line_to(broker)
 
     def _format(self, broker_id: int, log_dir: Path) -> None:
         """Give a new log directory its id. Kafka: `kafka-storage.sh format`."""

@@ -24,16 +24,11 @@ from minikafka.log.log_file_utils import (
 )
 
 FOLLOW_LINKS = "--follow-links"
-_FILE_SUFFIXES = (
-    LOG_FILE_SUFFIX,
-    INDEX_FILE_SUFFIX,
-    TIME_INDEX_FILE_SUFFIX,
-    TXN_INDEX_FILE_SUFFIX,
-    PRODUCER_SNAPSHOT_FILE_SUFFIX,
-    CLEANED_FILE_SUFFIX,
-    SWAP_FILE_SUFFIX,
-    DELETED_FILE_SUFFIX,
-)
+INDEX_FILE_SUFFIXES = (INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX, TXN_INDEX_FILE_SUFFIX)
+WHOLE_FILE_SUFFIXES = (LOG_FILE_SUFFIX, *INDEX_FILE_SUFFIXES, PRODUCER_SNAPSHOT_FILE_SUFFIX)
+"""Of files that a log uses, and whose names begin with an offset."""
+FILE_SUFFIXES = (*WHOLE_FILE_SUFFIXES, CLEANED_FILE_SUFFIX, SWAP_FILE_SUFFIX, DELETED_FILE_SUFFIX)
+"""Also of those on their way in or out: a second suffix tells so."""
 _FILE_NAMES = tuple(
     name + suffix
     for name in (LEADER_EPOCH_CHECKPOINT_FILENAME, PARTITION_METADATA_FILE_NAME)
@@ -102,4 +97,4 @@ def look_into(directory: Path, *, follow_links: bool = False) -> PartitionFiles:
 
 
 def _has_name_of_a_file(name: str) -> bool:
-    return name.endswith(_FILE_SUFFIXES) or name in _FILE_NAMES
+    return name.endswith(FILE_SUFFIXES) or name in _FILE_NAMES

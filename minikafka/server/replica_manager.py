@@ -84,6 +84,7 @@ from minikafka.server.produce_partition_status import PartitionResponse, Produce
 from minikafka.server.timer import SystemTimer
 from minikafka.server.topic_partition_operation_key import TopicPartitionOperationKey
 from minikafka.server.transaction_verification import (
+    TransactionalAppend,
     TransactionVerification,
     VerifiedPartitions,
     refused_by_coordinator,
@@ -265,14 +266,10 @@ class ReplicaManager(HostedPartitions):
             return
         # 3. Ask the coordinator; the append goes on when it has answered.
         (producer_id, producer_epoch) = producers.pop()
-        self._transaction_verification.verify(
-            base_sequences,
-            transactional_id,
-            producer_id,
-            producer_epoch,
-            append_verified,
-            transaction_supported_operation,
+        append = TransactionalAppend(
+            base_sequences, transactional_id, producer_id, producer_epoch, transaction_supported_operation
         )
+        self._transaction_verification.verify(append, append_verified)
 
     def _append_verified(
         self,

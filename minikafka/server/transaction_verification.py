@@ -34,6 +34,21 @@ class VerifiedPartitions(NamedTuple):
     guards: Mapping[TopicPartition, VerificationGuard]
 
 
+class TransactionalAppend(NamedTuple):
+    """What a produce request wants to append, as far as its transaction is concerned.
+
+    - `base_sequences`: the partitions, and the first sequence number that is to be appended to each.
+    - `transactional_id`: None for an idempotent producer without transactions.
+    - `operation`: whether the request itself adds the partitions to the transaction.
+    """
+
+    base_sequences: Mapping[TopicPartition, int]
+    transactional_id: str | None
+    producer_id: int
+    producer_epoch: int
+    operation: TransactionSupportedOperation
+
+
 class Partitions(Protocol):
     """Where partitions are found. Kafka: `ReplicaManager`."""
 
@@ -67,30 +82,17 @@ class TransactionVerification:
         self._scheduler = scheduler
         self._manager = manager
 
-    def verify(
-        self,
-        base_sequences: Mapping[TopicPartition, int],
-        transactional_id: str | None,
-        producer_id: int,
-        producer_epoch: int,
-        callback: Callable[[VerifiedPartitions], object],
-        operation: TransactionSupportedOperation,
-    ) -> None:
+    def verify(self, append: TransactionalAppend, callback: Callable[[VerifiedPartitions], object]) -> None:
         """Call `callback(verified)` once, now or when the coordinator has answered.
 
-        - `base_sequences`: the partitions, and the first sequence number that is to be appended to each.
-        - `operation`: if the request itself adds partitions to the transaction, a coordinator that is still busy with
-          the previous transaction is asked again every `add.partitions.to.txn.retry.backoff.ms`, until
-          `add.partitions.to.txn.retry.backoff.max.ms` have passed: the producer would take longer to come again.
+        If the request itself adds partitions to the transaction, a coordinator that is still busy with the previous
+        transaction is asked again every `add.partitions.to.txn.retry.backoff.ms`, until
+        `add.partitions.to.txn.retry.backoff.max.ms` have passed: the producer would take longer to come again.
 
         Kafka: `ReplicaManager.handleProduceAppend`, from the place where it wraps its callback.
         """
-
-        def ask(answered: Callable[[VerifiedPartitions], object]) -> None:
-            self._ask(base_sequences, transactional_id, producer_id, producer_epoch, answered, operation)
-
-        if not operation.supports_epoch_bump:
-            ask(callback)
+        if not append.operation.supports_epoch_bump:
+            self._ask(append, callback)
             return
         start_ms = self._time.milliseconds()
         timeout_ms = min(self._config.add_partitions_to_txn_retry_backoff_max_ms, self._config.request_timeout_ms)
@@ -101,20 +103,15 @@ class TransactionVerification:
                 callback(verified)
             else:
                 backoff_ms = self._config.add_partitions_to_txn_retry_backoff_ms
-                self._scheduler.schedule_once("retry-add-partitions-to-txn", lambda: ask(maybe_ask_again), backoff_ms)
+                self._scheduler.schedule_once(
+                    "retry-add-partitions-to-txn", lambda: self._ask(append, maybe_ask_again), backoff_ms
+                )
 
-        ask(maybe_ask_again)
+        self._ask(append, maybe_ask_again)
 
-    def _ask(
-        self,
-        base_sequences: Mapping[TopicPartition, int],
-        transactional_id: str | None,
-        producer_id: int,
-        producer_epoch: int,
-        callback: Callable[[VerifiedPartitions], object],
-        operation: TransactionSupportedOperation,
-    ) -> None:
+    def _ask(self, append: TransactionalAppend, callback: Callable[[VerifiedPartitions], object]) -> None:
         """Kafka: `ReplicaManager.maybeSendPartitionsToTransactionCoordinator`."""
+        base_sequences, transactional_id, producer_id, producer_epoch, operation = append
         # 1. Nobody to ask, or nothing to be asked.
         verifies = operation.supports_epoch_bump or self._config.transaction_partition_verification_enable
         if transactional_id is None or self._manager is None or not verifies:

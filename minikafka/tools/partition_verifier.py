@@ -16,18 +16,15 @@ from minikafka.common.errors import IOException
 from minikafka.log.log_file_utils import (
     CLEANED_FILE_SUFFIX,
     DELETED_FILE_SUFFIX,
-    INDEX_FILE_SUFFIX,
     LOG_FILE_SUFFIX,
     PRODUCER_SNAPSHOT_FILE_SUFFIX,
     SWAP_FILE_SUFFIX,
-    TIME_INDEX_FILE_SUFFIX,
-    TXN_INDEX_FILE_SUFFIX,
     filename_prefix_from_offset,
     is_log_file,
     log_file,
     offset_from_file,
 )
-from minikafka.log.partition_files import look_into
+from minikafka.log.partition_files import FILE_SUFFIXES, INDEX_FILE_SUFFIXES, WHOLE_FILE_SUFFIXES, look_into
 from minikafka.tools.epoch_comparison import EpochComparison
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.findings import BatchFacts, Damage, Fate, Finding, NextStart
@@ -36,8 +33,6 @@ from minikafka.tools.rehearsal import Outcome, Rehearsal
 from minikafka.tools.segment_verifier import SegmentVerifier, waits_for_deletion
 from minikafka.tools.snapshot_comparison import SnapshotComparison
 
-_INDEX_SUFFIXES = (INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX, TXN_INDEX_FILE_SUFFIX)
-_SUFFIXES_OF_A_STATE = (DELETED_FILE_SUFFIX, CLEANED_FILE_SUFFIX, SWAP_FILE_SUFFIX)
 # The last one, and the checkpoints, are in the directory of the metadata log only.
 _KNOWN_NAMES = (LEADER_EPOCH_CHECKPOINT_FILENAME, PARTITION_METADATA_FILE_NAME, "quorum-state")
 _METADATA_SNAPSHOT = re.compile(r"\d{20}-\d{10}\.checkpoint", re.ASCII)
@@ -177,17 +172,17 @@ class PartitionVerifier:
             return "left over from a replacement of segments"
         if name in (f"{LEADER_EPOCH_CHECKPOINT_FILENAME}.tmp", f"{PARTITION_METADATA_FILE_NAME}.tmp"):
             return "left over from writing a file that was not finished"
-        if name.endswith((LOG_FILE_SUFFIX, PRODUCER_SNAPSHOT_FILE_SUFFIX, *_INDEX_SUFFIXES)):
+        if name.endswith(WHOLE_FILE_SUFFIXES):
             if self._offset(name) is None:
                 return "its name has no offset of 20 digits"
-            if name.endswith(_INDEX_SUFFIXES) and self._offset(name) not in base_offsets:
+            if name.endswith(INDEX_FILE_SUFFIXES) and self._offset(name) not in base_offsets:
                 return "an index without its log file"
             return None
         return "no file of Kafka's"
 
     def _exceptions_of_name(self, name: str) -> tuple[str, ...]:
         """The exceptions of a load that looks for an offset in such a name."""
-        if not name.endswith((LOG_FILE_SUFFIX, PRODUCER_SNAPSHOT_FILE_SUFFIX, *_INDEX_SUFFIXES, *_SUFFIXES_OF_A_STATE)):
+        if not name.endswith(FILE_SUFFIXES):
             return ()
         try:
             offset_from_file(Path(name))

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.broker.broker import Broker
+from minikafka.broker.cluster import Cluster
 from minikafka.common import file_ops
 from minikafka.common.error_codes import Errors
-from minikafka.common.scheduler import ManualScheduler
-from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.common.uuid import uuid_from_bytes
 from minikafka.metadata.controller import Controller
 from minikafka.metadata.creatable_topic import CreatableTopic
 from minikafka.network.api_keys import ApiKeys
@@ -123,10 +121,19 @@ class World:
 
     def __init__(self, directory: Path, seed: int = 0, *, eligible_leader_replicas: bool = False):
         self.directory = directory
-        self.time = ManualTime(1_000_000)
         self.controller = Controller(seed=seed, eligible_leader_replicas_enabled=eligible_leader_replicas)
-        self.brokers: dict[int, Broker] = {}
         self.channels: dict[int, LateChannel] = {}
+        self.cluster = Cluster(
+            directory,
+            settings=SETTINGS,
+            controller=self.controller,
+            start_ms=1_000_000,
+            line_to=lambda leader: Line(self, leader),
+            channel_of=self.channels.__getitem__,
+        )
+        self.cluster.publishes_at_once = False
+        self.time = self.cluster.time
+        self.brokers = self.cluster.brokers
         self.written_back: dict[int, dict[str, bytes]] = {}  # by broker: the files that survive a power failure
         self.next_fetch = ""  # "lost", "twice", or all is well
         self.late_metadata: set[int] = set()  # brokers that do not read the metadata log for now
@@ -154,36 +161,21 @@ class World:
         if self._lives >= len(BROKERS):
             self.controller.fence_broker(broker_id)
         self._lives += 1
-        log_dir = self.directory / f"broker-{broker_id}"
-        log_dir.mkdir(parents=True, exist_ok=True)
         self.channels[broker_id] = LateChannel(self)
         self.late_metadata.discard(broker_id)
         with self.observed():
-            broker = Broker(
-                broker_id,
-                [log_dir],
-                self.controller,
-                time=self.time,
-                scheduler=ManualScheduler(self.time),
-                settings=SETTINGS,
-                find_peer=self._line,
-                incarnation_id=uuid_from_bytes(self._lives.to_bytes(16, "big")),
-                controller_channel=self.channels[broker_id],
-            )
-            self.brokers[broker_id] = broker
-            broker.startup()
+            self.cluster.start(broker_id)
         self._write_back(broker_id)
 
     def stop(self, broker_id: int) -> None:
         """Stop a broker in order."""
         with self.observed():
-            self.brokers[broker_id].shutdown()
-        del self.brokers[broker_id]
+            self.cluster.stop(broker_id)
         self.controller.fence_broker(broker_id)
 
     def kill(self, broker_id: int) -> None:
         """kill -9: what was written stays. The controller need not know yet."""
-        self.brokers.pop(broker_id).crash()
+        self.cluster.crash(broker_id)
 
     def may_lose_power(self, broker_id: int) -> bool:
         """Whether this broker's unsynced bytes are also another one's, as far as the controller is concerned."""
@@ -375,10 +367,6 @@ class World:
             for broker_id in BROKERS:
                 self.follow(broker_id)
         self.collect_answers()
-
-    def _line(self, broker_id: int) -> Line | None:
-        peer = self.brokers.get(broker_id)
-        return None if peer is None else Line(self, peer)
 
     def describe(self) -> str:
         """What the controller and each broker think."""
