@@ -4,7 +4,7 @@ After that, the partition is loaded in a rehearsal, and each finding is reported
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.findings import BatchFacts, Damage, Fate, Finding, NextStart
 from minikafka.tools.read_bounded import raise_of_the_machine, require_bounded
 from minikafka.tools.rehearsal import Outcome, Rehearsal
-from minikafka.tools.segment_verifier import SegmentVerifier, waits_for_deletion
+from minikafka.tools.segment_verifier import SegmentScan, SegmentToVerify, verify_segment, waits_for_deletion
 from minikafka.tools.snapshot_comparison import SnapshotComparison
 
 # The last one, and the checkpoints, are in the directory of the metadata log only.
@@ -38,6 +38,21 @@ _KNOWN_NAMES = (LEADER_EPOCH_CHECKPOINT_FILENAME, PARTITION_METADATA_FILE_NAME, 
 _METADATA_SNAPSHOT = re.compile(r"\d{20}-\d{10}\.checkpoint", re.ASCII)
 _UNFINISHED_METADATA_SNAPSHOT = ".checkpoint.part"
 _NOT_FORETOLD = "not foretold, as not all of the partition could be read"
+
+
+def base_offsets_of(names: Iterable[str]) -> list[int]:
+    """The base offsets of the segments among a partition's files, ascending."""
+    offsets = (offset_in_name(name) for name in names if name.endswith(LOG_FILE_SUFFIX))
+    return sorted(offset for offset in offsets if offset is not None)
+
+
+def offset_in_name(name: str) -> int | None:
+    """The offset in a file's name, if it stands there in the form that Kafka writes; None otherwise."""
+    try:
+        offset = offset_from_file(Path(name))
+    except ValueError:
+        return None
+    return offset if name.partition(".")[0] == filename_prefix_from_offset(offset) else None
 
 
 class PartitionVerifier:
@@ -52,7 +67,8 @@ class PartitionVerifier:
       a segment is reported, even if nothing else is wrong with the segment.
 
     `report(finding)` is called for each finding, `unread(line)` for what cannot be read (the rest is still checked, but
-    no fate is predicted then), `advance(bytes)` for the bytes read of the `.log` files.
+    no fate is predicted then), `advance(bytes)` for the bytes read of the `.log` files. `scan` takes the place of
+    `verify_segment`, for segments that were read elsewhere.
     """
 
     def __init__(
@@ -63,6 +79,7 @@ class PartitionVerifier:
         report: Callable[[Finding], None],
         unread: Callable[[str], None],
         advance: Callable[[int], None] = lambda size: None,
+        scan: SegmentScan = verify_segment,
         follow_links: bool = False,
     ):
         self._directory = directory
@@ -71,6 +88,7 @@ class PartitionVerifier:
         self._report = report
         self._unread = unread
         self._advance = advance
+        self._scan = scan
         self._follow_links = follow_links
         self._damages: list[Damage] = []
         self._all_read = True
@@ -83,10 +101,12 @@ class PartitionVerifier:
         for file, objection in objections:
             self._could_not_read(describe(IOException(f"{file} {objection}")))
         names = {file.name for file in files}
-        base_offsets = sorted(self._offset(name) for name in names if self._is_of(name, LOG_FILE_SUFFIX))
+        base_offsets = base_offsets_of(names)
         self._verify_names(sorted(names), set(base_offsets))
         snapshots = {
-            self._offset(n): self._directory / n for n in names if self._is_of(n, PRODUCER_SNAPSHOT_FILE_SUFFIX)
+            offset: self._directory / name
+            for name in names
+            if name.endswith(PRODUCER_SNAPSHOT_FILE_SUFFIX) and (offset := offset_in_name(name)) is not None
         }
         self._snapshots = SnapshotComparison(
             snapshots, base_offsets[0] if base_offsets else 0, self._found, self._reading
@@ -108,16 +128,9 @@ class PartitionVerifier:
         """The log end offset, as far as batches can be read."""
         expected_offset = 0
         for base, next_base in pairwise([*base_offsets, None]):
-            verifier = SegmentVerifier(
-                self._directory,
-                base,
-                next_base,
-                self._next_start,
-                report=self._found,
-                meet=self._meet,
-                advance=self._advance,
-            )
-            scanned = self._reading(verifier.verify, max(expected_offset, base), names)
+            segment = SegmentToVerify(self._directory, base, next_base, max(expected_offset, base))
+            listeners = self._found, self._meet, self._advance
+            scanned = self._reading(self._scan, segment, names, self._next_start, *listeners)
             if scanned is not None and scanned.is_preallocated:
                 self._room_at[log_file(self._directory, base).name] = scanned.end
             expected_offset = max(expected_offset, base, (scanned and scanned.next_offset) or 0)
@@ -173,9 +186,9 @@ class PartitionVerifier:
         if name in (f"{LEADER_EPOCH_CHECKPOINT_FILENAME}.tmp", f"{PARTITION_METADATA_FILE_NAME}.tmp"):
             return "left over from writing a file that was not finished"
         if name.endswith(WHOLE_FILE_SUFFIXES):
-            if self._offset(name) is None:
+            if offset_in_name(name) is None:
                 return "its name has no offset of 20 digits"
-            if name.endswith(INDEX_FILE_SUFFIXES) and self._offset(name) not in base_offsets:
+            if name.endswith(INDEX_FILE_SUFFIXES) and offset_in_name(name) not in base_offsets:
                 return "an index without its log file"
             return None
         return "no file of Kafka's"
@@ -189,18 +202,6 @@ class PartitionVerifier:
         except ValueError as error:
             return (type(error).__name__,)
         return ()
-
-    def _is_of(self, name: str, suffix: str) -> bool:
-        return name.endswith(suffix) and self._offset(name) is not None
-
-    @staticmethod
-    def _offset(name: str) -> int | None:
-        """The offset in the name, if it stands there in the form that Kafka writes; None otherwise."""
-        try:
-            offset = offset_from_file(Path(name))
-        except ValueError:
-            return None
-        return offset if name.partition(".")[0] == filename_prefix_from_offset(offset) else None
 
     def _verify_partition_metadata(self, file: Path) -> None:
         require_bounded(file)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from struct import Struct
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from minikafka.common.errors import CorruptRecordException, KafkaException
 from minikafka.common.java_numbers import INT_MAX
@@ -40,6 +40,53 @@ class ScannedSegment(NamedTuple):
     end: int
     next_offset: int | None
     is_preallocated: bool
+
+
+class SegmentToVerify(NamedTuple):
+    """A segment in its partition: `next_base_offset` is that of the following one, None for the last.
+
+    `expected_offset`: no batch should begin below it.
+    """
+
+    directory: Path
+    base_offset: int
+    next_base_offset: int | None
+    expected_offset: int
+
+
+class SegmentScan(Protocol):
+    """What looks at one segment; see `verify_segment`."""
+
+    def __call__(
+        self,
+        segment: SegmentToVerify,
+        files: set[str],
+        next_start: NextStart,
+        report: Callable[[Damage], None],
+        meet: Callable[[BatchFacts], None],
+        advance: Callable[[int], None],
+        /,
+    ) -> ScannedSegment: ...
+
+
+def verify_segment(
+    segment: SegmentToVerify,
+    files: set[str],
+    next_start: NextStart,
+    report: Callable[[Damage], None],
+    meet: Callable[[BatchFacts], None],
+    advance: Callable[[int], None],
+) -> ScannedSegment:
+    """Check a segment, and those of its indexes that are among the directory's `files`.
+
+    Each damage is passed to `report`, each batch to `meet`, the number of bytes read to `advance`. Raises OSError,
+    MemoryError for what cannot be read.
+    """
+    directory, base_offset, next_base_offset, expected_offset = segment
+    verifier = SegmentVerifier(
+        directory, base_offset, next_base_offset, next_start, report=report, meet=meet, advance=advance
+    )
+    return verifier.verify(expected_offset, files)
 
 
 def waits_for_deletion(directory: Path) -> bool:

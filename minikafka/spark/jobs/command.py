@@ -1,6 +1,7 @@
 """`minikafka spark JOB DIR…`: each job as a command, on this machine, on a cluster, or through Spark Connect."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,7 +80,8 @@ def _command_of(job: Job) -> click.Command:
 
         if out is not None:
             result_output.require_writable(out, overwrite=overwrite)
-        if remote is None:
+        paths = tuple(path if "://" in path else os.path.abspath(path) for path in paths)
+        if remote is None and not job.any_path:
             _require_readable(paths, source)
         answer = _answer(job, paths, source, options, master, remote, spark_settings)
         if out is not None:
@@ -89,8 +91,7 @@ def _command_of(job: Job) -> click.Command:
         else:
             result_output.print_table(answer)
         sys.stdout.flush()
-        if job.finds_faults and answer.num_rows:
-            sys.exit(1)
+        sys.exit(job.exit_code(answer) if job.exit_code else 0)
 
     return ToolCommand(
         job.name,
@@ -102,7 +103,7 @@ def _command_of(job: Job) -> click.Command:
         ],
         help=job.line,
         short_help=job.line,
-        failure_exit_code=2 if job.finds_faults else 1,
+        failure_exit_code=2 if job.exit_code else 1,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 

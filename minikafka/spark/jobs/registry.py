@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 
@@ -16,8 +17,8 @@ class Job(NamedTuple):
     `module`: where the function of the job's name lives; it is imported when the job runs. `line`: what `--help` says.
     `tables`: the tables of the data source that the function takes, in that order. `options`: click's, passed on by
     name. `reads`: options of the data source that differ for this job from the source's defaults. `has_mode`: the
-    function is also told the source's `mode`. `finds_faults`: each row of the answer is a fault, and the command ends
-    with 1 if there is any, with 2 if it fails.
+    function is also told the source's `mode`. `exit_code` makes one of the answer, None for 0; a command that has it
+    ends with 2 when it fails, others with 1. `any_path`: it tells itself what is wrong with a path.
     """
 
     name: str
@@ -27,12 +28,18 @@ class Job(NamedTuple):
     options: tuple[click.Option, ...] = ()
     reads: Mapping[str, str] = {}
     has_mode: bool = True
-    finds_faults: bool = False
+    exit_code: "Callable[[pa.Table], int] | None" = None
+    any_path: bool = False
 
     @property
     def function(self) -> "Callable[..., DataFrame]":
         """The job itself."""
         return getattr(import_module(self.module), self.name)
+
+
+def _of_findings(answer: "pa.Table") -> int:
+    """As `minikafka verify` does: 2 when something could not be read, 1 with findings."""
+    return 2 if answer.column("fate").null_count else 1 if answer.num_rows else 0
 
 
 _JOBS = (
@@ -54,6 +61,24 @@ _JOBS = (
             ),
         ),
         reads={"bounds": "log_end"},
+    ),
+    Job(
+        "verify",
+        "Check partition or log directories, as `minikafka verify` does, many segments at a time.",
+        "minikafka.spark.jobs.verify",
+        tables=("verify",),
+        options=(
+            click.Option(
+                ["--config", "configs"],
+                multiple=True,
+                metavar="K=V",
+                help="A topic setting, by Kafka's name; repeatable.",
+            ),
+            click.Option(["--follow-links"], is_flag=True, help="Read files that are symbolic links."),
+        ),
+        has_mode=False,
+        exit_code=_of_findings,
+        any_path=True,
     ),
 )
 

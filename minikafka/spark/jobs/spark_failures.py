@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _RAISED = re.compile(r"^(?:[\w.]+\.)?(\w+(?:Exception|Error)): (.+)$", re.MULTILINE)
+_RAISED_IN_JAVA = re.compile(r"^: (?:[\w.$]+\.)?(\w+): (.+)$", re.MULTILINE)
 
 
 class JobFailedError(RuntimeError):
@@ -26,7 +27,7 @@ def told_by_spark() -> Iterator[None]:
 def reason(message: str) -> str:
     """The exception that a worker's Python ended with, or else the first line of Spark's message."""
     worker = message.partition("Traceback (most recent call last):")[2]
-    raised = _RAISED.findall(worker)
+    raised = _RAISED.findall(worker) or _RAISED_IN_JAVA.findall(message)
     if raised:
         name, told = raised[-1]
         return f"{name}: {told}"

@@ -86,6 +86,7 @@ from minikafka.spark.source.record_schema import require_known, schema_of
 from minikafka.spark.source.source_options import LATEST, SourceOptions
 from minikafka.spark.source.stream_reader import KafkaLogStreamReader
 from minikafka.spark.source.tables import BATCHES, RECORDS, TableRows
+from minikafka.spark.source.verify_rows import VERIFY, VerifyTask, verify_rows, verify_tasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -143,10 +144,12 @@ class KafkaLogReader(DataSourceReader):
         self._filters = PushedFilters(filters)
         return filters
 
-    def partitions(self) -> "list[ReadTask] | list[PartitionTask]":
+    def partitions(self) -> "list[ReadTask] | list[PartitionTask] | list[VerifyTask]":
         """The tasks, at least one. Raises OSError and IllegalArgumentException, as `find_partitions` does, and
         IllegalArgumentException for a starting timestamp that no record has.
         """
+        if self._options.table == VERIFY:
+            return verify_tasks(self._options)
         wanted = [
             partition
             for partition in find_partitions(self._options.paths, self._options.topics, self._options.storage_settings)
@@ -182,6 +185,9 @@ class KafkaLogReader(DataSourceReader):
         if options.table == RANGES:
             assert isinstance(partition, ReadTask)
             yield from RangeRows(schema, options.mode).of(partition)
+            return
+        if isinstance(partition, VerifyTask):
+            yield from verify_rows(partition, schema)
             return
         table = TableRows(options.table, schema, options.mode, check_crcs=options.check_crcs)
         if isinstance(partition, ReadTask):

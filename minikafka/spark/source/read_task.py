@@ -92,18 +92,18 @@ def tasks_of(found: list[ByteRange | tuple[TopicPartition, Damage]], max_bytes: 
     """Tasks of neighbouring ranges, at least one: of at most `max_bytes`, and smaller ones for `min_tasks`."""
     ranges = [each for each in found if isinstance(each, ByteRange)]
     damages = [each for each in found if not isinstance(each, ByteRange)]
-    groups = _neighbours(ranges, [each.size for each in ranges], max_bytes, min_tasks)
+    groups = neighbours(ranges, [each.size for each in ranges], max_bytes, min_tasks)
     return [ReadTask(group, [] if number else damages, number) for number, group in enumerate(groups)]
 
 
 def partition_tasks_of(partitions: list[DiskPartition], max_bytes: int, min_tasks: int) -> list[PartitionTask]:
     """As `tasks_of`, for work on whole directories: a partition is not split, whatever its segments have."""
     sizes = [sum(segment.size for segment in partition.segments) for partition in partitions]
-    return [PartitionTask(group) for group in _neighbours(partitions, sizes, max_bytes, min_tasks)]
+    return [PartitionTask(group) for group in neighbours(partitions, sizes, max_bytes, min_tasks)]
 
 
-def _neighbours(items: list[T], sizes: list[int], max_bytes: int, min_groups: int) -> list[list[T]]:
-    """The items in groups of neighbours, at least one group."""
+def neighbours(items: list[T], sizes: list[int], max_bytes: int, min_groups: int) -> list[list[T]]:
+    """The items, whose sizes are in bytes, in groups of neighbours, at least one group: see `tasks_of`."""
     costs = [size + _COST_OF_A_RANGE for size in sizes]
     room = max(1, min(max_bytes, -(-sum(costs) // max(1, min_groups))))
     groups: list[list[T]] = [[]]

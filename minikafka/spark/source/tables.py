@@ -18,6 +18,7 @@ Each has the columns `topic` and `partition` first, then its own:
 | `checkpoints` | a line of a checkpoint file of the log directory | `file`, `offset` |
 | `partitions` | a partition's directory | `directory` |
 | `ranges` | bytes that one task of a query of the records would read | see `range_rows` |
+| `verify` | what the job `verify` looks at | see `verify_rows`; without topic and partition |
 
 Segments and files are whole paths; sizes and positions are bytes; offsets are inclusive but for `endOffset`, the base
 offset of the next segment, which is null for the last one. `baseOffset` and `records` of a batch are null where an old
@@ -65,6 +66,7 @@ from minikafka.spark.source.read_task import ByteRange, ReadTask
 from minikafka.spark.source.record_rows import CODECS, CORRUPT, damage_row, timestamps_of
 from minikafka.spark.source.storage import beside, joined
 from minikafka.spark.source.transactions_on_disk import aborted_in, snapshots_of
+from minikafka.spark.source.verify_rows import VERIFY, VERIFY_COLUMNS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,6 +106,7 @@ _COLUMNS: dict[str, dict[str, DataType]] = {
     "checkpoints": {**_WHERE, "file": StringType(), "offset": LongType()},
     PARTITIONS: {**_WHERE, "directory": StringType()},
     RANGES: {**_WHERE, **RANGE_COLUMNS},
+    VERIFY: VERIFY_COLUMNS,
 }  # fmt: skip
 
 TABLES = tuple(_COLUMNS)

@@ -1,0 +1,84 @@
+"""The table `verify`: what the job of that name looks at, in pieces that can be looked at side by side.
+
+| column | meaning |
+|---|---|
+| `number` | the pieces of one directory have one number, in the order of `minikafka verify` |
+| `directory` | a directory that the query names (`partition` is false), or a partition's |
+| `partition` | |
+| `baseOffset` | of a segment; null for the rest of the directory |
+
+As in `minikafka verify`, a log directory stands for all its partitions, those that are put aside included.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.types import BooleanType, DataType, IntegerType, LongType, StringType
+
+from minikafka.log.log_file_utils import log_file
+from minikafka.spark.source.read_task import neighbours
+from minikafka.spark.source.source_options import SourceOptions
+from minikafka.tools.failure import TOLD
+from minikafka.tools.log_dir_verifier import partitions_of
+from minikafka.tools.partition_verifier import base_offsets_of
+
+VERIFY = "verify"
+VERIFY_COLUMNS: dict[str, DataType] = {
+    "number": IntegerType(),
+    "directory": StringType(),
+    "partition": BooleanType(),
+    "baseOffset": LongType(),
+}
+
+_Piece = tuple[int, str, bool, int | None]
+
+
+@dataclass
+class VerifyTask(InputPartition):
+    """Pieces for one task, each with the values of the columns."""
+
+    pieces: list[_Piece]
+
+
+def verify_tasks(options: SourceOptions) -> list[VerifyTask]:
+    """The tasks; what cannot be listed is told when its directory is looked at."""
+    pieces: list[_Piece] = [(number, path, False, None) for number, path in enumerate(options.paths)]
+    sizes = [0] * len(pieces)
+    partitions = [partition for path in options.paths for partition in _partitions(Path(path))]
+    for number, partition in enumerate(partitions, len(options.paths)):
+        pieces.append((number, str(partition), True, None))
+        sizes.append(0)
+        for base_offset, size in _segments(partition):
+            pieces.append((number, str(partition), True, base_offset))
+            sizes.append(size)
+    groups = neighbours(pieces, sizes, options.max_bytes_per_task, options.min_partitions)
+    return [VerifyTask(group) for group in groups]
+
+
+def verify_rows(task: VerifyTask, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The task's pieces, with the columns of `schema`."""
+    columns = dict(zip(VERIFY_COLUMNS, zip(*task.pieces, strict=True), strict=True))
+    nothing = (None,) * len(task.pieces)  # of damage, which the job itself tells
+    arrays = [pa.array(columns.get(field.name, nothing), field.type) for field in schema]
+    yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _partitions(path: Path) -> list[Path]:
+    try:
+        return partitions_of(path, lambda finding: None, lambda line: None)
+    except TOLD:
+        return []
+
+
+def _segments(partition: Path) -> list[tuple[int, int]]:
+    """The base offset and the bytes of each segment, as far as they can be seen."""
+    try:
+        with os.scandir(partition) as entries:
+            sizes = {entry.name: entry.stat().st_size for entry in entries if entry.is_file()}
+    except OSError:
+        return []
+    return [(offset, sizes[log_file(partition, offset).name]) for offset in base_offsets_of(sizes)]
