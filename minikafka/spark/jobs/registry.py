@@ -44,6 +44,16 @@ def _of_findings(answer: "pa.Table") -> int:
 
 _JOBS = (
     Job(
+        "profile",
+        "What there is of each topic: bytes, codecs, sizes of records, keys, late records; how fast it grows.",
+        "minikafka.spark.jobs.profile",
+        options=(
+            click.Option(["--by-partition"], is_flag=True, help="A row for each partition."),
+            click.Option(["--every"], type=click.Choice(["hour", "day"]), help="A row for each hour or day, in UTC."),
+        ),
+        reads={"bounds": "log_end"},
+    ),
+    Job(
         "transactions",
         "Transactions of each producer: how many, how long, what is open too long.",
         "minikafka.spark.jobs.transactions",

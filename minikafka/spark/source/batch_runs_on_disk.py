@@ -117,6 +117,13 @@ def batch_pieces(byte_range: ByteRange, *, check_crcs: bool) -> Iterator[tuple[m
             position, size = known, PIECE_SIZE
 
 
+def are_within(batches: BatchColumns, byte_range: ByteRange) -> "NDArray[np.bool_]":
+    """Which batches may hold an offset of the range; of an old compressed one only the last offset is known."""
+    starts_behind = (batches.base_offset >= byte_range.end_offset) & ((batches.magic == 2) | (batches.codec == 0))
+    within: NDArray[np.bool_] = (batches.last_offset >= byte_range.start_offset) & ~starts_behind
+    return within
+
+
 def _whole_batches(view: memoryview, position: int) -> tuple[BatchColumns, int]:
     """The whole batches at the beginning of `view`, and how many bytes they have; what is not well framed ends them."""
     found: list[BatchColumns] = []

@@ -90,7 +90,7 @@ def find_partitions(
         topic_partition = partition_of(directory)
         if topics is not None and topic_partition.topic not in topics:
             continue
-        segments = _segments(storage, directory)
+        segments = segments_in(storage, directory)
         if segments is not None:
             wanted = tuple(each for each in segments if names is None or os.path.basename(each.path) in names)
             partitions.append(DiskPartition(topic_partition, directory, segments, wanted, storage))
@@ -145,7 +145,7 @@ def _is_current_partition(directory: str) -> bool:
         return False
 
 
-def _segments(storage: Storage, directory: str) -> tuple[DiskSegment, ...] | None:
+def segments_in(storage: Storage, directory: str) -> tuple[DiskSegment, ...] | None:
     """The segments by offset; None when the directory is gone."""
     try:
         found = storage.segment_files(directory)

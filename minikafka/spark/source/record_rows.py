@@ -11,7 +11,7 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.record.compression import CompressionType
 from minikafka.record.record_columns import RecordColumns
 from minikafka.spark.source.batch_columns import BatchColumns
-from minikafka.spark.source.batch_runs_on_disk import DecodedRun, decoded_runs
+from minikafka.spark.source.batch_runs_on_disk import DecodedRun, are_within, decoded_runs
 from minikafka.spark.source.damage import Damage, Mode
 from minikafka.spark.source.read_task import ByteRange, ReadTask
 
@@ -95,11 +95,7 @@ class Unwanted:
 
     def lets_through(self, batches: BatchColumns) -> "NDArray[np.bool_]":
         """Which batches may hold a record that is wanted."""
-        # The header of an old compressed batch has its last offset alone.
-        starts_behind = (batches.base_offset >= self._range.end_offset) & ((batches.magic == 2) | (batches.codec == 0))
-        wanted: NDArray[np.bool_] = (
-            ~batches.control & (batches.last_offset >= self._range.start_offset) & ~starts_behind
-        )
+        wanted = are_within(batches, self._range) & ~batches.control
         if self._filter.min_timestamp is not None:
             wanted &= batches.max_timestamp >= self._filter.min_timestamp
         if self._aborted and batches.transactional.any():

@@ -53,7 +53,7 @@ class SegmentPositions:
             self._last_entry(INDEX_FILE_SUFFIX, OFFSET_ENTRY),
             self._last_entry(TIME_INDEX_FILE_SUFFIX, TIME_ENTRY),
         ]
-        return end_of(self._records(), self._segment.base_offset, *entries)
+        return end_of(self._records(self._segment.size), self._segment.base_offset, *entries)
 
     def at_or_before(self, offset: int) -> int:
         """The position of a batch before which all offsets are smaller than `offset`: 0 at worst."""
@@ -88,14 +88,25 @@ class SegmentPositions:
                 return int(self._positions[slot])
         return None
 
+    def last_known_before(self, position: int) -> tuple[int, int] | None:
+        """The last batch that begins before `position` and that the index knows: its last offset, and its position."""
+        for slot in range(int(self._positions.searchsorted(position)) - 1, -1, -1):
+            if self._is_true(slot):
+                return int(self._offsets[slot]), int(self._positions[slot])
+        return None
+
     def batches_from(self, offset: int) -> Iterator[FileChannelRecordBatch]:
         """The batches whose last offsets are at least `offset`; an incomplete one ends the iteration.
 
         Raises KafkaException for damage.
         """
-        for batch in self._records().batches_from(self.at_or_before(offset)):
+        for batch in self.batches_between(self.at_or_before(offset), self._segment.size):
             if batch.last_offset >= offset:
                 yield batch
+
+    def batches_between(self, start: int, end: int) -> Iterator[FileChannelRecordBatch]:
+        """The batches from byte `start` to byte `end` (exclusive); raises as `batches_from`."""
+        yield from self._records(end).batches_from(start)
 
     @property
     def _offsets(self) -> "NDArray[np.int64]":
@@ -115,8 +126,8 @@ class SegmentPositions:
         inside = int(positions.searchsorted(self._segment.size))
         return offsets[:inside], positions[:inside]
 
-    def _records(self) -> FileRecords:
-        return FileRecords(Path(self._segment.path), self._channel, 0, self._segment.size, is_slice=True)
+    def _records(self, end: int) -> FileRecords:
+        return FileRecords(Path(self._segment.path), self._channel, 0, end, is_slice=True)
 
     def _last_entry(self, suffix: str, entry: Struct) -> IndexEntry | None:
         try:

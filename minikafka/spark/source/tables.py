@@ -29,7 +29,7 @@ partitions that the paths name.
 
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -56,7 +56,7 @@ from minikafka.log.log_file_utils import TXN_INDEX_FILE_SUFFIX
 from minikafka.log.producer.snapshot_file import read_snapshot
 from minikafka.record.batch_header import COMPRESSION_CODEC_MASK
 from minikafka.spark.source.batch_columns import BatchColumns
-from minikafka.spark.source.batch_runs_on_disk import batch_pieces
+from minikafka.spark.source.batch_runs_on_disk import are_within, batch_pieces
 from minikafka.spark.source.damage import DAMAGE, Damage, Mode
 from minikafka.spark.source.index_entries import offset_entries, time_entries
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
@@ -67,9 +67,6 @@ from minikafka.spark.source.record_rows import CODECS, CORRUPT, damage_row, time
 from minikafka.spark.source.storage import beside, joined
 from minikafka.spark.source.transactions_on_disk import aborted_in, snapshots_of
 from minikafka.spark.source.verify_rows import VERIFY, VERIFY_COLUMNS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 RECORDS = "records"
 BATCHES = "batches"
@@ -137,7 +134,7 @@ class TableRows:
             for _, _, batches in batch_pieces(byte_range, check_crcs=self._check_crcs):
                 if isinstance(batches, Damage):
                     yield from self._told(byte_range.topic_partition, batches)
-                elif len(wanted := batches[_are_within(batches, byte_range)]):
+                elif len(wanted := batches[are_within(batches, byte_range)]):
                     yield self._rows(byte_range.topic_partition, len(wanted), _batch_columns(byte_range, wanted))
 
     def of_partition(self, partition: DiskPartition) -> Iterator[pa.RecordBatch]:
@@ -173,13 +170,6 @@ def _array(column: Any, kind: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(kind):
         return timestamps_of(np.asarray(column, np.int64))
     return pa.array(column, kind)
-
-
-def _are_within(batches: BatchColumns, byte_range: ByteRange) -> "NDArray[np.bool_]":
-    """Which batches may hold an offset of the range; of an old compressed one only the last offset is known."""
-    starts_behind = (batches.base_offset >= byte_range.end_offset) & ((batches.magic == 2) | (batches.codec == 0))
-    within: NDArray[np.bool_] = (batches.last_offset >= byte_range.start_offset) & ~starts_behind
-    return within
 
 
 def _batch_columns(byte_range: ByteRange, batches: BatchColumns) -> dict[str, Any]:
