@@ -9,11 +9,11 @@ import threading
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.stage.background import while_the_reader_reads
+from minikafka.lab.stepper.stepper import with_code
 from minikafka.lab.widgets import drawing
 
 NOT_ATTEMPTED, NOT_YET, CORRECT = "not attempted", "not yet", "correct"
@@ -57,7 +57,7 @@ class Verdict:
     def _repr_html_(self) -> str:
         kind = {CORRECT: "mk-good", NOT_YET: "mk-bad", NOT_ATTEMPTED: "mk-faint"}[self.state]
         sign = {CORRECT: "✓", NOT_YET: "✗", NOT_ATTEMPTED: "…"}[self.state]
-        words = escape(self.words).replace("\n", "<br>")
+        words = with_code(self.words).replace("\n", "<br>")
         return drawing.page(
             f'<div class="mk-box"><b>{self.exercise}</b> <span class="{kind}">{sign}'
             f" {self.state}</span><br>{words}</div>"

@@ -13,7 +13,8 @@ from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, Pl
 from minikafka.lab.rebuild.learners_code import Guard, LearnersError, NotAttempted, arguments_in_words
 from minikafka.lab.rebuild.mine import Method, WrongParametersError, function_of, mine
 from minikafka.lab.rebuild.trial import KAFKA, Outcome, Trial, done, judge_name, smallest, tried
-from minikafka.lab.stepper.stepper import in_words
+from minikafka.lab.stepper.kafka_source import kafka_link
+from minikafka.lab.stepper.stepper import in_words, with_code
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.offset_ruler import Offsets, RulerFrame, render_ruler
 from minikafka.witness.runner import minikafka_log
@@ -208,10 +209,11 @@ class Rung:
 
     def _repr_html_(self) -> str:
         function = function_of(self.method)
-        rows = "".join(f"<li>{escape(invariant)}</li>" for invariant in self.invariants)
+        rows = "".join(f"<li>{with_code(invariant)}</li>" for invariant in self.invariants)
         judge = "Kafka" if judge_name() == KAFKA else "minikafka's own method"
+        kafka = f'<a href="{escape(kafka_link(self.kafka))}" target="_blank" rel="noopener">{escape(self.kafka)}</a>'
         return drawing.page(
-            f'<div class="mk-box"><b>{escape(self.name)}</b>, for <code>{escape(self.kafka)}</code>, in minikafka '
+            f'<div class="mk-box"><b>{escape(self.name)}</b>, for Kafka\'s <code>{kafka}</code>, in minikafka '
             f"<code>{escape(function.__qualname__)}</code>. {judge} is the judge.<br>{escape(self.why)}"
             f"<ul>{rows}</ul></div>"
         )

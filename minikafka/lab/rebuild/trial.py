@@ -55,7 +55,7 @@ class Trial:
     def __str__(self) -> str:
         if self.passed:
             return f"{len(self.workload)} operations, as {self.judge} does them."
-        lines = []
+        lines = [f"Shortest workload found: {'; '.join(map(str, self.workload))}."]
         if self.difference is not None:
             lines.append(f"First difference {self.difference}.")
         if self.file is not None:

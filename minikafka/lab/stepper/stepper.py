@@ -303,7 +303,7 @@ def render_step(frame: StepFrame, frames: Sequence[StepFrame], index: int, scale
         f" &nbsp; Kafka: {twin}" if method.kafka else ""
     )
     title = (
-        f'<div style="font-size:15px;font-weight:700;margin:4px 0">{step.number}. {_with_code(step.text)}</div>'
+        f'<div style="font-size:15px;font-weight:700;margin:4px 0">{step.number}. {with_code(step.text)}</div>'
         if method.marked
         else ""
     )
@@ -324,11 +324,11 @@ def _trail(frames: Sequence[StepFrame], index: int) -> str:
         end = "&nbsp;✗ raised" if other.raised else "&nbsp;↩ returned" if other.returned else ""
         words = f"{'· ' * other.depth}{other.method.name} {other.step.number}. {other.step.text}"
         kind = "mk-b" if i == index else "mk-faint"
-        rows.append(f'<div class="mk-line {kind}"><span>{pointer} {_with_code(words)}</span>{end}</div>')
+        rows.append(f'<div class="mk-line {kind}"><span>{pointer} {with_code(words)}</span>{end}</div>')
     return f'<div style="font-size:12px;margin:4px 0 8px">{"".join(rows)}</div>'
 
 
-def _with_code(words: str) -> str:
+def with_code(words: str) -> str:
     """The words of a comment, in which code stands in backticks, as HTML."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", escape(words))
 

@@ -53,7 +53,7 @@ rolls = Rung(
     LogSegment.should_roll,
     why="Base offsets are file names. One roll too early or too late, and every file after it has another name.",
     invariants=(
-        "It only answers: True when the append that roll_params describes needs a new segment.",
+        "It only answers: True when the append that `roll_params` describes needs a new segment.",
         "No segment grows beyond segment.bytes, and one may be exactly full.",
         "Age counts for a segment that holds something, and being exactly as old as the limit is not yet too old.",
         "Both indexes must have room for another entry, and the append's last offset must fit 32 bits.",
@@ -147,7 +147,7 @@ looks_up = Rung(
         "It only looks.",
         "Its answer is the entry with the largest offset that is not above the target.",
         "Where there is none, the answer is the base offset at byte 0.",
-        "It asks for no entry that is not there: entry(n) has n in 0 … entries - 1.",
+        "It asks for no entry that is not there: in `entry(n)`, n is in 0 … entries - 1.",
     ),
     chosen=(
         "config index.interval.bytes=0\n" + "append_as_leader [2x10]\n" * 6 + _reads(5, 6, 0, 11),
@@ -232,7 +232,7 @@ translates = Rung(
     invariants=(
         "It only looks.",
         "Its answer is the place of the first batch whose last offset is at or above the target, None behind the last.",
-        "The search never begins before starting_file_position, nor before the byte that the index names.",
+        "The search never begins before `starting_file_position`, nor before the byte that the index names.",
         "The answer's offset is the batch's own base offset, which may lie below or above the target.",
     ),
     chosen=(
@@ -342,12 +342,12 @@ appends = Rung(
     LogSegment.append,
     why="All that a segment ever holds comes in here; both indexes are made here, entry by entry.",
     invariants=(
-        "The last offset must fit 32 bits before a byte is written (self._ensure_offset_in_range).",
-        "An entry is due for a batch when more than index_interval_bytes came since the last entry, "
-        "the batch itself not counted (self._bytes_since_last_index_entry).",
+        "The last offset must fit 32 bits before a byte is written (`self._ensure_offset_in_range`).",
+        "An entry is due for a batch when more than `index_interval_bytes` came since the last entry, "
+        "the batch itself not counted (`self._bytes_since_last_index_entry`).",
         "The offset index gets the batch's last offset, and the byte at which the batch begins.",
         "The time index gets the largest timestamp so far and the last offset of the batch that brought it "
-        "(self._max_timestamp_and_offset_so_far, a TimestampOffset), this batch included.",
+        "(`self._max_timestamp_and_offset_so_far`, a `TimestampOffset`), this batch included.",
         "Nothing to append: nothing is done.",
     ),
     chosen=(
@@ -437,7 +437,7 @@ deletes = Rung(
     Log.deletable_segments,
     why="What this method returns is gone. It is asked once for each rule of retention.",
     invariants=(
-        "It only looks: should_delete(segment, next_segment) is the rule, next_segment None for the last one.",
+        "It only looks: `should_delete(segment, next_segment)` is the rule, `next_segment` None for the last one.",
         "It asks from the oldest segment on, and what it returns begins with the oldest: no holes.",
         "Nothing goes unless all of it lies below the high watermark.",
         "A last segment without a byte stays.",
