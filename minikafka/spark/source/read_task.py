@@ -61,8 +61,8 @@ def byte_ranges(
 ) -> Iterator[ByteRange | tuple[TopicPartition, Damage]]:
     """The ranges, of at most `max_bytes` where the index allows, that hold the partition's records within `bounds`.
 
-    Segments without a record of `min_timestamp` (ms; None for any) or later are left out. A segment that cannot be
-    opened gives a damage.
+    The ranges of one segment are of about the same size. Segments without a record of `min_timestamp` (ms; None for
+    any) or later are left out. A segment that cannot be opened gives a damage.
     """
     for segment in partition.chosen:
         end_offset = segment.end_offset
@@ -77,7 +77,7 @@ def byte_ranges(
                 start = index.at_or_before(bounds.start)
                 is_whole = bounds.whole or (end_offset is not None and end_offset <= bounds.end)
                 end = segment.size if is_whole else index.behind(bounds.end)
-                for positions in index.split(PositionRange(start, end), max_bytes):
+                for positions in index.split(PositionRange(start, end), _even_size(end - start, max_bytes)):
                     if positions.end > positions.start:
                         yield ByteRange(
                             partition.topic_partition, segment, positions,
@@ -103,18 +103,32 @@ def partition_tasks_of(partitions: list[DiskPartition], max_bytes: int, min_task
 
 
 def neighbours(items: list[T], sizes: list[int], max_bytes: int, min_groups: int) -> list[list[T]]:
-    """The items, whose sizes are in bytes, in groups of neighbours, at least one group: see `tasks_of`."""
+    """The items (sizes in bytes) in groups of neighbours of about the same size, at least one group: see `tasks_of`."""
     costs = [size + _COST_OF_A_RANGE for size in sizes]
-    room = max(1, min(max_bytes, -(-sum(costs) // max(1, min_groups))))
+    total = sum(costs)
+    count = max(1, min_groups, -(-total // max_bytes))
     groups: list[list[T]] = [[]]
-    filled = 0
+    filled = before = at = 0
     for item, cost in zip(items, costs, strict=True):
-        if groups[-1] and filled + cost > room:
+        # An item goes where its middle lies.
+        goes_to = (2 * before + cost) * count // (2 * total)
+        if groups[-1] and (goes_to > at or filled + cost > max_bytes):
             groups.append([])
             filled = 0
+        at = goes_to
         groups[-1].append(item)
         filled += cost
+        before += cost
     return groups
+
+
+def _even_size(size: int, max_bytes: int) -> int:
+    """How large the parts of `size` bytes are, if they are to be even and have at most `max_bytes` each.
+
+    The index does not know a batch at every byte, so they may be somewhat larger than a whole part: no crumb is left.
+    """
+    even = -(-size // max(1, -(-size // max_bytes)))
+    return min(max_bytes, even + even // 16)
 
 
 def _smaller(bound: int, end_offset: int | None) -> int:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 CORRUPT = "_corrupt"
 _DAMAGE_TYPE = pa.struct([("file", pa.string()), ("position", pa.int64()), ("exception", pa.string())])
-_ROWS_AT_A_TIME = 1 << 17
-_BYTES_AT_A_TIME = 32 << 20
+_ROWS_AT_A_TIME = 100_000
+_BYTES_AT_A_TIME = 12 << 20
 _LARGEST_MS = LONG_MAX // 1000
 CODECS = {codec.id: codec.type_name for codec in CompressionType}
 
@@ -51,13 +51,12 @@ class RecordRows:
         held: list[pa.RecordBatch] = []
         rows = size = 0
         for batch in self._small_batches(task):
+            if rows + batch.num_rows > _ROWS_AT_A_TIME or size + batch.nbytes > _BYTES_AT_A_TIME:
+                yield from _joined(held)
+                held, rows, size = [], 0, 0
             held.append(batch)
             rows, size = rows + batch.num_rows, size + batch.nbytes
-            if rows >= _ROWS_AT_A_TIME or size >= _BYTES_AT_A_TIME:
-                yield pa.concat_batches(held)
-                held, rows, size = [], 0, 0
-        if held:
-            yield pa.concat_batches(held)
+        yield from _joined(held)
 
     def _small_batches(self, task: ReadTask) -> Iterator[pa.RecordBatch]:
         for topic_partition, damage in task.damages:
@@ -79,6 +78,12 @@ class RecordRows:
         maker = _ColumnMaker(byte_range, run, places)
         columns = [getattr(maker, _MAKERS[field.name])() for field in self._schema]
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches as one, none for none; a single one is not copied."""
+    if batches:
+        yield pa.concat_batches(batches) if len(batches) > 1 else batches[0]
 
 
 class Unwanted:
