@@ -15,7 +15,11 @@ def rows(path, *filters, schema=None, **options) -> list[dict]:
 
 def batches_of(path, filters, schema, options) -> list[list[pa.RecordBatch]]:
     """The Arrow batches of each task, each of the schema that Spark would require."""
-    given = {"path": str(path), **{name.replace("__", "."): str(value) for name, value in options.items()}}
+    given = {
+        "path": str(path),
+        "pushFilters": "true",
+        **{name.replace("__", "."): str(value) for name, value in options.items()},
+    }
     source = KafkaLogDataSource(given)
     schema = schema or source.schema()
     reader = source.reader(schema)

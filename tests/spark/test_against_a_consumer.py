@@ -73,6 +73,25 @@ def test_a_consumer_gets_the_same_from_the_running_broker(registered, kafka, tmp
     assert consumed(load(registered, broker.log_dir, subscribe="mixed")) == told["read_uncommitted"]
 
 
+def test_a_dataframe_may_be_used_again_with_another_filter_or_none(registered):
+    """Spark 4.3.0 keeps one plan for a loaded DataFrame, whatever was pushed down into it last."""
+    frame = load(registered, GOLDEN / "kafka-4.3.0")
+    assert [frame.where("offset >= 64").count(), frame.count()] == [4, 66]
+    frame.createOrReplaceTempView("mixed")
+    few, many, all_of_them = (
+        f"(SELECT count(*) FROM mixed {where})" for where in ("WHERE offset >= 64", "WHERE offset < 64", "")
+    )
+    assert registered.sql(f"SELECT {few}, {many}, {all_of_them}").first()[:] == (4, 62, 66)
+
+
+def test_filters_that_are_pushed_give_the_same_rows(registered):
+    def count(condition):
+        return load(registered, GOLDEN / "kafka-4.3.0", pushFilters="true").where(condition).count()
+
+    assert count("topic = 'mixed' AND offset >= 64") == 4
+    assert count("timestamp >= timestamp'2023-11-14 22:13:29'") == 4
+
+
 def test_the_schema_is_that_of_sparks_connector(registered, capsys):
     load(registered, GOLDEN / "kafka-4.3.0").printSchema()
     assert capsys.readouterr().out.strip() == CONNECTOR.strip()

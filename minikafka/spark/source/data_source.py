@@ -26,6 +26,7 @@ value binary")` asks for some of them alone, and only these are made.
 | `maxBytesPerTask` | a larger segment is split at batches that its index knows; smaller ones share a task | 134217728 |
 | `maxOffsetsPerTrigger` | streams: so many offsets a micro-batch, shared by the partitions | no limit |
 | `minPartitions` | at least so many tasks, where the data allow it | 1 |
+| `pushFilters` | filters spare reading, see below; for a DataFrame that one query uses once | `false` |
 | `fs.…` | what leads to an object store, see below | |
 
 `spark.readStream.format("minikafka")` follows a directory that a broker is writing; it starts at `latest` unless told,
@@ -50,8 +51,12 @@ writes that file every 5 s and when it stops: after a kill, and beside a running
 have seen. `bounds=log_end` reads on to the last whole batch. With `read_committed` a query ends before the first
 transaction that is open at that bound.
 
-Filters on `topic`, `partition`, `offset` and `timestamp` choose directories, segments, byte ranges (by the indexes) and
-batches before anything is decoded, if `spark.sql.python.filterPushdown.enabled` is set, which `register` does.
+Filters. With `pushFilters=true` those on `topic`, `partition`, `offset` and `timestamp` choose directories, segments,
+byte ranges (by the indexes) and batches before anything is decoded, if `spark.sql.python.filterPushdown.enabled` is
+set, which `register` does. The option is off by default because Spark 4.3.0 keeps one plan for each loaded DataFrame:
+after a query with a filter, the next query of the same DataFrame (or view) without one, and the other uses of it in one
+query, would get the rows of that filter only. So load a DataFrame anew for each use, or say what is wanted by options:
+`subscribe` and the bounds prune as much.
 
 Damage. A batch that Kafka would refuse is one damage, and none of its records are rows. Where a batch does not even say
 how long it is, reading goes on with the next batch that the index knows. A segment that is deleted or replaced
@@ -140,8 +145,9 @@ class KafkaLogReader(DataSourceReader):
         self._filters = PushedFilters()
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Note the filters that spare reading; Spark applies all of them again."""
-        self._filters = PushedFilters(filters)
+        """Note the filters that spare reading, if the option asks for it; Spark applies all of them again."""
+        if self._options.push_filters:
+            self._filters = PushedFilters(filters)
         return filters
 
     def partitions(self) -> "list[ReadTask] | list[PartitionTask] | list[VerifyTask]":

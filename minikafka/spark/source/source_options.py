@@ -51,6 +51,7 @@ class SourceOptions(NamedTuple):
     max_bytes_per_task: int
     min_partitions: int
     max_offsets_per_trigger: int | None
+    push_filters: bool
     storage_settings: dict[str, str]
 
     @staticmethod
@@ -90,6 +91,7 @@ class SourceOptions(NamedTuple):
             max_bytes_per_task=_number(given, "maxbytespertask", 128 * _MEGABYTE) or 1,
             min_partitions=_number(given, "minpartitions", 1) or 1,
             max_offsets_per_trigger=limit,
+            push_filters=_flag(given, "pushfilters"),
             storage_settings={name.removeprefix("fs."): text for name, text in given.items() if name.startswith("fs.")},
         )
 
