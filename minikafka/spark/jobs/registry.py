@@ -54,6 +54,26 @@ _JOBS = (
         reads={"bounds": "log_end"},
     ),
     Job(
+        "retention",
+        "Which segments a broker deletes, by which rule, and when.",
+        "minikafka.spark.jobs.retention",
+        tables=("partitions",),
+        options=(
+            click.Option(["--now"], type=int, metavar="MS", help="The time since 1970.  [default: this machine's]"),
+            click.Option(
+                ["--config", "configs"],
+                multiple=True,
+                metavar="K=V",
+                help="A setting of all topics, by Kafka's name; repeatable.",
+            ),
+            click.Option(
+                ["--metadata"],
+                metavar="DIR",
+                help="The log directory with __cluster_metadata-0, where topics' own settings are.",
+            ),
+        ),
+    ),
+    Job(
         "transactions",
         "Transactions of each producer: how many, how long, what is open too long.",
         "minikafka.spark.jobs.transactions",

@@ -1,0 +1,80 @@
+"""What is known of each segment of a partition without reading its records, as rows for jobs."""
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from minikafka.record.record_batch import NO_TIMESTAMP
+from minikafka.spark.jobs.byte_ranges import PartitionDirectory, sound
+from minikafka.spark.jobs.row_type import batch_of_rows
+from minikafka.spark.source.damage import DAMAGE, Damage
+from minikafka.spark.source.local_storage import LocalStorage
+from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment, find_partitions
+from minikafka.spark.source.partition_bounds import Bounds, largest_timestamp, log_end_of
+from minikafka.spark.source.source_options import SourceOptions
+
+
+class SegmentFacts(NamedTuple):
+    """A segment, and the bounds of its log.
+
+    `nextOffset`: the base offset of the next segment, None for the last one. `size`: bytes. `newest`: the largest
+    timestamp of its records (ms), or else when the file was last changed (0: it is gone; None: it is an object); None
+    also where the segment cannot be read. `logStart`, `highWatermark`, `logEnd`: offsets, by the checkpoints beside the
+    partition as far as they know it.
+    """
+
+    topic: str
+    partition: int
+    segment: str
+    baseOffset: int
+    nextOffset: int | None
+    size: int
+    newest: int | None
+    newestIsOfRecord: bool
+    logStart: int
+    highWatermark: int
+    logEnd: int
+
+
+def segment_facts(directories: Iterator[PartitionDirectory], mode: str) -> Iterator[pa.RecordBatch]:
+    """A row for each segment, in order. Raises CorruptRecordException, in mode FAILFAST, for what cannot be read."""
+    for _, directory in directories:
+        for partition in find_partitions([directory]):
+            if partition.segments:
+                yield batch_of_rows(SegmentFacts, list(_facts(partition, mode)))
+
+
+def _facts(partition: DiskPartition, mode: str) -> Iterator[SegmentFacts]:
+    bounds = Bounds(SourceOptions.of({"path": partition.directory}))
+    readable = bounds.readable(partition)
+    list(sound(bounds.damages, mode))
+    last = partition.segments[-1]
+    log_end = log_end_of(last)
+    for segment in partition.segments:
+        newest = _newest_record(segment, mode)
+        is_of_record = newest is not None and newest != NO_TIMESTAMP
+        yield SegmentFacts(
+            *partition.topic_partition, segment.path, segment.base_offset, segment.end_offset, segment.size,
+            _last_change(segment) if newest == NO_TIMESTAMP else newest, is_of_record,
+            readable.start, readable.end, last.base_offset if log_end is None else log_end,
+        )  # fmt: skip
+
+
+def _newest_record(segment: DiskSegment, mode: str) -> int | None:
+    try:
+        return largest_timestamp(segment)
+    except DAMAGE as error:
+        list(sound([Damage.of(segment.path, 0, error)], mode))
+        return None
+
+
+def _last_change(segment: DiskSegment) -> int | None:
+    """When the file was last changed, in ms; None where the storage does not say."""
+    if not isinstance(segment.storage, LocalStorage):
+        return None
+    try:
+        return os.stat(segment.path).st_mtime_ns // 1_000_000
+    except FileNotFoundError:
+        return 0

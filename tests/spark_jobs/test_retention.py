@@ -1,0 +1,152 @@
+"""The job `retention` against a log that deletes its old segments, and against Kafka's."""
+
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.common.errors import CorruptRecordException
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.log import Log
+from minikafka.log.log_config import LogConfig
+from minikafka.record.compression import CompressionType
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.record import SimpleRecord
+from minikafka.spark.jobs.byte_ranges import PartitionDirectory, partitions
+from minikafka.spark.jobs.retention import retention
+from minikafka.spark.jobs.segment_facts import segment_facts
+from minikafka.witness.kafka_log import kafka_log
+from minikafka.witness.runner import minikafka_log
+
+NOW = 1_700_000_000_000
+PARTITION = TopicPartition("old", 0)
+
+
+def make_log(home: Path, draw: random.Random, *, name: str = "old-0", segments: int = 8) -> int:
+    """Segments of different sizes and ages, some without timestamps; returns the log end."""
+    time = ManualTime(NOW - 100_000)
+    log = Log.create(home / name, LogConfig({"retention.ms": -1}), scheduler=ManualScheduler(time), time=time)
+    for number in range(segments):
+        magic = draw.choice((2, 2, 2, 0))
+        age = draw.randrange(-500, 5000)
+        records = [SimpleRecord(NOW - age, b"k", b"v" * draw.randrange(300)) for _ in range(draw.randint(1, 4))]
+        log.append_as_follower(
+            MemoryRecords.with_records(
+                CompressionType.NONE, *records, magic=magic, initial_offset=log.log_end_offset, partition_leader_epoch=0
+            ),
+            0,
+        )
+        if number < segments - 1 or draw.random() < 0.3:
+            log.roll()
+    end = log.log_end_offset
+    log.close()
+    for number, file in enumerate(sorted((home / name).glob("*.log"))):
+        os.utime(file, ns=(0, (NOW - 3000 + 100 * number) * 1_000_000))
+    return end
+
+
+def deleted_by_a_log(open_log, home: Path, config: dict, now: int, start: int, high_watermark: int) -> set[int]:
+    """The base offsets of the segments that go, of a copy."""
+    copy = Path(shutil.copytree(home / "old-0", home / "copy" / "old-0"))
+    try:
+        time = ManualTime(now)
+        log = open_log(copy, config, log_start_offset=start, scheduler=ManualScheduler(time), time=time)
+        log.update_high_watermark(high_watermark)
+        bases = [segment.base_offset for segment in log.log_segments]
+        count = log.delete_old_segments()
+        log.close()
+        return set(bases[:count])
+    finally:
+        shutil.rmtree(home / "copy")
+
+
+def note(home: Path, start: int, high_watermark: int) -> None:
+    OffsetCheckpointFile(home / "log-start-offset-checkpoint").write({PARTITION: start})
+    OffsetCheckpointFile(home / "replication-offset-checkpoint").write({PARTITION: high_watermark})
+
+
+def drawn_life(draw: random.Random, end: int, size: int) -> tuple[dict, int, int, int]:
+    """Settings, the time, the log start and the high watermark."""
+    high_watermark = draw.choice((end, end, draw.randrange(end)))
+    config = {
+        "cleanup.policy": draw.choice(("delete", "delete", "compact,delete", "compact")),
+        "retention.ms": str(draw.choice((-1, 0, 1000, 2500))),
+        "retention.bytes": str(draw.choice((-1, -1, 0, size // 2, size, 2 * size))),
+    }
+    return (
+        config,
+        NOW + draw.randrange(-2000, 6000),
+        min(high_watermark, draw.choice((0, draw.randrange(end)))),
+        high_watermark,
+    )
+
+
+@pytest.mark.parametrize("judge", ["minikafka", "Kafka"])
+@pytest.mark.parametrize("seed", range(2))
+def test_what_goes_is_what_a_log_deletes(spark, request, tmp_path, seed, judge):
+    open_log = minikafka_log if judge == "minikafka" else kafka_log(request.getfixturevalue("kafka"))
+    draw = random.Random(seed)
+    end = make_log(tmp_path, draw)
+    size = sum(file.stat().st_size for file in (tmp_path / "old-0").glob("*.log"))
+    rules = set()
+    for _ in range(6):
+        life = config, now, start, high_watermark = drawn_life(draw, end, size)
+        note(tmp_path, start, high_watermark)
+        configs = tuple(f"{name}={setting}" for name, setting in config.items())
+        answer = retention(partitions(spark, [tmp_path]), now=now, configs=configs).toArrow().to_pylist()
+        want = deleted_by_a_log(open_log, tmp_path, *life)
+        assert {row["baseOffset"] for row in answer if row["goesBy"]} == want, life
+        rules |= {row["goesBy"] for row in answer}
+        assert answer[-1]["endOffset"] == end
+    assert len(rules) > 2
+
+
+@pytest.mark.parametrize("judge", ["minikafka", "Kafka"])
+def test_when_a_segment_goes_is_when_a_log_deletes_it(spark, request, tmp_path, judge):
+    open_log = minikafka_log if judge == "minikafka" else kafka_log(request.getfixturevalue("kafka"))
+    end = make_log(tmp_path, random.Random(4), segments=20)
+    note(tmp_path, 0, end)
+    answer = retention(partitions(spark, [tmp_path]), now=NOW - 10_000, configs=("retention.ms=1000",)).collect()
+    goes_at = {row.baseOffset: row.goesAt and round(row.goesAt.timestamp() * 1000) for row in answer}
+    times = sorted({moment for moment in goes_at.values() if moment})
+    assert len(times) > 1
+
+    def gone_at(moment: int) -> set[int]:
+        return deleted_by_a_log(open_log, tmp_path, {"retention.ms": "1000"}, moment, 0, end)
+
+    for moment in times:
+        gone = {base for base, when in goes_at.items() if when and when <= moment}
+        assert gone_at(moment) == gone
+        assert gone_at(moment - 1) == {base for base in gone if goes_at[base] < moment}
+
+
+def test_settings_of_a_topic_come_first(spark, tmp_path, monkeypatch):
+    end = make_log(tmp_path, random.Random(8))
+    note(tmp_path, 0, end)
+    settings = spark.createDataFrame(
+        [("old", 0, {"retention.ms": "-1", "cleanup.policy": "compact , delete", "retention.bytes": "0"})],
+        "topic string, partition int, settings map<string, string>",
+    )
+    monkeypatch.setattr("minikafka.spark.jobs.retention.table", lambda *_: settings)
+    found = partitions(spark, [tmp_path])
+    own = retention(found, now=NOW, configs=("cleanup.policy=compact",), metadata="/somewhere").collect()
+    given = retention(found, now=NOW, configs=("cleanup.policy=delete", "retention.ms=-1", "retention.bytes=0"))
+    assert own == given.collect() and {row.goesBy for row in own} >= {"retention.bytes"}
+
+
+def test_an_unreadable_segment(tmp_path):
+    make_log(tmp_path, random.Random(1))
+    os.truncate(sorted((tmp_path / "old-0").glob("*.timeindex"))[2], 5)
+    file = sorted((tmp_path / "old-0").glob("*.log"))[2]
+    file.unlink()
+    file.mkdir()
+    one = PartitionDirectory(PARTITION, str(tmp_path / "old-0"))
+    with pytest.raises(CorruptRecordException, match=file.name):
+        list(segment_facts(iter([one]), "FAILFAST"))
+    [batch] = segment_facts(iter([one]), "PERMISSIVE")
+    assert [row["newest"] is None for row in batch.to_pylist()].index(True) == 2
