@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from minikafka.common.errors import CorruptRecordException
+from minikafka.record.file_records import FileRecords
+from tests.fuzz.batches import sealed
 from tests.fuzz.fuzz_tools import fuzzer
 from tests.fuzz.mutations import ODD_NAMES
 from tests.fuzz.tool_runs import Fault
@@ -107,6 +110,41 @@ def test_what_is_no_file(copy, suffix):
     demand_well_told(copy.parent)
     told = {row["_corrupt"]["file"] for row in rows(copy, mode="PERMISSIVE") if row["_corrupt"]}
     assert told == {str(file) for file, kind in kinds.items() if suffix == ".log" and kind != "empty"}
+
+
+def test_a_damaged_transaction_index_is_made_up_for_by_the_markers(drawn, copy):
+    assert len(drawn.aborted) > 3
+    for number, index in enumerate(sorted(copy.glob("*.txnindex"))):
+        data = index.read_bytes()
+        index.write_bytes(b"\1" + data[1:] if number else b"\7" * 34)
+    told = [row["offset"] for row in rows(copy, isolation__level="read_committed")]
+    assert told == [each.offset for each in drawn.committed]
+
+
+@pytest.mark.parametrize("position", [10, 16, 68])
+def test_behind_damage_no_transaction_is_taken_for_decided(drawn, copy, position):
+    """Damage to a marker's size, to its magic, and to its content with a checksum that is right."""
+    for snapshot in copy.glob("*.snapshot"):
+        snapshot.unlink()
+    for index in copy.glob("*.txnindex"):
+        index.unlink()
+    batches = ((log, batch) for log in sorted(copy.glob("*.log")) for batch in FileRecords.open(log).batches())
+    log, marker = next((log, batch) for log, batch in batches if batch.is_control_batch)
+    data = log.read_bytes()
+    start, end = marker.position, marker.position + marker.size_in_bytes
+    harmed = bytearray(data[start:end])
+    for at in range(position, position + 1 if position < 60 else len(harmed)):
+        harmed[at] = 99
+    harmed = sealed(bytes(harmed)) if position > 16 else harmed
+    log.write_bytes(data[:start] + harmed + data[end:])
+    told = rows(copy, isolation__level="read_committed", mode="PERMISSIVE")
+    stable = [row["offset"] for row in told if row["_corrupt"] is None]
+    assert stable == [each.offset for each in drawn.committed][: len(stable)] and stable[-1] < marker.base_offset
+    assert {(row["_corrupt"]["file"], row["_corrupt"]["position"]) for row in told if row["_corrupt"]} == {
+        (str(log), start)
+    }
+    with pytest.raises(CorruptRecordException, match=f"{log}, position {start}: "):
+        rows(copy, isolation__level="read_committed")
 
 
 @pytest.mark.parametrize("kind", KINDS)

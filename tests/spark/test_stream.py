@@ -153,6 +153,31 @@ def test_a_compaction_between_two_renames_hides_nothing(drawn, growing):
     assert batch(reader(growing), start)[0] == offsets(drawn)
 
 
+@pytest.mark.parametrize("options", [{}, {"maxBytesPerTask": 700}])
+def test_what_a_compaction_has_left_is_read_where_it_replaced_a_segment_twice(drawn, growing, options):
+    grow(drawn, growing, drawn.segments)
+    stream = reader(growing, **options)
+    start = stream.initialOffset()
+    end = stream.latestOffset(start, ReadAllAvailable())
+    tasks = stream.partitions(start, end)
+    first, second, third = sorted(growing.glob("*.log"))[:3]
+    both = first.read_bytes() + second.read_bytes()
+    for suffix in (".index", ".timeindex"):
+        first.with_suffix(suffix).unlink()
+    second.unlink()
+    first.unlink()
+    first.write_bytes(both)
+    read = [row["offset"] for task in tasks for each in stream.read(task) for row in each.to_pylist()]
+    assert sorted(read) == offsets(drawn)
+    first.unlink()
+    with pytest.raises(CorruptRecordException, match=f"{first}, position 0: NoSuchFileException"):
+        [list(stream.read(task)) for task in tasks]
+    lenient = reader(growing, mode="PERMISSIVE", **options)
+    rows = [row for task in tasks for each in lenient.read(task) for row in each.to_pylist()]
+    left = [offset for offset in offsets(drawn) if offset >= int(third.stem)]
+    assert sorted(row["offset"] for row in rows if row["_corrupt"] is None) == left
+
+
 def test_a_directory_that_is_being_moved_is_looked_for_again(drawn, growing, monkeypatch):
     stream = reader(growing)
     start = stream.initialOffset()

@@ -17,6 +17,7 @@ from minikafka.spark.register import register
 from minikafka.spark.source.damage import Damage, Mode
 from minikafka.spark.source.range_rows import PARTITIONS, RANGES, range_of
 from minikafka.spark.source.read_task import ByteRange
+from minikafka.spark.source.replaced_segments import as_they_are_now
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,7 +70,7 @@ def for_each_task(
 
     def run(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         rows = (row for batch in batches for row in batch.to_pylist())
-        return function(range_of(row) for row in rows if row["segment"] is not None)
+        return function(as_they_are_now(range_of(row) for row in rows if row["segment"] is not None))
 
     return ranges.mapInArrow(run, schema)
 

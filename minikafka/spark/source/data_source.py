@@ -59,9 +59,10 @@ query, would get the rows of that filter only. So load a DataFrame anew for each
 `subscribe` and the bounds prune as much.
 
 Damage. A batch that Kafka would refuse is one damage, and none of its records are rows. Where a batch does not even say
-how long it is, reading goes on with the next batch that the index knows. A segment that is deleted or replaced
-(retention, compaction) after a query was planned is still read while the broker keeps the renamed file, by default for
-a minute; after that it is a damage too. A timestamp beyond the microseconds that Spark can count is null.
+how long it is, reading goes on with the next batch that the index knows. A segment that retention deletes after a query
+was planned is still read while the broker keeps the renamed file, by default for a minute; after that it is a damage
+too. Where compaction has replaced it, the records that are left are read. A timestamp beyond the microseconds that
+Spark can count is null.
 """
 
 from collections.abc import Iterable, Iterator

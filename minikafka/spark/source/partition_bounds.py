@@ -24,12 +24,14 @@ class PartitionBounds(NamedTuple):
 
     `end` is the high watermark or the log end, and with `read_committed` no more than the last stable offset.
     `whole`: the end is the log's, so what lies behind the last whole batch belongs to what is asked for.
+    `unstable`: what hides, from `end` on, which transactions are decided; None for nothing.
     """
 
     start: int
     end: int
     aborted: tuple[Aborted, ...]
     whole: bool
+    unstable: Damage | None = None
 
 
 class Bounds:
@@ -59,13 +61,13 @@ class Bounds:
             end = last.base_offset if log_end is None else log_end
         else:
             end = high_watermark if log_end is None else min(high_watermark, log_end)
-        whole, aborted = high_watermark is None, tuple[Aborted, ...]()
+        whole, aborted, unstable = high_watermark is None, tuple[Aborted, ...](), None
         if options.isolation is IsolationLevel.READ_COMMITTED:
             transactions = transactions_before(partition, end)
-            aborted = transactions.aborted
+            aborted, unstable = transactions.aborted, transactions.damage
             whole = whole and transactions.last_stable_offset == end
             end = transactions.last_stable_offset
-        return PartitionBounds(start, max(start, end), aborted, whole)
+        return PartitionBounds(start, max(start, end), aborted, whole, unstable)
 
     def awaits_high_watermark(self, partition: DiskPartition) -> bool:
         """True when a broker notes high watermarks beside the partition, and has not noted this one's yet."""
@@ -77,6 +79,8 @@ class Bounds:
         readable = self.readable(partition)
         start = self._border(partition, readable, self._options.starting, ending=False)
         end = self._border(partition, readable, self._options.ending, ending=True)
+        if readable.unstable is not None and end >= readable.end:
+            self.damages.append(readable.unstable)
         return readable._replace(
             start=max(start, readable.start), end=min(end, readable.end), whole=readable.whole and end == readable.end
         )

@@ -77,13 +77,21 @@ def byte_ranges(
                 start = index.at_or_before(bounds.start)
                 is_whole = bounds.whole or (end_offset is not None and end_offset <= bounds.end)
                 end = segment.size if is_whole else index.behind(bounds.end)
-                for positions in index.split(PositionRange(start, end), _even_size(end - start, max_bytes)):
-                    if positions.end > positions.start:
-                        yield ByteRange(
-                            partition.topic_partition, segment, positions,
-                            bounds.start, _smaller(LONG_MAX if bounds.whole else bounds.end, end_offset),
-                            _within(bounds.aborted, segment), segment.is_last,
-                        )  # fmt: skip
+                pieces, firsts = _pieces(index, PositionRange(start, end), _even_size(end - start, max_bytes))
+            last = _smaller(LONG_MAX if bounds.whole else bounds.end, end_offset)
+            edges = [bounds.start, *(max(bounds.start, min(first, last)) for first in firsts), last]
+            for positions, first, behind in zip(pieces, edges[:-1], edges[1:], strict=True):
+                if positions.end > positions.start:
+                    yield ByteRange(
+                        partition.topic_partition, segment, positions, first, behind,
+                        _within(bounds.aborted, segment), segment.is_last,
+                    )  # fmt: skip
+        except FileNotFoundError:  # it was replaced or deleted: the task will see which
+            yield ByteRange(
+                partition.topic_partition, segment, PositionRange(0, segment.size),
+                bounds.start, _smaller(LONG_MAX if bounds.whole else bounds.end, end_offset),
+                _within(bounds.aborted, segment), segment.is_last,
+            )  # fmt: skip
         except DAMAGE as error:
             yield partition.topic_partition, Damage.of(segment.path, 0, error)
 
@@ -129,6 +137,15 @@ def _even_size(size: int, max_bytes: int) -> int:
     """
     even = -(-size // max(1, -(-size // max_bytes)))
     return min(max_bytes, even + even // 16)
+
+
+def _pieces(index: SegmentPositions, whole: PositionRange, size: int) -> tuple[list[PositionRange], list[int]]:
+    """`whole` in pieces, and the offsets with which all but the first begin, should the file be replaced meanwhile."""
+    pieces = index.split(whole, size)
+    try:
+        return pieces, [index.base_offset_at(piece.start) for piece in pieces[1:]]
+    except DAMAGE:  # in a batch of an old format, whose header does not have its first offset
+        return [whole], []
 
 
 def _smaller(bound: int, end_offset: int | None) -> int:

@@ -14,6 +14,7 @@ from minikafka.spark.source.batch_columns import BatchColumns
 from minikafka.spark.source.batch_runs_on_disk import DecodedRun, are_within, decoded_runs
 from minikafka.spark.source.damage import Damage, Mode
 from minikafka.spark.source.read_task import ByteRange, ReadTask
+from minikafka.spark.source.replaced_segments import as_they_are_now
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +62,7 @@ class RecordRows:
     def _small_batches(self, task: ReadTask) -> Iterator[pa.RecordBatch]:
         for topic_partition, damage in task.damages:
             yield from self._told(topic_partition, damage)
-        for byte_range in task.ranges:
+        for byte_range in as_they_are_now(task.ranges):
             unwanted = Unwanted(byte_range, self._filter)
             for run in decoded_runs(byte_range, unwanted.lets_through, check_crcs=self._check_crcs):
                 if isinstance(run, Damage):

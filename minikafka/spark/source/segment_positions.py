@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from minikafka.common.errors import CorruptRecordException
 from minikafka.log.log_file_utils import INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX
 from minikafka.log.segment_end import OFFSET_ENTRY, TIME_ENTRY, IndexEntry, SegmentEnd, end_of, last_entry
 from minikafka.record.batch_header import HEADER, RECORD_BATCH_OVERHEAD
@@ -80,6 +81,12 @@ class SegmentPositions:
             ranges.append(PositionRange(start, int(self._positions[slot])))
             start = int(self._positions[slot])
         return [*ranges, PositionRange(start, whole.end)]
+
+    def base_offset_at(self, position: int) -> int:
+        """The first offset of the batch that begins at `position`. Raises KafkaException for damage."""
+        for batch in self._records(self._segment.size).batches_from(position):
+            return batch.base_offset
+        raise CorruptRecordException("the file ends within a batch")
 
     def next_known(self, position: int) -> int | None:
         """The position of the first batch behind `position` that the index knows, None for none."""

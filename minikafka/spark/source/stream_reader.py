@@ -43,9 +43,9 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     - *Retention or DeleteRecords delete what was read*: nothing. *What was not read*: damage, "offsets … are asked for,
       and there are …"; the stream goes on behind the gap.
     - *Compaction*: what is left is read; a micro-batch that is run again lacks what was removed meanwhile.
-    - *A segment is replaced or deleted while a task is to read it*: the task reads the old file, which the broker keeps
-      for `file.delete.delay.ms`, a minute by default; a task that begins later meets damage. Smaller micro-batches
-      (`maxOffsetsPerTrigger`) begin in time.
+    - *A segment is deleted while a task is to read it*: the task reads the old file, which the broker keeps for
+      `file.delete.delay.ms`, a minute by default; a task that begins later meets damage. Smaller micro-batches
+      (`maxOffsetsPerTrigger`) begin in time. *Where compaction has replaced it*, the task reads what stands there.
     - *A new leader truncates the log above the high watermark*: nothing. With `bounds=log_end` it is the next case.
     - *A log ends before what was read*, because it was truncated there, or its topic made anew: with FAILFAST the query
       ends, "it was truncated"; in the other modes it waits until the log is longer again, and reads on. If the log is
@@ -162,6 +162,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for name, partition in self._found().items():
             if partition.segments:
                 of_it = bounds.readable(partition)
+                bounds.damages += [] if of_it.unstable is None else [of_it.unstable]
                 is_new = bounds.awaits_high_watermark(partition)
                 readable[name] = partition, of_it._replace(end=of_it.start) if is_new else of_it
         self._demand_sound(bounds)

@@ -64,6 +64,7 @@ from minikafka.spark.source.partition_bounds import HIGH_WATERMARKS, LOG_START_O
 from minikafka.spark.source.range_rows import PARTITIONS, RANGE_COLUMNS, RANGES
 from minikafka.spark.source.read_task import ByteRange, ReadTask
 from minikafka.spark.source.record_rows import CODECS, CORRUPT, damage_row, timestamps_of
+from minikafka.spark.source.replaced_segments import as_they_are_now
 from minikafka.spark.source.storage import beside, joined
 from minikafka.spark.source.transactions_on_disk import aborted_in, snapshots_of
 from minikafka.spark.source.verify_rows import VERIFY, VERIFY_COLUMNS
@@ -130,7 +131,7 @@ class TableRows:
         """The rows of a task of the table `batches`. Raises CorruptRecordException for damage in mode FAILFAST."""
         for topic_partition, damage in task.damages:
             yield from self._told(topic_partition, damage)
-        for byte_range in task.ranges:
+        for byte_range in as_they_are_now(task.ranges):
             for _, _, batches in batch_pieces(byte_range, check_crcs=self._check_crcs):
                 if isinstance(batches, Damage):
                     yield from self._told(byte_range.topic_partition, batches)

@@ -1,9 +1,8 @@
 """Which transactions of a partition are open or aborted, out of its snapshots, transaction indexes and markers."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from minikafka.common.errors import IllegalArgumentException
+from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
 from minikafka.common.java_numbers import LONG_MAX
 from minikafka.log.index.transaction_index import AbortedTxn, TransactionIndex
 from minikafka.log.log_file_utils import (
@@ -15,7 +14,8 @@ from minikafka.log.log_file_utils import (
 from minikafka.log.producer.snapshot_file import read_snapshot
 from minikafka.record.control_record import ControlRecordType
 from minikafka.record.file_channel_record_batch import FileChannelRecordBatch
-from minikafka.spark.source.damage import DAMAGE
+from minikafka.record.record_batch import CURRENT_MAGIC_VALUE
+from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
 from minikafka.spark.source.segment_positions import batches_from
 from minikafka.spark.source.storage import beside, joined
@@ -33,10 +33,12 @@ class Transactions(NamedTuple):
     """What a consumer with `read_committed` must know of a partition.
 
     `last_stable_offset`: no transaction before it was open at the bound (exclusive). `aborted`: by their markers.
+    `damage`: what kept the look from reaching the bound, None for nothing.
     """
 
     last_stable_offset: int
     aborted: tuple[Aborted, ...]
+    damage: Damage | None
 
 
 def transactions_before(partition: DiskPartition, bound: int) -> Transactions:
@@ -44,26 +46,55 @@ def transactions_before(partition: DiskPartition, bound: int) -> Transactions:
 
     The last snapshot of producers before `bound` says which were open there; batches and markers behind it say the
     rest, of which only headers and markers are read. Damaged bytes end that look: what lies behind them cannot be told
-    to be stable. Kafka: `UnifiedLog.lastStableOffset`, `UnifiedLog.collectAbortedTransactions`.
+    to be stable. Where a transaction index is damaged, all markers are read.
+    Kafka: `UnifiedLog.lastStableOffset`, `UnifiedLog.collectAbortedTransactions`.
     """
     open_since, scanned_from = _newest_snapshot(partition, bound)
-    aborted = {each for segment in partition.segments for each in _indexed(segment)}
-    seen_to = bound
-    try:
-        for batch in _batches(partition, scanned_from, bound):
-            if not batch.is_control_batch:
-                if batch.is_transactional:
-                    open_since.setdefault(batch.producer_id, batch.base_offset)
-            elif batch.is_transactional:
-                since = open_since.pop(batch.producer_id, None)
-                marker = next(iter(batch))
-                if since is not None and ControlRecordType.parse(marker.key) is ControlRecordType.ABORT:
+    aborted = set()
+    for segment in partition.segments:
+        try:
+            aborted |= {Aborted(entry.producer_id, *entry[1:3]) for entry in aborted_in(segment)}
+        except FileNotFoundError:  # as most segments have none
+            continue
+        except DAMAGE:
+            open_since, scanned_from = {}, 0
+    reached, damage = max(partition.segments[0].base_offset, scanned_from), None
+    for segment in partition.segments:
+        if segment.base_offset >= bound or (segment.end_offset or LONG_MAX) <= scanned_from:
+            continue
+        reached, position = max(reached, segment.base_offset), 0
+        try:
+            for batch in batches_from(segment, scanned_from):
+                if batch.base_offset >= bound:
+                    break
+                position = batch.position
+                if (since := _since(batch, open_since)) is not None:
                     aborted.add(Aborted(batch.producer_id, since, batch.last_offset))
-    except DAMAGE:
-        if open_since:
-            seen_to = min(open_since.values())
-    last_stable_offset = min(open_since.values(), default=seen_to)
-    return Transactions(min(last_stable_offset, bound), tuple(sorted(aborted)))
+                reached, position = max(reached, batch.next_offset), batch.position + batch.size_in_bytes
+            else:
+                if position < segment.size and not (segment.is_last and reached >= bound):
+                    raise CorruptRecordException("the file ends within a batch")
+        except DAMAGE as error:
+            damage = Damage.of(segment.path, position, error)
+            bound = min(bound, reached)
+            break
+    return Transactions(min([bound, *open_since.values()]), tuple(sorted(aborted)), damage)
+
+
+def _since(batch: FileChannelRecordBatch, open_since: dict[int, int]) -> int | None:
+    """Note what the batch begins or ends; returns where a transaction began that it aborts. Raises for damage."""
+    if batch.magic > CURRENT_MAGIC_VALUE:
+        raise CorruptRecordException(f"Invalid magic found in record: {batch.magic}")
+    if not batch.is_transactional:
+        return None
+    if not batch.is_control_batch:
+        open_since.setdefault(batch.producer_id, batch.base_offset)
+        return None
+    marker = ControlRecordType.parse(next(iter(batch)).key)
+    if marker not in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
+        raise CorruptRecordException(f"A control record of the type {marker.name} ends no transaction")
+    since = open_since.pop(batch.producer_id, None)
+    return since if marker is ControlRecordType.ABORT else None
 
 
 def _newest_snapshot(partition: DiskPartition, bound: int) -> tuple[dict[int, int], int]:
@@ -106,15 +137,6 @@ def snapshots_of(partition: DiskPartition) -> list[tuple[int, str]]:
     return sorted(found)
 
 
-def _indexed(segment: DiskSegment) -> Iterator[Aborted]:
-    """The transactions whose abort markers lie in the segment; an index that cannot be read has none."""
-    try:
-        for entry in aborted_in(segment):
-            yield Aborted(entry.producer_id, entry.first_offset, entry.last_offset)
-    except DAMAGE:
-        return
-
-
 def aborted_in(segment: DiskSegment) -> list[AbortedTxn]:
     """The entries of the segment's transaction index. Raises OSError, and KafkaException for damage."""
     with segment.storage.on_disk(beside(segment.path, TXN_INDEX_FILE_SUFFIX)) as path:
@@ -123,14 +145,3 @@ def aborted_in(segment: DiskSegment) -> list[AbortedTxn]:
             return index.all_aborted_txns()
         finally:
             index.close()
-
-
-def _batches(partition: DiskPartition, start: int, end: int) -> Iterator[FileChannelRecordBatch]:
-    """The batches with offsets from `start` on, up to `end` (exclusive)."""
-    for segment in partition.segments:
-        if segment.base_offset >= end or (segment.end_offset or LONG_MAX) <= start:
-            continue
-        for batch in batches_from(segment, start):
-            if batch.base_offset >= end:
-                return
-            yield batch
