@@ -143,9 +143,10 @@ def _pieces(index: SegmentPositions, whole: PositionRange, size: int) -> tuple[l
     """`whole` in pieces, and the offsets with which all but the first begin, should the file be replaced meanwhile."""
     pieces = index.split(whole, size)
     try:
-        return pieces, [index.base_offset_at(piece.start) for piece in pieces[1:]]
+        firsts = [index.base_offset_at(piece.start) for piece in pieces[1:]]
     except DAMAGE:  # in a batch of an old format, whose header does not have its first offset
         return [whole], []
+    return (pieces, firsts) if firsts == sorted(firsts) else ([whole], [])
 
 
 def _smaller(bound: int, end_offset: int | None) -> int:
