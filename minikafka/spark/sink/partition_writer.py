@@ -42,7 +42,8 @@ class PartitionWriter:
         """
         self.partition = partition
         self._config = options.config
-        self._directory = options.log_dir / mark.staged_name(partition, uuid.uuid4().hex[:12])
+        self._staged = options.log_dir / mark.staged_name(partition, uuid.uuid4().hex[:12])
+        self._directory = self._staged / mark.final_name(partition)
         self._leader_epoch = options.leader_epoch
         self._first_offset = first_offset
         self._name = mark.final_name(partition)
@@ -91,13 +92,14 @@ class PartitionWriter:
         for path in sorted(self._directory.iterdir()):
             file_ops.flush_file_if_exists(path)
         file_ops.flush_dir(self._directory)
-        return StagedPartition(self.partition, self._directory.name, self._first_offset, self._next_offset)
+        file_ops.flush_dir(self._staged)
+        return StagedPartition(self.partition, self._staged.name, self._first_offset, self._next_offset)
 
     def abandon(self) -> None:
         """Remove the directory. Raises OSError."""
         self._log.close_handlers()
-        if self._directory.exists():
-            file_ops.delete_directory(self._directory)
+        if self._staged.exists():
+            file_ops.delete_directory(self._staged)
 
     def _offsets_of(self, rows: pa.RecordBatch) -> NDArray[np.int64]:
         """The offsets that the rows have, or the next ones. Raises InvalidOffsetException."""

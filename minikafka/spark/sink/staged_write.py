@@ -2,9 +2,10 @@
 
 1. `begin` leaves a mark in the log directory, with the driver's process in it.
 2. Each attempt of a task writes its partitions into directories of its own, `topic-partition.<id>-delete`: no reader
-   looks at these, and a broker that finds one deletes it. The logs are closed and on the device when the task ends.
+   looks at these, and a broker that finds one deletes it. In it lies the log, under the name that it will have. (A log
+   is opened differently where its own directory is to be deleted.) It is closed and on the device when the task ends.
 3. `commit` makes logs for the partitions without rows, writes the list of all directories into the mark, in one step,
-   renames each to `topic-partition`, writes the checkpoints, and removes what is left of other attempts, then the mark.
+   moves each log to its place, writes the checkpoints, and removes what is left of other attempts, then the mark.
 
 `abort`, or the next `begin` after the driver died, removes everything before the mark has the list, and does the rest
 of step 3 after it. Each rename is one step, but all of them are not: a reader that looks between two of them, or after
@@ -98,9 +99,9 @@ def commit(mark: WriteMark, options: SinkOptions, written: Iterable[StagedPartit
         for partition in range(options.partitions):
             if partition not in by_partition:
                 by_partition[partition] = PartitionWriter(mark, options, partition, 0).close()
-        missing = [each.staged for each in by_partition.values() if not (log_dir / each.staged).is_dir()]
-        if missing:
-            raise KafkaStorageException(f"{log_dir / missing[0]} is gone: a broker was started on the log directory")
+        for each in by_partition.values():
+            if not mark.staged_log(each).is_dir():
+                raise KafkaStorageException(f"{mark.staged_log(each)} is gone: a broker was started beside this write")
         mark = mark.with_committed(tuple(by_partition[partition] for partition in sorted(by_partition)))
         if options.broker is not None:
             _write_meta_properties(log_dir, *options.broker)
@@ -232,7 +233,7 @@ def _carry_through(mark: WriteMark) -> None:
             if _topic_partition(path)[0] == mark.topic and path.name not in kept:
                 _put_aside(mark, path)
     for each in mark.committed:
-        staged, final = log_dir / each.staged, log_dir / mark.final_name(each.partition)
+        staged, final = mark.staged_log(each), log_dir / mark.final_name(each.partition)
         if staged.exists():
             if final.exists():
                 _put_aside(mark, final)

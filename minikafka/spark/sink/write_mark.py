@@ -18,7 +18,7 @@ _STAGED = re.compile(rf"\S+-\d+\.{_OURS}([0-9a-f]{{12}})[0-9a-f]{{12}}-delete", 
 
 @dataclass(frozen=True)
 class StagedPartition:
-    """A partition's complete log in the directory `staged`, with the records from `base_offset` to `end_offset`
+    """A partition's complete log in the directory `staged`, with the offsets from `base_offset` to `end_offset`
     (exclusive)."""
 
     partition: int
@@ -72,6 +72,10 @@ class WriteMark:
         """
         unique_id = _OURS + self.write_id + attempt
         return log_delete_dir_name(TopicPartition(self.topic, partition), unique_id)
+
+    def staged_log(self, staged: StagedPartition) -> Path:
+        """Where the partition's log is until it is moved to its place."""
+        return Path(self.log_dir, staged.staged, self.final_name(staged.partition))
 
     def final_name(self, partition: int) -> str:
         """The name of a partition's directory."""
