@@ -626,7 +626,8 @@ class Partition:
             leader_hw_incremented = self._maybe_increment_leader_hw(leader_log, self._time.milliseconds())
 
         # 5. Whoever called wakes requests by this, once no lock is held.
-        return info.copy(LeaderHwChange.INCREASED if leader_hw_incremented else LeaderHwChange.SAME)
+        info.leader_hw_change = LeaderHwChange.INCREASED if leader_hw_incremented else LeaderHwChange.SAME
+        return info
 
     def append_records_to_follower_or_future_replica(
         self, records: MemoryRecords, is_future: bool, partition_leader_epoch: int

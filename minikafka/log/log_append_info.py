@@ -1,7 +1,7 @@
 """What is found out about an append before it is written, and what became of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 from minikafka.common.errors import RecordError
@@ -33,7 +33,7 @@ class LogAppendInfo:
     - `valid_bytes`: the size of the whole and valid batches; bytes behind them are cut off.
     - `last_offset_of_first_batch`: stands in for `first_offset` where that is unknown.
     - `record_errors`: why records were refused.
-    - `leader_hw_change`: set by the partition once it knows.
+    - `leader_hw_change`: set by the partition once it knows. (Kafka makes a copy for that.)
 
     Kafka: `LogAppendInfo`.
     """
@@ -83,7 +83,3 @@ class LogAppendInfo:
         if self.first_offset >= 0 and self.last_offset >= 0:
             return self.last_offset - self.first_offset + 1
         return 0
-
-    def copy(self, leader_hw_change: LeaderHwChange) -> "LogAppendInfo":
-        """A copy with another `leader_hw_change`. Kafka: `LogAppendInfo.copy`."""
-        return replace(self, leader_hw_change=leader_hw_change)

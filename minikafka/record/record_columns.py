@@ -207,7 +207,8 @@ def decode(
     Returns the index after the last sound record, and the kernel's `out`.
     """
     has_append_time = 0 if append_time is None else 1
-    _maybe_compile(min(stop - index, (len(data) - start) // kernel.SMALLEST_RECORD))
+    if _compiled is None:
+        _maybe_compile(min(stop - index, (len(data) - start) // kernel.SMALLEST_RECORD))
     size = kernel.SUMMARY_SIZE + kernel.COLUMNS * capacity
     if _compiled is None:
         numbers = [0] * size
@@ -221,8 +222,8 @@ def decode(
         _compiled.octets(data), start, len(data), index, stop, count,
         base_offset, base_timestamp, append_time or 0, has_append_time, mode, out, capacity, -index,
     )  # fmt: skip
-    # A summary alone is read number by number, for which numpy is slow, and its numbers are not Python's integers.
-    return reached, (out if capacity else memoryview(array("q", out.tolist())))
+    # A summary alone is read number by number. numpy is slow at that, and its numbers are not Python's integers.
+    return reached, (out if capacity else out.data)
 
 
 def encode(
@@ -263,10 +264,9 @@ def skip_headers(data: BytesLike, position: int, end: int, count: int) -> tuple[
 def _maybe_compile(records: int) -> None:
     """Count what the plain kernel has to do, and switch when the compiled one would pay."""
     global _plain_records
-    if _compiled is None:
-        _plain_records += records
-        if _plain_records > RECORDS_BEFORE_COMPILING:
-            use_compiled_kernel()
+    _plain_records += records
+    if _plain_records > RECORDS_BEFORE_COMPILING:
+        use_compiled_kernel()
 
 
 def exception_of(status: int, detail: int, detail_2: int, mode: int, pending_error: Exception | None) -> Exception:

@@ -1,13 +1,12 @@
 """What became of the append to one partition of a produce request."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from minikafka.common.error_codes import Errors
 from minikafka.log.log_append_info import LogAppendInfo
 
 
-@dataclass(frozen=True, slots=True)
-class LogAppendResult:
+class LogAppendResult(NamedTuple):
     """The result of `ReplicaManager.append_to_local_log` for one partition.
 
     - `info`: what the log said, or `LogAppendInfo.unknown(…)` when the append failed.

@@ -475,8 +475,7 @@ class ReplicaManager(HostedPartitions):
 
         Kafka: `ReplicaManager.maybeAddDelayedProduce`, `ReplicaManager.delayedProduceRequestRequired`.
         """
-        any_success = any(result.exception is None for result in results.values())
-        if required_acks != ACKS_ALL or not any_success:
+        if required_acks != ACKS_ALL or all(result.exception is not None for result in results.values()):
             response_callback({key: status.response_status for key, status in produce_status.items()})
             return
         logger.debug("Produce waits for at most %d ms for the high watermarks of %s", timeout_ms, produce_status)

@@ -89,8 +89,6 @@ def test_append_says_what_it_did(open_log):
     assert (info.first_offset, info.last_offset, info.num_messages) == (2, 4, 3)
     assert (info.last_leader_epoch, info.max_timestamp, info.log_append_time) == (None, NOW, -1)
     assert info.leader_hw_change is LeaderHwChange.NONE
-    increased = info.copy(LeaderHwChange.INCREASED)
-    assert increased.leader_hw_change is LeaderHwChange.INCREASED and increased.last_offset == 4
     assert LogAppendInfo.unknown(7).log_start_offset == 7 and LogAppendInfo.unknown().num_messages == 0
 
 
