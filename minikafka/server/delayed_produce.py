@@ -58,7 +58,7 @@ class DelayedProduce(DelayedOperation):
             if not status.acks_pending:
                 continue
             has_enough, error = self._status_validator(topic_id_partition.topic_partition, status.required_offset)
-            # 2. A, B: not here, or not led from here; C1: too few replicas in sync; C2: yes.
+            # 2. Yes settles it, and so does an error: not here, not led from here, too few replicas in sync by now.
             if has_enough or error is not Errors.NONE:
                 status.acks_pending = False
                 status.response_status.error = error

@@ -497,4 +497,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         7: "The mark goes from 0 to 3 in one leap, over 2 and 3: the request is answered when it should be.",
         10: "That is a fetch. The request that is answered too early had its mark when it came.",
     },
+    "About who is acknowledged then, how many witnesses contradict minikafka? (1 or 2)": {
+        1: "Spark knows from the lines that nobody has fetched the record yet, and Kafka has its own high watermark.",
+    },
 }

@@ -24,6 +24,7 @@ class _Story:
         self.requests: list[tuple[int, int, int, str, int]] = []
         self.fetches: list[tuple[int, str, int]] = []
         self.lines: list[str] = []
+        self.words: list[str] = []
         self.tickets: dict[int, int] = {}
         ends: dict[str, int] = {}
         now = handled = 0
@@ -35,6 +36,7 @@ class _Story:
             handled += 1
             places = [(f"t-{place.partition(':')[0]}", int(place.partition(":")[2])) for place in parts_of]
             if what == "f":
+                self.words.append(f"{now}: fetch of {_up_to(places)}")
                 self.lines.append(fetch_line(1, *places))
                 self.fetches += [(now, partition, end) for partition, end in places]
                 continue
@@ -43,10 +45,16 @@ class _Story:
             for partition, count in places:
                 ends[partition] = ends.get(partition, 0) + count
                 self.requests.append((number, now, now + patience, partition, ends[partition]))
+            required = _up_to([(partition, ends[partition]) for partition, _ in places])
+            self.words.append(f"{now}: request {number} until {now + patience} for {required}")
             targets = " ".join(f"{partition} [{count}x10]" for partition, count in places)
             self.lines.append(f"produce 0 version=11 timeout={patience * _STEP_MS} {targets}")
         last = max([now, *(deadline for _, _, deadline, _, _ in self.requests)])
         self.lines += [f"sleep {_STEP_MS}"] * (last - now)
+
+
+def _up_to(ends: list[tuple[str, int]]) -> str:
+    return " and ".join(f"{partition} up to {end}" for partition, end in ends)
 
 
 def _case(name: str, acts: str) -> AskedCase:
@@ -82,7 +90,7 @@ def _case(name: str, acts: str) -> AskedCase:
                         found.append((story.tickets[ticket], now, late))
         return sorted(found)
 
-    return AskedCase(f"{name} ({acts})", (requests, fetches), expected, asked)
+    return AskedCase(f"{name} (at {'; '.join(story.words)})", (requests, fetches), expected, asked)
 
 
 def _when(

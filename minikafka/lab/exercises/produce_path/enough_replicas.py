@@ -74,6 +74,7 @@ def _checked(
     reached=lambda mark, required: mark >= required,
     few=lambda in_sync, min_isr: in_sync < min_isr,
     few_first=False,
+    few_reached=True,
     without_leader=(False, "NOT_LEADER_OR_FOLLOWER"),
 ):
     """A wrong answer, where not told otherwise the right one."""
@@ -85,7 +86,7 @@ def _checked(
             return True, "NOT_ENOUGH_REPLICAS_AFTER_APPEND"
         if not reached(high_watermark, required_offset):
             return False, "NONE"
-        return True, "NOT_ENOUGH_REPLICAS_AFTER_APPEND" if few(in_sync, min_isr) else "NONE"
+        return (few_reached, "NOT_ENOUGH_REPLICAS_AFTER_APPEND") if few(in_sync, min_isr) else (True, "NONE")
 
     return check_enough_replicas_reach_offset
 
@@ -104,6 +105,11 @@ enough_replicas = Exercise(
         Belief(
             _checked(reached=lambda mark, required: mark > required),
             "You want the mark above the required offset. Both are exclusive: at 3, the records 0 to 2 are replicated.",
+        ),
+        Belief(
+            _checked(few_reached=False),
+            "You take the error for a no. The mark is there, so the records are replicated; the error says that by now"
+            " too few replicas are in sync.",
         ),
         Belief(
             _checked(few_first=True),

@@ -19,11 +19,12 @@ def _case(name: str, text: str) -> AskedCase:
     """`text`: the partitions of the request in their order, each with the records of its batches: `t-0:3`, `t-0:1+1`
     for two batches of one record.
     """
-    rows = []
+    rows, words = [], []
     for place, word in enumerate(text.split()):
         partition, _, sizes = word.partition(":")
         batches = [int(size) for size in sizes.split("+")]
         rows.append((place, partition, len(batches), sum(batches)))
+        words.append(f"{partition}: {sizes.replace('+', ' + ')}" + " in two batches" * (len(batches) == 2))
     requested, known = frame(rows, _REQUESTED), frame(_LEADERS, _KNOWN)
 
     def expected() -> list[tuple[str, str, int]]:
@@ -60,7 +61,7 @@ def _case(name: str, text: str) -> AskedCase:
                 for name in [f"{topic}-{partition}"]
             )
 
-    return AskedCase(f"{name} ({text})", (requested, known), expected, asked)
+    return AskedCase(f"{name} (records for {'; '.join(words)})", (requested, known), expected, asked)
 
 
 def _sorted(
