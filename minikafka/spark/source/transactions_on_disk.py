@@ -75,8 +75,9 @@ def transactions_before(partition: DiskPartition, bound: int) -> Transactions:
                 if position < segment.size and not (segment.is_last and reached >= bound):
                     raise CorruptRecordException("the file ends within a batch")
         except DAMAGE as error:
-            damage = Damage.of(segment.path, position, error)
-            bound = min(bound, reached)
+            if reached < bound:  # otherwise it is what follows the log's last batch
+                damage = Damage.of(segment.path, position, error)
+                bound = reached
             break
     return Transactions(min([bound, *open_since.values()]), tuple(sorted(aborted)), damage)
 

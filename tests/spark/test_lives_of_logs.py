@@ -1,0 +1,72 @@
+"""At any point of a drawn life of a log, the rows are what its consumers see: here the log itself tells what."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.witness.differential import PROFILES
+from minikafka.witness.operations import parse_operation
+from minikafka.witness.runner import Runner, minikafka_log
+from minikafka.witness.workload_drawer import draw_workload
+from tests.differential.test_old_formats import aged
+from tests.spark.rows import rows
+
+LOOKS = 5
+"""How often a life is looked at."""
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_of_a_log_that_is_being_written(tmp_path, seed, silent):
+    live_and_look(tmp_path, seed, operations=40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 140))
+def test_rows_of_more_logs(tmp_path, seed, silent):
+    live_and_look(tmp_path, seed, operations=120)
+
+
+def live_and_look(home: Path, seed: int, operations: int) -> None:
+    draw = random.Random(seed)
+    profile = list(PROFILES)[seed % len(PROFILES)]
+    knobs = {"codecs": ("none", "gzip", "snappy", "lz4", "zstd"), **PROFILES[profile], "refused": 0.0}
+    workload = draw_workload(seed, operations, **knobs)
+    if "follower" in profile and seed % 2:
+        workload = workload.with_operations(aged(operation, random.Random(seed)) for operation in workload)
+    runner = Runner(minikafka_log, home / "topic-0", workload)
+    looks = sorted(draw.sample(range(len(list(workload))), LOOKS - 1)) + [len(list(workload)) - 1]
+    for number, operation in enumerate(workload):
+        runner.apply(operation)
+        if number in looks and runner.log is not None:
+            demand_the_same(runner, draw)
+    runner.let_go()
+
+
+def demand_the_same(runner: Runner, draw: random.Random) -> None:
+    log_dir, partition = runner.directory.parent, TopicPartition("topic", 0)
+    high_watermark = runner.log.high_watermark
+    batches = [batch for segment in runner.log.log_segments for batch in segment.log.batches()]
+    if any(batch.base_offset < high_watermark <= batch.last_offset for batch in batches):
+        return  # as in no cluster: followers have whole batches
+    for name, offset in (
+        ("replication-offset-checkpoint", high_watermark),
+        ("log-start-offset-checkpoint", runner.log.log_start_offset),
+    ):
+        OffsetCheckpointFile(log_dir / name).write({partition: offset})
+    for level, option in (("read_uncommitted", ""), ("read_committed", " read_committed=true")):
+        seen = runner.apply(parse_operation(f"consume start{option}")).result
+        size = draw.choice((100, 1000, 1 << 20))
+        told = [row["offset"] for row in rows(log_dir, isolation__level=level, maxBytesPerTask=size)]
+        assert told == expanded(seen), level
+
+
+def expanded(offsets: str) -> list[int]:
+    """`1 3..5` as 1, 3, 4, 5."""
+    found = []
+    for part in offsets.split() if offsets[:1].isdigit() else ():
+        first, _, last = part.partition("..")
+        found += range(int(first), int(last or first) + 1)
+    return found
