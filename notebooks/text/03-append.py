@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about ninety minutes. **Before:** the lessons *Segments* and *High watermark*.
+# **Time:** about ninety minutes to read, forty for the functions of part 6, fifty for its four rungs. **Before:** the lessons *Segments* and *High watermark*.
 # **Afterwards you can decide:** which check refused a producer and what the refusal has changed all the same, why a retry makes
 # no duplicate, what holds `read_committed` consumers back, and where each of these stands in Kafka's source.
 #
@@ -730,6 +730,61 @@ def new_log_start(event, offset, log_start, hw):
 
 
 log_start.check(new_log_start)
+
+# %% [markdown]
+# ### Rebuild
+#
+# Four methods that decide what a producer's batch becomes, and who must wait for it. minikafka runs with your function in the method's place, on workloads that this page does not show, and Apache Kafka
+# does the same: what can be observed after each operation must agree, and at the end every byte on the disk. `hint()` helps; `solution()` opens
+# after a try of your own.
+
+# %%
+from minikafka.lab.rebuild.ladders.append import checks, finds, stable, unstable
+
+finds
+
+# %%
+def find_duplicate_batch(self, batch):
+    """self: the ProducerStateEntry of the batch's producer. Returns the BatchMetadata that batch repeats, or None."""
+    return ___
+
+
+finds.check(find_duplicate_batch)
+
+# %%
+from minikafka.common.errors import OutOfOrderSequenceException
+
+checks
+
+# %%
+def _check_sequence(self, producer_epoch, first_seq, offset):
+    """self: a ProducerAppendInfo; the batch's epoch, first sequence and offset. Raises OutOfOrderSequenceException, or returns nothing."""
+    return ___
+
+
+checks.check(_check_sequence)
+
+# %%
+stable
+
+# %%
+def last_stable_offset(self):
+    """self: a Log with first_unstable_offset (an offset or None) and high_watermark. Returns an offset, exclusive."""
+    return ___
+
+
+stable.check(last_stable_offset)
+
+# %%
+unstable
+
+# %%
+def first_unstable_offset(self):
+    """self: a ProducerStateManager with ongoing_txns and unreplicated_txns. Returns a LogOffsetMetadata, or None."""
+    return ___
+
+
+unstable.check(first_unstable_offset)
 
 # %% [markdown]
 # ## 7. Honesty box

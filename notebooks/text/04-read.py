@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about an hour. **Before:** the lessons *Segments*, *High watermark* and *Append*.
+# **Time:** about an hour to read, forty minutes for the functions of part 6, forty for its three rungs. **Before:** the lessons *Segments*, *High watermark* and *Append*.
 # **Afterwards you can decide:** why one consumer stands still while another one goes on, what a fetch limit of your consumer really limits,
 # and what the difference between two offsets does not tell you.
 #
@@ -614,6 +614,56 @@ def committed_offsets(records):
 
 
 read_committed.check(committed_offsets)
+
+# %% [markdown]
+# ### Rebuild
+#
+# Three methods on the way of every fetch. minikafka runs with your function in the method's place, on workloads that this page does not show, and Apache Kafka
+# does the same: what can be observed after each operation must agree, and at the end every byte on the disk. `hint()` helps; `solution()` opens
+# after a try of your own.
+
+# %%
+from minikafka.lab.rebuild.ladders.read import collects, reads, times
+from minikafka.log.index.time_index import TimestampOffset
+
+times
+
+# %%
+def lookup(self, target_timestamp):
+    """self: a TimeIndex with entries and entry(n); target_timestamp in ms. Returns a TimestampOffset(timestamp, offset)."""
+    return ___
+
+
+times.check(lookup)
+
+# %%
+from minikafka.log.fetch_data_info import FetchDataInfo
+from minikafka.log.log_offset_metadata import LogOffsetMetadata
+from minikafka.record.memory_records import MemoryRecords
+
+reads
+
+# %%
+def read(self, start_offset, max_size, max_position=2147483647, *, min_one_message=False):
+    """self: a LogSegment; max_size and max_position in bytes, the latter exclusive. Returns FetchDataInfo(place, records, incomplete),
+    None when no batch ends at or behind start_offset."""
+    return ___
+
+
+reads.check(read)
+
+# %%
+from minikafka.log.index.transaction_index import TxnIndexSearchResult
+
+collects
+
+# %%
+def collect_aborted_txns(self, fetch_offset, upper_bound_offset):
+    """self: a TransactionIndex with all_aborted_txns(); the bound is exclusive. Returns TxnIndexSearchResult(transactions, complete)."""
+    return ___
+
+
+collects.check(collect_aborted_txns)
 
 # %% [markdown]
 # ## 7. Honesty box

@@ -52,7 +52,7 @@ class Guard:
     - `seen`, if given, is shown each call that returned: its arguments, the named ones, and the result.
     - All calls together end after `limit_s` seconds; this needs the main thread, where notebooks run their cells.
 
-    `calls` counts the calls.
+    `calls` counts the calls. While `is_telling`, an error is being put into words, which may ask the engine again.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class Guard:
         self._returns, self._changes_nothing, self._seen = returns, changes_nothing, seen
         self._all_s = self._left_s = limit_s
         self.calls = 0
+        self.is_telling = False
         self._is_running = False
 
     def around(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -85,15 +86,16 @@ class Guard:
                 raise LearnersError(
                     f"Your function raised {type(error).__name__}: {error}".rstrip(": "),
                     _line_of(error.__traceback__, function.__code__),
-                    _called_with(function, args, kwargs),
+                    self._called_with(function, args, kwargs),
                 ) from error
             if result is ___:
                 raise NotAttempted
-            self._require_type(function, result, _called_with(function, args, kwargs) if self._returns else "")
+            if wrong := self._wrong_type(result):
+                raise LearnersError(wrong, arguments=self._called_with(function, args, kwargs))
             if self._changes_nothing and _contents(args) != before:
                 raise LearnersError(
                     "Your function changed what it was given; the method that it stands for only looks.",
-                    arguments=_called_with(function, args, kwargs),
+                    arguments=self._called_with(function, args, kwargs),
                 )
             if self._seen is not None:
                 self._seen(args, kwargs, result)
@@ -101,17 +103,24 @@ class Guard:
 
         return held
 
-    def _require_type(self, function: Callable[..., Any], result: Any, arguments: str) -> None:
-        if not self._returns:
-            return
-        is_right = isinstance(result, self._returns) and (not isinstance(result, bool) or bool in self._returns)
-        if not is_right:
-            wanted = " or ".join("None" if each is type(None) else each.__name__ for each in self._returns)
-            raise LearnersError(
-                f"Your function returned {in_words(result)}, of the type {type(result).__name__}; "
-                f"the method returns {wanted}.",
-                arguments=arguments,
-            )
+    def _wrong_type(self, result: Any) -> str:
+        """What is wrong with the type of a result; "" for nothing."""
+        if not self._returns or (
+            isinstance(result, self._returns) and (not isinstance(result, bool) or bool in self._returns)
+        ):
+            return ""
+        wanted = " or ".join("None" if each is type(None) else each.__name__ for each in self._returns)
+        return (
+            f"Your function returned {in_words(result)}, of the type {type(result).__name__}; "
+            f"the method returns {wanted}."
+        )
+
+    def _called_with(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+        self.is_telling = True
+        try:
+            return f"Called with {arguments_in_words(function, args, kwargs)}"
+        finally:
+            self.is_telling = False
 
     @contextmanager
     def _ended_in_time(self, function: Callable[..., Any]) -> Iterator[None]:
@@ -178,10 +187,6 @@ def arguments_in_words(function: Callable[..., Any], args: tuple[Any, ...], kwar
     """The arguments of a call by the names that the function has for them."""
     given = inspect.signature(function).bind(*args, **kwargs).arguments
     return ", ".join(f"{name} = {in_words(value)}" for name, value in given.items())
-
-
-def _called_with(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-    return f"Called with {arguments_in_words(function, args, kwargs)}"
 
 
 def _contents(args: tuple[Any, ...]) -> list[Any]:

@@ -42,11 +42,13 @@ def mine(method: Method, function: Callable[..., Any], guard: Guard | None = Non
     """
     engine = function_of(method)
     _require_same_parameters(engine, function)
-    held = (guard or Guard()).around(function)
+    guard = guard or Guard()
+    held = guard.around(function)
     thread = threading.get_ident()
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return (held if threading.get_ident() == thread else engine)(*args, **kwargs)
+        is_meant = threading.get_ident() == thread and not guard.is_telling
+        return (held if is_meant else engine)(*args, **kwargs)
 
     with ExitStack() as replaced:
         for place in _places(method, engine):

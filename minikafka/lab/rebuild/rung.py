@@ -56,7 +56,8 @@ class Rung:
     on `drawn` ones, and compares with Kafka's own log after each operation, and byte by byte at the end. Where Kafka's
     jars are absent the engine's own method judges.
 
-    - `method`: as in `LogSegment.should_roll`; its docstring names Kafka's. `invariants`: what any version must keep.
+    - `method`: as in `LogSegment.should_roll`; its docstring names Kafka's, else `kafka` does.
+    - `invariants`: what any version must keep.
     - `returns`: the types of its results; `changes_nothing`: whether it only looks.
     - `profiles`: the knobs of `minikafka.witness.workload_drawer.Drawer`, one set for each workload to draw.
     - `wrong`: versions that are recognised by what they lead to; `solution`: one that passes; `hints` go from gentle to
@@ -78,20 +79,17 @@ class Rung:
         returns: tuple[type, ...] = (),
         changes_nothing: bool = False,
         operations: int = 40,
+        kafka: str | None = None,
     ):
         self.name, self.method, self.why = name, method, why
         self.invariants, self.wrong = tuple(invariants), tuple(wrong)
         self._chosen, self._profiles, self._operations = tuple(chosen), tuple(profiles), operations
         self._solution, self._hints, self._hints_given = solution, tuple(hints), 0
         self._returns, self._changes_nothing = returns, changes_nothing
+        _, _, twin = (inspect.getdoc(method) or "").rpartition("Kafka: ")
+        self.kafka = kafka or twin.strip().strip("`.").partition("`")[0]
         self._was_tried = False
         self.solutions_seen = 0
-
-    @property
-    def kafka(self) -> str:
-        """Kafka's class and method that the rung stands for."""
-        _, _, words = (inspect.getdoc(self.method) or "").rpartition("Kafka: ")
-        return words.strip().strip("`.").partition("`")[0]
 
     def check(self, function: Callable[..., Any], seed: int = HELD_OUT_SEED) -> RungVerdict:
         """Let the engine run with `function`, and Kafka judge. `seed` decides which workloads are drawn."""

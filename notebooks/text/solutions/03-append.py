@@ -29,3 +29,33 @@ last_stable.check(stable_offsets)
 
 # %%
 log_start.check(new_log_start)
+
+# %% [markdown]
+# ### The rungs
+#
+# Rung 1 compares three things, and nothing else makes a batch a retry.
+
+# %%
+from minikafka.lab.rebuild.ladders.append import checks, finds, stable, unstable
+
+finds.check(find_duplicate_batch)
+
+# %% [markdown]
+# Rung 2: a new epoch begins with 0, the same epoch goes on. Of a producer that nobody knows, anything may come first.
+
+# %%
+from minikafka.common.errors import OutOfOrderSequenceException
+
+checks.check(_check_sequence)
+
+# %% [markdown]
+# Rung 3 is the smaller of two bounds.
+
+# %%
+stable.check(last_stable_offset)
+
+# %% [markdown]
+# Rung 4 asks both lists: whoever began first holds the others back, open or not yet replicated.
+
+# %%
+unstable.check(first_unstable_offset)

@@ -36,3 +36,32 @@ skipped.check(visible)
 
 # %%
 read_committed.check(committed_offsets)
+
+# %% [markdown]
+# ### The rungs
+#
+# Rung 1 is the search of an offset index with timestamps in place of offsets.
+
+# %%
+from minikafka.lab.rebuild.ladders.read import collects, reads, times
+from minikafka.log.index.time_index import TimestampOffset
+
+times.check(lookup)
+
+# %% [markdown]
+# Rung 2 cuts bytes out, and reads none of them.
+
+# %%
+from minikafka.log.fetch_data_info import FetchDataInfo
+from minikafka.log.log_offset_metadata import LogOffsetMetadata
+from minikafka.record.memory_records import MemoryRecords
+
+reads.check(read)
+
+# %% [markdown]
+# Rung 3: the last stable offset that an entry carries tells when no later entry can matter any more.
+
+# %%
+from minikafka.log.index.transaction_index import TxnIndexSearchResult
+
+collects.check(collect_aborted_txns)

@@ -1,9 +1,11 @@
 """The ladders: the rungs of each lesson, from a few lines to a page, each with one way to climb it."""
 
-from minikafka.lab.rebuild.ladders import high_watermark, segments
+from minikafka.lab.rebuild.ladders import append, high_watermark, read, segments
 
 ALL = (
     (segments.rolls, segments.looks_up, segments.translates, segments.appends, segments.deletes),
     (high_watermark.clamps, high_watermark.follows, high_watermark.increments),
+    (append.finds, append.checks, append.stable, append.unstable),
+    (read.times, read.reads, read.collects),
 )
 """By lesson, in the order in which they are climbed."""
