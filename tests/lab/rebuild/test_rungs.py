@@ -21,8 +21,8 @@ def pytest_generate_tests(metafunc):
 
 def stub_of(rung: Rung):
     parameters = inspect.signature(function_of(rung.method)).parameters.values()
-    names = ", ".join(each.name if each.default is each.empty else f"{each.name}={each.default}" for each in parameters)
-    return eval(f"lambda {names}: blank", {"blank": ___})
+    bare = inspect.Signature([each.replace(annotation=each.empty) for each in parameters])
+    return eval(f"lambda {str(bare)[1:-1]}: blank", {"blank": ___})
 
 
 @pytest.mark.slow
