@@ -5,17 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from minikafka.common.errors import KafkaException, MetadataParseException
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 from minikafka.log.partition_files import require_regular
 from minikafka.network.message_codec import Message
 from minikafka.record.file_records import FileRecords
+from minikafka.tools.cluster_messages import SNAPSHOT_SUFFIX, NamedMessage, decided, messages_in, snapshot_end
 from minikafka.tools.failure import naming
-from minikafka.tools.framed_message import read_framed
 
-METADATA_DIRECTORY = "__cluster_metadata-0"
-_SNAPSHOT_SUFFIX = ".checkpoint"
-_OFFSET_DIGITS = 20
 _TOPIC, _BROKER = 2, 4
 """The kinds of resources that have settings. Kafka: `ConfigResource.Type`."""
 
@@ -34,21 +30,13 @@ def read_cluster_settings(directory: Path) -> ClusterSettings:
     Kafka: `ConfigurationsDelta`, `TopicsDelta`.
     """
     image = _Image()
-    snapshots = [file for file in directory.glob(f"*-*{_SNAPSHOT_SUFFIX}") if file.name[:_OFFSET_DIGITS].isdigit()]
-    read_to = 0
-    if snapshots:
-        newest = max(snapshots, key=lambda file: file.name)
-        read_to = int(newest.name[:_OFFSET_DIGITS])
-        for name, message in _messages(newest, 0):
-            image.replay(name, message)
-    for log in sorted(directory.glob(f"*{LOG_FILE_SUFFIX}")):
-        for name, message in _messages(log, read_to):
-            image.replay(name, message)
+    for name, message in decided(_messages(directory)):
+        image.replay(name, message)
     return ClusterSettings(dict(image.settings[_TOPIC]), dict(image.settings[_BROKER]))
 
 
 class _Image:
-    """What the records so far have led to; those of an open transaction wait for its end."""
+    """What the records so far have led to."""
 
     def __init__(self) -> None:
         self.settings: dict[int, dict[str, dict[str, str]]] = {
@@ -56,24 +44,8 @@ class _Image:
             _BROKER: defaultdict(dict),
         }
         self._names: dict[str, str] = {}
-        self._waiting: list[tuple[str, Message]] | None = None
 
     def replay(self, name: str, message: Message) -> None:
-        match name:
-            case "BeginTransactionRecord":
-                self._waiting = []
-            case "AbortTransactionRecord":
-                self._waiting = None
-            case "EndTransactionRecord":
-                waiting, self._waiting = self._waiting or [], None
-                for each in waiting:
-                    self._replay(*each)
-            case _ if self._waiting is not None:
-                self._waiting.append((name, message))
-            case _:
-                self._replay(name, message)
-
-    def _replay(self, name: str, message: Message) -> None:
         match name:
             case "TopicRecord":
                 self._names[message.topic_id] = message.name
@@ -87,24 +59,21 @@ class _Image:
                     settings[message.name] = message.value
 
 
-def _messages(file: Path, first_offset: int) -> Iterator[tuple[str, Message]]:
+def _messages(directory: Path) -> Iterator[NamedMessage]:
+    snapshots = [file for file in directory.glob(f"*{SNAPSHOT_SUFFIX}") if snapshot_end(file.name) is not None]
+    newest = max(snapshots, default=None, key=lambda file: file.name)
+    read_to = 0 if newest is None else snapshot_end(newest.name) or 0
+    if newest is not None:
+        yield from _messages_of(newest, 0)
+    for log in sorted(directory.glob(f"*{LOG_FILE_SUFFIX}")):
+        yield from _messages_of(log, read_to)
+
+
+def _messages_of(file: Path, first_offset: int) -> Iterator[NamedMessage]:
     require_regular(file, follow_links=True)
     records = FileRecords.open(file, mutable=False)
     try:
         with naming(file):
-            for batch in records.batches():
-                if batch.is_control_batch or batch.last_offset < first_offset:
-                    continue
-                for record in batch.records():
-                    if record.offset >= first_offset:
-                        yield _message(file, record)
+            yield from messages_in(records, first_offset)
     finally:
         records.close_handlers()
-
-
-def _message(file: Path, record) -> tuple[str, Message]:
-    try:
-        schema, _, message = read_framed("cluster-metadata", record.value)
-    except MetadataParseException as error:
-        raise KafkaException(f"The record at offset {record.offset} in {file} cannot be read: {error}") from error
-    return schema.name, message

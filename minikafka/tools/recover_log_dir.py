@@ -45,7 +45,8 @@ from minikafka.tools.before_recovery import (
     require_room,
 )
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint, require_storable
-from minikafka.tools.cluster_settings import METADATA_DIRECTORY, read_cluster_settings
+from minikafka.tools.cluster_messages import METADATA_DIRECTORY
+from minikafka.tools.cluster_settings import read_cluster_settings
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import describe, naming
 from minikafka.tools.findings import NextStart

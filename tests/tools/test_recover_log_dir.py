@@ -236,7 +236,10 @@ def test_settings_are_taken_from_the_metadata_log(tmp_path):
     settings = settings_of(tmp_path, broker, {}, {}, 5)
     assert (settings.default["retention.ms"], settings.default["flush.ms"], settings.threads) == (2, 4, 5)
     (directory / f"{0:020d}.log").write_bytes(bytes(batch.buffer)[:-9] + bytes(9))
-    assert "the record at offset" in run(tmp_path, code=1).stderr.lower()
+    assert f"{0:020d}.log, position 0: Record is corrupt" in run(tmp_path, code=1).stderr
+    batch = MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(0, None, b"\1\2\0\1"), initial_offset=0)
+    (directory / f"{0:020d}.log").write_bytes(bytes(batch.buffer))
+    assert "The record at offset 0 in" in run(tmp_path, code=1).stderr
 
 
 # ---- what stops it

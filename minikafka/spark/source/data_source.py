@@ -75,7 +75,9 @@ from pyspark.sql.types import StructType
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.source.damage import Damage
+from minikafka.spark.source.group_rows import GROUPS, OFFSETS_TOPIC, GroupRows
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, find_partitions
+from minikafka.spark.source.metadata_rows import METADATA, MetadataRows, MetadataTask, find_metadata
 from minikafka.spark.source.partition_bounds import Bounds
 from minikafka.spark.source.pushed_filters import PushedFilters
 from minikafka.spark.source.range_rows import PARTITIONS, RANGES, RangeRows
@@ -151,22 +153,28 @@ class KafkaLogReader(DataSourceReader):
             self._filters = PushedFilters(filters)
         return filters
 
-    def partitions(self) -> "list[ReadTask] | list[PartitionTask] | list[VerifyTask]":
+    def partitions(self) -> "list[ReadTask] | list[PartitionTask] | list[MetadataTask] | list[VerifyTask]":
         """The tasks, at least one. Raises OSError and IllegalArgumentException, as `find_partitions` does, and
         IllegalArgumentException for a starting timestamp that no record has.
         """
-        if self._options.table == VERIFY:
-            return verify_tasks(self._options)
+        options = self._options
+        if options.table == VERIFY:
+            return verify_tasks(options)
+        if options.table == METADATA:
+            return [MetadataTask(find_metadata(options.paths, options.storage_settings))]
+        topics, filters = options.topics, self._filters
+        if options.table == GROUPS:  # whose rows tell of other topics than that which is read
+            topics, filters = frozenset([OFFSETS_TOPIC]), PushedFilters()
         wanted = [
             partition
-            for partition in find_partitions(self._options.paths, self._options.topics, self._options.storage_settings)
-            if partition.chosen and self._filters.lets_through(partition.topic_partition)
+            for partition in find_partitions(options.paths, topics, options.storage_settings)
+            if partition.chosen and filters.lets_through(partition.topic_partition)
         ]
-        if self._options.table in (RECORDS, BATCHES, RANGES):
+        if options.table in (RECORDS, BATCHES, RANGES):
             return self._tasks_of_bytes(wanted)
-        if self._options.table == PARTITIONS:
-            return partition_tasks_of(wanted, self._options.max_bytes_per_task, self._options.min_partitions)
-        count = max(1, min(self._options.min_partitions, len(wanted)))
+        if options.table in (GROUPS, PARTITIONS):
+            return partition_tasks_of(wanted, options.max_bytes_per_task, options.min_partitions)
+        count = max(1, min(options.min_partitions, len(wanted)))
         return [PartitionTask(wanted[number::count]) for number in range(count)]
 
     def _tasks_of_bytes(self, partitions: list[DiskPartition]) -> list[ReadTask]:
@@ -195,6 +203,14 @@ class KafkaLogReader(DataSourceReader):
             return
         if isinstance(partition, VerifyTask):
             yield from verify_rows(partition, schema)
+            return
+        if isinstance(partition, MetadataTask):
+            yield from MetadataRows(schema, options).of(partition)
+            return
+        if options.table == GROUPS:
+            assert isinstance(partition, PartitionTask)
+            for each in partition.partitions:
+                yield from GroupRows(schema, options).of(each)
             return
         table = TableRows(options.table, schema, options.mode, check_crcs=options.check_crcs)
         if isinstance(partition, ReadTask):

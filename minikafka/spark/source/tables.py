@@ -16,6 +16,8 @@ Each has the columns `topic` and `partition` first, then its own:
 `lastTimestamp`, `lastSequence`, `lastOffset`, `openTransactionFirstOffset` |
 | `epochs` | a line of `leader-epoch-checkpoint` | `epoch`, `startOffset` |
 | `checkpoints` | a line of a checkpoint file of the log directory | `file`, `offset` |
+| `groups` | what a group has committed for a partition | see `group_rows` |
+| `metadata` | a partition that the cluster knows | see `metadata_rows` |
 | `partitions` | a partition's directory | `directory` |
 | `ranges` | bytes that one task of a query of the records would read | see `range_rows` |
 | `verify` | what the job `verify` looks at | see `verify_rows`; without topic and partition |
@@ -23,8 +25,8 @@ Each has the columns `topic` and `partition` first, then its own:
 Segments and files are whole paths; sizes and positions are bytes; offsets are inclusive but for `endOffset`, the base
 offset of the next segment, which is null for the last one. `baseOffset` and `records` of a batch are null where an old
 format does not tell them. The entries of an index are those that a look-up can trust: they end where they stop
-ascending. Only `batches` and `ranges` know the bounds; the others show whole files. `checkpoints` has the lines of the
-partitions that the paths name.
+ascending. Only `batches`, `groups` and `ranges` know the bounds; the others show whole files. `checkpoints` has the
+lines of the partitions that the paths name.
 """
 
 import os
@@ -58,8 +60,10 @@ from minikafka.record.batch_header import COMPRESSION_CODEC_MASK
 from minikafka.spark.source.batch_columns import BatchColumns
 from minikafka.spark.source.batch_runs_on_disk import are_within, batch_pieces
 from minikafka.spark.source.damage import DAMAGE, Damage, Mode
+from minikafka.spark.source.group_rows import GROUP_COLUMNS, GROUPS
 from minikafka.spark.source.index_entries import offset_entries, time_entries
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
+from minikafka.spark.source.metadata_rows import METADATA, METADATA_COLUMNS
 from minikafka.spark.source.partition_bounds import HIGH_WATERMARKS, LOG_START_OFFSETS, largest_timestamp
 from minikafka.spark.source.range_rows import PARTITIONS, RANGE_COLUMNS, RANGES
 from minikafka.spark.source.read_task import ByteRange, ReadTask
@@ -102,6 +106,8 @@ _COLUMNS: dict[str, dict[str, DataType]] = {
     },
     "epochs": {**_WHERE, "epoch": IntegerType(), "startOffset": LongType()},
     "checkpoints": {**_WHERE, "file": StringType(), "offset": LongType()},
+    GROUPS: {**_WHERE, **GROUP_COLUMNS},
+    METADATA: {**_WHERE, **METADATA_COLUMNS},
     PARTITIONS: {**_WHERE, "directory": StringType()},
     RANGES: {**_WHERE, **RANGE_COLUMNS},
     VERIFY: VERIFY_COLUMNS,

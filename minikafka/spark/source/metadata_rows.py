@@ -1,0 +1,230 @@
+"""The table `metadata`: the topics of a cluster, out of the log `__cluster_metadata` and its snapshots.
+
+| column | meaning |
+|---|---|
+| `topic`, `partition`, `topicId` | |
+| `leader`, `leaderEpoch`, `partitionEpoch` | the leader's broker, -1 for none; how often it and the partition changed |
+| `replicas`, `isr` | brokers: in the order of preference, and those in sync |
+| `addingReplicas`, `removingReplicas` | brokers of a reassignment that is going on |
+| `settings` | the topic's own settings, without defaults, by name |
+
+A path is a log directory (one of `metadata.log.dir` or `log.dirs` has the metadata), the directory
+`__cluster_metadata-0`, or a snapshot (`.checkpoint`), which tells the state at its offset. Of a directory the newest
+snapshot is read, and the whole log behind it: a part at its end that no quorum has agreed on yet is told as well.
+`subscribe` chooses topics.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.types import ArrayType, DataType, IntegerType, MapType, StringType
+
+from minikafka.common.config_resource import ConfigResource, ConfigResourceType
+from minikafka.common.errors import IllegalArgumentException
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
+from minikafka.metadata import metadata_image
+from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
+from minikafka.metadata.metadata_delta import MetadataDelta
+from minikafka.metadata.metadata_image import MetadataImage
+from minikafka.metadata.metadata_records import (
+    ConfigRecord,
+    MetadataRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from minikafka.network.message_codec import Message
+from minikafka.record.file_records import FileRecords
+from minikafka.spark.source.damage import DAMAGE, Damage
+from minikafka.spark.source.log_segments_on_disk import CLUSTER_METADATA
+from minikafka.spark.source.record_rows import CORRUPT, damage_row
+from minikafka.spark.source.source_options import SourceOptions
+from minikafka.spark.source.storage import Storage, joined
+from minikafka.spark.source.storages import storage_of
+from minikafka.tools.cluster_messages import METADATA_DIRECTORY, NamedMessage, decided, messages_in, snapshot_end
+
+METADATA = "metadata"
+_BROKERS = ArrayType(IntegerType())
+METADATA_COLUMNS: dict[str, DataType] = {
+    "topicId": StringType(),
+    "leader": IntegerType(),
+    "leaderEpoch": IntegerType(),
+    "partitionEpoch": IntegerType(),
+    "replicas": _BROKERS,
+    "isr": _BROKERS,
+    "addingReplicas": _BROKERS,
+    "removingReplicas": _BROKERS,
+    "settings": MapType(StringType(), StringType()),
+}
+"""The columns of `metadata` behind topic and partition."""
+
+_PARTITION = TopicPartition(CLUSTER_METADATA, 0)
+_NO_CHANGE = -1
+
+
+class MetadataLog(NamedTuple):
+    """The metadata of one cluster: the directory of its log, or a snapshot."""
+
+    path: str
+    storage: Storage
+
+
+@dataclass
+class MetadataTask(InputPartition):
+    """The metadata that one task reads."""
+
+    logs: list[MetadataLog]
+
+
+def find_metadata(paths: list[str], settings: Mapping[str, str]) -> list[MetadataLog]:
+    """The metadata that lie below the paths; `settings` are those of `storage_of`.
+
+    Of several log directories of a broker, one has them. Raises IllegalArgumentException for a path that does not
+    exist, OSError for what cannot be listed.
+    """
+    found = []
+    for given in paths:
+        storage, pattern = storage_of(given, settings)
+        expanded = storage.expanded(pattern)
+        if not expanded:
+            raise IllegalArgumentException(f"{pattern} does not exist")
+        for path in expanded:
+            name = os.path.basename(path)
+            is_itself = name == METADATA_DIRECTORY or snapshot_end(name) is not None
+            if not is_itself and storage.is_directory(path):
+                names = [entry.name for entry in storage.entries(path)]
+                if METADATA_DIRECTORY not in names:
+                    continue
+                path = joined(path, METADATA_DIRECTORY)
+            elif not is_itself:
+                continue
+            found.append(MetadataLog(path, storage))
+    return list(dict.fromkeys(found))
+
+
+class MetadataRows:
+    """Makes the rows of `metadata`, with the columns of `schema` and no others."""
+
+    def __init__(self, schema: pa.Schema, options: SourceOptions):
+        self._schema = schema
+        self._options = options
+
+    def of(self, task: MetadataTask) -> Iterator[pa.RecordBatch]:
+        """The rows of a task. Raises CorruptRecordException for damage in mode FAILFAST.
+
+        Behind a damage nothing can be told, so the rows are those of the state before it.
+        """
+        for log in task.logs:
+            replayed = _Replayed()
+            for damage in replayed.read(log):
+                yield from damage_row(self._schema, self._options.mode, _PARTITION, damage)
+            rows = list(_rows(replayed.image(), self._options.topics))
+            if rows:
+                arrays = [pa.array([row[field.name] for row in rows], field.type) for field in self._schema]
+                yield pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+class _Replayed:
+    """The state that messages lead to."""
+
+    def __init__(self) -> None:
+        self._delta = MetadataDelta(metadata_image.EMPTY)
+        self._file = ""
+
+    def read(self, log: MetadataLog) -> Iterator[Damage]:
+        """Replay all of `log`; a damage ends it."""
+        self._file = log.path
+        try:
+            for name, message in decided(self._messages(log)):
+                record = _record_of(name, message)
+                if record is not None:
+                    self._delta.replay(record)
+        except DAMAGE as error:
+            yield Damage.of(self._file, 0, error)
+
+    def image(self) -> MetadataImage:
+        """The state now."""
+        return self._delta.apply()
+
+    def _messages(self, log: MetadataLog) -> Iterator[NamedMessage]:
+        if snapshot_end(os.path.basename(log.path)) is not None:
+            yield from self._messages_of(log.storage, log.path, 0)
+            return
+        names = [entry.name for entry in log.storage.entries(log.path)]
+        newest = max((name for name in names if snapshot_end(name) is not None), default=None)
+        read_to = 0
+        if newest is not None:
+            read_to = snapshot_end(newest) or 0
+            yield from self._messages_of(log.storage, joined(log.path, newest), 0)
+        for name in names:
+            if name.endswith(LOG_FILE_SUFFIX):
+                yield from self._messages_of(log.storage, joined(log.path, name), read_to)
+
+    def _messages_of(self, storage: Storage, path: str, first_offset: int) -> Iterator[NamedMessage]:
+        self._file = path
+        opened, size = storage.open_now(path)
+        try:
+            yield from messages_in(FileRecords(Path(path), opened, 0, size, is_slice=True), first_offset)
+        finally:
+            opened.close()
+
+
+def _record_of(name: str, message: Message) -> MetadataRecord | None:
+    """The record that changes topics or their settings, None for another one."""
+    said: Any = message
+    match name:
+        case "TopicRecord":
+            return TopicRecord(said.name, said.topic_id)
+        case "RemoveTopicRecord":
+            return RemoveTopicRecord(said.topic_id)
+        case "ConfigRecord" if said.resource_type == ConfigResourceType.TOPIC:
+            return ConfigRecord(ConfigResourceType.TOPIC, said.resource_name, said.name, said.value)
+        case "PartitionRecord":
+            return PartitionRecord(
+                said.partition_id, said.topic_id, tuple(said.replicas), tuple(said.isr), said.leader,
+                said.leader_epoch, said.partition_epoch, LeaderRecoveryState(said.leader_recovery_state),
+                tuple(said.removing_replicas), tuple(said.adding_replicas), tuple(said.directories),
+                _tuple(said.eligible_leader_replicas) or (), _tuple(said.last_known_elr) or (),
+            )  # fmt: skip
+        case "PartitionChangeRecord":
+            recovery = said.leader_recovery_state
+            return PartitionChangeRecord(
+                said.partition_id, said.topic_id, _tuple(said.isr), said.leader, _tuple(said.replicas),
+                _tuple(said.removing_replicas), _tuple(said.adding_replicas),
+                None if recovery == _NO_CHANGE else LeaderRecoveryState(recovery), _tuple(said.directories),
+                _tuple(said.eligible_leader_replicas), _tuple(said.last_known_elr),
+            )  # fmt: skip
+    return None
+
+
+def _tuple(items: list[Any] | None) -> tuple[Any, ...] | None:
+    return None if items is None else tuple(items)
+
+
+def _rows(image: MetadataImage, topics: frozenset[str] | None) -> Iterator[dict[str, Any]]:
+    for name, topic in sorted(image.topics.topics_by_name.items()):
+        if topics is not None and name not in topics:
+            continue
+        settings = sorted(image.configs.config_map_for_resource(ConfigResource.topic(name)).items())
+        for number, partition in sorted(topic.partitions.items()):
+            yield {
+                "topic": name,
+                "partition": number,
+                "topicId": topic.id,
+                "leader": partition.leader,
+                "leaderEpoch": partition.leader_epoch,
+                "partitionEpoch": partition.partition_epoch,
+                "replicas": partition.replicas,
+                "isr": partition.isr,
+                "addingReplicas": partition.adding_replicas,
+                "removingReplicas": partition.removing_replicas,
+                "settings": settings,
+                CORRUPT: None,
+            }
