@@ -7,9 +7,12 @@ import pyarrow as pa
 import pytest
 
 from minikafka.common.errors import CorruptRecordException
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
 from minikafka.spark.jobs.byte_ranges import range_of, ranges
 from minikafka.spark.jobs.transactions import _joined, _parts, transactions
-from tests.spark.drawn_log import DrawnLog, draw_log
+from minikafka.witness.kafka_log import KafkaLog
+from tests.spark.drawn_log import NOW, DrawnLog, draw_log
 from tests.spark.rows import rows
 
 
@@ -43,6 +46,25 @@ def test_damage(drawn, tmp_path):
     with pytest.raises(CorruptRecordException, match=str(log)):
         answered(copy)
     assert answered(copy, "DROPMALFORMED")
+
+
+def test_open_transactions_are_those_of_kafka(drawn, kafka, tmp_path):
+    """Kafka's tool `find-hanging` asks for these: where a transaction began, and when its producer wrote last."""
+    copy = Path(shutil.copytree(drawn.directory, tmp_path / drawn.directory.name))
+    time = ManualTime(NOW)
+    config = {"internal.segment.bytes": 4000, "retention.ms": -1}
+    log = KafkaLog.create(kafka, copy, config, scheduler=ManualScheduler(time), time=time)
+    try:
+        known = {each[0]: (each[1], each[4], None if each[6] < 0 else each[6]) for each in log.producers}
+    finally:
+        log.close_handlers()
+    _, *producers = answered(drawn.directory)
+    told = {each["producerId"]: (each["producerEpoch"], each["last"], each["openOffset"]) for each in producers}
+    assert {number: facts[::2] for number, facts in told.items()} == {n: facts[::2] for n, facts in known.items()}
+    assert any(facts[2] is not None for facts in known.values())
+    for number, (_, last, open_offset) in known.items():
+        if open_offset is not None:
+            assert told[number][1] >= last
 
 
 def test_with_spark(spark, drawn):

@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from minikafka.cli import main
-from minikafka.spark.jobs.verify import _findings, _notes, _Settings
+from minikafka.spark.jobs.byte_ranges import table
+from minikafka.spark.jobs.verify import _findings, _notes, _Settings, verify
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from tests.spark.drawn_log import draw_log
 
@@ -104,3 +105,14 @@ def test_what_is_no_directory(tmp_path):
     findings, unread = found_by_the_job(*nothing)
     assert (findings, unread) == found_by_the_tool(*nothing)
     assert len(unread) == 3
+
+
+def test_with_spark(spark, tmp_path):
+    log_dir = Path(shutil.copytree(GOLDEN / "kafka-4.3.0", tmp_path / "log"))
+    draw_log(log_dir, 1)
+    for file in sorted(log_dir.rglob("*.log"))[::2]:
+        damage(file, random.Random(2))
+    rows = verify(table(spark, "verify", [log_dir, tmp_path / "none"], {"maxBytesPerTask": 3000})).collect()
+    findings, unread = found([row.asDict() for row in rows])
+    assert findings and unread
+    assert (findings, unread) == found_by_the_tool(log_dir, tmp_path / "none")

@@ -15,6 +15,9 @@ from minikafka.tools.tool_command import ToolCommand
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_TASKS = "16"
+"""At least so many, where there is as much to read: some for each core of a large machine."""
+
 _OPTIONS = (
     click.Option(
         ["--master"],
@@ -74,7 +77,7 @@ def _command_of(job: Job) -> click.Command:
         overwrite: bool,
         **options: Any,
     ) -> None:
-        source = {**job.reads, **_pairs(source_options, "--option")}
+        source = {"minPartitions": _TASKS, **_pairs(source_options, "--option")}
         spark_settings = _pairs(settings, "--conf")
         from minikafka.spark.jobs import result_output
 
@@ -118,16 +121,12 @@ def _answer(
     settings: dict[str, str],
 ) -> "pa.Table":
     """What the job answers. Raises JobFailedError where Spark cannot tell."""
-    from minikafka.spark.jobs.byte_ranges import table
     from minikafka.spark.jobs.job_session import job_session
 
     with told_by_spark():
         spark = job_session(master, remote, settings)
         try:
-            if job.has_mode and "mode" in source:
-                options = {**options, "mode": source["mode"]}
-            tables = [table(spark, name, paths, source) for name in job.tables]
-            return job.function(*tables, **options).toArrow()
+            return job.answer(spark, paths, source, options).toArrow()
         finally:
             spark.stop()
 

@@ -1,7 +1,9 @@
 """The Spark session of a command: one of this process, of a cluster, or behind Spark Connect."""
 
 import os
+import socket
 import sys
+import time
 from typing import TYPE_CHECKING
 
 from minikafka.spark import class_archive, jvm
@@ -25,6 +27,8 @@ _SETTINGS_OF_A_DRIVER = {
     "spark.sql.artifact.isolation.enabled": "false",
     "spark.sql.catalogImplementation": "in-memory",
 }
+_PORTS = {"spark": 7077, "sc": 15002}
+_PATIENCE_S = 15
 _SETTINGS_OF_A_LOCAL_MASTER = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 
 
@@ -33,12 +37,17 @@ def job_session(master: str, remote: str | None, settings: "Mapping[str, str]") 
 
     `settings` are Spark's and come before those chosen here. A cluster's workers, and a server, are sent this
     process's minikafka. They run the Python that the variable PYSPARK_PYTHON names, or else one at the path of this
-    process's; a server chooses its own. Raises JavaNotFoundError, SparkDidNotStartError, and PySpark's exceptions where
-    there is no such master or server.
+    process's; a server chooses its own. Raises OSError where nothing answers, JavaNotFoundError,
+    SparkDidNotStartError, and PySpark's exceptions.
     """
     if remote is None and is_local(master):
         return _driven_here(master, settings)
-    spark = _driven_here(master, settings) if remote is None else _remote(remote, {**_SETTINGS, **settings})
+    _require_answer(master if remote is None else remote)
+    if remote is None:
+        spark = _driven_here(master, settings)
+        _wait_for_executors(spark, master)
+    else:
+        spark = _remote(remote, {**_SETTINGS, **settings})
     send_code(spark)
     return spark
 
@@ -46,6 +55,41 @@ def job_session(master: str, remote: str | None, settings: "Mapping[str, str]") 
 def is_local(master: str) -> bool:
     """Whether the master's workers are processes of this one, so that they have its code."""
     return master.startswith("local")
+
+
+def _require_answer(url: str) -> None:
+    """Raises OSError if nobody listens at any of the addresses in `spark://host:port,…` or `sc://host:port/…`.
+
+    Spark itself would try for minutes. Other masters, such as YARN, are left to it.
+    """
+    scheme, _, rest = url.partition("://")
+    if scheme not in _PORTS:
+        return
+    failure: OSError | None = None
+    for address in rest.partition("/")[0].split(","):
+        host, _, port = address.partition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port or _PORTS[scheme])), timeout=_PATIENCE_S).close()
+            return
+        except OSError as error:
+            failure = error
+    assert failure is not None
+    raise type(failure)(failure.errno, failure.strerror or str(failure), url)
+
+
+def _wait_for_executors(spark: "SparkSession", master: str) -> None:
+    """Say so if the cluster gives no worker for a while; Spark would wait in silence."""
+    status = spark.sparkContext._jsc.sc().statusTracker()
+    deadline = time.monotonic() + _PATIENCE_S
+    while len(status.getExecutorInfos()) < 2:  # the driver is one
+        if time.monotonic() > deadline:
+            memory = spark.sparkContext.getConf().get("spark.executor.memory", "1g")
+            told = (
+                f"{master} has no worker with {memory} of memory to spare yet; --conf spark.executor.memory=… asks less"
+            )
+            print(told, file=sys.stderr)
+            return
+        time.sleep(0.1)
 
 
 def _remote(url: str, settings: "Mapping[str, str]") -> "SparkSession":

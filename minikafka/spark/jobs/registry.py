@@ -1,14 +1,14 @@
 """The jobs that there are: what `minikafka spark` offers, and what it passes to each."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class Job(NamedTuple):
@@ -35,6 +35,16 @@ class Job(NamedTuple):
     def function(self) -> "Callable[..., DataFrame]":
         """The job itself."""
         return getattr(import_module(self.module), self.name)
+
+    def answer(
+        self, spark: "SparkSession", paths: "Sequence[str]", source: Mapping[str, str], options: Mapping[str, Any]
+    ) -> "DataFrame":
+        """What the job says of the logs below `paths`, with options of the data source and of its own."""
+        from minikafka.spark.jobs.byte_ranges import table
+
+        source = {**self.reads, **source}
+        mode = {"mode": source["mode"]} if self.has_mode and "mode" in source else {}
+        return self.function(*(table(spark, name, paths, source) for name in self.tables), **options, **mode)
 
 
 def _of_findings(answer: "pa.Table") -> int:
@@ -91,6 +101,14 @@ _JOBS = (
             ),
         ),
         reads={"bounds": "log_end"},
+    ),
+    Job(
+        "replicas",
+        "Compare two brokers' copies of partitions below their high watermarks: name both log directories.",
+        "minikafka.spark.jobs.replicas",
+        tables=("ranges", "partitions"),
+        has_mode=False,
+        reads={"mode": "DROPMALFORMED"},
     ),
     Job(
         "verify",

@@ -4,8 +4,9 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def print_json(answer: pa.Table) -> None:
 def print_table(answer: pa.Table) -> None:
     """As wide as the terminal; where there is none, plain columns with two blanks between them."""
     heads = answer.column_names
-    rows = [[_text(cell) for cell in row.values()] for row in answer.to_pylist()]
+    rows = [[_text(cell) for cell in row.values()] for row in _rows(answer)]
     left = [not _is_number(kind) for kind in answer.schema.types]
     if sys.stdout.isatty():
         _print_on_terminal(heads, rows, left)
@@ -68,9 +69,18 @@ def print_table(answer: pa.Table) -> None:
 
 def json_lines(answer: pa.Table) -> Iterator[str]:
     """The rows as JSON; times as ISO 8601 in UTC, bytes as hexadecimal digits."""
+    for row in _rows(answer):
+        yield json.dumps(row, default=_json)
+
+
+def _rows(answer: pa.Table) -> Iterator[dict[str, Any]]:
+    """The rows; a map, whose entries have no order of their own, as a dict by key."""
+    maps = [field.name for field in answer.schema if pa.types.is_map(field.type)]
     for batch in answer.to_batches(max_chunksize=10_000):
         for row in batch.to_pylist():
-            yield json.dumps(row, default=_json)
+            for name in maps:
+                row[name] = None if row[name] is None else dict(sorted(row[name]))
+            yield row
 
 
 def _print_on_terminal(heads: list[str], rows: list[list[str]], left: list[bool]) -> None:
@@ -119,13 +129,19 @@ def _write_json(answer: pa.Table, file: Any) -> None:
 
 
 def _write_csv(answer: pa.Table, file: Any) -> None:
-    """Nested columns become JSON, as CSV has none."""
+    """Nested columns become JSON, as CSV has none, and bytes become hexadecimal digits."""
     from pyarrow import csv
 
     for number, field in enumerate(answer.schema):
+        told: Callable[[Any], str] | None = None
         if pa.types.is_nested(field.type):
-            texts = [json.dumps(cell, default=_json) for cell in answer.column(number).to_pylist()]
-            answer = answer.set_column(number, field.name, pa.array(texts))
+            told = partial(json.dumps, default=_json)
+        elif pa.types.is_binary(field.type):
+            told = bytes.hex
+        if told is not None:
+            cells = (row[field.name] for row in _rows(answer.select([field.name])))
+            texts = [None if cell is None else told(cell) for cell in cells]
+            answer = answer.set_column(number, field.name, pa.array(texts, pa.string()))
     csv.write_csv(answer, file)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _RAISED = re.compile(r"^(?:[\w.]+\.)?(\w+(?:Exception|Error)): (.+)$", re.MULTILINE)
-_RAISED_IN_JAVA = re.compile(r"^: (?:[\w.$]+\.)?(\w+): (.+)$", re.MULTILINE)
+_RAISED_IN_JAVA = re.compile(r"^(?:Caused by)?: (?:[\w.$]+\.)?(\w+): (.*\S)$", re.MULTILINE)
 
 
 class JobFailedError(RuntimeError):

@@ -211,15 +211,14 @@ def _parts(ranges: Iterator[ByteRange], mode: str) -> Iterator[pa.RecordBatch]:
 def _parts_of(byte_range: ByteRange, mode: str) -> list[_Part]:
     newest = -1
     producers: dict[int, _ProducerInRange] = {}
-    for batch, marker in sound(_batches(byte_range), mode):
-        newest = max(newest, batch.max_timestamp)
-        if not batch.transactional:
-            continue
-        producer = producers.setdefault(batch.producer_id, _ProducerInRange())
-        if marker is None:
-            producer.meet(batch)
-        else:
-            producer.end(batch, marker)
+    for newest_of_piece, batches in sound(_pieces(byte_range), mode):
+        newest = max(newest, newest_of_piece)
+        for batch, marker in batches:
+            producer = producers.setdefault(batch.producer_id, _ProducerInRange())
+            if marker is None:
+                producer.meet(batch)
+            else:
+                producer.end(batch, marker)
     where = *byte_range.topic_partition, byte_range.segment.base_offset, byte_range.positions.start
     parts = [_Part(*where, newest)]
     for producer_id, seen in producers.items():
@@ -235,23 +234,30 @@ def _parts_of(byte_range: ByteRange, mode: str) -> list[_Part]:
     return parts
 
 
-def _batches(byte_range: ByteRange) -> Iterator[tuple[BatchFacts, str | None] | Damage]:
-    """The batches whose offsets count, with the name of the marker that one is; and what is damaged."""
+def _pieces(byte_range: ByteRange) -> Iterator[tuple[int, list[tuple[BatchFacts, str | None]]] | Damage]:
+    """For each piece of the range its newest timestamp (ms), and its transactional batches with the markers' names.
+
+    Only batches whose offsets count are looked at. Also gives what is damaged.
+    """
     for view, position, batches in batch_pieces(byte_range, check_crcs=True):
         if isinstance(batches, Damage):
             yield batches
             continue
-        for batch in batches:
-            if batch.last_offset < byte_range.start_offset or batch.base_offset >= byte_range.end_offset:
-                continue
-            if not (batch.control and batch.transactional):
-                yield batch, None
-                continue
+        inside = (batches.last_offset >= byte_range.start_offset) & (batches.base_offset < byte_range.end_offset)
+        newest = int(batches.max_timestamp[inside].max(initial=-1))
+        transactional: list[tuple[BatchFacts, str | None]] = []
+        for batch in batches[inside & batches.transactional]:
             try:
-                record = next(iter(RecordBatch(view[batch.position - position :][: batch.size])))
-                yield batch, ControlRecordType.parse(record.key).name
+                marker = _marker(view[batch.position - position :][: batch.size]) if batch.control else None
+                transactional.append((batch, marker))
             except DAMAGE as error:
                 yield Damage.of(byte_range.segment.path, batch.position, error)
+        yield newest, transactional
+
+
+def _marker(batch: memoryview) -> str:
+    """The name of the marker in a control batch; raises what damage raises."""
+    return ControlRecordType.parse(next(iter(RecordBatch(batch))).key).name
 
 
 def _joined(parts: pa.Table) -> pa.Table:

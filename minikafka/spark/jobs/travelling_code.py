@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _PACKAGE = Path(minikafka.spark.__file__).parents[1]
 _STAYS = ("lab", "witness")  # needs notebooks, or Kafka's jars
+_sent: list[tempfile.TemporaryDirectory[str]] = []  # removed when Python ends
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the same code makes the same bytes
 
 
@@ -19,11 +20,13 @@ def send_code(spark: "SparkSession") -> None:
     """Let the session's workers import this process's minikafka, rather than one of their own.
 
     Call it before `register` and before the first job, because the session notes then what its workers are given.
+    Workers fetch the zip when they begin, so it stays until this process ends.
     """
-    with tempfile.TemporaryDirectory() as directory:
-        file = Path(directory) / "minikafka.zip"
-        write_code(file)
-        spark.addArtifacts(str(file), pyfile=True)
+    directory = tempfile.TemporaryDirectory(prefix="minikafka-code-")
+    _sent.append(directory)
+    file = Path(directory.name) / "minikafka.zip"
+    write_code(file)
+    spark.addArtifacts(str(file), pyfile=True)
 
 
 def write_code(file: Path) -> None:

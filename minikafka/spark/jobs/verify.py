@@ -57,8 +57,12 @@ def verify(pieces: "DataFrame", *, configs: tuple[str, ...] = (), follow_links: 
     """
     config_of(configs)  # raises here, not in a worker
     settings = _Settings(configs, follow_links)
+
+    def findings_of(notes):  # without hints: PySpark looks for them at run time, and trips over `partial`
+        return _findings(notes, settings)
+
     notes = pieces.mapInArrow(partial(_notes, settings=settings), schema_of_rows(_Note))
-    findings = notes.groupBy("number").applyInArrow(partial(_findings, settings=settings), schema_of_rows(_Row))
+    findings = notes.groupBy("number").applyInArrow(findings_of, schema_of_rows(_Row))
     return findings.orderBy("unread", "number", "place").drop("unread", "number", "place")
 
 

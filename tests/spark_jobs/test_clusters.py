@@ -1,0 +1,85 @@
+"""Every job gives the same answer on a standalone cluster and through Spark Connect, whose Python lacks minikafka."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minikafka.spark.jobs.registry import JOBS
+from tests.spark.drawn_log import draw_log
+from tests.spark_jobs.clusters import connect_server, python_without_minikafka, standalone_cluster
+from tests.spark_jobs.each_job import answer
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.0"
+COMMAND = [sys.executable, "-c", "from minikafka.cli import main; main()", "spark"]
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def log_dirs(tmp_path_factory) -> list[Path]:
+    """What a broker left with damage in it, and a copy of that with another log."""
+    home = tmp_path_factory.mktemp("disks")
+    log_dirs = [Path(shutil.copytree(GOLDEN, home / name)) for name in ("one", "two")]
+    for number, log_dir in enumerate(log_dirs):
+        draw_log(log_dir, 3)
+        log = sorted((log_dir / "mixed-0").glob("*.log"))[number]
+        log.write_bytes(log.read_bytes()[:70] + b"?" + log.read_bytes()[71:])
+    return log_dirs
+
+
+@pytest.fixture(scope="module")
+def cases(log_dirs) -> dict[str, tuple[list[str], dict]]:
+    """The paths and options of each job."""
+    paths = {"replicas": list(map(str, log_dirs))}
+    return {name: (paths.get(name, [str(log_dirs[0])]), {}) for name in JOBS}
+
+
+@pytest.fixture(scope="module")
+def expected(spark, cases) -> dict[str, list[str]]:
+    """What each job answers here."""
+    return {name: answer(spark, name, *case) for name, case in cases.items()}
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory) -> Path:
+    return python_without_minikafka(tmp_path_factory.mktemp("python") / "venv")
+
+
+@pytest.fixture(scope="module", params=["standalone", "connect"])
+def urls(request, python, tmp_path_factory):
+    """The master's URL, or else the server's."""
+    directory = tmp_path_factory.mktemp(request.param)
+    if request.param == "standalone":
+        with standalone_cluster(directory / "cluster") as url:
+            yield url, "-"
+    else:
+        with connect_server(directory / "server", python) as url:
+            yield "-", url
+
+
+def run(command: list, python: Path, directory: Path) -> subprocess.CompletedProcess:
+    """A command whose driver has minikafka, and whose workers' Python has not."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": str(python), "SPARK_LOCAL_IP": "127.0.0.1"}
+    return subprocess.run(command, env=environment, cwd=directory, capture_output=True, text=True, timeout=200)
+
+
+@pytest.mark.slow
+def test_each_job(urls, cases, expected, python, tmp_path):
+    script = Path(__file__).with_name("each_job.py")
+    done = run([sys.executable, script, *urls, json.dumps(cases)], python, tmp_path)
+    told = dict(map(json.loads, done.stdout.splitlines()))
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert {name: len(rows) for name, rows in told.items()} == {name: len(rows) for name, rows in expected.items()}
+    assert told == expected and all(expected.values())
+
+
+@pytest.mark.slow
+def test_the_command(urls, log_dirs, expected, python, tmp_path):
+    master, remote = urls
+    where = ["--remote", remote] if master == "-" else ["--master", master, "--conf", "spark.executor.memory=512m"]
+    done = run([*COMMAND, "verify", log_dirs[0], "--json", *where], python, tmp_path)
+    assert (done.returncode, sorted(done.stdout.splitlines()), done.stderr) == (1, expected["verify"], "")
