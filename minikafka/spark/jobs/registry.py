@@ -54,6 +54,22 @@ def _of_findings(answer: "pa.Table") -> int:
 
 _JOBS = (
     Job(
+        "export",
+        "Write the records to Parquet files; a later run adds what is new, each record once.",
+        "minikafka.spark.jobs.export",
+        options=(
+            click.Option(["--to"], required=True, metavar="DIR", help="The directory of the Parquet files."),
+            click.Option(["--by-date"], is_flag=True, help="A directory for each day (UTC) below that of a partition."),
+            click.Option(
+                ["--compression"],
+                type=click.Choice(["none", "snappy", "lz4", "zstd", "gzip"]),
+                default="snappy",
+                show_default=True,
+                help="How the Parquet files are compressed.",
+            ),
+        ),
+    ),
+    Job(
         "profile",
         "What there is of each topic: bytes, codecs, sizes of records, keys, late records; how fast it grows.",
         "minikafka.spark.jobs.profile",

@@ -63,14 +63,17 @@ class RecordRows:
         for topic_partition, damage in task.damages:
             yield from self._told(topic_partition, damage)
         for byte_range in as_they_are_now(task.ranges):
-            unwanted = Unwanted(byte_range, self._filter)
-            for run in decoded_runs(byte_range, unwanted.lets_through, check_crcs=self._check_crcs):
-                if isinstance(run, Damage):
-                    yield from self._told(byte_range.topic_partition, run)
-                    continue
-                places = unwanted.places(run)
-                if places is None or len(places):
-                    yield self._rows(byte_range, run, places)
+            yield from self.of_range(byte_range, Unwanted(byte_range, self._filter))
+
+    def of_range(self, byte_range: ByteRange, unwanted: "Unwanted") -> Iterator[pa.RecordBatch]:
+        """The rows of a range as they are decoded, a few thousand at a time or fewer. Raises what `of` raises."""
+        for run in decoded_runs(byte_range, unwanted.lets_through, check_crcs=self._check_crcs):
+            if isinstance(run, Damage):
+                yield from self._told(byte_range.topic_partition, run)
+                continue
+            places = unwanted.places(run)
+            if places is None or len(places):
+                yield self._rows(byte_range, run, places)
 
     def _told(self, topic_partition: TopicPartition, damage: Damage) -> Iterator[pa.RecordBatch]:
         return damage_row(self._schema, self._mode, topic_partition, damage)

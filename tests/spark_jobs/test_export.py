@@ -1,0 +1,265 @@
+"""The job `export`: each record once, whatever dies and however often it runs; and what the log lost is told."""
+
+import json
+import os
+import shutil
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pytest
+
+from minikafka.common.errors import KafkaException, KafkaStorageException
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.spark.jobs.byte_ranges import range_of, ranges
+from minikafka.spark.jobs.export import _Part, _parts, _summed_up, export
+from minikafka.spark.jobs.export_directory import MANIFEST, ExportDirectory, Reached
+from minikafka.spark.sink.process_id import ProcessId
+from minikafka.spark.source.damage import Mode
+from tests.spark.drawn_log import DrawnLog, draw_log
+from tests.spark.rows import rows
+
+US = ("host", 1, "then")
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory) -> DrawnLog:
+    return draw_log(tmp_path_factory.mktemp("drawn"), 4, 300)
+
+
+def written(drawn, to: Path, run: str, *, by_date: bool = False, **options):
+    """What the workers of a run do, in one task, up to the commit."""
+    directory = ExportDirectory(str(to))
+    begun = directory.begin(run, US, None)
+    reached = {
+        TopicPartition(topic, int(number)): Reached(*each)
+        for topic, partitions in begun["reached"].items()
+        for number, each in partitions.items()
+    }
+    found = map(range_of, rows(drawn.directory, table="ranges", maxBytesPerTask=2000, **options))
+    work = partial(_parts, root=str(to), run=run, reached=reached, by_date=by_date, compression="zstd")
+    parts = [_Part(**row) for batch in work(found, mode=Mode.FAILFAST) for row in batch.to_pylist()]
+    return _summed_up(parts, reached)
+
+
+def run(drawn, to: Path, name: str, **options):
+    """A whole run; returns the rows of its answer."""
+    files, reached, answer = written(drawn, to, name, **options)
+    ExportDirectory(str(to)).commit(name, files, reached)
+    return answer
+
+
+def exported(to: Path) -> list[tuple]:
+    """The records that a reader of Parquet sees, by offset."""
+    table = ds.dataset(to, format="parquet", partitioning="hive").to_table()
+    return sorted(
+        (
+            row["offset"], row["key"], row["value"], row["timestampType"],
+            tuple((each["key"], each["value"]) for each in row["headers"] or ()),
+        )
+        for row in table.to_pylist()
+    )  # fmt: skip
+
+
+def expected(drawn, end: int = 1 << 62) -> list[tuple]:
+    return [
+        (each.offset, each.key, each.value, each.timestamp_type, tuple((key, value) for key, value in each.headers))
+        for each in drawn.records
+        if each.offset < end
+    ]
+
+
+def offsets(to: Path) -> list[int]:
+    return [each[0] for each in exported(to)]
+
+
+@pytest.mark.parametrize("by_date", [False, True])
+def test_runs_add_up(drawn, tmp_path, by_date):
+    all_offsets = [each.offset for each in drawn.records]
+    cut = all_offsets[len(all_offsets) // 3]
+    first = run(drawn, tmp_path, "one", by_date=by_date, endingOffsets=json.dumps({"drawn": {"3": cut}}))
+    assert exported(tmp_path) == expected(drawn, cut)
+    second = run(drawn, tmp_path, "two", by_date=by_date)
+    assert exported(tmp_path) == expected(drawn)
+    third = run(drawn, tmp_path, "three", by_date=by_date)
+    assert exported(tmp_path) == expected(drawn)
+    ends = [row[6] for (row,) in (first, second, third)]
+    assert ends == [max(o for o in all_offsets if o < cut) + 1, all_offsets[-1] + 1, all_offsets[-1] + 1]
+    assert [row[2] for (row,) in (first, second, third)] == [
+        len(expected(drawn, cut)), len(all_offsets) - len(expected(drawn, cut)), 0,
+    ]  # fmt: skip
+    assert [row[8] for (row,) in (first, second, third)] == [None] * 3
+    assert not list(tmp_path.glob("_staging*")) and not (tmp_path / "_running.json").exists()
+    manifest = ExportDirectory(str(tmp_path)).manifest()
+    for file in manifest["files"]:
+        assert (tmp_path / file["path"]).stat().st_size == file["size"]
+
+
+def test_a_task_that_runs_twice_counts_once(drawn, tmp_path):
+    written(drawn, tmp_path, "one")  # an attempt whose answer Spark drops
+    run(drawn, tmp_path, "one")
+    assert exported(tmp_path) == expected(drawn)
+    assert not list(tmp_path.glob("_staging*"))
+
+
+def test_a_commit_that_runs_twice_counts_once(drawn, tmp_path):
+    files, reached, _ = written(drawn, tmp_path, "one")
+    for _ in range(2):
+        ExportDirectory(str(tmp_path)).commit("one", files, reached)
+    assert exported(tmp_path) == expected(drawn)
+
+
+def test_a_driver_dies_at_any_effect_of_its_commit(drawn, tmp_path):
+    """However far the commit came, readers see all of the run or nothing after the next run has begun."""
+    from minikafka.common import file_ops
+
+    class Died(Exception):
+        pass
+
+    cut = drawn.records[len(drawn.records) // 2].offset
+    half = {"endingOffsets": json.dumps({"drawn": {"3": cut}})}
+    for effects in range(1, 100):
+        to = tmp_path / str(effects)
+        run(drawn, to, "zero", **half)
+        files, reached, _ = written(drawn, to, "one")
+        left = iter(range(effects - 1))
+
+        def die(*_, left=left):
+            if next(left, None) is None:
+                raise Died
+
+        try:
+            with file_ops.observe(die):
+                ExportDirectory(str(to)).commit("one", files, reached)
+        except Died:
+            pass
+        else:
+            break
+        counted = "one" in ExportDirectory(str(to)).manifest()["runs"]
+        begun = ExportDirectory(str(to)).begin("two", US, "one")
+        assert offsets(to) == [each.offset for each in drawn.records if counted or each.offset < cut]
+        assert begun["reached"]["drawn"]["3"][0] == offsets(to)[-1] + 1
+        ExportDirectory(str(to)).abandon("two")
+        run(drawn, to, "three")
+        assert exported(to) == expected(drawn)
+        assert not list(to.glob("_staging*"))
+    assert effects > 8
+
+
+def test_a_run_that_was_taken_for_dead_cannot_commit(drawn, tmp_path):
+    files, reached, _ = written(drawn, tmp_path, "one")
+    directory = ExportDirectory(str(tmp_path))
+    assert directory.begin("two", US, None)["running"]["run"] == "one"
+    assert "reached" in directory.begin("two", US, "one")
+    with pytest.raises(KafkaException, match="took this one for dead"):
+        directory.commit("one", files, reached)
+    run(drawn, tmp_path, "two")
+    assert exported(tmp_path) == expected(drawn)
+
+
+def copied(drawn, tmp_path) -> DrawnLog:
+    home = tmp_path / "copy"
+    home.mkdir()
+    return drawn._replace(directory=Path(shutil.copytree(drawn.directory, home / drawn.directory.name)))
+
+
+def test_what_retention_deleted_between_two_runs_is_told(drawn, tmp_path):
+    log, to = copied(drawn, tmp_path), tmp_path / "out"
+    segments = sorted(log.directory.glob("*.log"))
+    starts = [int(each.stem) for each in segments]
+    cut = starts[2]
+    run(log, to, "one", endingOffsets=json.dumps({"drawn": {"3": cut}}))
+    for each in segments[:4]:
+        each.unlink()
+    ((*_, first, next_offset, missed, warning),) = run(log, to, "two")
+    reached = max(each.offset for each in drawn.records if each.offset < cut) + 1
+    assert missed == starts[4] - reached
+    assert warning == f"offsets {reached} to {starts[4] - 1} were deleted before they were exported"
+    assert (first, next_offset) == (
+        min(each.offset for each in drawn.records if each.offset >= starts[4]), drawn.records[-1].offset + 1,
+    )  # fmt: skip
+    assert offsets(to) == [each.offset for each in drawn.records if each.offset < cut or each.offset >= starts[4]]
+
+
+def test_what_a_new_leader_truncated_is_told(drawn, tmp_path):
+    log, to = copied(drawn, tmp_path), tmp_path / "out"
+    run(log, to, "one")
+    segments = sorted(log.directory.glob("*.log"))
+    held = segments[-1].read_bytes()
+    while not held:
+        segments.pop().unlink()
+        held = segments[-1].read_bytes()
+    segments[-1].unlink()
+    ((*_, missed, warning),) = run(log, to, "two")
+    assert missed == 0 and warning.startswith(f"what can be read ends at {int(segments[-1].stem)}, but offsets up to ")
+    # The same offsets come again, in a later epoch (which no checksum covers).
+    data, at = bytearray(held), 0
+    while at < len(data):
+        if data[at + 16] == 2:
+            data[at + 12 : at + 16] = (9).to_bytes(4, "big")
+        at += 12 + int.from_bytes(data[at + 8 : at + 12], "big")
+    segments[-1].write_bytes(data)
+    last = expected(drawn)[-1][0]
+    ((*_, missed, warning),) = run(log, to, "three")
+    if (known := ExportDirectory(str(to)).manifest()["partitions"]["drawn"]["3"])[1] == 1:
+        assert known[0] == last + 1
+        assert warning.startswith(f"offset {last} was exported in leader epoch 1 and is now of epoch 9")
+    assert exported(to) == expected(drawn)
+
+
+def test_a_directory_without_its_manifest_is_refused(drawn, tmp_path):
+    run(drawn, tmp_path, "one")
+    (tmp_path / MANIFEST).write_text("{")
+    with pytest.raises(KafkaStorageException, match=MANIFEST):
+        ExportDirectory(str(tmp_path)).begin("two", US, None)
+    (tmp_path / MANIFEST).unlink()
+    with pytest.raises(KafkaStorageException, match=f"no {MANIFEST}"):
+        ExportDirectory(str(tmp_path)).begin("two", US, None)
+
+
+def test_with_spark(spark, drawn, tmp_path):
+    to = tmp_path / "out"
+    found = ranges(spark, [drawn.directory], maxBytesPerTask=3000)
+    (answer,) = export(found, to=str(to), by_date=True).collect()
+    assert (answer.topic, answer.partition, answer.records) == ("drawn", 3, len(drawn.records))
+    table = spark.read.parquet(str(to))
+    assert {"topic", "partition", "date", "offset", "headers"} < set(table.columns)
+    assert sorted(row.offset for row in table.select("offset").collect()) == [each.offset for each in drawn.records]
+    (answer,) = export(found, to=str(to)).collect()
+    assert (answer.records, answer.files, answer.firstOffset) == (0, 0, None)
+    assert exported(to) == expected(drawn)
+
+
+def test_with_spark_nothing_counts_when_a_task_fails(spark, drawn, tmp_path):
+    log, to = copied(drawn, tmp_path), tmp_path / "out"
+    damaged = sorted(log.directory.glob("*.log"))[3]
+    data = bytearray(damaged.read_bytes())
+    data[70] ^= 1
+    damaged.write_bytes(data)
+    found = ranges(spark, [log.directory], maxBytesPerTask=3000)
+    with pytest.raises(Exception, match="CorruptRecordException"):
+        export(found, to=str(to))
+    assert sorted(path.name for path in to.iterdir()) == ["_lock"]
+    (answer,) = export(found, to=str(to), mode="DROPMALFORMED").collect()
+    assert 0 < answer.records < len(drawn.records)
+
+
+def test_with_spark_a_second_export_is_refused_until_the_first_driver_is_dead(spark, drawn, tmp_path, monkeypatch):
+    to = tmp_path / "out"
+    found = ranges(spark, [drawn.directory])
+    other = subprocess.Popen(["sleep", "60"])
+    try:
+        owner = ProcessId.of_driver()._replace(
+            pid=other.pid, started=Path(f"/proc/{other.pid}/stat").read_text().split()[21]
+        )
+        ExportDirectory(str(to)).begin("other", tuple(owner), None)
+        (to / "_staging-other").mkdir()
+        with pytest.raises(KafkaException, match=f"Process {other.pid} on .* is exporting"):
+            export(found, to=str(to))
+    finally:
+        other.kill()
+        other.wait()
+    export(found, to=str(to))
+    assert exported(to) == expected(drawn)
+    assert not list(to.glob("_staging*")) and os.listdir(to / "topic=drawn") == ["partition=3"]
