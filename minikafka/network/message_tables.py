@@ -17,13 +17,13 @@ The fields of a structure follow with a deeper indent, those of one that is used
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 
 from minikafka.common.uuid import ZERO_UUID
 from minikafka.network.message_schema import Field, MessageSchema, StructSchema
 from minikafka.network.versions import Versions
 
-_FOLDER = Path(__file__).with_name("messages")
+_FOLDER = files(__package__) / "messages"  # also where minikafka is a zip, as for Spark's workers
 _ZEROS = {"string": "", "bytes": b"", "records": None, "uuid": ZERO_UUID, "bool": False, "float64": 0.0}
 
 
@@ -42,7 +42,7 @@ def message_schema(table: str, name: str) -> MessageSchema:
 @cache
 def _blocks(table: str) -> dict[str, str]:
     """The lines of each message, by its name."""
-    text = (_FOLDER / f"{table}.txt").read_text()
+    text = (_FOLDER / f"{table}.txt").read_text(encoding="utf-8")
     return {block[: block.index(" ")]: block for block in text.split("\n\n")}
 
 

@@ -53,7 +53,7 @@ def written(log_dir: Path, segment_bytes: int, high_watermark: int = 400) -> Pat
 
 def compared(spark, log_dirs: list[Path], block: int = 64, **options) -> list[dict]:
     paths = [*map(str, log_dirs)]
-    options = {"mode": "DROPMALFORMED", "maxBytesPerTask": 3000, **options}
+    options = {"maxBytesPerTask": 3000, **options}
     return [row.asDict() for row in replicas(
         ranges(spark, paths, **options), partitions(spark, paths, **options), block=block
     ).collect()]  # fmt: skip

@@ -9,5 +9,9 @@ What a worker needs. Python of the driver's version (major and minor), and, impo
 (pyarrow 18 or later, pandas) and those of minikafka: numpy 2, crc32c, cramjam, lz4, zstandard, xxhash and numba.
 minikafka itself travels with the job, as a zip, to a cluster (`--master spark://…`) and through Spark Connect
 (`--remote sc://…`); with a local master the workers have it anyway. Paths are opened by the workers, and by the driver
-(or the Connect server) for planning: they must name the same files everywhere, as on a shared file system.
+(or the Connect server) for planning: they must name the same files everywhere, as on a shared file system. A bucket is
+the same everywhere by itself; the settings that lead to it must then stand in the workers' environment, because a row
+of `ranges` carries no secrets.
+
+Nothing but `job_session` needs a driver of its own: jobs have only what Spark Connect has, too.
 """

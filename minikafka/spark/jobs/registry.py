@@ -124,7 +124,6 @@ _JOBS = (
         "minikafka.spark.jobs.replicas",
         tables=("ranges", "partitions"),
         has_mode=False,
-        reads={"mode": "DROPMALFORMED"},
     ),
     Job(
         "verify",

@@ -25,6 +25,8 @@ def require_writable(file: Path, *, overwrite: bool) -> None:
         raise IllegalArgumentException(f"{file} ends with none of {', '.join(_KINDS)}, which say the format")
     if not file.parent.is_dir():
         raise FileNotFoundError(2, "no such directory", str(file.parent))
+    if not os.access(file.parent, os.W_OK | os.X_OK):
+        raise PermissionError(13, "Permission denied", str(file.parent))
     if not overwrite and os.path.lexists(file):
         raise FileExistsError(17, "it is there already; --overwrite would replace it", str(file))
 
