@@ -6,6 +6,7 @@ import shutil
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql.datasource import EqualTo
 
@@ -18,6 +19,7 @@ from minikafka.record.compression import CompressionType
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record import SimpleRecord
 from minikafka.spark import register
+from minikafka.spark.jobs.byte_ranges import for_each_task, ranges
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from tests.spark.drawn_log import NOW, draw_log
 from tests.spark.object_store import BUCKET, ObjectStore
@@ -255,3 +257,12 @@ def test_in_spark(spark, store, log_dir):
     frame = spark.read.format("minikafka").options(**store.settings).load(URI)
     assert frame.count() == len(rows(log_dir))
     assert frame.where("topic = 'mixed' AND offset >= 64").count() == 4
+
+    def sizes(task):
+        opened = [(each.segment.open(), each.segment.size) for each in task]
+        yield pa.RecordBatch.from_pydict({"bytes": [len(file.read(0, size)) for file, size in opened]})
+
+    found = ranges(spark, [URI], **store.settings)
+    expected = sum(log.stat().st_size for log in log_dir.glob("*/*.log"))
+    assert for_each_task(found.where("topic is not null"), sizes, "bytes long").groupBy().sum().first()[0] == expected
+    assert "secret" not in str(found.collect()) + found._jdf.queryExecution().toString()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.register import register
 from minikafka.spark.source.damage import Damage, Mode
-from minikafka.spark.source.range_rows import PARTITIONS, RANGES, range_of
+from minikafka.spark.source.range_rows import PARTITIONS, RANGES, carried_settings, range_of
 from minikafka.spark.source.read_task import ByteRange
 from minikafka.spark.source.replaced_segments import as_they_are_now
 
@@ -68,9 +68,11 @@ def for_each_task(
     passed over.
     """
 
+    settings = carried_settings(ranges.schema)
+
     def run(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         rows = (row for batch in batches for row in batch.to_pylist())
-        return function(as_they_are_now(range_of(row) for row in rows if row["segment"] is not None))
+        return function(as_they_are_now(range_of(row, settings) for row in rows if row["segment"] is not None))
 
     return ranges.mapInArrow(run, schema)
 

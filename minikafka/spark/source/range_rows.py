@@ -45,6 +45,7 @@ from minikafka.spark.source.storages import storage_of
 from minikafka.spark.source.transactions_on_disk import Aborted
 
 RANGES = "ranges"
+_SETTINGS = "fs"
 PARTITIONS = "partitions"
 
 _ABORTED = StructType(
@@ -69,6 +70,28 @@ RANGE_COLUMNS: dict[str, DataType] = {
     "task": IntegerType(),
 }
 """The columns of `ranges` behind topic and partition."""
+
+
+def carrying(schema: StructType, settings: Mapping[str, str]) -> StructType:
+    """`schema` of the table, with the settings of an object store (`storage_of`) beside the column `segment`.
+
+    Functions that are mapped over the table need them to open what it names, and no row shows what is secret.
+    """
+    fields = [
+        StructField(field.name, field.dataType, metadata={_SETTINGS: dict(settings)})
+        if field.name == "segment"
+        else field
+        for field in schema
+    ]
+    return StructType(fields)
+
+
+def carried_settings(schema: StructType) -> dict[str, str]:
+    """The settings that came with the table, or what is left of it."""
+    carried: dict[str, str] = {}
+    for field in schema:
+        carried |= field.metadata.get(_SETTINGS, {}) if field.name == "segment" else {}
+    return carried
 
 
 class RangeRows:
