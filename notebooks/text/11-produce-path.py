@@ -124,8 +124,8 @@ PathWalk(walk).play()
 
 # %% [markdown]
 # The picture above each step marks where we are. In `ProduceHandler` step 4 comes twice, once for each partition: `orders-9` is sorted out there, and nothing below hears of it. (Three questions are asked, in this order: may this user write to the topic? Is there such a partition? Is it one batch, in the right format?) From
-# `ReplicaManager` on each partition is treated by itself. `Partition` asks about leadership and replicas **before** the log is touched. `Log` gives the offsets. `LogSegment` writes bytes; the log end moves when they are in the file. Nobody has flushed them to the device, and
-# unless `flush.messages` says so nobody will before the answer: with `acks=all` it is the other replicas that make records safe.
+# `ReplicaManager` on, each partition is treated by itself. `Partition` asks about leadership and replicas **before** the log is touched. `Log` gives out the offsets. `LogSegment` writes bytes; the log end moves when they are in the file. Nobody has flushed them to the device and,
+# unless `flush.messages` says so, nobody will before the answer: with `acks=all` it is the other replicas that make records safe.
 #
 # The walk is over, and the request has not been answered: the last step of `append_records` has put it aside.
 
@@ -142,7 +142,7 @@ GONE = ("LEADER_AND_ISR", "STOP_REPLICA", "UPDATE_METADATA", "CONTROLLED_SHUTDOW
 served = [key.name for key in ApiKeys if key.in_scope("broker")]
 erratum(
     "KafkaApis.handle also takes LEADER_AND_ISR, STOP_REPLICA, UPDATE_METADATA, CONTROLLED_SHUTDOWN, ENVELOPE and ALLOCATE_PRODUCER_IDS",
-    "no broker listens to any of them; who leads and who follows brokers read from the metadata log",
+    "no broker listens to any of them; brokers read from the metadata log who leads and who follows",
     f"{len(served)} APIs for brokers, of those six: {[name for name in GONE if name in served]}",
 )
 
@@ -210,7 +210,7 @@ print(*blind.posted, sep="\n")
 print(blind.values())
 
 # %% [markdown]
-# For success: nothing. For any failure: the connection is closed, with no word about which partition failed or why. `a` was appended all the same. A closed connection makes the client ask for new metadata, which is what it needs if the leader has moved. The records of that request it has counted as sent already.
+# After success, nothing. After any failure the connection is closed, with no word about which partition failed or why. `a` was appended all the same. A closed connection makes the client ask for new metadata, which is what it needs if the leader has moved. By then it has counted the records of that request as sent.
 #
 # ### The box
 #
