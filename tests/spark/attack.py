@@ -67,14 +67,18 @@ def _faults(path: Path, way: dict[str, str]) -> Iterator[str]:
 
 def _read(path: Path, way: dict[str, str], mode: str) -> list[dict] | Exception:
     try:
-        tasks = batches_of(path, (), None, {**way, "mode": mode})
+        return numbered_rows(path, **way, mode=mode)
     except tuple(getattr(errors, name) for name in _NAMES) as told:
         return told
+
+
+def numbered_rows(path: Path, **options: str) -> list[dict]:
+    """The rows of a query, with microseconds in the place of timestamps, some of which are beyond Python's."""
+    tasks = batches_of(path, (), None, options)
     return [row for batches in tasks for batch in batches for row in _with_numbers(batch).to_pylist()]
 
 
 def _with_numbers(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """`batch` with microseconds in the place of timestamps, some of which are beyond Python's."""
     columns = [column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, batch.schema.names)
 
