@@ -14,7 +14,7 @@ from tests.tools.kafkas_cleaning import KafkasCleaning
 from tests.tools.kafkas_dump import KafkasDump
 
 NAMES = ("mixed", "orders", "killed", "old", "compacted", *(f"drawn-{n}" for n in range(0, DRAWN, 2) if n != 16))
-"""Not drawn-16, which was killed with two segments that have the same offsets: of these the source shows the later ones."""
+"""Not drawn-16, killed with two segments that have some offsets twice: of these the source shows the later ones."""
 TIMES = {str(each): each.id for each in TimestampType}
 UNKNOWN_TO_OLD_FORMATS = dict.fromkeys(
     ("baseSequence", "producerId", "producerEpoch", "partitionLeaderEpoch"), "-1"
