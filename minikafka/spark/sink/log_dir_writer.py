@@ -18,12 +18,11 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from minikafka.common import file_ops
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.spark.sink import staged_write
 from minikafka.spark.sink.partition_writer import PartitionWriter
 from minikafka.spark.sink.sink_options import SinkOptions
-from minikafka.spark.sink.write_mark import StagedPartition
+from minikafka.spark.sink.write_mark import StagedPartition, delete_staged
 
 COLUMNS: dict[str, DataType] = {
     "key": BinaryType(),
@@ -82,7 +81,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
                 if writer is not None:
                     writer.abandon()
                 for each in staged:
-                    file_ops.delete_directory(self._options.log_dir / each.staged)
+                    delete_staged(self._options.log_dir / each.staged)
                 raise
         return WrittenPartitions(staged)
 

@@ -21,7 +21,7 @@ from minikafka.record.batch_encoder import BatchEncoder
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.spark.sink.row_columns import records_of
 from minikafka.spark.sink.sink_options import SinkOptions
-from minikafka.spark.sink.write_mark import StagedPartition, WriteMark
+from minikafka.spark.sink.write_mark import StagedPartition, WriteMark, delete_staged
 
 
 class PartitionWriter:
@@ -98,8 +98,7 @@ class PartitionWriter:
     def abandon(self) -> None:
         """Remove the directory. Raises OSError."""
         self._log.close_handlers()
-        if self._staged.exists():
-            file_ops.delete_directory(self._staged)
+        delete_staged(self._staged)
 
     def _offsets_of(self, rows: pa.RecordBatch) -> NDArray[np.int64]:
         """The offsets that the rows have, or the next ones. Raises InvalidOffsetException."""

@@ -44,7 +44,7 @@ from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, LOG_FILE_SUFFIX
 from minikafka.spark.sink.partition_writer import PartitionWriter
 from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.sink.sink_options import SinkOptions
-from minikafka.spark.sink.write_mark import StagedPartition, WriteMark, marks_in, staged_directories
+from minikafka.spark.sink.write_mark import StagedPartition, WriteMark, delete_staged, marks_in, staged_directories
 
 _CLEANER_CHECKPOINT_FILE = "cleaner-offset-checkpoint"
 _LOCK_PATIENCE_S = 3
@@ -150,7 +150,7 @@ def _settled(log_dir: Path) -> list[WriteMark]:
     ids = {mark.write_id for mark in alive}
     for write_id, path in staged_directories(log_dir):
         if write_id not in ids:  # of a task that outlived its driver
-            file_ops.delete_directory(path)
+            delete_staged(path)
     return alive
 
 
@@ -164,7 +164,7 @@ def _undo(mark: WriteMark) -> None:
 def _remove_staged(mark: WriteMark) -> None:
     for write_id, path in staged_directories(Path(mark.log_dir)):
         if write_id == mark.write_id:
-            file_ops.delete_directory(path)
+            delete_staged(path)
 
 
 def _topic_id(options: SinkOptions, *, overwrite: bool) -> str:

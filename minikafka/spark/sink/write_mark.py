@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,6 +13,8 @@ from minikafka.log.log_dir_name import log_delete_dir_name, log_dir_name
 from minikafka.spark.sink.process_id import ProcessId
 
 _NAME = ".minikafka-write-{}"
+_TRIES = 20
+_PAUSE_S = 0.1
 _OURS = "6d6b7772"  # so begin the unique ids of our directories, which tells them from those that a broker deletes
 _STAGED = re.compile(rf"\S+-\d+\.{_OURS}([0-9a-f]{{12}})[0-9a-f]{{12}}-delete", re.ASCII)
 
@@ -98,6 +101,18 @@ def marks_in(log_dir: Path) -> list[WriteMark]:
         owner = ProcessId(**content.pop("owner"))
         marks.append(WriteMark(str(log_dir), **content, owner=owner, committed=committed))
     return marks
+
+
+def delete_staged(path: Path) -> None:
+    """Delete a staged directory, in which a task that was told to end may still be making files. Raises OSError."""
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            file_ops.delete_directory(path)
+            return
+        except OSError:
+            if not tries_left:
+                raise
+            time.sleep(_PAUSE_S)
 
 
 def staged_directories(log_dir: Path) -> Iterator[tuple[str, Path]]:
