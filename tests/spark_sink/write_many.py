@@ -9,7 +9,11 @@ from minikafka.spark.jobs.job_session import job_session
 def main(where: str, log_dir: str, rows: int) -> None:
     """Write the topic `many`: numbers as keys, in two partitions, each with a value of some 100 bytes."""
     remote = where if where.startswith("sc://") else None
-    spark = job_session("" if remote else where, remote, {"spark.sql.shuffle.partitions": "2"})
+    spark = job_session(
+        "" if remote else where,
+        remote,
+        {"spark.sql.shuffle.partitions": "2"} | ({} if remote else {"spark.executor.memory": "512m"}),
+    )
     frame = spark.range(rows).selectExpr("CAST(id AS string) key", "repeat(md5(CAST(id AS string)), 3) value")
     try:
         write_log_dir(frame, log_dir, topic="many", partitions=2, settings={"segment.bytes": 8 << 20})

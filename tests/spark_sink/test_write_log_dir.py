@@ -1,0 +1,136 @@
+"""In a Spark session: how rows become records, where they go, and in which order."""
+
+import pytest
+
+from minikafka.common.errors import (
+    ConfigException,
+    IllegalArgumentException,
+    InvalidConfigurationException,
+    InvalidOffsetException,
+    InvalidPartitionsException,
+    InvalidTopicException,
+    KafkaStorageException,
+    TopicExistsException,
+)
+from minikafka.common.murmur2 import murmur2
+from minikafka.spark import register, write_log_dir
+from tests.spark.rows import rows
+
+
+@pytest.fixture(scope="module")
+def registered(spark):
+    register(spark)
+    return spark
+
+
+def test_keys_choose_partitions_and_values_where_there_is_no_key(registered, tmp_path):
+    frame = registered.range(200).selectExpr(
+        "IF(id % 4 = 0, NULL, CONCAT('k', id)) key", "IF(id % 3 = 0, NULL, CAST(id AS string)) value"
+    )
+    write_log_dir(frame, str(tmp_path), topic="t", partitions=5)
+    back = rows(tmp_path)
+    assert len(back) == 200
+    for each in back:
+        hashed = each["value"] or b"" if each["key"] is None else each["key"]
+        assert each["partition"] == murmur2(hashed, 0, len(hashed)) % 5
+    written = {(None if row.key is None else row.key.encode(), None if row.value is None else row.value.encode())
+               for row in frame.collect()}  # fmt: skip
+    assert {(each["key"], each["value"]) for each in back} == written
+
+
+def test_a_partition_that_is_given_is_kept_and_the_others_are_chosen(registered, tmp_path):
+    frame = registered.range(20).selectExpr("'k' key", "CAST(id AS string) value", "IF(id < 10, 3, NULL) partition")
+    write_log_dir(frame, str(tmp_path), topic="t")
+    chosen = murmur2(b"k", 0, 1) % 4
+    assert chosen != 3
+    partitions = {int(each["value"]): each["partition"] for each in rows(tmp_path)}
+    assert partitions == {number: 3 if number < 10 else chosen for number in range(20)}
+    assert sorted(path.name for path in tmp_path.glob("t-*")) == ["t-0", "t-1", "t-2", "t-3"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "order_by", "expected"),
+    [
+        (["99 - id offset"], None, range(99, -1, -1)),
+        ([], None, range(100)),
+        (["timestamp_millis((id * 37) % 100) timestamp"], None, sorted(range(100), key=lambda n: n * 37 % 100)),
+        (["CAST(id % 3 AS bigint) timestamp"], None, sorted(range(100), key=lambda n: n % 3)),
+        (["timestamp_millis((id * 37) % 100) timestamp"], [], range(100)),
+        (["id % 3 rank", "-id other"], ["rank", "other"], sorted(range(100), key=lambda n: (n % 3, -n))),
+    ],
+    ids=["offset", "none", "timestamp", "equal timestamps", "input order", "order_by"],
+)
+def test_the_order_of_records(registered, tmp_path, columns, order_by, expected):
+    frame = registered.range(0, 100, 1, 7).selectExpr("CAST(id AS string) value", *columns)
+    write_log_dir(frame, str(tmp_path), topic="t", order_by=order_by)
+    back = rows(tmp_path)
+    assert [int(each["value"]) for each in back] == list(expected)
+    assert [each["offset"] for each in back] == list(range(100))
+
+
+def test_a_timestamp_that_is_missing_is_the_time_of_the_write(registered, tmp_path):
+    before = registered.sql("SELECT current_timestamp()").first()[0].astimezone()
+    frame = registered.sql("SELECT 'a' value, NULL :: timestamp timestamp UNION ALL SELECT 'b', timestamp_millis(-1)")
+    write_log_dir(frame, str(tmp_path), topic="t", order_by=["value"])
+    first, second = rows(tmp_path)
+    assert first["timestamp"] >= before.replace(microsecond=0)
+    assert round(second["timestamp"].timestamp() * 1000) == -1
+
+
+def refusals():
+    return {
+        "SELECT 'v' value": [
+            ({"topic": "a/b"}, InvalidTopicException, "Topic name is invalid: 'a/b' contains one or more characters"),
+            ({"topic": ""}, IllegalArgumentException, "There is no topic to write to"),
+            ({"topic": "x" * 249, "partitions": 1_000_001}, InvalidPartitionsException, "would have 257 characters"),
+            ({"partitions": 0}, InvalidPartitionsException, "A topic has 1 partition or more, not 0"),
+            ({"topic_id": "x"}, IllegalArgumentException, "Input byte"),
+            ({"mode": "append"}, IllegalArgumentException, "mode=append is neither error nor overwrite"),
+            ({"settings": {"segment.byts": 1}}, InvalidConfigurationException, "Unknown topic config name: segment.by"),
+            ({"settings": {"segment.bytes": 1}}, ConfigException, "Invalid value 1 for configuration segment.bytes"),
+            ({"settings": {"compression.type": "brotli"}}, ConfigException, "Invalid value brotli for configuration"),
+        ],
+        "SELECT 1 key, 'v' value": [({}, IllegalArgumentException, "Column `key` is int, which is no binary")],
+        "SELECT 'k' key": [({}, IllegalArgumentException, "The rows have no column `value`; they have: key")],
+        "SELECT 'v' value, 3L offset UNION ALL SELECT 'w', 3L": [
+            ({}, InvalidOffsetException, "Offset 3 of t-0 is negative, occurs twice, or does not ascend")
+        ],
+        "SELECT 'v' value, 7 partition": [
+            ({"partitions": 2}, IllegalArgumentException, "A row is of partition 7; t ha")
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "arguments", "error", "message"),
+    [(query, *refusal) for query, refused in refusals().items() for refusal in refused],
+)
+def test_what_cannot_be_written_is_told_in_one_line_and_leaves_nothing(
+    registered, tmp_path, query, arguments, error, message
+):
+    log_dir = tmp_path / "data"
+    with pytest.raises(error) as raised:
+        write_log_dir(registered.sql(query), str(log_dir), **{"topic": "t", **arguments})
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert not log_dir.exists()
+
+
+def test_what_the_disk_refuses_is_told_in_one_line(registered, tmp_path):
+    frame = registered.sql("SELECT 'v' value")
+    write_log_dir(frame, str(tmp_path), topic="t")
+    with pytest.raises(TopicExistsException, match="t-0 has records; mode='overwrite' would replace the topic$"):
+        write_log_dir(frame, str(tmp_path), topic="t")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(KafkaStorageException, match=r"cannot be written: \[Errno 20\] Not a directory: '[^\n]*'$"):
+        write_log_dir(frame, str(tmp_path / "file" / "data"), topic="t")
+    with pytest.raises(KafkaStorageException, match=r"cannot be written: \[Errno 36\] File name too long: '[^\n]*'$"):
+        write_log_dir(frame, str(tmp_path / ("d" * 300)), topic="t")
+
+
+def test_a_row_whose_making_fails_is_told_by_spark_and_leaves_nothing(registered, tmp_path):
+    log_dir = tmp_path / "data"
+    frame = registered.range(1000).selectExpr("CAST(raise_error(concat('no ', id)) AS string) value")
+    with pytest.raises(Exception, match=r"no \d"):
+        write_log_dir(frame, str(log_dir), topic="t")
+    assert not log_dir.exists()
