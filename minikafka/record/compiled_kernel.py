@@ -49,6 +49,8 @@ _read_varint = compile_function(kernel.read_varint)
 
 skip_headers = compile_function(kernel.skip_headers, read_varint=_read_varint)
 
+locate_headers = compile_function(kernel.locate_headers, read_varint=_read_varint)
+
 decode = compile_function(
     kernel.decode,
     read_varint=_read_varint,

@@ -16,6 +16,8 @@ A record is the size of its body (varint), then the body:
 Kafka: `DefaultRecord.readFrom`, `readPartiallyFrom`; `DefaultRecordBatch.RecordIterator.next`.
 """
 
+from collections.abc import Sequence
+
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.java_numbers import LONG_MAX, LONG_MIN
 
@@ -294,6 +296,32 @@ def decode(
     out[INDEX_OF_MAX_TIMESTAMP] = index_of_max
     out[END] = sound_end
     return index
+
+
+def locate_headers(
+    data: BytesLike, end: int, starts: Sequence[int], counts: Sequence[int], out: list[int], capacity: int
+) -> int:
+    """Where the headers of sound records lie, of which `counts` say how many each has from `starts` on.
+
+    Writes four columns of `capacity` places to `out`: start and end of the keys, start and end of the values, the end
+    of a null value as -1. Returns how many headers there are.
+    """
+    at = 0
+    for number in range(len(starts)):
+        position = starts[number]
+        for _ in range(counts[number]):
+            size, position = read_varint(data, position, end)
+            out[at] = position
+            position += size
+            out[at + capacity] = position
+            size, position = read_varint(data, position, end)
+            out[at + 2 * capacity] = position
+            out[at + 3 * capacity] = -1
+            if size >= 0:
+                position += size
+                out[at + 3 * capacity] = position
+            at += 1
+    return at
 
 
 def read_int(data: BytesLike, position: int) -> int:

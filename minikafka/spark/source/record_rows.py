@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from minikafka.common.java_numbers import LONG_MAX
+from minikafka.common.java_utf8 import decode_utf8
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.record.compression import CompressionType
 from minikafka.record.record_columns import RecordColumns
@@ -282,14 +283,24 @@ def bytes_between(
 
 def headers_of(columns: RecordColumns, places: "NDArray[np.int64] | None") -> pa.Array:
     """The headers as arrays of key and value, null for a record without any, as in Spark's Kafka connector."""
-    chosen = range(len(columns)) if places is None else places.tolist()
     counts = np.asarray(columns.headers_count)
+    counts = counts if places is None else counts[places]
     if not counts.any():
-        return pa.nulls(len(chosen), HEADERS_TYPE)
-    return pa.array(
-        [[{"key": header.key, "value": header.value} for header in columns.headers(place)] or None for place in chosen],
-        HEADERS_TYPE,
-    )
+        return pa.nulls(len(counts), HEADERS_TYPE)
+    key_starts, key_ends, value_starts, value_ends = columns.header_positions(places)
+    keys = _text(bytes_between(columns, key_starts, key_ends))
+    values = bytes_between(columns, value_starts, value_ends)
+    edges = np.concatenate([[0], counts.cumsum()]).astype(np.int32)
+    pairs = pa.StructArray.from_arrays([keys, values], fields=list(HEADERS_TYPE.value_type))
+    return pa.ListArray.from_arrays(pa.array(edges), pairs, type=HEADERS_TYPE, mask=pa.array(counts == 0))
+
+
+def _text(octets: pa.Array) -> pa.Array:
+    """Bytes as text; what is no UTF-8 is replaced as Java does."""
+    try:
+        return octets.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([decode_utf8(each) for each in octets.to_pylist()], pa.string())
 
 
 HEADERS_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
