@@ -117,7 +117,9 @@ def test_timestamps_bound_a_query_as_the_first_record_that_is_no_earlier(one):
         assert seen_in(one.directory, startingTimestamp=timestamp) == expected
         by_partition = json.dumps({"drawn": {"3": timestamp}})
         assert seen_in(one.directory, startingOffsetsByTimestamp=by_partition) == expected
-        assert seen_in(one.directory, endingTimestamp=timestamp) == [e for e in one.records if e.offset < start]
+        before = [each for each in one.records if each.offset < start]
+        assert seen_in(one.directory, endingTimestamp=timestamp) == before
+        assert seen_in(one.directory, endingOffsetsByTimestamp=by_partition) == before
     with pytest.raises(IllegalArgumentException, match="No record of drawn-3"):
         rows(one.directory, startingTimestamp=NOW + 99999)
     assert rows(one.directory, startingTimestamp=NOW + 99999, startingOffsetsByTimestampStrategy="latest") == []

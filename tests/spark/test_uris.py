@@ -250,6 +250,27 @@ def test_damage_in_an_object_is_told_with_its_uri(store, tmp_path):
     assert (row["_corrupt"]["file"], row["_corrupt"]["position"]) == (f"{uri}/t-0/{log.name}", 0)
 
 
+def test_a_stream_follows_an_object_store(store, tmp_path):
+    drawn = draw_log(tmp_path, 2)
+    logs = sorted(drawn.directory.glob("*.log"))
+    read, position = [], None
+    for log in logs:
+        uri = store.put(log, f"growing/drawn-3/{log.name}").rpartition("/")[0]
+        source = KafkaLogDataSource({"path": uri, "startingOffsets": "earliest", **store.settings})
+        stream = source.streamReader(source.schema())
+        position = position or stream.initialOffset()
+        end = stream.latestOffset(position, stream.getDefaultReadLimit())
+        for task in stream.partitions(position, end):
+            read += [row["offset"] for batch in stream.read(task) for row in batch.to_pylist()]
+        position = end
+    assert read == [each.offset for each in drawn.records]
+
+
+def test_only_disks_are_verified():
+    with pytest.raises(IllegalArgumentException, match=f"{URI} is no directory of a disk"):
+        rows(URI, table="verify")
+
+
 @pytest.mark.slow
 def test_in_spark(spark, store, log_dir):
     """The settings reach the workers."""

@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import BooleanType, DataType, IntegerType, LongType, StringType
 
+from minikafka.common.errors import IllegalArgumentException
 from minikafka.log.log_file_utils import log_file
 from minikafka.spark.source.read_task import neighbours
 from minikafka.spark.source.source_options import SourceOptions
@@ -45,7 +46,13 @@ class VerifyTask(InputPartition):
 
 
 def verify_tasks(options: SourceOptions) -> list[VerifyTask]:
-    """The tasks; what cannot be listed is told when its directory is looked at."""
+    """The tasks; what cannot be listed is told when its directory is looked at.
+
+    Raises IllegalArgumentException for a URI: what it checks are files on a disk.
+    """
+    for path in options.paths:
+        if "://" in path:
+            raise IllegalArgumentException(f"{path} is no directory of a disk, and only those can be verified")
     pieces: list[_Piece] = [(number, path, False, None) for number, path in enumerate(options.paths)]
     sizes = [0] * len(pieces)
     partitions = [partition for path in options.paths for partition in _partitions(Path(path))]
