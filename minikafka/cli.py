@@ -14,6 +14,7 @@ COMMANDS = {
     "doctor": ("minikafka.doctor:doctor", "Print what this machine has, and what to do about what is missing."),
     "dump-log": ("minikafka.tools.dump_log:dump_log", "Print segments and indexes as Kafka's own tool prints them."),
     "verify": ("minikafka.tools.verify:verify", "Check partition or log directories without changing a byte."),
+    "exam": ("minikafka.exam:exam", "Compare a log that you have written with Apache Kafka's."),
     "fetch": ("minikafka.fetch:fetch", "Download Kafka's jars into the cache, for work without a network."),
     "ls": ("minikafka.tools.ls:ls", "List the partitions of a log directory: offsets, sizes, times, what is odd."),
     "spark": ("minikafka.spark.jobs.command:spark", "Ask whole log directories a question, in parallel, by Spark."),

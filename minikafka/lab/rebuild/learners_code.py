@@ -13,7 +13,7 @@ from typing import Any
 
 from minikafka.common import errors
 from minikafka.lab.exercises.prediction import ___
-from minikafka.lab.stepper.stepper import in_words
+from minikafka.lab.stepper.stepper import in_words, without_directories
 from minikafka.lab.widgets.offset_ruler import Offsets
 
 LIMIT_S = 3.0
@@ -84,7 +84,7 @@ class Guard:
                 if _is_kafkas(error):
                     raise
                 raise LearnersError(
-                    f"Your function raised {type(error).__name__}: {error}".rstrip(": "),
+                    f"Your function raised {type(error).__name__}: {without_directories(str(error))}".rstrip(": "),
                     _line_of(error.__traceback__, function.__code__),
                     self._called_with(function, args, kwargs),
                 ) from error

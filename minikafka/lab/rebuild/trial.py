@@ -68,6 +68,11 @@ def judge_name() -> str:
     return ENGINE if kafka_witness() is None else KAFKA
 
 
+def judge_factory() -> Any:
+    """What opens the judge's log: Kafka's, or minikafka's where Kafka's jars are absent."""
+    return minikafka_log if judge_name() == ENGINE else kafka_witness()
+
+
 def judged(workload: Workload) -> Outcome:
     """The judge's outcome of a workload, kept for the next time."""
     return _judged(str(workload), judge_name())
@@ -75,8 +80,7 @@ def judged(workload: Workload) -> Outcome:
 
 @functools.lru_cache(maxsize=128)
 def _judged(text: str, judge: str) -> Outcome:
-    factory = kafka_witness() if judge == KAFKA else minikafka_log
-    return done(Workload.parse(text), factory)[0]
+    return done(Workload.parse(text), judge_factory())[0]
 
 
 def tried(workload: Workload, by_the_learner: Callable[[], AbstractContextManager[None]]) -> Trial:

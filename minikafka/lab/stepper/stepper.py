@@ -242,7 +242,7 @@ def _outcome(frame: FrameType, value: Any, pending: BaseException | None) -> str
         return "returned" if value is None else f"returned {in_words(value)}"
     if pending is None:
         return "raised"
-    return f"raised {type(pending).__name__}: {drawing.shorten(_no_paths(str(pending)), 160)}"
+    return f"raised {type(pending).__name__}: {drawing.shorten(without_directories(str(pending)), 160)}"
 
 
 def in_words(value: Any) -> str:
@@ -252,7 +252,7 @@ def in_words(value: Any) -> str:
     if value is None or isinstance(value, bool | int | float):
         return repr(value)
     if isinstance(value, str):
-        return drawing.shorten(repr(_no_paths(value)), 60)
+        return drawing.shorten(repr(without_directories(value)), 60)
     if isinstance(value, bytes | bytearray | memoryview):
         return f"{len(value):,} bytes"
     if isinstance(value, os.PathLike):
@@ -276,7 +276,7 @@ def _object_in_words(value: Any) -> str:
         return f"{kind.__name__}({value.base_offset}, {value.size:,} B)"
     if kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__:
         words = str(value) if kind.__str__ is not object.__str__ else repr(value)
-        words = _no_paths(words)
+        words = without_directories(words)
         return (
             kind.__name__
             if " at 0x" in words
@@ -285,7 +285,7 @@ def _object_in_words(value: Any) -> str:
     return kind.__name__
 
 
-def _no_paths(words: str) -> str:
+def without_directories(words: str) -> str:
     """A message without its directories and without unique ids, which differ from run to run."""
     return _UNIQUE_ID.sub("ID", _DIRECTORY.sub("", words))
 

@@ -1,0 +1,34 @@
+"""The command `minikafka exam`: a learner's log beside Apache Kafka's, question by question."""
+
+import json
+from pathlib import Path
+
+import click
+
+from minikafka.lab.rebuild.exam.learners_log import load
+from minikafka.lab.rebuild.exam.questions import LADDER
+from minikafka.lab.rebuild.rung import HELD_OUT_SEED
+from minikafka.tools.tool_command import ToolCommand
+
+
+@click.command(cls=ToolCommand, failure_exit_code=2)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--up-to", type=click.IntRange(1, len(LADDER)), default=len(LADDER), help="The last question to ask.")
+@click.option("--seed", type=int, default=HELD_OUT_SEED, help="What the stories are drawn from.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each question.")
+def exam(file: Path, up_to: int, seed: int, as_json: bool) -> None:
+    """Compare the log in FILE (a class MyLog; the template is my_log.py beside the lessons) with Apache Kafka's.
+
+    Question by question, up to the first that fails. Ends with 0 when all passed, 1 when one failed, 2 when FILE is no
+    such log.
+    """
+    my_log = load(file)
+    for question in LADDER[:up_to]:
+        answer = question.ask(my_log, seed)
+        if as_json:
+            told = {"question": question.name, "passed": answer.passed, "difference": answer.difference}
+            click.echo(json.dumps({**told, "steps": answer.steps}))
+        else:
+            click.echo(str(answer))
+        if not answer.passed:
+            raise click.exceptions.Exit(1)

@@ -1,0 +1,140 @@
+"""The ladder of the exam: what each question proves of a learner's log, and what it does not."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from minikafka.lab.rebuild.exam.stories import Story, drawn_story, first_difference
+from minikafka.lab.rebuild.trial import judge_name
+from minikafka.witness.workload import Workload
+
+_ONE_SEGMENT = {"internal.segment.bytes": "1048576", "index.interval.bytes": "4096", "segment.index.bytes": "10485760"}
+_STORIES, _STEPS = 6, 30
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a question went: `difference` in words, "" when it passed; `steps` that were compared."""
+
+    question: "Question"
+    difference: str
+    steps: int
+
+    @property
+    def passed(self) -> bool:
+        """True when nothing told the logs apart."""
+        return not self.difference
+
+    def __str__(self) -> str:
+        if not self.passed:
+            return f"✗ {self.question.name}\n    {self.difference}".replace("\n", "\n    ").replace("        ", "    ")
+        return (
+            f"✓ {self.question.name}: {self.steps} steps, as {judge_name()} does them\n"
+            f"    proves: {self.question.proves}\n    does not prove: {self.question.leaves_open}"
+        )
+
+
+@dataclass(frozen=True)
+class Question:
+    """One rung of the exam: stories of these kinds of steps, after which files with these suffixes must be equal."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    kinds: tuple[str, ...]
+    settings: tuple[dict[str, str], ...]
+    proves: str
+    leaves_open: str
+    chosen: tuple[str, ...] = ()  # stories that are always told first: operations of a workload, line by line
+
+    def ask(self, my_log: type, seed: int) -> Answer:
+        """Do the stories that `seed` draws with a learner's log and with the judge's, up to the first difference."""
+        steps = 0
+        for story in self._stories(seed):
+            if difference := first_difference(my_log, story, self.suffixes):
+                settings = ", ".join(f"{name} {value}" for name, value in story.settings.items())
+                return Answer(self, f"{difference}\n({settings})", steps)
+            steps += len(story.steps)
+        return Answer(self, "", steps)
+
+    def _stories(self, seed: int) -> Iterator[Story]:
+        for lines in self.chosen:
+            yield Story({**_ONE_SEGMENT, **self.settings[-1]}, Workload.parse(lines).operations)
+        for number in range(_STORIES):
+            config = {**_ONE_SEGMENT, **self.settings[number % len(self.settings)]}
+            yield drawn_story(f"{self.name} {seed} {number}", config, _STEPS, self.kinds)
+
+
+_INTERVALS = tuple({"index.interval.bytes": interval} for interval in ("0", "100", "300", "2000"))
+_SEGMENTS = (
+    {"internal.segment.bytes": "700", "index.interval.bytes": "100"},
+    {"internal.segment.bytes": "1500", "index.interval.bytes": "0", "segment.index.bytes": "36"},
+    {"internal.segment.bytes": "2500", "index.interval.bytes": "300", "segment.index.bytes": "60"},
+)
+
+# With room in the indexes: after a clean close a segment may hold more batches than a new index of it has room for, and
+# then Kafka's own log does not open after a kill.
+_RECOVERED = tuple({**settings, "segment.index.bytes": "1200"} for settings in _SEGMENTS)
+
+LADDER = (
+    Question(
+        "1. the .log of one segment",
+        (".log",),
+        ("append",),
+        ({},),
+        "a leader gives offsets and its epoch to a batch, and changes nothing else in it",
+        "anything about more than one segment, or about indexes",
+    ),
+    Question(
+        "2. the offset index",
+        (".log", ".index"),
+        ("append",),
+        _INTERVALS,
+        "which batches get an entry, with which key and byte, and that the file is cut when the log is closed",
+        "that a full index begins a new segment",
+    ),
+    Question(
+        "3. the time index",
+        (".log", ".index", ".timeindex"),
+        ("append", "append", "tick"),
+        _INTERVALS,
+        "which timestamps are indexed, and the last entry that a close adds",
+        "that a search in it finds anything",
+        chosen=(
+            "append_as_leader [2x10]\ntick 700\nappend_as_leader [2x10]\nappend_as_leader [2x10]\n",
+            "append_as_leader [2x10]\nappend_as_leader [1x10 ts=now-5]\nappend_as_leader [2x10]\n",
+        ),
+    ),
+    Question(
+        "4. rolling",
+        (".log", ".index", ".timeindex"),
+        ("append", "append", "append", "roll"),
+        _SEGMENTS,
+        "when a segment is full, also by its indexes; names of files; what becomes of a segment that is done",
+        "rolling by age, and by an offset that does not fit 32 bits",
+    ),
+    Question(
+        "5. reads",
+        (".log",),
+        ("append", "append", "roll", "read", "read", "reopen"),
+        _SEGMENTS,
+        "a read begins with the batch that holds the offset, gives it whole, and stays in its segment; also after a "
+        "clean close",
+        "what a high watermark or an open transaction would hide",
+    ),
+    Question(
+        "6. recovery",
+        (".log", ".index", ".timeindex"),
+        ("append", "append", "append", "roll", "damage", "reopen"),
+        _RECOVERED,
+        "after a kill the log ends before the first batch that is torn or damaged, and its indexes are made again",
+        "damage in an older segment, a recovery point, writes that were lost out of order",
+    ),
+    Question(
+        "7. leader epochs",
+        (".log", ".index", ".timeindex", "leader-epoch-checkpoint"),
+        ("append", "append", "epoch", "roll", "reopen"),
+        _SEGMENTS,
+        "each leader's first offset is in the checkpoint file",
+        "what a truncation does to it; producers, snapshots and transactions",
+    ),
+)
+"""From the first to the last; each asks for what the ones before it ask, and more."""

@@ -1,0 +1,139 @@
+"""`minikafka exam`: a log that is right passes, each fault fails its question, and a file that is no log is told so."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from minikafka.cli import main
+from minikafka.common.errors import IllegalArgumentException
+from minikafka.lab.course.working_copy import COURSE
+from minikafka.lab.rebuild import trial
+from minikafka.lab.rebuild.exam import questions, stories
+from minikafka.lab.rebuild.exam.learners_log import ALLOWED, load
+from minikafka.lab.rebuild.exam.questions import LADDER
+
+REFERENCE = Path(__file__).with_name("my_log_reference.py")
+
+
+@pytest.fixture
+def engine_judges(monkeypatch):
+    """As on a machine without Kafka's jars."""
+    for module in (trial, stories, questions):
+        monkeypatch.setattr(module, "judge_name", lambda: trial.ENGINE)
+
+
+def changed(tmp_path, old, new):
+    """The reference with one change."""
+    text = REFERENCE.read_text()
+    assert text.count(old) == 1, old
+    file = tmp_path / "my_log.py"
+    file.write_text(text.replace(old, new))
+    return file
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [20_260, 5])
+def test_the_reference_passes_beside_kafka(spark, seed):
+    my_log = load(REFERENCE)
+    for question in LADDER:
+        answer = question.ask(my_log, seed)
+        assert answer.passed, answer
+        assert "as Apache Kafka does them" in str(answer)
+
+
+FAULTS = [
+    ("1.", "offset, fields[1], leader_epoch)", "offset, fields[1], -1)"),
+    ("1.", "self.end = offset + fields[6] + 1\n        return", "self.end = offset + fields[6]\n        return"),
+    ("2.", 'self.since_entry > self.settings["', 'self.since_entry >= self.settings["'),
+    ("2.", "self.entries.append((last - self.base", "self.entries.append((fields[0] - self.base"),
+    ("3.", "        self.note_time()\n        with open(self.path", "        with open(self.path"),
+    ("3.", "time > self.largest[0]", "time >= self.largest[0]"),
+    ("4.", 'self.size > self.settings["segment.bytes"] - incoming', 'self.size >= self.settings["segment.bytes"]'),
+    ("4.", "self.limit(12) - 1  #", "self.limit(12)  #"),
+    ("5.", "fields[0] + fields[6] >= offset", "fields[0] >= offset"),
+    ("5.", "max(max_bytes, len(batch))", "max_bytes"),
+    ("6.", "if crc32c.crc32c(batch[21:]) != ", "if False and crc32c.crc32c(batch[21:]) != "),
+    ("6.", "        self.log.truncate(valid)\n", ""),
+    ("7.", "leader_epoch > self.epochs[-1][0]", "leader_epoch >= self.epochs[-1][0]"),
+]
+
+
+@pytest.mark.parametrize(("question", "old", "new"), FAULTS, ids=[f"{q} {new.strip()[:40]}" for q, _, new in FAULTS])
+def test_each_fault_fails_its_question(engine_judges, tmp_path, question, old, new):
+    my_log = load(changed(tmp_path, old, new))
+    failed = next(each for each in LADDER if not each.ask(my_log, 20_260).passed)
+    assert failed.name.startswith(question)
+
+
+def test_the_first_difference_names_the_step_or_the_byte(engine_judges, tmp_path):
+    by_bytes = LADDER[0].ask(load(changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, fields[1], 7)")), 1)
+    assert re.search(
+        r"00000000000000000000\.log at byte 15: partition leader epoch of batch 0 .*\(your log: 7, .*: 0\)",
+        str(by_bytes),
+    )
+    by_step = LADDER[4].ask(load(changed(tmp_path, "max(max_bytes, len(batch))", "max_bytes")), 20_260)
+    assert re.search(r"At step \d+ \(read leo-\d+ .*\) read returned 1 bytes; .* reads \d+ bytes from", str(by_step))
+
+
+def test_errors_and_endless_loops_of_the_log_are_told(engine_judges, tmp_path, monkeypatch):
+    broken = LADDER[0].ask(
+        load(changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, none, leader_epoch)")), 1
+    )
+    assert "NameError: name 'none' is not defined" in str(broken)
+    assert "batch = " in str(broken)
+    monkeypatch.setattr(stories, "GUARD_S", 0.2)
+    endless = changed(
+        tmp_path,
+        "        offset, fields = self.end",
+        "        while True:\n            pass\n        offset, fields = self.end",
+    )
+    assert "has not ended after 0.2 seconds" in str(LADDER[0].ask(load(endless), 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("class MyLog(:", "line 1 is no Python"),
+        ("import numpy", "line 1: import numpy: only the standard library and crc32c are allowed"),
+        ("def f():\n    from minikafka.log.log import Log", "line 2: import minikafka.log.log"),
+        ("1 / 0", "cannot be imported: ZeroDivisionError"),
+        ("import sys; sys.exit(0)", "cannot be imported: SystemExit"),
+        ("MyLog = 3", "has no class MyLog"),
+        ("class MyLog: pass", "MyLog.__init__ is missing; it must take (self, directory, settings, clean)"),
+        ("\0", "is no Python"),
+    ],
+)
+def test_a_file_that_is_no_log_is_told_in_one_line(tmp_path, text, told):
+    file = tmp_path / "my_log.py"
+    file.write_text(text)
+    with pytest.raises(IllegalArgumentException, match=re.escape(told)):
+        load(file)
+    result = CliRunner().invoke(main, ["exam", str(file)])
+    assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_no_file_and_a_directory_are_told(tmp_path):
+    for path in (tmp_path / "gone.py", tmp_path):
+        result = CliRunner().invoke(main, ["exam", str(path)])
+        assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+
+
+def test_the_template_has_what_is_asked_for_and_fails_the_first_question(engine_judges):
+    template = load(COURSE / "my_log.py")
+    assert "NotImplementedError" in LADDER[0].ask(template, 1).difference
+    assert "crc32c" in ALLOWED
+
+
+@pytest.mark.slow
+def test_the_command_asks_up_to_the_first_that_fails(tmp_path, spark):
+    file = changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, fields[1], -1)")
+    command = [sys.executable, "-m", "minikafka", "exam", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("✗ 1. the .log of one segment")
+    assert "2." not in done.stdout
