@@ -54,6 +54,22 @@ def _of_findings(answer: "pa.Table") -> int:
 
 _JOBS = (
     Job(
+        "compaction",
+        "Which records a round of the log cleaner would keep, and what it would save.",
+        "minikafka.spark.jobs.compaction",
+        tables=("partitions", "ranges"),
+        options=(
+            click.Option(["--now"], type=int, metavar="MS", help="The time since 1970.  [default: this machine's]"),
+            click.Option(
+                ["--config", "configs"],
+                multiple=True,
+                metavar="K=V",
+                help="A setting of the topics, by Kafka's name; repeatable.",
+            ),
+        ),
+        reads={"isolation.level": "read_committed"},
+    ),
+    Job(
         "export",
         "Write the records to Parquet files; a later run adds what is new, each record once.",
         "minikafka.spark.jobs.export",
