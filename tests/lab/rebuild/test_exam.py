@@ -62,6 +62,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("question", "old", "new"), FAULTS, ids=[f"{q} {new.strip()[:40]}" for q, _, new in FAULTS])
 def test_each_fault_fails_its_question(engine_judges, tmp_path, question, old, new):
     my_log = load(changed(tmp_path, old, new))
