@@ -1,11 +1,16 @@
 """A real broker starts on what was written, and real clients get every record."""
 
+import time
+
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from minikafka.spark import register, write_log_dir
+from minikafka.spark.sink.write_mark import staged_directories
 from minikafka.witness.kafka_broker import KafkaBroker, KafkaClients
+from tests.spark.rows import rows
+from tests.spark_sink.writing import begin, row, task, write
 
 pytestmark = pytest.mark.slow
 
@@ -78,3 +83,21 @@ def test_a_topic_is_restored_from_parquet(spark, kafka, tmp_path):
     assert "stray" not in output
     # The broker has nothing to mend: what it stopped with is what was written.
     assert written(back.where("topic = 'orders'")) == expected
+
+
+def test_a_broker_deletes_what_a_dead_write_left(tmp_path):
+    """Staged directories and the mark neither keep it from starting nor stay, but for the mark."""
+    broker = KafkaBroker(tmp_path / "home", {"log.segment.delete.delay.ms": "100"})
+    with broker:
+        pass
+    writer = begin(broker.log_dir)
+    task(writer, [row(), row()])
+    assert list(staged_directories(broker.log_dir))
+    with broker:
+        deadline = time.monotonic() + 60
+        while list(staged_directories(broker.log_dir)):
+            assert time.monotonic() < deadline, (broker.home / "broker.out").read_text()[-3000:]
+            time.sleep(0.1)
+    assert "ERROR" not in (broker.home / "broker.out").read_text()
+    write(broker.log_dir, [row(b"next")], topic="next")
+    assert rows(broker.log_dir)[0]["value"] == b"next"
