@@ -21,6 +21,8 @@ from minikafka.spark.kafka_jars import spark_jars
 
 PATIENCE_S = 60
 _QUICK = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_UNTIL_INPUT_ENDS = '"$@" & read -r line; kill $!; wait $!'
+"""A shell's script: the command ends when its standard input does, so at the latest with the tests' process."""
 
 
 def python_without_minikafka(directory: Path) -> Path:
@@ -81,17 +83,17 @@ def _java(directory: Path, *arguments: str, **environment: str) -> Iterator[Path
     command = [java_command(), *_QUICK, *SPARK_OPTIONS, "-cp", f"{spark_jars()}/*", *arguments]
     with open(said, "wb") as file:
         process = subprocess.Popen(
-            command, cwd=directory, env=_environment(**environment), stdin=subprocess.DEVNULL, stdout=file, stderr=file,
-            process_group=0,
+            ["sh", "-c", _UNTIL_INPUT_ENDS, "sh", *command], cwd=directory, env=_environment(**environment),
+            stdin=subprocess.PIPE, stdout=file, stderr=file, process_group=0,
         )  # fmt: skip
     try:
         yield said
     finally:
-        process.send_signal(signal.SIGTERM)
+        process.stdin.close()
         try:
             process.wait(timeout=20)
         except subprocess.TimeoutExpired:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from minikafka.spark.jobs.registry import JOBS
-from tests.spark.drawn_log import draw_log
+from tests.spark.drawn_log import NOW, draw_log
 from tests.spark_jobs.clusters import connect_server, python_without_minikafka, standalone_cluster
-from tests.spark_jobs.each_job import answer
+from tests.spark_jobs.each_job import SCRATCH, answer
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.0"
 COMMAND = [sys.executable, "-c", "from minikafka.cli import main; main()", "spark"]
@@ -35,7 +35,8 @@ def log_dirs(tmp_path_factory) -> list[Path]:
 def cases(log_dirs) -> dict[str, tuple[list[str], dict]]:
     """The paths and options of each job."""
     paths = {"replicas": list(map(str, log_dirs))}
-    return {name: (paths.get(name, [str(log_dirs[0])]), {}) for name in JOBS}
+    options = {"export": {"to": SCRATCH}, "retention": {"now": NOW}}
+    return {name: (paths.get(name, [str(log_dirs[0])]), options.get(name, {})) for name in JOBS}
 
 
 @pytest.fixture(scope="module")
