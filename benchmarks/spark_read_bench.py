@@ -1,0 +1,298 @@
+"""Questions about topics, answered by Spark from a broker's directory, and by its peers from that broker, in one run.
+
+The peers are Spark's own Kafka connector, Python's clients, and Parquet files of the same records (which the job
+`export` writes here). Each question is asked of all of them in turn, for as many rounds; the best time counts. Each
+answer is compared. A ratio above 1 means that minikafka is faster than the connector. "two cores": the same question on
+one core takes so many times as long.
+
+    python benchmarks/spark_read_bench.py [--gb 0.5] [--rounds 3] [--no-clients] [--topics 100-zstd]
+"""
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from spark_bench_clients import CLIENTS
+from spark_bench_topics import PARTITIONS, Topic, create_topics, topics_of, write_topic
+from spark_connector import VERSION, connector_jars
+
+from minikafka.spark import register
+from minikafka.spark.java_home import java_home
+from minikafka.spark.jobs.byte_ranges import for_each_task, ranges
+from minikafka.spark.jobs.export import export
+from minikafka.spark.jobs.profile import profile
+from minikafka.spark.kafka_jars import KafkaJarsUnavailableError
+from minikafka.spark.source.damage import Mode
+from minikafka.spark.source.read_task import ByteRange, ReadTask
+from minikafka.spark.source.record_rows import RecordRows, RowFilter
+from minikafka.witness.kafka_broker import KafkaBroker
+
+CORES = 2
+NAMES = {
+    "rows": "whole rows: count, bytes of values",
+    "values": "values alone: count, bytes",
+    "columns": "no values: count, last offset and time",
+    "batches": "batches: codecs, bytes, records",
+    "headers": "batches, checksums not checked",
+    "segments": "segments: bytes",
+    "job": "a job: count, bytes of values, by key's hash",
+    "profile": "the job profile",
+}
+GOALS = {
+    ("rows", 100): 1.2, ("rows", 1000): 1.5, ("columns", 100): 1.5, ("columns", 1000): 3, ("batches", 100): 20,
+    ("batches", 1000): 20, ("headers", 100): 20, ("headers", 1000): 20, ("segments", 100): 20, ("segments", 1000): 20,
+    ("job", 100): 5, ("job", 1000): 5, ("profile", 100): 5, ("profile", 1000): 5,
+}  # fmt: skip
+GOALS_OF_TWO_CORES = {"rows": 1.3, "job": 1.6, "profile": 1.6}
+EXPORT_GOAL = 200
+WITH_CONNECTOR = {"rows": "rows", "values": "rows", "columns": "columns", "job": "by key"}
+"""What the connector is asked beside a question."""
+CHEAPEST = "columns"
+"""What it is asked beside the others, which it cannot answer: it must read all records for any of them."""
+
+
+class Side(NamedTuple):
+    """Where records come from: `records`, maybe of some columns alone."""
+
+    name: str
+    records: Callable[[str | None], DataFrame]
+
+
+@contextmanager
+def session(cores: int, jars: list[str]) -> Iterator[SparkSession]:
+    """Spark on so many cores, as it comes but for its silence and a few partitions behind a shuffle."""
+    settings = {
+        "spark.jars": ",".join(jars),
+        "spark.driver.memory": "3g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.sql.session.timeZone": "UTC",
+    }
+    builder = SparkSession.builder.master(f"local[{cores}]")
+    for name, setting in settings.items():
+        builder = builder.config(name, setting)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    register(spark)
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+class Questions:
+    """The questions about one topic; each returns its answer."""
+
+    def __init__(self, spark: SparkSession, topic: Topic, log_dir: Path, servers: str):
+        self._spark = spark
+        self._topic = topic
+        self._log_dir = str(log_dir)
+        self._servers = servers
+        self._options = {"subscribe": topic.name, "minPartitions": spark.sparkContext.defaultParallelism}
+
+    def minikafka(self, columns: str | None = None, **options: str) -> DataFrame:
+        """The records, or another table, of the broker's directory."""
+        reader = self._spark.read.format("minikafka").options(**self._options, **options)
+        return (reader.schema(columns) if columns else reader).load(self._log_dir)
+
+    def connector(self) -> DataFrame:
+        """The records as the connector reads them from the broker."""
+        reader = self._spark.read.format("kafka").option("kafka.bootstrap.servers", self._servers)
+        return reader.option("subscribe", self._topic.name).load()
+
+    def ranges(self) -> DataFrame:
+        """What a job starts from."""
+        return ranges(self._spark, [self._log_dir], **self._options)
+
+    def ask(self, question: str) -> tuple:
+        """minikafka's answer."""
+        match question:
+            case "rows":
+                return rows_of(self.minikafka())
+            case "values":
+                return rows_of(self.minikafka("value binary"))
+            case "columns":
+                return columns_of(self.minikafka("partition int, offset bigint, timestamp timestamp"))
+            case "batches":
+                return batches_of(self.minikafka(table="batches"))
+            case "headers":
+                return batches_of(self.minikafka(table="batches", checkCrcs="false"))
+            case "segments":
+                return tuple(self.minikafka(table="segments").agg(F.count("*"), F.sum("size")).first())
+            case "job":
+                return by_key(for_each_task(self.ranges(), partial_sums, "h bigint, n bigint, size bigint"))
+            case "profile":
+                return tuple(profile(self.ranges()).select("records", "recordBytes").first())
+        raise ValueError(question)
+
+    def ask_connector(self, kind: str) -> tuple:
+        """The connector's answer to a question of that kind."""
+        if kind != "by key":
+            return (rows_of if kind == "rows" else columns_of)(self.connector())
+        rows = self.connector().select(
+            (F.ascii(F.substring("key", -1, 1).cast("string")) % 16).cast("bigint").alias("h"),
+            F.lit(1).alias("n"),
+            F.length("value").cast("bigint").alias("size"),
+        )
+        return by_key(rows)
+
+
+def rows_of(records: DataFrame) -> tuple:
+    return tuple(records.selectExpr("count(*)", "sum(length(value))").first())
+
+
+def columns_of(records: DataFrame) -> tuple:
+    return tuple(records.selectExpr("count(*)", "max(offset)", "max(timestamp)").first())
+
+
+def batches_of(batches: DataFrame) -> tuple:
+    sums = batches.groupBy("codec", "producerId").agg(F.count("*"), F.sum("size"), F.sum("records"))
+    return tuple(sums.first())
+
+
+def by_key(sums: DataFrame) -> tuple:
+    """Records and bytes of values by a small hash of the key."""
+    return tuple(map(tuple, sums.groupBy("h").agg(F.sum("n"), F.sum("size")).orderBy("h").collect()))
+
+
+def partial_sums(found: Iterator[ByteRange]) -> Iterator[pa.RecordBatch]:
+    """In a worker: what `by_key` adds up, already added up for each few megabytes."""
+    schema = pa.schema([("key", pa.binary()), ("value", pa.binary())])
+    rows = RecordRows(schema, RowFilter(), Mode.FAILFAST, check_crcs=True)
+    for batch in rows.of(ReadTask(list(found), [], 0)):
+        keys, values = batch.columns
+        ends = np.frombuffer(keys.buffers()[1], np.int32)[keys.offset + 1 : keys.offset + len(keys) + 1]
+        hashes = np.frombuffer(keys.buffers()[2], np.uint8)[ends - 1] % 16  # no key is null or empty
+        table = pa.table({"h": hashes.astype(np.int64), "size": pc.binary_length(values).cast(pa.int64())})
+        sums = table.group_by("h").aggregate([("size", "count"), ("size", "sum")])
+        yield from sums.rename_columns(["h", "n", "size"]).to_batches()
+
+
+def timed(function: Callable[[], tuple]) -> tuple[float, tuple]:
+    start = time.perf_counter()
+    answer = function()
+    return time.perf_counter() - start, answer
+
+
+def best_of(rounds: int, sides: dict[str, Callable[[], tuple]]) -> dict[str, tuple[float, tuple]]:
+    """The best time of each side, which take turns, and its answer."""
+    best: dict[str, tuple[float, tuple]] = {}
+    for _ in range(rounds):
+        for name, function in sides.items():
+            taken = timed(function)
+            if name not in best or taken[0] < best[name][0]:
+                best[name] = taken
+    return best
+
+
+def against_the_connector(questions: Questions, topic: Topic, rounds: int, jars: list[str]) -> dict[str, float]:
+    """Ask every question, print the ratios, and return our seconds."""
+    sides = {question: partial(questions.ask, question) for question in NAMES}
+    if jars:
+        kinds = sorted({*WITH_CONNECTOR.values(), CHEAPEST})
+        sides |= {f"connector {kind}": partial(questions.ask_connector, kind) for kind in kinds}
+    best = best_of(rounds, sides)
+    for question, told in NAMES.items():
+        seconds, answer = best[question]
+        theirs, ratio, goal = "not run", "", GOALS.get((question, topic.size), "")
+        if jars:
+            taken, other = best[f"connector {WITH_CONNECTOR.get(question, CHEAPEST)}"]
+            if question in WITH_CONNECTOR and answer != other:
+                raise AssertionError(f"{question} of {topic.name}: {answer}, and the connector's {other}")
+            theirs, ratio = f"{taken:8.2f} s", f"{taken / seconds:6.2f}"
+        print(f"{topic.name:18} {told:46} {seconds:8.2f} s {theirs:>10} {ratio:>6}   {goal}", flush=True)
+    return {question: best[question][0] for question in NAMES}
+
+
+def export_and_parquet(questions: Questions, topic: Topic, spark: SparkSession, home: Path, rounds: int) -> None:
+    """Export the topic to Parquet, and ask these files."""
+    written = float("inf")
+    for number in range(rounds):
+        to = home / f"{topic.name}-{number}.parquet"
+        run = partial(export, questions.ranges(), to=str(to))
+        taken, answer = timed(lambda run=run: tuple(run().agg(F.sum("records")).first()))
+        if answer != (topic.records,):
+            raise AssertionError(f"{answer} of {topic.records} records were exported")
+        written = min(written, taken)
+        if number:
+            shutil.rmtree(home / f"{topic.name}-{number - 1}.parquet")
+    speed = topic.value_bytes / written / 1e6
+    told = f"{written:8.2f} s {speed:5.0f} MB/s {'':6}   {EXPORT_GOAL} MB/s"
+    print(f"{topic.name:18} {'the job export, to Parquet':46} {told}", flush=True)
+    for told, ask in (("Parquet: whole rows", rows_of), ("Parquet: no values", columns_of)):
+        taken = best_of(rounds, {"": lambda ask=ask: ask(spark.read.parquet(str(to)))})[""][0]
+        print(f"{topic.name:18} {told:46} {taken:8.2f} s", flush=True)
+
+
+def clients(topic: Topic, servers: str) -> None:
+    """What Python's clients read in a second."""
+    for name, client in CLIENTS.items():
+        taken, (records, size) = timed(lambda client=client: client(servers, topic.name, PARTITIONS, topic.records))
+        told = f"{records / taken / 1e6:6.2f} M records/s {size / taken / 1e6:7.0f} MB/s"
+        print(f"{topic.name:18} {name:46} {told}", flush=True)
+
+
+def on_one_core(topics: list[Topic], seconds: dict, log_dir: Path, servers: str, rounds: int) -> None:
+    """The questions with a goal for two cores, on one."""
+    with session(1, []) as spark:
+        for topic in topics:
+            questions = Questions(spark, topic, log_dir, servers)
+            for question, goal in GOALS_OF_TWO_CORES.items():
+                taken = best_of(rounds, {"": partial(questions.ask, question)})[""][0]
+                ratio = taken / seconds[topic.name][question]
+                print(f"{topic.name:18} two cores: {NAMES[question]:35} {taken:8.2f} s {'':10} {ratio:6.2f}   {goal}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gb", type=float, default=0.5, help="bytes of the values of each topic, in 10^9")
+    parser.add_argument("--rounds", type=int, default=3, help="of which the best counts")
+    parser.add_argument("--no-clients", action="store_true")
+    parser.add_argument("--topics", default="", help="only topics whose names have this in them")
+    given = parser.parse_args()
+    os.environ["JAVA_HOME"], os.environ["PYSPARK_PYTHON"] = str(java_home()), sys.executable
+    try:
+        jars = connector_jars()
+        print(f"Spark's Kafka connector {VERSION}, {given.gb:g} GB of values a topic, {CORES} cores")
+    except KafkaJarsUnavailableError as unavailable:
+        jars = []
+        print(f"Spark's Kafka connector is not run: {unavailable}")
+    topics = [topic for topic in topics_of(given.gb) if given.topics in topic.name]
+    print(f"{'topic':18} {'question':46} {'minikafka':>10} {'connector':>10} {'ratio':>6}   goal")
+    with tempfile.TemporaryDirectory() as scratch:
+        home = Path(scratch)
+        broker = KafkaBroker(home)
+        with broker:
+            create_topics(broker.bootstrap_servers, topics)
+        for topic in topics:
+            write_topic(broker.log_dir, topic)
+        seconds = {}
+        with broker:
+            with session(CORES, jars) as spark:
+                for topic in topics:
+                    questions = Questions(spark, topic, broker.log_dir, broker.bootstrap_servers)
+                    seconds[topic.name] = against_the_connector(questions, topic, given.rounds, jars)
+                    export_and_parquet(questions, topic, spark, home, given.rounds)
+            plain = [topic for topic in topics if topic.codec == "none"]
+            for topic in [] if given.no_clients else plain:
+                clients(topic, broker.bootstrap_servers)
+            on_one_core(plain, seconds, broker.log_dir, broker.bootstrap_servers, given.rounds)
+
+
+if __name__ == "__main__":
+    main()
