@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 from unittest import mock
 
@@ -95,7 +96,15 @@ def _waiting_for_the_last_offset(build: Callable[[Any], Any]) -> Any:
     return staticmethod(built)
 
 
-def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
+def _time_of_the_last(segment: Any) -> int:
+    """The timestamp with which a segment ends, taken for the largest in it."""
+    from minikafka.spark.source.segment_positions import batches_from
+
+    times = [batch.max_timestamp for batch in batches_from(segment, segment.base_offset)]
+    return times[-1] if times else -1
+
+
+def _bugs() -> dict[str, tuple[type | ModuleType, str, Callable[..., Any]]]:
     from minikafka.cluster.partition import Partition
     from minikafka.log.cleaner.cleaner import Cleaner
     from minikafka.log.leader_epoch_file_cache import LeaderEpochFileCache
@@ -106,6 +115,7 @@ def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
     from minikafka.log.log_segment import LogSegment
     from minikafka.log.producer.producer_state_manager import ProducerStateManager
     from minikafka.server.replica_manager import ReplicaManager
+    from minikafka.spark.source import read_task
 
     return {
         "a segment rolls when it would be exactly full": (LogSegment, "should_roll", _rolls_when_exactly_full),
@@ -150,6 +160,11 @@ def _bugs() -> dict[str, tuple[type, str, Callable[..., Any]]]:
             ReplicaManager,
             "_build_produce_partition_status",
             _waiting_for_the_last_offset(ReplicaManager._build_produce_partition_status),
+        ),
+        "the last timestamp of a segment is taken for its largest": (
+            read_task,
+            "largest_timestamp",
+            _time_of_the_last,
         ),
         "an unclean log is not scanned": (LogLoader, "_recover_unflushed_segments", _not_scanned),
     }

@@ -71,6 +71,21 @@ def values_seen(log: Any, isolation: Any, start: int = 0) -> list[str]:
     return [bytes(record.value).decode() for record, fate in delivered(found, start) if fate == SEEN]
 
 
+def records_seen(log: Any, *, read_committed: bool = False) -> list[Any]:
+    """The records that a consumer gives to its application, from the log start on; `log` may be Kafka's as well."""
+    from minikafka.log.fetch_isolation import FetchIsolation
+
+    isolation = FetchIsolation.TXN_COMMITTED if read_committed else FetchIsolation.HIGH_WATERMARK
+    seen, offset = [], log.log_start_offset
+    while True:
+        found = log.read(offset, 1_048_576, isolation)
+        batches = list(found.records.batches())
+        if not batches:
+            return seen
+        seen += [record for record, fate in delivered(found, offset) if fate == SEEN]
+        offset = batches[-1].next_offset
+
+
 def _is_abort(batch: Any) -> bool:
     from minikafka.record.control_record import ControlRecordType
 

@@ -1,17 +1,29 @@
-"""A walk through the produce path: each step beside the map that marks where the request is."""
+"""A walk beside a map that marks where we are: in the produce path, or on the way of a query."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from minikafka.lab.stepper.stepper import Walk, render_step
 from minikafka.lab.widgets.offset_ruler import scale_of
+from minikafka.lab.widgets.plan_map import plan_frames, render_plan_map
 from minikafka.lab.widgets.player import Player
 from minikafka.lab.widgets.produce_map import map_frames, render_produce_map
 
 
 class PathWalk:
-    """A `Walk`, shown with the map of the six classes above each step."""
+    """A `Walk`, shown with a map above each step: by default the six classes of the produce path.
 
-    def __init__(self, walk: Walk):
-        self.walk = walk
-        self.places = map_frames([frame.method.name for frame in walk.frames])
+    `places` makes a frame of the map for each method in turn, `render_map` draws one.
+    """
+
+    def __init__(
+        self,
+        walk: Walk,
+        places: Callable[[Sequence[str]], Sequence[Any]] = map_frames,
+        render_map: Callable[[Any], str] = render_produce_map,
+    ):
+        self.walk, self._render_map = walk, render_map
+        self.places = places([frame.method.name for frame in walk.frames])
 
     def play(self) -> Player:
         """The replay: a slider over the steps."""
@@ -22,6 +34,11 @@ class PathWalk:
 
         def render(frame: object) -> str:
             number = numbers[id(frame)]
-            return render_produce_map(self.places[number]) + render_step(frames[number], frames, number, scale)
+            return self._render_map(self.places[number]) + render_step(frames[number], frames, number, scale)
 
         return Player(frames, render, title=self.walk.title)
+
+
+def query_walk(walk: Walk) -> PathWalk:
+    """The walk with the map of a query's way above each step."""
+    return PathWalk(walk, plan_frames, render_plan_map)

@@ -1,0 +1,135 @@
+"""How far groups are behind, in records and in time, in Spark."""
+
+from typing import Any
+
+from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.log_directory.drawn import consumed, read_from
+from minikafka.lab.exercises.solutions import log_directory as solutions
+from minikafka.lab.exercises.witnessed import as_rows, frame
+
+_COMMIT = "append_as_leader origin=coordinator transaction_version=0 [commit pid=7 epoch=0]"
+
+
+def _case(name: str, story: str, groups: dict[str, int]) -> AskedCase:
+    """`story`: records by commas, each with its second; `7` alone is a record at second 7, `7t` one in a transaction
+    that is committed at once, so that a marker takes the next offset.
+    """
+    lines, sequence = [], 0
+    for word in story.split(", "):
+        in_transaction = word.endswith("t")
+        sender = f" pid=7 epoch=0 seq={sequence} txn" if in_transaction else ""
+        lines.append(f"append_as_leader [1x10 ts=now+{int(word.rstrip('t')) * 1000}{sender}]")
+        if in_transaction:
+            sequence += 1
+            lines.append(_COMMIT)
+    lines.append("update_high_watermark leo")
+    records = frame(read_from(lines, "offset, timestamp"), "offset BIGINT, timestamp BIGINT")
+    asking = frame(list(groups.items()), "name STRING, offset BIGINT")
+
+    def expected() -> list[tuple[str, int, int]]:
+        return as_rows(
+            records.sparkSession.sql(
+                """WITH newest AS (SELECT max(timestamp) AS newest FROM {records}),
+                   coming AS (
+                       SELECT name, r.timestamp, count(*) OVER (PARTITION BY name) AS records,
+                              row_number() OVER (PARTITION BY name ORDER BY r.offset) AS place
+                       FROM {groups} g JOIN {records} r ON r.offset >= g.offset)
+                   SELECT g.name, coalesce(records, 0) AS records, coalesce(newest - timestamp, 0) AS ms
+                   FROM {groups} g CROSS JOIN newest LEFT JOIN coming ON coming.name = g.name AND place = 1
+                   ORDER BY g.name""",
+                records=records,
+                groups=asking,
+            )
+        )
+
+    def asked(factory: Any) -> list[tuple[str, int, int]]:
+        found = [(offset, timestamp) for offset, timestamp, *_ in consumed(lines, factory)]
+        newest, answers = max(timestamp for _, timestamp in found), []
+        for group, committed in sorted(groups.items()):
+            coming = [timestamp for offset, timestamp in found if offset >= committed]
+            answers.append((group, len(coming), newest - coming[0] if coming else 0))
+        return answers
+
+    told = ", ".join(f"{group} {offset}" for group, offset in groups.items())
+    return AskedCase(
+        f"{name} (seconds {story}, t: a marker follows; committed: {told})", (records, asking), expected, asked
+    )
+
+
+def _lags(
+    *,
+    count=lambda coming, rows, committed: len(coming),
+    first=lambda coming, rows, committed: coming[0].timestamp if coming else None,
+    newest=lambda rows: max(row.timestamp for row in rows),
+    shown=lambda coming: True,
+):
+    """A wrong answer, where not told otherwise the right one."""
+
+    def lags(records, groups):
+        rows, answers = records.orderBy("offset").collect(), []
+        for group in groups.orderBy("name").collect():
+            coming = [row for row in rows if row.offset >= group.offset]
+            since = first(coming, rows, group.offset)
+            if shown(coming):
+                answers.append(
+                    (group.name, count(coming, rows, group.offset), 0 if since is None else newest(rows) - since)
+                )
+        return answers
+
+    return lags
+
+
+def _before(coming, rows, committed):
+    """The time of the last record that the group has had."""
+    had = [row.timestamp for row in rows if row.offset < committed]
+    return had[-1] if had and coming else coming[0].timestamp if coming else None
+
+
+group_lag = Exercise(
+    "Exercise 2, who is how far behind",
+    lambda: [
+        _case("all in order", "0, 10, 20, 30, 40", {"mail": 1, "web": 4, "stock": 5}),
+        _case("with markers", "0t, 10t, 20t, 30", {"mail": 1, "web": 3, "stock": 7}),
+        _case("a late record", "10, 20, 30, 2, 40", {"mail": 1, "web": 3}),
+        _case("the late one is still to come", "10, 50, 20, 30", {"mail": 1, "web": 2, "stock": 3}),
+    ],
+    judged_by_spark,
+    solutions.lags,
+    hints=[
+        "A committed offset is the next one that the group will read: records at or above it are still to come.",
+        "A group with nothing to come must appear as well, with 0 and 0: LEFT JOIN, and count a column of the records.",
+        "The first record to come is the one with the least offset, whatever its time: min_by(timestamp, offset). The newest"
+        " of the partition is the one with the greatest timestamp: max(timestamp) OVER ().",
+    ],
+    beliefs=[
+        Belief(
+            _lags(count=lambda coming, rows, committed: max(0, rows[-1].offset + 1 - committed)),
+            "You subtract offsets. Markers take offsets, too, and no consumer gets them.",
+        ),
+        Belief(
+            _lags(shown=bool),
+            "A group that has read everything is missing. It is not behind: 0 records, 0 ms.",
+        ),
+        Belief(
+            _lags(first=lambda coming, rows, committed: min((row.timestamp for row in coming), default=None)),
+            "You look for the oldest record to come. The group waits for the first one, by offset; a late record may come"
+            " behind it.",
+        ),
+        Belief(
+            _lags(first=_before),
+            "You measure from the last record that the group has had. It is behind by what it has not had.",
+        ),
+        Belief(
+            _lags(
+                first=lambda coming, rows, committed: next((r.timestamp for r in coming if r.offset == committed), None)
+            ),
+            "You look for a record at exactly the committed offset. A marker may stand there: take the first at or above it.",
+        ),
+        Belief(
+            _lags(newest=lambda rows: rows[-1].timestamp),
+            "You take the last record for the newest. A late one may be the last: look for the greatest timestamp.",
+        ),
+    ],
+    normal=as_rows,
+)

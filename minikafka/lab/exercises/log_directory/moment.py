@@ -1,0 +1,118 @@
+"""From which offset on to read for a moment, in Spark."""
+
+from typing import Any
+
+from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.log_directory.drawn import consumed, lived, read_from
+from minikafka.lab.exercises.solutions import log_directory as solutions
+from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.witness.workload import START_MS
+
+
+def _case(name: str, story: str, second: int) -> AskedCase:
+    """`story`: the seconds of the records, batches by semicolons, `|` for a roll."""
+    lines = []
+    for batch in story.replace("|", "; | ;").split(";"):
+        seconds = batch.replace(",", " ").split()
+        if seconds == ["|"]:
+            lines.append("roll")
+        elif seconds:
+            times = ",".join(f"now+{int(each) * 1000}" for each in seconds)
+            lines.append(f"append_as_leader [{len(seconds)}x10 ts={times}]")
+    lines.append("update_high_watermark leo")
+    records = frame(read_from(lines, "offset, timestamp"), "offset BIGINT, timestamp BIGINT")
+    moment = START_MS + second * 1000
+
+    def expected() -> list[tuple[int, int]]:
+        return as_rows(
+            records.sparkSession.sql(
+                """WITH begun AS (
+                       SELECT *, max(timestamp >= {moment}) OVER (ORDER BY offset) AS begins FROM {records})
+                   SELECT min(offset) AS offset, count_if(timestamp < {moment}) AS older FROM begun
+                   WHERE begins HAVING count(*) > 0""",
+                records=records,
+                moment=moment,
+            )
+        )
+
+    def asked(factory: Any) -> list[tuple[int, int]]:
+        runner = lived(lines, factory)
+        found = runner.log.fetch_offset_by_timestamp(moment)
+        runner.let_go()
+        found = getattr(found, "timestamp_and_offset_opt", found)
+        if found is None:
+            return []
+        older = sum(offset >= found.offset and t < moment for offset, t, *_ in consumed(lines, factory))
+        return [(found.offset, older)]
+
+    return AskedCase(f"{name} (seconds {story}; from second {second} on)", (records, moment), expected, asked)
+
+
+def _from(
+    *,
+    begin=lambda rows, moment: next((row.offset for row in rows if row.timestamp >= moment), None),
+    older=lambda rows, first, moment: sum(row.offset >= first and row.timestamp < moment for row in rows),
+    nothing=(),
+):
+    """A wrong answer, where not told otherwise the right one."""
+
+    def reading_from(records, moment):
+        rows = records.orderBy("offset").collect()
+        first = begin(rows, moment)
+        return list(nothing) if first is None else [(first, older(rows, first, moment))]
+
+    return reading_from
+
+
+moment = Exercise(
+    "Exercise 3, from a moment on",
+    lambda: [
+        _case("in order", "0,10,20; 30,40", 20),
+        _case("between two records", "0,10,20 | 30,40", 25),
+        _case("late ones", "0,30; 5,10,40 | 20,50", 25),
+        _case("late ones before", "10; 0,20 | 30,40", 20),
+        _case("a late one that is exactly it", "0,10; 40 | 20,50", 20),
+        _case("nothing so late", "0,10; 20", 30),
+    ],
+    judged_by_spark,
+    solutions.reading_from,
+    hints=[
+        "Whoever reads from the first offset whose record is not older than the moment misses nothing: no record before it"
+        " is of that time.",
+        "SELECT min(offset) … WHERE timestamp >= {moment} is that offset; behind it there may be late records.",
+        "Join it with the records at or above it, and count those with timestamp < {moment}. Where nothing is found, a"
+        " GROUP BY (or HAVING) leaves no row.",
+    ],
+    beliefs=[
+        Belief(
+            _from(begin=lambda rows, moment: max((r.offset + 1 for r in rows if r.timestamp < moment), default=0)),
+            "You begin after the last record that is older. A late record may be the last one; what came before it is lost.",
+        ),
+        Belief(
+            _from(
+                begin=lambda rows, moment: min(
+                    ((r.timestamp, r.offset) for r in rows if r.timestamp >= moment), default=(0, None)
+                )[1]
+            ),
+            "You begin with the least timestamp that is late enough. An earlier offset may hold a later record.",
+        ),
+        Belief(
+            _from(begin=lambda rows, moment: next((row.offset for row in rows if row.timestamp > moment), None)),
+            "You leave out a record of exactly that moment.",
+        ),
+        Belief(
+            _from(older=lambda rows, first, moment: sum(row.timestamp < moment for row in rows)),
+            "You count every older record of the partition. Only those behind the offset are read in vain.",
+        ),
+        Belief(
+            _from(older=lambda rows, first, moment: 0),
+            "You count no late records. Behind the offset there may be older ones, and the reader gets them as well.",
+        ),
+        Belief(
+            _from(nothing=[(None, 0)]),
+            "You answer with a row where nothing is found: an aggregate without GROUP BY always has one.",
+        ),
+    ],
+    normal=as_rows,
+)

@@ -1,0 +1,138 @@
+"""Which producers left a transaction open, and since which offset, in Spark."""
+
+from typing import Any
+
+from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.log_directory.drawn import lived, read_from
+from minikafka.lab.exercises.solutions import log_directory as solutions
+from minikafka.lab.exercises.witnessed import as_rows, frame
+
+_COLUMNS = "producerId, baseOffset, lastOffset, transactional, control"
+_SCHEMA = "producerId BIGINT, baseOffset BIGINT, lastOffset BIGINT, transactional BOOLEAN, control BOOLEAN"
+
+
+def _case(story: str) -> AskedCase:
+    """`story`: batches by commas: `7+2` two records in a transaction of producer 7, `7!` its marker, `+1` a record of
+    nobody, `i9+1` one of the idempotent producer 9.
+    """
+    lines = _lines(story)
+    batches = frame(read_from(lines, _COLUMNS, table="batches", bounds="log_end"), _SCHEMA)
+
+    def expected() -> list[tuple[int, int]]:
+        return as_rows(
+            batches.sparkSession.sql(
+                """SELECT producerId, min(baseOffset) AS offset FROM {batches} b
+                   WHERE transactional AND NOT control
+                     AND NOT EXISTS (SELECT 1 FROM {batches} m
+                                     WHERE m.control AND m.producerId = b.producerId AND m.baseOffset > b.baseOffset)
+                   GROUP BY producerId ORDER BY producerId""",
+                batches=batches,
+            )
+        )
+
+    def asked(factory: Any) -> list[tuple[int, int]]:
+        from minikafka.witness.operations import parse_operation
+
+        runner = lived(lines, factory)
+        producers = runner.apply(parse_operation("flush")).producers
+        runner.let_go()
+        return [(producer, first) for producer, *_, first in producers if first >= 0]
+
+    return AskedCase(f"batches in order ({_in_words(story)})", (batches,), expected, asked)
+
+
+def _lines(story: str) -> list[str]:
+    lines, sequences = [], dict[str, int]()
+    for act in story.split(", "):
+        if act.endswith("!"):
+            lines.append(f"append_as_leader origin=coordinator transaction_version=0 [commit pid={act[:-1]} epoch=0]")
+            continue
+        who, count = act.split("+")
+        pid, sequence = who.removeprefix("i"), sequences.get(who, 0)
+        sequences[who] = sequence + int(count)
+        sender = f" pid={pid} epoch=0 seq={sequence}" if who else ""
+        lines.append(f"append_as_leader [{count}x10{sender}{'' if who.startswith('i') or not who else ' txn'}]")
+    return lines
+
+
+def _in_words(story: str) -> str:
+    said = []
+    for act in story.split(", "):
+        if act.endswith("!"):
+            said.append(f"marker of {act[:-1]}")
+        else:
+            who, count = act.split("+")
+            named = f"{who[1:]}, idempotent" if who.startswith("i") else f"{who}, transaction" if who else "nobody"
+            said.append(f"{count} of {named}")
+    return "; ".join(said)
+
+
+def _open(
+    *,
+    counts=lambda row: row.transactional and not row.control,
+    ends=lambda row, marker: marker.producerId == row.producerId and marker.baseOffset > row.baseOffset,
+    choose=min,
+    first_of_all=False,
+):
+    """A wrong answer, where not told otherwise the right one."""
+
+    def open_transactions(batches):
+        rows = batches.orderBy("baseOffset").collect()
+        markers = [row for row in rows if row.control]
+        found: dict[int, list[int]] = {}
+        for row in rows:
+            if counts(row) and not any(ends(row, marker) for marker in markers):
+                found.setdefault(row.producerId, []).append(row.baseOffset)
+        if first_of_all:
+            for producer in found:
+                found[producer] = [row.baseOffset for row in rows if counts(row) and row.producerId == producer]
+        return [(producer, choose(offsets)) for producer, offsets in sorted(found.items())]
+
+    return open_transactions
+
+
+open_transaction = Exercise(
+    "Exercise 1, what is open",
+    lambda: [
+        _case("7+2, 9+1, 9!, 9+2"),
+        _case("7+1, 7!, +2, 7+2, 7+1"),
+        _case("7+1, 9+1, 7!, 7+1, 9!, i5+2"),
+        _case("+1, 7+1, i5+1, 9+3, 9!, 7+1, +1"),
+        _case("7+1, 7!, 9+1, 9!"),
+    ],
+    judged_by_spark,
+    solutions.open_transactions,
+    hints=[
+        "A control batch is a marker: it ends the transaction of its own producer, and what it decides lies before it.",
+        "For each producer the offset of its last marker: max(IF(control, lastOffset, -1)) OVER (PARTITION BY producerId).",
+        "What is transactional, no marker, and behind that offset is open. The first of it is what you are asked for.",
+    ],
+    beliefs=[
+        Belief(
+            _open(first_of_all=True),
+            "You begin with the producer's first transaction, which is decided. The open one begins after its last marker.",
+        ),
+        Belief(
+            _open(ends=lambda row, marker: marker.baseOffset > row.baseOffset),
+            "You let the marker of one producer end the transaction of another. Each ends its own.",
+        ),
+        Belief(
+            _open(ends=lambda row, marker: marker.producerId == row.producerId),
+            "You take a producer that ever ended a transaction for one that has none open. It may have begun another.",
+        ),
+        Belief(
+            _open(choose=max),
+            "You name the last batch of the open transaction. The last stable offset stands at its first.",
+        ),
+        Belief(
+            _open(counts=lambda row: row.producerId >= 0 and not row.control),
+            "You count idempotent producers. They have an id as well, but no transaction.",
+        ),
+        Belief(
+            _open(counts=lambda row: row.transactional),
+            "You count markers as transactions: control batches carry the transactional bit, too.",
+        ),
+    ],
+    normal=as_rows,
+)
