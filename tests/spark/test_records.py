@@ -15,7 +15,7 @@ from minikafka.common.errors import CorruptRecordException, IllegalArgumentExcep
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.record.file_records import FileRecords
 from minikafka.record.record_columns import kernel_in_use, use_compiled_kernel
-from minikafka.spark.source import batch_runs_on_disk
+from minikafka.spark.source import batch_runs_on_disk, record_rows
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.spark.source.log_segments_on_disk import find_partitions
 from tests.spark.drawn_log import NOW, DrawnLog, Seen, draw_log
@@ -150,6 +150,19 @@ def test_only_the_wanted_columns_are_made(one):
     wrong = StructType([StructField("value", StringType())])
     with pytest.raises(IllegalArgumentException, match="value string.*value binary"):
         rows(one.directory, schema=wrong)
+
+
+def test_bytes_that_nobody_asks_for_are_not_copied(one, monkeypatch):
+    asked = StructType([StructField("offset", LongType())])
+    whole = rows(one.directory, schema=asked)
+
+    def refuse(*_):
+        raise AssertionError("bytes were copied")
+
+    monkeypatch.setattr(record_rows, "bytes_between", refuse)
+    assert rows(one.directory, schema=asked) == whole
+    with pytest.raises(AssertionError):
+        rows(one.directory)
 
 
 def test_what_a_batch_says_stands_beside_its_records(one):
