@@ -66,7 +66,8 @@ def write_log_dir(
     What is there afterwards: for each partition the directory that a broker would have after it was sent the same
     batches and was stopped; `recovery-point-offset-checkpoint` and `replication-offset-checkpoint` with the log ends,
     so that consumers see all records at once; `.kafka_cleanshutdown` if no other log was there. Records have no
-    producer ids, so no transactions.
+    producer ids, so no transactions. A log ends after its last record: a group that has committed a later offset, as
+    where a marker or a record that compaction removed came last, starts anew by its `auto.offset.reset`.
 
     All or nothing: until the last step the files lie in directories that a broker would delete and that no reader looks
     at (`staged_write`). A failed write leaves nothing; what a killed one leaves is removed, or finished, by the next.
@@ -74,6 +75,7 @@ def write_log_dir(
     Works with Spark Connect, too. Raises one of Kafka's exceptions, with one line, for what is wrong with the
     arguments, the rows or the disk; whatever else Spark raises is passed on.
     """
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     from minikafka.spark.register import register
@@ -99,7 +101,7 @@ def write_log_dir(
     writer = _distributed(rows, checked.partitions, order).write.format("minikafka").options(**options)
     try:
         writer.mode("overwrite" if mode == "overwrite" else "append").save(directory)
-    except PySparkException as failure:
+    except (PySparkException, Py4JError) as failure:
         raised = _RAISED_BY_US.findall(str(failure))
         if not raised:
             raise
