@@ -1,4 +1,5 @@
-"""`make fuzz-tools`: damaged directories through `verify`, `ls`, `dump-log`, `recover` and `clean`, as users call them.
+"""`make fuzz-tools`: damaged directories through `verify`, `ls`, `dump-log`, `recover` and `clean`, as users call them,
+and through Spark's data source.
 
 Of each directory is demanded that
 
@@ -55,6 +56,8 @@ from tests.fuzz.tool_runs import (
 
 SUBPROCESS_EVERY = 100
 """One directory in so many goes through the command in a process of its own, too."""
+TABLES_EVERY = 4
+"""One directory in so many is read as tables, too."""
 DUMPS = 3
 """With so many of the options, drawn, a directory is dumped."""
 KAFKA_EVERY = 5
@@ -93,6 +96,8 @@ class Directory:
         self._without_change(self._verify)
         self._without_change(self._list)
         self._without_change(self._dump)
+        if self._mutation.seed % TABLES_EVERY == 0:
+            self._without_change(self._tables)
         foretold = self._without_change(self._dry_run)
         self._recover(foretold)
         self._recover_log_dir(foretold)
@@ -156,6 +161,13 @@ class Directory:
             well_said(last, (1,))
             begun = [line[8:] for line in run.stdout.split("\n") if line.startswith("Dumping /")]
             files = files[files.index(begun[-1]) + 1 :] if begun and begun[-1] in files else files[1:]
+
+    def _tables(self) -> None:
+        """Spark's data source in this process: the records and every table, in each mode."""
+        from tests.spark.attack import demand_well_told
+
+        is_metadata = self._partition.name.startswith("__cluster")  # which is read only when it is named itself
+        demand_well_told(self._partition if is_metadata else self._log_dir)
 
     def _dry_run(self) -> Run:
         return well_said(call("recover", str(self._partition), "--dry-run", *self._options), (0, 1))

@@ -1,14 +1,22 @@
 """Damaged and hostile directories: what a reader is told of them, and that it lives on."""
 
 import os
+import resource
 import shutil
 import socket
+import zlib
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import zstandard
 
-from minikafka.common.errors import CorruptRecordException
+from minikafka.common.errors import CorruptRecordException, IOException
+from minikafka.record.compression import CompressionType
 from minikafka.record.file_records import FileRecords
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.record import SimpleRecord
+from minikafka.spark.source.data_source import KafkaLogDataSource
 from tests.fuzz.batches import sealed
 from tests.fuzz.fuzz_tools import fuzzer
 from tests.fuzz.mutations import ODD_NAMES
@@ -166,3 +174,74 @@ def test_names_that_no_broker_gives(drawn, copy):
     (copy.parent / "empty-7").mkdir()
     assert len(rows(copy.parent, mode="DROPMALFORMED")) == len(drawn.records)
     demand_well_told(copy.parent)
+
+
+CHANGES = {
+    "cut": lambda file: os.truncate(file, file.stat().st_size // 2),
+    "emptied": lambda file: os.truncate(file, 0),
+    "deleted": lambda file: file.unlink(),
+    "fifo": lambda file: no_file(file, "fifo"),
+    "grown": lambda file: file.write_bytes(file.read_bytes() + b"garbage " * 40),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("table", ["records", "batches", "segments", "index", "timeindex", "transactions", "producers"])
+def test_files_that_change_after_planning(drawn, copy, table, change):
+    """Nothing is mapped, so that a file that shrinks kills no worker."""
+    source = KafkaLogDataSource(
+        {"path": str(copy), "mode": "PERMISSIVE", "table": table, "isolation.level": "read_committed"}
+    )
+    reader = source.reader(source.schema())
+    tasks = reader.partitions()
+    first = sum(batch.num_rows for task in tasks for batch in reader.read(task))
+    for file in sorted(copy.iterdir())[::2]:
+        CHANGES[change](file)
+    read = [row for task in tasks for batch in reader.read(task) for row in batch.to_pylist()]
+    sound = [row for row in read if row["_corrupt"] is None]
+    assert len(sound) <= first or change == "grown"
+    if table == "records":
+        assert {row["offset"] for row in sound} <= {each.offset for each in drawn.records}
+
+
+def test_without_descriptors(copy):
+    """With none left, planning raises by a name of Java's, and a task tells a damage."""
+    source = KafkaLogDataSource({"path": str(copy), "mode": "PERMISSIVE"})
+    reader = source.reader(source.schema())
+    tasks = reader.partitions()
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/dev/fd")) - 1, before[1]))
+    try:
+        taken = []
+        with suppress(OSError):
+            while True:
+                taken.append(open("/dev/null"))
+        read = [row for task in tasks for batch in reader.read(task) for row in batch.to_pylist()]
+        with pytest.raises(IOException, match="Too many open files"):
+            reader.partitions()
+    finally:
+        for each in taken:
+            each.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert read and all("IOException: Too many open files" in row["_corrupt"]["exception"] for row in read)
+    assert len([row for task in tasks for batch in reader.read(task) for row in batch.to_pylist()]) > len(read)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("codec", [CompressionType.ZSTD, CompressionType.GZIP])
+def test_a_bomb_is_a_damage(tmp_path, codec):
+    """A batch of a megabyte that decompresses to more than half a gigabyte."""
+    (tmp_path / "t-0").mkdir()
+    small = bytearray(MemoryRecords.with_records(codec, SimpleRecord(1, b"k", b"v")).buffer)
+    zeros = (bytes(1 << 20) for _ in range(600))
+    if codec is CompressionType.ZSTD:
+        stream = zstandard.ZstdCompressor().compressobj()
+        payload = b"".join(map(stream.compress, zeros)) + stream.flush()
+    else:
+        zipper = zlib.compressobj(1, wbits=31)
+        payload = b"".join(map(zipper.compress, zeros)) + zipper.flush()
+    batch = small[:61] + payload
+    batch[8:12] = (len(batch) - 12).to_bytes(4, "big")
+    (tmp_path / "t-0" / f"{0:020}.log").write_bytes(sealed(bytes(batch)))
+    (row,) = rows(tmp_path / "t-0", mode="PERMISSIVE")
+    assert row["_corrupt"]["exception"].split(":")[0] in ("RecordTooLargeException", "InvalidRecordException")

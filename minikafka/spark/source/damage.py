@@ -1,9 +1,11 @@
 """What the source does about bytes that Kafka would refuse, and about files that went away."""
 
 import enum
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
-from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
+from minikafka.common.errors import CorruptRecordException, IllegalArgumentException, IOException
 from minikafka.tools.failure import describe, one_line
 
 DAMAGE = (RuntimeError, ValueError, IndexError, OSError, MemoryError)
@@ -29,6 +31,17 @@ class Mode(enum.Enum):
         except ValueError:
             known = ", ".join(mode.value for mode in Mode)
             raise IllegalArgumentException(f"mode={name} is none of {known}") from None
+
+
+@contextmanager
+def by_names_of_java() -> Iterator[None]:
+    """An error of the machine inside becomes an IOException, which says what it is called in Java."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:  # one of Kafka's
+            raise
+        raise IOException(describe(error).removeprefix("IOException: ")) from error
 
 
 class Damage(NamedTuple):

@@ -9,6 +9,7 @@ from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE
 from minikafka.common.errors import IllegalArgumentException, KafkaException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, LOG_FILE_SUFFIX, STRAY_DIR_SUFFIX
+from minikafka.spark.source.damage import by_names_of_java
 from minikafka.spark.source.local_storage import LocalStorage
 from minikafka.spark.source.partition_names import base_offset_of, is_number, may_have_partitions, partition_of
 from minikafka.spark.source.storage import Entry, OpenFile, Storage, StoredFile, joined
@@ -68,8 +69,15 @@ def find_partitions(
     Of a log directory, directories that are put aside (`-delete`, `-future`, `-stray`) and the cluster's metadata are
     left out, as a consumer sees neither. `topics` are the only ones wanted, None for all; `settings` are those of
     `storage_of`. A partition that goes away while it is looked at is left out. Raises IllegalArgumentException for a
-    path that is none of these, OSError for what cannot be listed.
+    path that is none of these, IOException for what cannot be listed.
     """
+    with by_names_of_java():
+        return _find_partitions(paths, topics, settings)
+
+
+def _find_partitions(
+    paths: list[str], topics: frozenset[str] | None, settings: Mapping[str, str] | None
+) -> list[DiskPartition]:
     chosen: dict[tuple[str, Storage], set[str] | None] = {}  # directory -> names of segments, None for all
     for given in paths:
         storage, pattern = storage_of(given, settings or {})
