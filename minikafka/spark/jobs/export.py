@@ -5,6 +5,7 @@ tells how a run becomes visible.
 """
 
 import json
+import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -75,7 +76,7 @@ def export(
 
     Raises KafkaException when another export is at work, or lost its directory to another; OSError.
     """
-    spark = ranges.sparkSession
+    spark, to = ranges.sparkSession, os.path.abspath(to)
     run = f"{strftime('%Y%m%dT%H%M%SZ', gmtime())}-{uuid.uuid4().hex[:8]}"
     before = _begin(spark, to, run)
     try:
