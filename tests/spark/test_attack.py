@@ -185,6 +185,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("table", ["records", "batches", "segments", "index", "timeindex", "transactions", "producers"])
 def test_files_that_change_after_planning(drawn, copy, table, change):

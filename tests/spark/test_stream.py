@@ -8,11 +8,18 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.log import Log
+from minikafka.log.log_config import LogConfig
+from minikafka.record.compression import CompressionType
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.record import SimpleRecord
 from minikafka.spark import register
 from minikafka.spark.source import stream_reader
 from minikafka.spark.source.data_source import KafkaLogDataSource
-from tests.spark.drawn_log import DrawnLog, draw_log
+from tests.spark.drawn_log import NOW, DrawnLog, draw_log
 
 
 @pytest.fixture(scope="module")
@@ -217,6 +224,40 @@ def test_a_truncated_log_is_a_damage_and_the_query_does_not_go_back(drawn, growi
     assert reader(growing, mode="PERMISSIVE").latestOffset(end, ReadAllAvailable()) == end
     with pytest.raises(CorruptRecordException, match="there are 0 to"):
         stream.partitions(start, end)
+
+
+def test_a_new_leader_truncates_the_log(tmp_path):
+    directory = tmp_path / "log-dir" / "led-0"
+    time = ManualTime(NOW)
+    log = Log.create(directory, LogConfig({"internal.segment.bytes": 200}), scheduler=ManualScheduler(time), time=time)
+    checkpoint = OffsetCheckpointFile(directory.parent / "replication-offset-checkpoint")
+
+    def append(value: bytes, epoch: int, records: int) -> None:
+        for _ in range(records):
+            log.append_as_leader(
+                MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(NOW, None, value)), epoch
+            )
+
+    def values(stream, start) -> tuple[list[bytes], dict]:
+        end = stream.latestOffset(start, ReadAllAvailable())
+        tasks = stream.partitions(start, end)
+        return [row["value"] for task in tasks for each in stream.read(task) for row in each.to_pylist()], end
+
+    append(b"old", 1, 10)
+    checkpoint.write({TopicPartition("led", 0): 6})
+    start = {"led": {"0": 0}}
+    read, position = values(reader(directory), start)
+    everything, beyond = values(reader(directory, bounds="log_end"), start)
+    assert read == [b"old"] * 6 and everything == [b"old"] * 10
+    log.truncate_to(6)
+    append(b"new", 2, 2)
+    with pytest.raises(CorruptRecordException, match="the log ends at offset 8 and was read to 10: it was truncated"):
+        values(reader(directory, bounds="log_end"), beyond)
+    append(b"new", 2, 5)
+    checkpoint.write({TopicPartition("led", 0): 13})
+    assert values(reader(directory), position)[0] == [b"new"] * 7
+    assert values(reader(directory, bounds="log_end"), beyond)[0] == [b"new"] * 3  # as is said of bounds=log_end
+    log.close()
 
 
 def test_two_copies_of_a_partition_are_refused(growing, tmp_path):
