@@ -86,6 +86,30 @@ _JOBS = (
         ),
     ),
     Job(
+        "lag",
+        "How far consumer groups are behind, in records and in time.",
+        "minikafka.spark.jobs.lag",
+        tables=("groups", "partitions"),
+        options=(
+            click.Option(["--now"], type=int, metavar="MS", help="The time since 1970.  [default: this machine's]"),
+            click.Option(
+                ["--stale-after"],
+                type=click.IntRange(min=0),
+                default=3_600_000,
+                show_default=True,
+                metavar="MS",
+                help="A group with records to read and no commit for longer than this is stale.",
+            ),
+            click.Option(
+                ["--isolation-level"],
+                type=click.Choice(["read_uncommitted", "read_committed"]),
+                default="read_uncommitted",
+                show_default=True,
+                help="What its consumers read.",
+            ),
+        ),
+    ),
+    Job(
         "profile",
         "What there is of each topic: bytes, codecs, sizes of records, keys, late records; how fast it grows.",
         "minikafka.spark.jobs.profile",
