@@ -11,7 +11,7 @@ stop.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -154,7 +154,7 @@ class _Surroundings:
         self._next_start = LogDir(directory.parent).next_start_of(directory, config)
         self._names = {file.name for file in look_into(directory, follow_links=settings.follow_links).files}
         self._base_offsets = base_offsets_of(self._names)
-        self._cuts = sorted({*_snapshot_offsets(self._names), *_epoch_starts(directory)})
+        self._cuts = sorted({*_snapshot_offsets(self._names), *_epoch_starts(directory, self._names)})
 
     def notes_of(self, base_offset: int, about: _Note) -> list[_Note]:
         """What is to be noted of a segment, in order. Raises OSError, MemoryError for what cannot be read."""
@@ -173,9 +173,14 @@ def _snapshot_offsets(names: set[str]) -> Iterator[int]:
             yield offset
 
 
-def _epoch_starts(directory: Path) -> list[int]:
-    """Where epochs begin by the checkpoint; none where it cannot be read, since no batch is compared with it then."""
+def _epoch_starts(directory: Path, names: Collection[str]) -> list[int]:
+    """Where epochs begin by the checkpoint; none where it cannot be read, since no batch is compared with it then.
+
+    `names`: those of the files in the directory, among which a pipe is not.
+    """
     file = directory / LEADER_EPOCH_CHECKPOINT_FILENAME
+    if file.name not in names:
+        return []
     try:
         read_bounded(file)
         return [entry.start_offset for entry in LeaderEpochCheckpointFile(file).read()]
