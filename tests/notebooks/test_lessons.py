@@ -12,6 +12,7 @@ from minikafka.lab.course.build_lessons import notebook_of, read_text, texts
 from minikafka.lab.course.working_copy import COURSE
 from minikafka.lab.exercises.beliefs import BELIEFS
 from minikafka.lab.exercises.prediction import predict
+from minikafka.lab.stage import shop_night
 
 PARTS = [
     "## 1. The question", "## 2. The picture", "## 3. The rules", "## 4. The source, walked",
@@ -143,6 +144,8 @@ def test_every_widget_has_a_static_picture(text):
 def test_predictions_can_be_answered_and_wrong_answers_are_named(text, monkeypatch):
     """Parts 1 to 4 run with every prediction answered: wrongly, by each belief, and then by what the run gave."""
     monkeypatch.chdir(COURSE)
+    # The Python processes of a Spark session that is there already stay in the directory in which it was started.
+    monkeypatch.setattr(shop_night, "NIGHT", COURSE / "data" / "night")
     asked = []
 
     def answered(question, answer, run):

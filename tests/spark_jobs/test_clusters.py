@@ -36,8 +36,8 @@ def log_dirs(tmp_path_factory) -> list[Path]:
 @pytest.fixture(scope="module")
 def cases(log_dirs) -> dict[str, tuple[list[str], dict]]:
     """The paths and options of each job."""
-    paths = {"replicas": list(map(str, log_dirs))}
-    options = {"export": {"to": SCRATCH}, "retention": {"now": NOW}}
+    paths = {"replicas": list(map(str, log_dirs)), "lag": [str(ROOT / "notebooks" / "data" / "night" / "broker-1")]}
+    options = {"export": {"to": SCRATCH}, "retention": {"now": NOW}, "lag": {"now": NOW}}
     return {name: (paths.get(name, [str(log_dirs[0])]), options.get(name, {})) for name in JOBS}
 
 
