@@ -85,7 +85,7 @@ class Exercise:
         normal: Callable[[Any], Any] = lambda value: value,
     ):
         self.name, self.judge, self.judge_name, self.normal = name, judge, judge_name, normal
-        self._make_cases, self._solution, self._hints, self._given = cases, solution, tuple(hints), 0
+        self._make_cases, self._solution, self._hints = cases, solution, Hints(hints)
         self.beliefs = tuple(beliefs)
         self._making, self._judging = threading.Lock(), threading.Lock()
         self._cases: list[Case] | None = None
@@ -136,9 +136,7 @@ class Exercise:
 
     def hint(self) -> str:
         """The next hint; after the last one, the last one again."""
-        number = min(self._given, len(self._hints) - 1)
-        self._given += 1
-        return PlainText(f"Hint {number + 1} of {len(self._hints)}: {self._hints[number]}")
+        return self._hints.next()
 
     def solution(self) -> str:
         """The source of a function that passes."""
@@ -177,6 +175,18 @@ class PlainText(str):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+class Hints:
+    """Hints that are given one after another, from gentle to plain."""
+
+    def __init__(self, hints: Sequence[str]):
+        self._hints, self._given = tuple(hints), 0
+
+    def next(self) -> PlainText:
+        """The next hint; after the last one, the last one again."""
+        self._given = min(self._given + 1, len(self._hints))
+        return PlainText(f"Hint {self._given} of {len(self._hints)}: {self._hints[self._given - 1]}")
 
 
 def first_difference(got: Any, expected: Any) -> str:

@@ -165,7 +165,7 @@ def _raise_at_every_line(frame: FrameType | None, code: CodeType, error: Learner
 
 
 def _is_kafkas(error: BaseException) -> bool:
-    """Whether the exception is one that Kafka's code raises: of its names, or of the operating system."""
+    """Whether the exception is one of Kafka's, by minikafka's name for it."""
     return isinstance(error, Exception) and type(error).__module__ == errors.__name__
 
 

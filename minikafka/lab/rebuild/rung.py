@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, PlainText, Verdict
+from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, Hints, PlainText, Verdict
 from minikafka.lab.rebuild.learners_code import Guard, LearnersError, NotAttempted, arguments_in_words
 from minikafka.lab.rebuild.mine import Method, WrongParametersError, function_of, mine
 from minikafka.lab.rebuild.trial import KAFKA, Outcome, Trial, done, judge_name, smallest, tried
@@ -84,7 +84,7 @@ class Rung:
         self.name, self.method, self.why = name, method, why
         self.invariants, self.wrong = tuple(invariants), tuple(wrong)
         self._chosen, self._profiles, self._operations = tuple(chosen), tuple(profiles), operations
-        self._solution, self._hints, self._hints_given = solution, tuple(hints), 0
+        self._solution, self._hints = solution, Hints(hints)
         self._returns, self._changes_nothing = returns, changes_nothing
         _, _, twin = (inspect.getdoc(method) or "").rpartition("Kafka: ")
         self.kafka = kafka or twin.strip().strip("`.").partition("`")[0]
@@ -93,36 +93,13 @@ class Rung:
 
     def check(self, function: Callable[..., Any], seed: int = HELD_OUT_SEED) -> RungVerdict:
         """Let the engine run with `function`, and Kafka judge. `seed` decides which workloads are drawn."""
-        guard, operations = self._guard(), 0
-        by_the_learner = self._in_place(function, guard)
-        try:
-            for workload in self._workloads(seed):
-                trial = tried(workload, by_the_learner)
-                operations += len(workload)
-                if not trial.passed:
-                    self._was_tried = True
-                    shown = smallest(trial, by_the_learner)
-                    words = "\n".join(filter(None, (str(shown), self._belief(trial, by_the_learner, seed))))
-                    return RungVerdict(self.name, NOT_YET, words, operations, shown.moment)
-            if self._changes_nothing and (words := self._other_results(function, seed)):
-                self._was_tried = True
-                return RungVerdict(self.name, NOT_YET, words, operations)
-        except NotAttempted:
-            return RungVerdict(self.name, NOT_ATTEMPTED, "Replace ___ in the function above, then run this cell again.")
-        except (LearnersError, WrongParametersError) as error:
-            self._was_tried = True
-            return RungVerdict(self.name, NOT_YET, str(error), operations, getattr(error, "moment", None))
-        if not guard.calls:
-            raise AssertionError(f"{self.name}: the engine never called the function, so nothing was judged")
-        self._was_tried = True
-        words = f"{operations} operations, and every byte on disk, as {judge_name()} has them."
-        return RungVerdict(self.name, CORRECT, words, operations)
+        verdict = self._verdict(function, seed)
+        self._was_tried |= verdict.state != NOT_ATTEMPTED
+        return verdict
 
     def hint(self) -> str:
         """The next hint; after the last one, the last one again."""
-        number = min(self._hints_given, len(self._hints) - 1)
-        self._hints_given += 1
-        return PlainText(f"Hint {number + 1} of {len(self._hints)}: {self._hints[number]}")
+        return self._hints.next()
 
     def solution(self) -> str:
         """The source of a version that passes, once a version of the learner's own has been checked; it is counted."""
@@ -134,6 +111,28 @@ class Rung:
     def solved_by(self) -> Callable[..., Any]:
         """The solution itself, for the tests and for whoever wants to run it."""
         return self._solution
+
+    def _verdict(self, function: Callable[..., Any], seed: int) -> RungVerdict:
+        guard, operations = self._guard(), 0
+        by_the_learner = self._in_place(function, guard)
+        try:
+            for workload in self._workloads(seed):
+                trial = tried(workload, by_the_learner)
+                operations += len(workload)
+                if not trial.passed:
+                    shown = smallest(trial, by_the_learner)
+                    words = "\n".join(filter(None, (str(shown), self._belief(trial, by_the_learner, seed))))
+                    return RungVerdict(self.name, NOT_YET, words, operations, shown.moment)
+            if self._changes_nothing and (words := self._other_results(function, seed)):
+                return RungVerdict(self.name, NOT_YET, words, operations)
+        except NotAttempted:
+            return RungVerdict(self.name, NOT_ATTEMPTED, "Replace ___ in the function above, then run this cell again.")
+        except (LearnersError, WrongParametersError) as error:
+            return RungVerdict(self.name, NOT_YET, str(error), operations, getattr(error, "moment", None))
+        if not guard.calls:
+            raise AssertionError(f"{self.name}: the engine never called the function, so nothing was judged")
+        words = f"{operations} operations, and every byte on disk, as {judge_name()} has them."
+        return RungVerdict(self.name, CORRECT, words, operations)
 
     def _guard(self) -> Guard:
         return Guard(self._returns, changes_nothing=self._changes_nothing)

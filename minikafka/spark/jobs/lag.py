@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from minikafka.spark.jobs.row_type import schema_of_rows
+from minikafka.spark.jobs.spark_time import spark_time
 from minikafka.spark.jobs.unread_records import Unread, unread_records
 from minikafka.spark.source.damage import Mode
 
@@ -85,7 +86,7 @@ where the checkpoint of high watermarks is older than the commit |
         "readableEnd",
         "logEnd",
         (F.col("readableEnd") - F.col("committed")).alias("lag"),
-        F.timestamp_millis("oldestUnread").alias("oldestUnread"),
+        spark_time("oldestUnread").alias("oldestUnread"),
         (clock - F.col("oldestUnread")).alias("behindMs"),
         "commitTimestamp",
         idle.alias("idleMs"),

@@ -12,6 +12,7 @@ from minikafka.spark.jobs.byte_ranges import for_each_task
 from minikafka.spark.jobs.key_sketch import KeySketch
 from minikafka.spark.jobs.record_profile import CountRow, profile_of_task
 from minikafka.spark.jobs.row_type import schema_of_rows
+from minikafka.spark.jobs.spark_time import spark_time
 from minikafka.spark.source.damage import Mode
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def profile(
     sums = counts.groupBy(*groups, "measure", "at").agg(F.sum("count").alias("count"))
     table = _without_large_hashes(sums, groups).groupBy(*groups).agg(*_columns(by_partition))
     if every is not None:
-        table = table.withColumn("since", F.timestamp_millis("since"))
+        table = table.withColumn("since", spark_time("since"))
     return table.orderBy(*groups)
 
 
@@ -106,8 +107,8 @@ def _columns(by_partition: bool) -> "list[Column]":
         _spread("size", with_smallest=True).alias("sizes"),
         _different_keys().alias("keys"),
         columns["withoutKey"], columns["tombstones"], columns["withHeaders"],
-        F.timestamp_millis(F.min(_only("smallest timestamp", "at"))).alias("firstTimestamp"),
-        F.timestamp_millis(F.max(_only("largest timestamp", "at"))).alias("lastTimestamp"),
+        spark_time(F.min(_only("smallest timestamp", "at"))).alias("firstTimestamp"),
+        spark_time(F.max(_only("largest timestamp", "at"))).alias("lastTimestamp"),
         sum_of("lateness").alias("late"),
         _spread("lateness").alias("lateness"),
         columns["damages"],

@@ -47,6 +47,15 @@ class Job(NamedTuple):
         return self.function(*(table(spark, name, paths, source) for name in self.tables), **options, **mode)
 
 
+def _now(default: str) -> click.Option:
+    return click.Option(["--now"], type=int, metavar="MS", help=f"The time since 1970.  [default: {default}]")
+
+
+def _config(whose: str) -> click.Option:
+    words = f"{whose}, by Kafka's name; repeatable."
+    return click.Option(["--config", "configs"], multiple=True, metavar="K=V", help=words)
+
+
 def _of_findings(answer: "pa.Table") -> int:
     """As `minikafka verify` does: 2 when something could not be read, 1 with findings."""
     return 2 if answer.column("fate").null_count else 1 if answer.num_rows else 0
@@ -59,13 +68,8 @@ _JOBS = (
         "minikafka.spark.jobs.compaction",
         tables=("partitions", "ranges"),
         options=(
-            click.Option(["--now"], type=int, metavar="MS", help="The time since 1970.  [default: this machine's]"),
-            click.Option(
-                ["--config", "configs"],
-                multiple=True,
-                metavar="K=V",
-                help="A setting of the topics, by Kafka's name; repeatable.",
-            ),
+            _now("this machine's"),
+            _config("A setting of the topics"),
         ),
         reads={"isolation.level": "read_committed"},
     ),
@@ -91,7 +95,7 @@ _JOBS = (
         "minikafka.spark.jobs.lag",
         tables=("groups", "partitions"),
         options=(
-            click.Option(["--now"], type=int, metavar="MS", help="The time since 1970.  [default: this machine's]"),
+            _now("this machine's"),
             click.Option(
                 ["--stale-after"],
                 type=click.IntRange(min=0),
@@ -125,13 +129,8 @@ _JOBS = (
         "minikafka.spark.jobs.retention",
         tables=("partitions",),
         options=(
-            click.Option(["--now"], type=int, metavar="MS", help="The time since 1970.  [default: this machine's]"),
-            click.Option(
-                ["--config", "configs"],
-                multiple=True,
-                metavar="K=V",
-                help="A setting of all topics, by Kafka's name; repeatable.",
-            ),
+            _now("this machine's"),
+            _config("A setting of all topics"),
             click.Option(
                 ["--metadata"],
                 metavar="DIR",
@@ -152,9 +151,7 @@ _JOBS = (
                 metavar="MS",
                 help="An open transaction without a new record for longer than this is open too long.",
             ),
-            click.Option(
-                ["--now"], type=int, metavar="MS", help="The time since 1970.  [default: the newest record's]"
-            ),
+            _now("the newest record's"),
         ),
         reads={"bounds": "log_end"},
     ),
@@ -171,12 +168,7 @@ _JOBS = (
         "minikafka.spark.jobs.verify",
         tables=("verify",),
         options=(
-            click.Option(
-                ["--config", "configs"],
-                multiple=True,
-                metavar="K=V",
-                help="A topic setting, by Kafka's name; repeatable.",
-            ),
+            _config("A topic setting"),
             click.Option(["--follow-links"], is_flag=True, help="Read files that are symbolic links."),
         ),
         has_mode=False,

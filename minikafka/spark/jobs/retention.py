@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from minikafka.spark.jobs.byte_ranges import for_each_directory, table
 from minikafka.spark.jobs.row_type import schema_of_rows
 from minikafka.spark.jobs.segment_facts import SegmentFacts, segment_facts
+from minikafka.spark.jobs.spark_time import spark_time
 from minikafka.spark.source.damage import Mode
 from minikafka.tools.offline_log import config_of
 
@@ -79,10 +80,10 @@ comes, and for what goes by the other two |
         "baseOffset",
         F.coalesce("nextOffset", "logEnd").alias("endOffset"),
         "size",
-        F.timestamp_millis("newest").alias("newest"),
+        spark_time("newest").alias("newest"),
         "newestIsOfRecord",
         "goesBy",
-        F.timestamp_millis("goesAt").alias("goesAt"),
+        spark_time("goesAt").alias("goesAt"),
         "held",
     ).orderBy("topic", "partition", "segment")  # fmt: skip
 

@@ -11,22 +11,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from minikafka.common.java_numbers import LONG_MAX
 from minikafka.record.control_record import ControlRecordType
 from minikafka.record.record_batch import RecordBatch
 from minikafka.spark.jobs.byte_ranges import for_each_task, sound
 from minikafka.spark.jobs.row_type import batch_of_rows, schema_of_rows
+from minikafka.spark.jobs.spark_time import spark_time
 from minikafka.spark.source.batch_runs_on_disk import BatchFacts, batch_pieces
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.read_task import ByteRange
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 FIFTEEN_MINUTES = 900_000
 """In ms; what Kafka's own tool takes for the longest time that a transaction may be open."""
-
-_LARGEST_MS = LONG_MAX // 1000  # Spark counts microseconds
 
 
 def transactions(
@@ -72,18 +70,12 @@ def transactions(
             *("records", "bytes", "committed", "aborted"),
             F.try_divide("aborted", F.col("committed") + F.col("aborted")).alias("abortedShare"),
             *("abortedRecords", "longestMs", "openOffset", "openRecords"),
-            _timestamp(F.col("last")).alias("lastTimestamp"),
+            spark_time(F.col("last")).alias("lastTimestamp"),
             idle.alias("idleMs"),
             F.coalesce(idle > open_longer_than, F.lit(False)).alias("openTooLong"),
         )
         .orderBy("topic", "partition", "producerId")
     )
-
-
-def _timestamp(milliseconds: "Column") -> "Column":
-    from pyspark.sql import functions as F
-
-    return F.when(milliseconds.between(0, _LARGEST_MS), F.timestamp_millis(milliseconds))
 
 
 class _Part(NamedTuple):

@@ -36,6 +36,7 @@ from minikafka.common.errors import (
 from minikafka.common.file_lock import FileLock
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import random_uuid
+from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
 from minikafka.log.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
@@ -46,7 +47,6 @@ from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.sink.sink_options import SinkOptions
 from minikafka.spark.sink.write_mark import StagedPartition, WriteMark, delete_staged, marks_in, staged_directories
 
-_CLEANER_CHECKPOINT_FILE = "cleaner-offset-checkpoint"
 _LOCK_PATIENCE_S = 3
 _ONE_LOOK_S = 0.05
 
@@ -265,7 +265,7 @@ def _write_checkpoints(mark: WriteMark) -> None:
     for name in (RECOVERY_POINT_CHECKPOINT_FILE, HIGH_WATERMARK_CHECKPOINT_FILE):
         checkpoint = OffsetCheckpointFile(log_dir / name)
         checkpoint.write(_others(log_dir / name, mark.topic) | ends)
-    for name in (LOG_START_OFFSET_CHECKPOINT_FILE, _CLEANER_CHECKPOINT_FILE):
+    for name in (LOG_START_OFFSET_CHECKPOINT_FILE, OFFSET_CHECKPOINT_FILE):
         if (log_dir / name).exists():
             OffsetCheckpointFile(log_dir / name).write(_others(log_dir / name, mark.topic))
 

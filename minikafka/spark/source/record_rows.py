@@ -24,7 +24,7 @@ CORRUPT = "_corrupt"
 _DAMAGE_TYPE = pa.struct([("file", pa.string()), ("position", pa.int64()), ("exception", pa.string())])
 _ROWS_AT_A_TIME = 100_000
 _BYTES_AT_A_TIME = 12 << 20
-_LARGEST_MS = LONG_MAX // 1000
+LARGEST_MS = LONG_MAX // 1000  # Spark counts microseconds
 CODECS = {codec.id: codec.type_name for codec in CompressionType}
 
 
@@ -251,7 +251,7 @@ def damage_row(
 
 def timestamps_of(milliseconds: "NDArray[np.int64]") -> pa.Array:
     """Milliseconds since 1970 as Spark's timestamps, null for one that has too many microseconds for these."""
-    beyond = (milliseconds > _LARGEST_MS) | (milliseconds < -_LARGEST_MS)
+    beyond = (milliseconds > LARGEST_MS) | (milliseconds < -LARGEST_MS)
     microseconds = pa.array(np.where(beyond, 0, milliseconds) * 1000, mask=beyond if beyond.any() else None)
     return microseconds.cast(pa.timestamp("us", tz="UTC"))
 

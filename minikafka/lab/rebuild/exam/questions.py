@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from textwrap import indent
 
 from minikafka.lab.rebuild.exam.stories import Story, drawn_story, first_difference
 from minikafka.lab.rebuild.trial import judge_name
@@ -26,7 +27,7 @@ class Answer:
 
     def __str__(self) -> str:
         if not self.passed:
-            return f"✗ {self.question.name}\n    {self.difference}".replace("\n", "\n    ").replace("        ", "    ")
+            return f"✗ {self.question.name}\n{indent(self.difference, '    ')}"
         return (
             f"✓ {self.question.name}: {self.steps} steps, as {judge_name()} does them\n"
             f"    proves: {self.question.proves}\n    does not prove: {self.question.leaves_open}"

@@ -297,8 +297,9 @@ def _appends(
     counts_first=False,
     place=lambda before, batch: before,
     of_the_append=False,
+    minds_times=True,
 ):
-    """A version that differs in when an entry is due, in its key, or in the byte that it names."""
+    """A version that differs in when an entry is due, in its key, in the byte that it names, or that knows no times."""
 
     def version(self, largest_offset, records):
         if records.size_in_bytes == 0:
@@ -307,34 +308,21 @@ def _appends(
         position = self.size
         self.log.append(records)
         for batch in records.batches():
-            if batch.max_timestamp > self.max_timestamp_so_far:
+            if minds_times and batch.max_timestamp > self.max_timestamp_so_far:
                 self._max_timestamp_and_offset_so_far = TimestampOffset(batch.max_timestamp, batch.last_offset)
             if counts_first:
                 self._bytes_since_last_index_entry += batch.size_in_bytes
             if due(self._bytes_since_last_index_entry, self.index_interval_bytes):
                 found = largest_offset if of_the_append else key(batch, self.base_offset)
                 self.offset_index.append(found, place(position, batch))
-                self.time_index.maybe_append(*self.read_max_timestamp_and_offset_so_far())
+                if minds_times:
+                    self.time_index.maybe_append(*self.read_max_timestamp_and_offset_so_far())
                 self._bytes_since_last_index_entry = 0
             position += batch.size_in_bytes
             if not counts_first:
                 self._bytes_since_last_index_entry += batch.size_in_bytes
 
     return version
-
-
-def _append_without_times(self, largest_offset, records):
-    if records.size_in_bytes == 0:
-        return
-    self._ensure_offset_in_range(largest_offset)
-    position = self.size
-    self.log.append(records)
-    for batch in records.batches():
-        if self._bytes_since_last_index_entry > self.index_interval_bytes:
-            self.offset_index.append(batch.last_offset, position)
-            self._bytes_since_last_index_entry = 0
-        position += batch.size_in_bytes
-        self._bytes_since_last_index_entry += batch.size_in_bytes
 
 
 appends = Rung(
@@ -383,7 +371,9 @@ appends = Rung(
             _appends(of_the_append=True),
             "Your key is the last offset of all batches appended together, as it was before Kafka 4.1.",
         ),
-        WrongVersion(_append_without_times, "You forget the time index, and the largest timestamp that it needs."),
+        WrongVersion(
+            _appends(minds_times=False), "You forget the time index, and the largest timestamp that it needs."
+        ),
     ),
     hints=(
         "The order: check the offset, note `self.size`, `self.log.append(records)`, then batch by batch.",
