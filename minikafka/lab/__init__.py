@@ -52,6 +52,7 @@ _HOMES = {
     "kafka_witness": "stage.workbench",
     "log_after": "stage.readers",
     "mine": "rebuild.mine",
+    "my_progress": "course.progress_map",
     "open_log": "stage.workbench",
     "planted": "stage.planted_bugs",
     "predict": "exercises.prediction",

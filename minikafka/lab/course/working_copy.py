@@ -12,9 +12,10 @@ import shutil
 import sys
 from pathlib import Path
 
+from minikafka.lab.exercises.progress import LAID_OUT
+
 COURSE = Path(__file__).parents[3] / "notebooks"
 DESK = COURSE.parent / "my-lessons"
-_LAID = ".laid-out.json"
 _SKIPPED = {"__pycache__", ".ipynb_checkpoints", "text"}  # `text`: what the notebooks are built from
 
 
@@ -105,13 +106,13 @@ def _free_name(path: Path) -> Path:
 
 def _read_laid(desk: Path) -> dict[str, str]:
     try:
-        return json.loads((desk / _LAID).read_text(encoding="utf-8"))
+        return json.loads((desk / LAID_OUT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
 
 
 def _write_laid(desk: Path, laid: dict[str, str]) -> None:
-    (desk / _LAID).write_text(json.dumps(laid, indent=1), encoding="utf-8")
+    (desk / LAID_OUT).write_text(json.dumps(laid, indent=1), encoding="utf-8")
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from minikafka.lab.exercises import progress
 from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.stage.background import while_the_reader_reads
 from minikafka.lab.stepper.stepper import with_code
@@ -113,6 +114,25 @@ class Exercise:
 
         The verdict names the first difference.
         """
+        verdict = self._verdict(function, judge)
+        if verdict.state != NOT_ATTEMPTED:
+            progress.note("exercises", self.name, verdict.state)
+        return verdict
+
+    def hint(self) -> str:
+        """The next hint; after the last one, the last one again."""
+        return self._hints.next()
+
+    def solution(self) -> str:
+        """The source of a function that passes."""
+        progress.note("exercises", self.name, "", tries=0, solutions_seen=1)
+        return PlainText(inspect.getsource(self._solution).rstrip())
+
+    def solved_by(self) -> Callable[..., Any]:
+        """The solution itself, for the tests and for whoever wants to run it."""
+        return self._solution
+
+    def _verdict(self, function: Callable[..., Any], judge: Callable[[Case], Any] | None) -> Verdict:
         cases, answers, error = self.cases, [], None
         for case in cases:
             answer, error = _ask(function, case.arguments)
@@ -133,18 +153,6 @@ class Exercise:
             words = f"{cases[len(answers)].name}: your function raised {_said(error)}"
             return Verdict(self.name, NOT_YET, words, len(answers))
         return Verdict(self.name, CORRECT, f"Equal to {self.judge_name}'s answers in {_cases(len(cases))}.", len(cases))
-
-    def hint(self) -> str:
-        """The next hint; after the last one, the last one again."""
-        return self._hints.next()
-
-    def solution(self) -> str:
-        """The source of a function that passes."""
-        return PlainText(inspect.getsource(self._solution).rstrip())
-
-    def solved_by(self) -> Callable[..., Any]:
-        """The solution itself, for the tests and for whoever wants to run it."""
-        return self._solution
 
     def _belief(self, cases: list[Case], answers: list[Any]) -> str:
         """The words for the wrong belief whose answers are exactly these; there may be fewer `answers` than cases."""

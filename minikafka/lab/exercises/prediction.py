@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 
+from minikafka.lab.exercises import progress
 from minikafka.lab.exercises.beliefs import BELIEFS
 from minikafka.lab.widgets import drawing
 
@@ -69,19 +70,18 @@ def predict(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping
     """
     if answer is ___:
         return Prediction(question, answer, None, "", "unanswered")
+    prediction = _compared(question, answer, run, BELIEFS.get(question, {}) if beliefs is None else beliefs)
+    progress.note("predictions", question, prediction.state)
+    return prediction
+
+
+def _compared(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping[Any, str]) -> Prediction:
     ANSWERS[question] = answer
     actual = _outcome(question, run)
     said = answer.__name__ if isinstance(answer, type) else answer
     if _same(said, actual):
         return Prediction(question, said, actual, "", "right")
-    belief = next(
-        (
-            words
-            for wrong, words in (BELIEFS.get(question, {}) if beliefs is None else beliefs).items()
-            if _same(said, wrong)
-        ),
-        "",
-    )
+    belief = next((words for wrong, words in beliefs.items() if _same(said, wrong)), "")
     return Prediction(question, said, actual, belief, "wrong")
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from minikafka.lab.exercises import progress
 from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, Hints, PlainText, Verdict
 from minikafka.lab.rebuild.learners_code import Guard, LearnersError, NotAttempted, arguments_in_words
 from minikafka.lab.rebuild.mine import Method, WrongParametersError, function_of, mine
@@ -94,7 +95,9 @@ class Rung:
     def check(self, function: Callable[..., Any], seed: int = HELD_OUT_SEED) -> RungVerdict:
         """Let the engine run with `function`, and Kafka judge. `seed` decides which workloads are drawn."""
         verdict = self._verdict(function, seed)
-        self._was_tried |= verdict.state != NOT_ATTEMPTED
+        if verdict.state != NOT_ATTEMPTED:
+            self._was_tried = True
+            progress.note("rungs", self.name, verdict.state)
         return verdict
 
     def hint(self) -> str:
@@ -106,6 +109,7 @@ class Rung:
         if not self._was_tried:
             return PlainText("Check a version of your own first, however wrong it may be; then this opens.")
         self.solutions_seen += 1
+        progress.note("rungs", self.name, "", tries=0, solutions_seen=1)
         return PlainText(textwrap.dedent(inspect.getsource(self._solution)).rstrip())
 
     def solved_by(self) -> Callable[..., Any]:

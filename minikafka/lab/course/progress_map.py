@@ -1,0 +1,147 @@
+"""The course as a map: which predictions, exercises and rungs of each lesson the learner has done."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from minikafka.lab.course.working_copy import COURSE
+from minikafka.lab.exercises.exercise import NOT_ATTEMPTED
+from minikafka.lab.exercises.prediction import NOT_YET
+from minikafka.lab.exercises.progress import KINDS, desk_here, read
+from minikafka.lab.widgets import drawing
+
+NO_DESK = (
+    "No progress is kept here, because this is not a working copy.\n"
+    "`make lab` lays one out in my-lessons/ and opens it; then this cell shows the map of what you have done."
+)
+_SIGNS = {"done": "✓", "tried": "✗", "open": "·"}
+_FILLS = {"done": "committed", "tried": "pending", "open": "panel"}
+_REBUILD = "### Rebuild"
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a lesson asks: `tasks` has the names of its predictions, exercises and rungs, by kind."""
+
+    file: str
+    title: str
+    tasks: Mapping[str, tuple[str, ...]]
+
+    @property
+    def number(self) -> str:
+        """The lesson's number in the course, two digits."""
+        return self.file[:2]
+
+
+class ProgressMap:
+    """The lessons, and what is kept of the learner's progress (as `minikafka.lab.exercises.progress.read` gives it)."""
+
+    def __init__(self, lessons: Sequence[Lesson], progress: Mapping[str, Mapping[str, Mapping[str, Any]]]):
+        self.lessons, self.progress = tuple(lessons), progress
+
+    def __str__(self) -> str:
+        rows = [("", "lesson", *KINDS)]
+        for lesson in self.lessons:
+            marks = ("".join(_SIGNS[self._state(kind, name)] for name in lesson.tasks[kind]) for kind in KINDS)
+            rows.append((lesson.number, lesson.title, *marks))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(f"{word:{width}}" for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([*lines, "✓ done  ✗ tried, not done yet  · open", self._sum()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr><td>{lesson.number}</td><td><a href="{escape(lesson.file)}">{escape(lesson.title)}</a></td>'
+            + "".join(f"<td>{self._boxes(kind, lesson.tasks[kind])}</td>" for kind in KINDS)
+            + "</tr>"
+            for lesson in self.lessons
+        )
+        head = "".join(f"<th>{word}</th>" for word in ("", "lesson", *KINDS))
+        legend = f"{_box('done', '')} done {_box('tried', '')} tried, not done yet {_box('open', '')} open"
+        return drawing.page(
+            f'<div style="overflow-x:auto"><table><tr>{head}</tr>{rows}</table></div>'
+            f'<div class="mk-faint">{legend}. Point at a box to read what it stands for.</div>{self._sum()}'
+        )
+
+    def _boxes(self, kind: str, names: Sequence[str]) -> str:
+        return "".join(_box(self._state(kind, name), self._told(kind, name)) for name in names)
+
+    def _state(self, kind: str, name: str) -> str:
+        entry = self.progress[kind].get(name)
+        if entry is None:
+            return "open"
+        return "done" if entry["done"] else "tried"
+
+    def _told(self, kind: str, name: str) -> str:
+        """What a box stands for, and how it went there."""
+        entry = self.progress[kind].get(name)
+        if entry is None:
+            return name
+        seen = entry["solutions_seen"]
+        times = [f"{entry['tries']} {'try' if entry['tries'] == 1 else 'tries'}"]
+        times += [f"solution seen {'once' if seen == 1 else f'{seen} times'}"] if seen else []
+        times += [f"done at try {entry['tries_until_done']}, {entry['done']}"] if entry["done"] else []
+        return f"{name}: {', '.join(times)}"
+
+    def _sum(self) -> str:
+        """How much of all the lessons is done, in one line."""
+        parts = []
+        for kind in KINDS:
+            names = [name for lesson in self.lessons for name in lesson.tasks[kind]]
+            parts.append(f"{sum(self._state(kind, name) == 'done' for name in names)} of {len(names)} {kind}")
+        entries = [entry for entries in self.progress.values() for entry in entries.values()]
+        seen = sum(entry["solutions_seen"] for entry in entries)
+        parts += [f"{seen} solution{'' if seen == 1 else 's'} seen"] if seen else []
+        parts += [f"since {min(entry['first'] for entry in entries)[:10]}"] if entries else []
+        return ", ".join(parts)
+
+
+class NoProgress:
+    """Stands where there is no working copy."""
+
+    def __str__(self) -> str:
+        return NO_DESK
+
+    __repr__ = __str__
+
+
+def my_progress() -> ProgressMap | NoProgress:
+    """The map of the learner's progress, in a working copy; it is kept in `.progress.json` there."""
+    desk = desk_here()
+    return ProgressMap(lessons_of(COURSE), read(desk)) if desk else NoProgress()
+
+
+def lessons_of(course: Path) -> list[Lesson]:
+    """The lessons of the course in reading order; what each asks stands in its stored, unanswered outputs."""
+    return [_lesson(path) for path in sorted(course.glob("[0-9][0-9]-*.ipynb"))]
+
+
+def _lesson(path: Path) -> Lesson:
+    cells = json.loads(path.read_bytes())["cells"]
+    tasks: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    checked = "exercises"
+    for cell in cells:
+        if cell["cell_type"] == "markdown" and _REBUILD in "".join(cell["source"]):
+            checked = "rungs"
+        for output in cell.get("outputs", []):
+            said = "".join(output.get("data", {}).get("text/plain", ""))
+            if said.endswith(f"\n{NOT_YET}"):
+                tasks["predictions"].append(said.removesuffix(f"\n{NOT_YET}"))
+            elif unattempted := re.match(rf"(.*): {NOT_ATTEMPTED}\. ", said):
+                tasks[checked].append(unattempted[1])
+    title = "".join(cells[0]["source"]).partition("\n")[0].removeprefix("# ")
+    return Lesson(path.name, title, {kind: tuple(names) for kind, names in tasks.items()})
+
+
+def _box(state: str, told: str) -> str:
+    title = f' title="{escape(told)}"' if told else ""
+    style = (
+        "display:inline-block;width:1.3em;line-height:1.3em;text-align:center;margin:1px 2px 1px 0;"
+        f"border:1px solid var(--mk-line);border-radius:3px;background:var(--mk-{_FILLS[state]})"
+    )
+    return f'<span style="{style}"{title}>{_SIGNS[state]}</span>'

@@ -1,0 +1,168 @@
+"""What a learner has done so far, kept in `.progress.json` of the working copy: readable, and the learner's to delete.
+
+Nothing is kept where there is no working copy: a committed notebook, nbval and the tests leave no trace. A lesson never
+fails because of this file. What cannot be kept is told in one line, once.
+"""
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+LAID_OUT = ".laid-out.json"
+"""Stands in a working copy, and nowhere else: the notebooks as they were laid out."""
+FILE = ".progress.json"
+KINDS = ("predictions", "exercises", "rungs")
+DONE = {"predictions": "right", "exercises": "correct", "rungs": "correct"}
+"""The outcome by which a thing of each kind is done."""
+
+_VERSION = 1
+_WAIT_S = 2.0
+_told: set[str] = set()
+
+
+def note(kind: str, name: str, outcome: str, *, tries: int = 1, solutions_seen: int = 0) -> None:
+    """Keep the outcome of something that the learner did: of `kind` (one of KINDS), called `name`.
+
+    `outcome`: "right" or "wrong", "correct" or "not yet"; "" leaves what is known. `tries` and `solutions_seen` are added
+    to those before. Raises nothing.
+    """
+    desk = desk_here()
+    if desk is None:
+        return
+    try:
+        with _locked(desk):
+            progress = _read_or_put_aside(desk / FILE)
+            entry = progress[kind].setdefault(name, _new_entry())
+            entry["tries"] += tries
+            entry["solutions_seen"] += solutions_seen
+            entry["last"] = _now()
+            if outcome:
+                entry["outcome"] = outcome
+            if outcome == DONE[kind] and not entry["done"]:
+                entry["done"], entry["tries_until_done"] = entry["last"], entry["tries"]
+            _write(desk / FILE, progress)
+    except OSError as error:
+        _tell_once(f"Your progress is not kept: {error.strerror or error}.")
+
+
+def read(desk: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """What is kept in the working copy: by kind and name the entries that `note` makes. Nothing, where nothing readable
+    is kept.
+    """
+    try:
+        return _parsed((desk / FILE).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return _nothing()
+
+
+def desk_here() -> Path | None:
+    """The working copy in whose top directory this process runs, as the kernel of a lesson does; None elsewhere.
+
+    The notebooks of solutions run one directory below it, and count for nothing.
+    """
+    try:
+        here = Path.cwd()
+    except OSError:  # the directory has gone
+        return None
+    return here if (here / LAID_OUT).is_file() else None
+
+
+def _new_entry() -> dict[str, Any]:
+    return {
+        "outcome": "",
+        "tries": 0,
+        "tries_until_done": None,
+        "solutions_seen": 0,
+        "first": _now(),
+        "last": _now(),
+        "done": None,
+    }
+
+
+@contextmanager
+def _locked(desk: Path) -> Iterator[None]:
+    """One writer at a time, of all notebooks. Raises OSError when another holds the lock for seconds."""
+    descriptor = os.open(desk, os.O_RDONLY)
+    try:
+        end = time.monotonic() + _WAIT_S
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise OSError(f"another notebook has kept {FILE} locked for {_WAIT_S:g} seconds") from None
+                time.sleep(0.01)
+        yield
+    finally:
+        os.close(descriptor)  # and with it the lock
+
+
+def _read_or_put_aside(file: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    try:
+        return _parsed(file.read_bytes())
+    except FileNotFoundError:
+        return _nothing()
+    except (ValueError, RecursionError):
+        aside = next(name for number in range(1, 10**6) if not (name := _aside(file, number)).exists())
+        file.rename(aside)
+        _tell_once(f"{FILE} could not be read. It is {aside.name} now, and a new one has begun.")
+        return _nothing()
+
+
+def _aside(file: Path, number: int) -> Path:
+    return file.with_name(f"{file.stem}-unreadable-{number}{file.suffix}")
+
+
+def _parsed(data: bytes) -> dict[str, dict[str, dict[str, Any]]]:
+    """The kinds of a file's content. Raises ValueError unless it is as `_write` writes it."""
+    content = json.loads(data)
+    if not isinstance(content, dict) or content.get("version") != _VERSION:
+        raise ValueError("no progress of this version")
+    progress = {kind: content.get(kind) for kind in KINDS}
+    for entries in progress.values():
+        if not isinstance(entries, dict) or not all(map(_is_entry, entries.values())):
+            raise ValueError("no progress")
+    return progress
+
+
+def _is_entry(entry: object) -> bool:
+    known = _new_entry()
+    if not isinstance(entry, dict) or set(entry) != set(known):
+        return False
+    numbers = all(type(entry[name]) is int and entry[name] >= 0 for name in ("tries", "solutions_seen"))
+    words = all(isinstance(entry[name], str) for name in ("outcome", "first", "last"))
+    done = isinstance(entry["done"], str) and type(entry["tries_until_done"]) is int
+    return numbers and words and (done or entry["done"] is entry["tries_until_done"] is None)
+
+
+def _write(file: Path, progress: dict[str, dict[str, dict[str, Any]]]) -> None:
+    """Replace the file as a whole: a stop in between leaves the old one."""
+    draft = file.with_name(f"{file.name}.tmp")
+    try:
+        draft.write_text(
+            json.dumps({"version": _VERSION, **progress}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+        os.replace(draft, file)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _nothing() -> dict[str, dict[str, dict[str, Any]]]:
+    return {kind: {} for kind in KINDS}
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _tell_once(words: str) -> None:
+    if words not in _told:
+        _told.add(words)
+        print(words)

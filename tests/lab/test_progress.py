@@ -1,0 +1,210 @@
+"""A learner's progress: kept in the working copy alone, by several notebooks at once, and never in a lesson's way."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from minikafka.lab import my_progress
+from minikafka.lab.course.build_lessons import texts
+from minikafka.lab.course.progress_map import NO_DESK, Lesson, ProgressMap, lessons_of
+from minikafka.lab.course.working_copy import COURSE, lay_out
+from minikafka.lab.exercises import progress
+from minikafka.lab.exercises.exercise import Case, Exercise
+from minikafka.lab.exercises.prediction import ___, predict
+from minikafka.lab.exercises.progress import FILE, KINDS, note, read
+from minikafka.lab.rebuild.ladders.segments import rolls
+
+ORIGINAL_CONTENT = '{"version": 1, "predictions": {}, "exercises": {}, "rungs": {}}'
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    (tmp_path / "course").mkdir()
+    lay_out(tmp_path / "course", tmp_path / "my-lessons")
+    monkeypatch.chdir(tmp_path / "my-lessons")
+    monkeypatch.setattr(progress, "_told", set())
+    return tmp_path / "my-lessons"
+
+
+def names_in(directory):
+    return sorted(path.name for path in directory.iterdir())
+
+
+def double(number):
+    return 2 * number
+
+
+DOUBLE = Exercise(
+    "Exercise 1, doubled", [Case("three", (3,))], lambda case: 2 * case.arguments[0], double, hints=["twice"]
+)
+
+
+def test_predictions_are_kept(desk):
+    predict("How many?", ___, lambda: 3)
+    assert not (desk / FILE).exists()
+    predict("How many?", 2, lambda: 3)
+    assert read(desk)["predictions"]["How many?"]["outcome"] == "wrong"
+    predict("How many?", 3, lambda: 3)
+    entry = read(desk)["predictions"]["How many?"]
+    assert (entry["outcome"], entry["tries"], entry["tries_until_done"]) == ("right", 2, 2)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", entry["done"])
+    predict("How many?", 4, lambda: 3)
+    after = read(desk)["predictions"]["How many?"]
+    assert (after["outcome"], after["tries"], after["tries_until_done"]) == ("wrong", 3, 2)
+
+
+def test_exercises_are_kept(desk):
+    DOUBLE.check(lambda number: ___)
+    DOUBLE.hint()
+    assert not (desk / FILE).exists()
+    DOUBLE.check(lambda number: number)
+    DOUBLE.solution()
+    DOUBLE.check(double)
+    entry = read(desk)["exercises"]["Exercise 1, doubled"]
+    assert (entry["outcome"], entry["tries"], entry["tries_until_done"]) == ("correct", 2, 2)
+    assert entry["solutions_seen"] == 1
+
+
+def test_rungs_are_kept(desk):
+    rolls.check(lambda self, roll_params: ___)
+    assert not (desk / FILE).exists()
+    rolls.check(lambda self, roll_params: "no")
+    rolls.solution()
+    entry = read(desk)["rungs"][rolls.name]
+    assert (entry["outcome"], entry["tries"], entry["solutions_seen"], entry["done"]) == ("not yet", 1, 1, None)
+
+
+def test_nothing_is_kept_outside_a_working_copy(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    note("rungs", "Rung 1", "correct")
+    assert names_in(tmp_path) == []
+    assert str(my_progress()) == NO_DESK
+    monkeypatch.chdir(COURSE)
+    assert progress.desk_here() is None
+
+
+def test_the_solutions_count_for_nothing(desk, monkeypatch):
+    (desk / "solutions").mkdir()
+    monkeypatch.chdir(desk / "solutions")
+    note("rungs", "Rung 1", "correct")
+    assert names_in(desk / "solutions") == [] and FILE not in names_in(desk)
+
+
+def test_notebooks_that_write_at_once_lose_nothing(desk):
+    code = (
+        "import sys; from minikafka.lab.exercises.progress import note\n"
+        "for number in range(40): note('rungs', f'{sys.argv[1]} {number}', 'correct'); note('rungs', 'both', 'not yet')"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", code, name], cwd=desk) for name in "ab"]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
+    rungs = read(desk)["rungs"]
+    assert len(rungs) == 81 and rungs["both"]["tries"] == 80
+    assert names_in(desk) == [progress.LAID_OUT, FILE]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "",
+        "[]",
+        "\xff",
+        '{"version": 2, "predictions": {}, "exercises": {}, "rungs": {}}',
+        '{"version": 1, "predictions": [], "exercises": {}, "rungs": {}}',
+        '{"version": 1, "predictions": {"q": {"tries": "many"}}, "exercises": {}, "rungs": {}}',
+        "[" * 100_000,
+    ],
+)
+def test_a_broken_or_foreign_file_is_put_aside(desk, capsys, content):
+    for number in (1, 2):
+        (desk / FILE).write_bytes(content.encode("latin-1"))
+        assert read(desk) == {kind: {} for kind in KINDS}
+        assert (desk / FILE).read_bytes() == content.encode("latin-1")
+        note("rungs", "Rung 1", "correct")
+        assert list(read(desk)["rungs"]) == ["Rung 1"]
+        aside = desk / f".progress-unreadable-{number}.json"
+        assert aside.read_bytes() == content.encode("latin-1")
+        told = capsys.readouterr().out
+        assert told == f"{FILE} could not be read. It is {aside.name} now, and a new one has begun.\n"
+
+
+def test_a_deleted_file_begins_anew(desk):
+    note("rungs", "Rung 1", "correct")
+    (desk / FILE).unlink()
+    note("rungs", "Rung 2", "not yet")
+    assert list(read(desk)["rungs"]) == ["Rung 2"]
+
+
+def test_a_directory_that_takes_no_file_is_told_once(desk, capsys, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    (desk / FILE).write_text(ORIGINAL_CONTENT)
+    monkeypatch.setattr(os, "replace", full)
+    for _ in range(2):
+        assert DOUBLE.check(double)
+    assert capsys.readouterr().out == "Your progress is not kept: No space left on device.\n"
+    assert (desk / FILE).read_text() == ORIGINAL_CONTENT
+    assert names_in(desk) == [progress.LAID_OUT, FILE]
+
+
+def test_a_lock_that_is_never_given_back_is_told(desk, capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_WAIT_S", 0.05)
+    with progress._locked(desk):
+        note("rungs", "Rung 1", "correct")
+    assert capsys.readouterr().out == (
+        "Your progress is not kept: another notebook has kept .progress.json locked for 0.05 seconds.\n"
+    )
+
+
+LESSONS = [
+    Lesson("02-a.ipynb", "A", {"predictions": ("p<q?",), "exercises": ("e",), "rungs": ("r", "s", "t")}),
+    Lesson("03-b.ipynb", "B", {"predictions": ("q?",), "exercises": (), "rungs": ()}),
+]
+
+
+def test_the_map_tells_what_is_done(desk):
+    note("predictions", "p<q?", "wrong")
+    note("predictions", "p<q?", "right")
+    note("rungs", "r", "correct")
+    note("rungs", "s", "not yet")
+    note("rungs", "s", "", tries=0, solutions_seen=1)
+    note("rungs", "of an older edition", "correct")
+    told = ProgressMap(LESSONS, read(desk))
+    lines = str(told).split("\n")
+    assert lines[:3] == [
+        "    lesson  predictions  exercises  rungs",
+        "02  A       ✓            ·          ✓✗·",
+        "03  B       ·",
+    ]
+    assert lines[-1].startswith("1 of 2 predictions, 0 of 1 exercises, 1 of 3 rungs, 1 solution seen, since 20")
+    html = told._repr_html_()
+    assert re.search(r'title="p&lt;q\?: 2 tries, done at try 2, \d{4}-', html)
+    assert 'title="s: 1 try, solution seen once"' in html and '<a href="02-a.ipynb">A</a>' in html
+
+
+def test_the_map_of_an_empty_file(desk):
+    assert str(ProgressMap(LESSONS, read(desk))).endswith("\n0 of 2 predictions, 0 of 1 exercises, 0 of 3 rungs")
+
+
+def test_my_progress_shows_the_course(desk):
+    (desk / FILE).write_text(ORIGINAL_CONTENT)
+    assert "02  Segments " in str(my_progress())
+
+
+def test_the_map_knows_all_that_the_lessons_ask():
+    lessons = lessons_of(COURSE)
+    lesson_texts = [text for text in texts() if text.parent.name == "text"]
+    assert [lesson.file.removesuffix(".ipynb") for lesson in lessons] == [text.stem for text in lesson_texts]
+    for lesson, text in zip(lessons, lesson_texts, strict=True):
+        source = text.read_text()
+        assert len(lesson.tasks["predictions"]) == len(re.findall(r"^predict\(", source, re.MULTILINE)), lesson.file
+        exercises, _, ladder = source.partition("### Rebuild")
+        for kind, part in (("exercises", exercises), ("rungs", ladder)):
+            assert len(lesson.tasks[kind]) == len(re.findall(r"^\w+\.check\(", part, re.MULTILINE)), lesson.file
+    for kind in KINDS:
+        names = [name for lesson in lessons for name in lesson.tasks[kind]]
+        assert len(names) == len(set(names))
