@@ -10,6 +10,9 @@ SEED ?= 1
 # Tests run in two processes; a file's tests, and a notebook's cells, stay together. Files keep their order: by number of
 # tests the browser's few, which take longest, would come last and leave the other process idle.
 PYTEST := $(BIN)/python -m pytest
+# Where one of them dies (a test that stands still ends its process), the run fails at once. With another process in
+# its place pytest-xdist repeats the deadly test, or fails of a KeyError, or waits for ever.
+WORKERS := -n 2 --max-worker-restart=0
 # Without Kafka's jars lessons have two witnesses, and tests say what is missing.
 FETCH := $(BIN)/minikafka fetch || true
 
@@ -42,12 +45,12 @@ test: ready-dev
 	@sh requirements/chromium.sh
 	@$(FETCH)
 	@$(BIN)/minikafka doctor || true
-	$(PYTEST) -q -n 2 --dist loadfile --no-loadscope-reorder --nbval --nbval-cell-timeout 240 --nbval-sanitize-with tests/nbval.cfg tests notebooks
+	$(PYTEST) -q $(WORKERS) --dist loadfile --no-loadscope-reorder --nbval --nbval-cell-timeout 240 --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
 quick: ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(PYTEST) -q --quick -n 2 --dist worksteal tests
+	$(PYTEST) -q --quick $(WORKERS) --dist worksteal tests
 
 lessons: ready-lab
 	@$(FETCH)

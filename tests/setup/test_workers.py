@@ -1,0 +1,33 @@
+"""A process of `make test` that dies fails the run at once, and pytest names the test that ran in it."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DIES = """
+import os, signal, subprocess
+import pytest
+
+@pytest.mark.parametrize("number", range(4))
+def test_it(number):
+    if {number} == number:
+        # A child outlives it, as a JVM may.
+        subprocess.Popen(["sleep", "30"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_ends_the_run(tmp_path):
+    [options] = re.findall(r"^WORKERS := (.*)$", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
+    for number in (1, 2, 3):
+        (tmp_path / f"test_{number}.py").write_text(DIES.format(number=1 if number == 2 else None))
+    command = [sys.executable, "-m", "pytest", "-c", os.devnull, *options.split(), "--dist", "loadfile", tmp_path]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=150)
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert re.search(r"crashed while running '.*test_2.py::test_it\[1]'", run.stdout), run.stdout
