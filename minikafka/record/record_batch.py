@@ -295,7 +295,7 @@ class RecordBatch:
                 f"Record batch is corrupt (the size {size} "
                 f"is smaller than the minimum allowed overhead {RECORD_BATCH_OVERHEAD})"
             )
-        stored, computed = header[4], crc32c(self._buffer[ATTRIBUTES_OFFSET:])
+        stored, computed = header[4], self.compute_checksum()
         if stored != computed:
             raise CorruptRecordException(f"Record is corrupt (stored crc = {stored}, computed crc = {computed})")
 

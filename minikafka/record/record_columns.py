@@ -6,6 +6,7 @@ import mmap
 import threading
 from array import array
 from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,21 @@ def compiled_kernel_for(records: int) -> ModuleType | None:
     """The module with the compiled kernel, if it is in use or would pay now that `records` more are to be written."""
     _maybe_compile(records)
     return _compiled
+
+
+@contextmanager
+def plain_kernel() -> Iterator[None]:
+    """Inside the block the plain kernel does all the work, of every thread; behind it, the one that did it before.
+
+    Who writes one of the kernel's functions anew sees it called: compiled functions call none but compiled ones.
+    """
+    global _plain_records, _compiled
+    before = _plain_records, _compiled
+    _plain_records, _compiled = -(2**62), None
+    try:
+        yield
+    finally:
+        _plain_records, _compiled = before
 
 
 def kernel_in_use() -> str:
@@ -151,12 +167,13 @@ class RecordColumns:
         if places is not None:
             starts, counts = starts[places], counts[places]
         capacity = int(counts.sum())
-        if _compiled is None:
+        compiled = _compiled
+        if compiled is None:
             numbers = [0] * (4 * capacity)
             kernel.locate_headers(self.data, len(self.data), starts.tolist(), counts.tolist(), numbers, capacity)
             return np.array(numbers, np.int64).reshape(4, capacity)
-        out: NDArray[np.int64] = _compiled.room_for(4 * capacity)
-        _compiled.locate_headers(_compiled.octets(self.data), len(self.data), starts, counts, out, capacity)
+        out: NDArray[np.int64] = compiled.room_for(4 * capacity)
+        compiled.locate_headers(compiled.octets(self.data), len(self.data), starts, counts, out, capacity)
         return out.reshape(4, capacity)
 
     def sequence(self, index: int, base_offset: int) -> int:
@@ -194,17 +211,18 @@ def decode_run(
     The run ends before a batch that is damaged or has one of the attribute bits `apart` (by default it ends before a
     compressed one and a control batch), or when it has `enough` records. Returns the columns and where the run ended.
     """
-    if _compiled is None:
+    compiled = _compiled
+    if compiled is None:
         capacity, end = kernel.measure_run(data, start, len(data), enough, apart)
-        _maybe_compile(capacity)
-    if _compiled is None:
+        compiled = compiled_kernel_for(capacity)
+    if compiled is None:
         numbers = [0] * (kernel.SUMMARY_SIZE + kernel.COLUMNS * capacity)
         count, end = kernel.decode_run(data, start, end, numbers, capacity)
         return RecordColumns(data, count, -1, None, memoryview(array("q", numbers)), capacity), end
-    octets = _compiled.octets(data)
-    capacity, end = _compiled.measure_run(octets, start, len(data), enough, apart)
-    out = _compiled.room_for(kernel.SUMMARY_SIZE + kernel.COLUMNS * capacity)
-    count, end = _compiled.decode_run(octets, start, end, out, capacity)
+    octets = compiled.octets(data)
+    capacity, end = compiled.measure_run(octets, start, len(data), enough, apart)
+    out = compiled.room_for(kernel.SUMMARY_SIZE + kernel.COLUMNS * capacity)
+    count, end = compiled.decode_run(octets, start, end, out, capacity)
     return RecordColumns(data, count, -1, None, out, capacity), end
 
 
@@ -226,19 +244,18 @@ def decode(
     Returns the index after the last sound record, and the kernel's `out`.
     """
     has_append_time = 0 if append_time is None else 1
-    if _compiled is None:
-        _maybe_compile(min(stop - index, (len(data) - start) // kernel.SMALLEST_RECORD))
+    compiled = _compiled or compiled_kernel_for(min(stop - index, (len(data) - start) // kernel.SMALLEST_RECORD))
     size = kernel.SUMMARY_SIZE + kernel.COLUMNS * capacity
-    if _compiled is None:
+    if compiled is None:
         numbers = [0] * size
         reached = kernel.decode(
             data, start, len(data), index, stop, count,
             base_offset, base_timestamp, append_time or 0, has_append_time, mode, numbers, capacity, -index,
         )  # fmt: skip
         return reached, memoryview(array("q", numbers))
-    out = _compiled.room_for(size)
-    reached = _compiled.decode(
-        _compiled.octets(data), start, len(data), index, stop, count,
+    out = compiled.room_for(size)
+    reached = compiled.decode(
+        compiled.octets(data), start, len(data), index, stop, count,
         base_offset, base_timestamp, append_time or 0, has_append_time, mode, out, capacity, -index,
     )  # fmt: skip
     # A summary alone is read number by number. numpy is slow at that, and its numbers are not Python's integers.
@@ -253,7 +270,8 @@ def encode(
     None where one of them must be read and written by itself.
     """
     starts, ends = columns.record_start, columns.record_end
-    if _compiled is None:
+    compiled = _compiled
+    if compiled is None:
         chosen = places.tolist()
         most = sum(ends[place] - starts[place] + writing_kernel.MOST_GROWTH for place in chosen)
         plain_out = bytearray(most)
@@ -265,8 +283,8 @@ def encode(
 
     sizes = np.asarray(ends) - np.asarray(starts)
     out = np.empty(int(sizes[places].sum()) + len(places) * writing_kernel.MOST_GROWTH, np.uint8)
-    end = _compiled.encode(
-        _compiled.octets(columns.data), np.asarray(columns._out), columns._capacity, places,
+    end = compiled.encode(
+        compiled.octets(columns.data), np.asarray(columns._out), columns._capacity, places,
         base_offset, base_timestamp, last_offset, out,
     )  # fmt: skip
     return None if end == writing_kernel.NOT_WRITTEN else out.data[:end]
@@ -274,9 +292,10 @@ def encode(
 
 def skip_headers(data: BytesLike, position: int, end: int, count: int) -> tuple[int, int, int, int]:
     """`kernel.skip_headers` by the kernel in use."""
-    if _compiled is None:
+    compiled = _compiled
+    if compiled is None:
         return kernel.skip_headers(data, position, end, count)
-    skipped: tuple[int, int, int, int] = _compiled.skip_headers(_compiled.octets(data), position, end, count)
+    skipped: tuple[int, int, int, int] = compiled.skip_headers(compiled.octets(data), position, end, count)
     return skipped
 
 

@@ -1,5 +1,6 @@
 """What stands between the engine and a learner's function: its errors are told as its own, and it always ends."""
 
+import functools
 import inspect
 import linecache
 import signal
@@ -52,7 +53,8 @@ class Guard:
     - `seen`, if given, is shown each call that returned: its arguments, the named ones, and the result.
     - All calls together end after `limit_s` seconds; this needs the main thread, where notebooks run their cells.
 
-    `calls` counts the calls. While `is_telling`, an error is being put into words, which may ask the engine again.
+    `calls` counts the calls. While `is_aside`, what is done is no work of the log, and the function is not meant: an
+    error is being put into words, which may ask the engine again, or a client makes the bytes that it sends.
     """
 
     def __init__(
@@ -66,7 +68,7 @@ class Guard:
         self._returns, self._changes_nothing, self._seen = returns, changes_nothing, seen
         self._all_s = self._left_s = limit_s
         self.calls = 0
-        self.is_telling = False
+        self.is_aside = False
         self._is_running = False
 
     def around(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -103,6 +105,19 @@ class Guard:
 
         return held
 
+    def aside(self, work: Callable[..., Any]) -> Callable[..., Any]:
+        """`work`, during which `is_aside` is true."""
+
+        @functools.wraps(work)
+        def done(*args: Any, **kwargs: Any) -> Any:
+            before, self.is_aside = self.is_aside, True
+            try:
+                return work(*args, **kwargs)
+            finally:
+                self.is_aside = before
+
+        return done
+
     def _wrong_type(self, result: Any) -> str:
         """What is wrong with the type of a result; "" for nothing."""
         if not self._returns or (
@@ -116,11 +131,7 @@ class Guard:
         )
 
     def _called_with(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-        self.is_telling = True
-        try:
-            return f"Called with {arguments_in_words(function, args, kwargs)}"
-        finally:
-            self.is_telling = False
+        return f"Called with {self.aside(arguments_in_words)(function, args, kwargs)}"
 
     @contextmanager
     def _ended_in_time(self, function: Callable[..., Any]) -> Iterator[None]:

@@ -9,7 +9,10 @@ from types import FunctionType
 from typing import Any, NamedTuple
 from unittest import mock
 
+from minikafka.lab.rebuild.detours import detours_of
 from minikafka.lab.rebuild.learners_code import Guard
+from minikafka.record.record_columns import plain_kernel
+from minikafka.witness.batch import Batch
 
 Method = Callable[..., Any] | property
 """What is named as `LogSegment.should_roll` or `Log.last_stable_offset`: a function or a property of a class, or a
@@ -33,7 +36,9 @@ class _Place(NamedTuple):
 def mine(method: Method, function: Callable[..., Any], guard: Guard | None = None) -> Iterator[None]:
     """Inside the block the engine calls `function` wherever it calls `method`; behind it the engine is whole again.
 
-    Only this thread is meant: work of the engine in other threads goes on as before. `guard`: what the function is
+    Compiled kernels and other short cuts that would pass `function` by are off for so long. Only this thread is meant:
+    work of the engine in other threads goes on as before; and only the log's own work: the bytes that a workload's
+    clients send are made by the engine's method. `guard`: what the function is
     held to (default: that its errors are told as its own, and that it ends). Raises WrongParametersError when the
     parameters of `function` are not those of `method`, TypeError when `method` is nothing of minikafka's.
 
@@ -47,10 +52,15 @@ def mine(method: Method, function: Callable[..., Any], guard: Guard | None = Non
     thread = threading.get_ident()
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        is_meant = threading.get_ident() == thread and not guard.is_telling
+        is_meant = threading.get_ident() == thread and not guard.is_aside
         return (held if is_meant else engine)(*args, **kwargs)
 
     with ExitStack() as replaced:
+        replaced.enter_context(mock.patch.object(Batch, "encode", guard.aside(Batch.encode)))
+        replaced.enter_context(plain_kernel())
+        for short_cut, detour in detours_of(engine):
+            for place in _places(short_cut, short_cut):
+                replaced.enter_context(mock.patch.object(place.owner, place.name, detour))
         for place in _places(method, engine):
             replaced.enter_context(mock.patch.object(place.owner, place.name, _in_the_kind_of(place.original, call)))
         yield

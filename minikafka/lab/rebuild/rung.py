@@ -125,7 +125,7 @@ class Rung:
                 operations += len(workload)
                 if not trial.passed:
                     shown = smallest(trial, by_the_learner)
-                    words = "\n".join(filter(None, (str(shown), self._belief(trial, by_the_learner, seed))))
+                    words = "\n".join(filter(None, (str(shown), self._belief(trial, function, guard, seed))))
                     return RungVerdict(self.name, NOT_YET, words, operations, shown.moment)
             if self._changes_nothing and (words := self._other_results(function, seed)):
                 return RungVerdict(self.name, NOT_YET, words, operations)
@@ -151,22 +151,38 @@ class Rung:
     def _in_place(self, function: Callable[..., Any], guard: Guard) -> Callable[[], AbstractContextManager[None]]:
         return lambda: mine(self.method, function, guard)
 
-    def _belief(self, failed: Trial, by_the_learner: Callable[[], AbstractContextManager[None]], seed: int) -> str:
+    def _belief(self, failed: Trial, function: Callable[..., Any], guard: Guard, seed: int) -> str:
         """The words for the wrong version that leads to the same wherever it is tried; "" for none.
 
-        Several may lead to the same in the workload that failed; then the others are asked as well.
+        Several may lead to the same in the workload that failed; then the others are asked as well, and at last what
+        the function returned, call by call.
         """
         versions = [version for version in self.wrong if self._leads_to(version, failed.workload, failed.outcome)]
         for workload in self._workloads(seed):
             if len(versions) <= 1:
                 break
             try:
-                with by_the_learner():
+                with self._in_place(function, guard)():
                     outcome, _ = done(workload, minikafka_log)
             except LearnersError:
                 continue
             versions = [version for version in versions if self._leads_to(version, workload, outcome)]
+        if len(versions) > 1 and self._changes_nothing:
+            versions = self._answering_so(versions, function, failed.workload)
         return versions[0].words if versions else ""
+
+    def _answering_so(
+        self, versions: list[WrongVersion], function: Callable[..., Any], workload: Workload
+    ) -> list[WrongVersion]:
+        """Those of `versions` that return what `function` returns in each call of the workload."""
+
+        def compare(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+            nonlocal versions
+            versions = [version for version in versions if version.function(*args, **kwargs) == result]
+
+        with self._in_place(function, Guard(self._returns, changes_nothing=True, seen=compare))():
+            done(workload, minikafka_log)
+        return versions
 
     def _other_results(self, function: Callable[..., Any], seed: int) -> str:
         """The first call whose result is not that of the engine's own method; "" where all are.

@@ -16,6 +16,7 @@ _TABLE = Path(__file__).with_name("kafka_lines.json")
 _ROOMS = (  # the packages whose methods the lessons may name
     "org/apache/kafka/storage/internals/",
     "org/apache/kafka/common/record/internal/",
+    "org/apache/kafka/common/utils/ByteUtils.java",
     "org/apache/kafka/controller/",
     "org/apache/kafka/server/common/",
     "org/apache/kafka/server/purgatory/",

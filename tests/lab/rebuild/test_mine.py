@@ -1,5 +1,6 @@
 """A learner's function in the engine's place: where it is called, what is told of its faults, what is left behind."""
 
+import inspect
 import threading
 
 import pytest
@@ -13,8 +14,12 @@ from minikafka.lab.rebuild.learners_code import Guard, LearnersError
 from minikafka.lab.rebuild.mine import WrongParametersError, mine
 from minikafka.log.log import Log
 from minikafka.log.log_segment import LogSegment
-from minikafka.record import varint
+from minikafka.record import kernel, record_columns, record_writer, varint
 from minikafka.record.file_records import LogOffsetPosition
+from minikafka.record.record_batch import RecordBatch
+from minikafka.witness.batch import Batch
+from minikafka.witness.runner import Runner, minikafka_log
+from minikafka.witness.workload import Workload
 
 
 @pytest.fixture
@@ -62,6 +67,67 @@ def test_properties_static_methods_and_functions_of_modules_are_replaced_where_t
         assert users
         assert varint.size_of_varint(1) == 9
     assert varint.size_of_varint(1) == 1
+
+
+@pytest.fixture
+def compiled():
+    """The compiled kernel, which calls none but compiled functions."""
+    if not record_columns.use_compiled_kernel():
+        pytest.skip("numba does not work here")
+
+
+def test_reading_goes_through_the_function_though_a_compiled_kernel_is_in_use(compiled):
+    log, calls = fresh_log(), []
+
+    def counting(data, position, end):
+        calls.append(position)
+        return kernel.read_varlong(data, position, end)
+
+    with mine(kernel.read_varint, counting):
+        log.append_as_leader(records(3), leader_epoch=0)
+        assert len(calls) == 3 * 5  # size, offset delta, key, value and headers of each record
+        assert len(list(next(log.log_segments[0].log.batches()))) == 3
+        assert len(calls) == 2 * 3 * 5
+    assert record_columns.kernel_in_use() == "compiled"
+
+
+CLEANED = """config cleanup.policy=compact min.cleanable.dirty.ratio=0
+append_as_leader [3x10 keys=2]
+roll leo
+update_high_watermark leo
+clean
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "through"),
+    [(varint.write_varint, 6), (record_writer.write_record, 1), (RecordBatch.compute_checksum, 1)],
+)
+def test_cleaning_writes_through_the_function_and_not_round_it(compiled, tmp_path, method, through):
+    """One of three records is hidden by a younger one, so the cleaner writes the batch anew."""
+    calls = []
+
+    def counting(*args):
+        calls.append(args)
+        return method(*args)
+
+    counting.__signature__ = inspect.signature(method)
+    workload = Workload.parse(CLEANED)
+    runner = Runner(minikafka_log, tmp_path / "t-0", workload)
+    with mine(method, counting):
+        for operation in workload.operations[:-1]:
+            assert not runner.apply(operation).error
+        before = len(calls)
+        assert not runner.apply(workload.operations[-1]).error
+    runner.let_go()
+    assert len(calls) - before >= through
+
+
+def test_what_a_client_sends_is_not_made_by_the_function():
+    batch = Batch.parse("[3x10 headers=1]")
+    right = batch.encode(0)
+    with mine(varint.write_varint, lambda value, out: out.append(0)):
+        assert batch.encode(0) == right
 
 
 def test_other_threads_keep_the_engines_own_method():

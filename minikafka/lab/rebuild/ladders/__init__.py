@@ -1,8 +1,16 @@
 """The ladders: the rungs of each lesson, from a few lines to a page, each with one way to climb it."""
 
-from minikafka.lab.rebuild.ladders import append, high_watermark, read, segments
+from minikafka.lab.rebuild.ladders import append, high_watermark, read, records, segments
 
 ALL = (
+    (
+        records.writes_varints,
+        records.reads_varints,
+        records.sums,
+        records.assigns,
+        records.writes_records,
+        records.writes_headers,
+    ),
     (segments.rolls, segments.looks_up, segments.translates, segments.appends, segments.deletes),
     (high_watermark.clamps, high_watermark.follows, high_watermark.increments),
     (append.finds, append.checks, append.stable, append.unstable),
