@@ -1,10 +1,14 @@
 import contextlib
+import re
 import sys
+from dataclasses import dataclass
+from html import unescape
 from types import SimpleNamespace
 
 import pytest
 
-from minikafka.lab.stepper.stepper import in_words, render_step, step_through
+from minikafka.lab.stepper.coloured_source import coloured_lines
+from minikafka.lab.stepper.stepper import StepFrame, in_words, render_step, step_through
 from minikafka.lab.stepper.steps import method_of
 
 
@@ -79,6 +83,12 @@ class Walked:
         return number
 
 
+@dataclass
+class Info:
+    first_offset: int
+    last_offset: int
+
+
 def path(walk):
     return [(frame.method.name.split(".")[-1], frame.step.number, frame.depth) for frame in walk.frames]
 
@@ -96,6 +106,45 @@ def test_marks_are_found_with_their_text_and_lines():
     by_number = {s.number: method.lines(s) for s in method.steps}
     assert by_number["4"] == ("self.log_end_offset += 1", "self.log_segments[0].size += size")
     assert by_number["2"][0] == "for size in sizes:" and len(by_number["2"]) == 8
+
+
+def test_the_marked_lines_are_those_of_the_step_alone():
+    method = method_of(Walked.append.__code__)
+    marks = {
+        step.number: [
+            line.strip()
+            for number, line in enumerate(method.source, method.first_line)
+            if method.belongs_to(number) == step and not line.strip().startswith("#")
+        ]
+        for step in method.steps
+    }
+    assert marks["2"] == ["for size in sizes:"]
+    assert marks["3"] == ["if size > 100:", 'raise ValueError(f"too large: {size}")']
+    html = render_step(StepFrame(method, method.steps[1], 0), [StepFrame(method, method.steps[1], 0)], 0)
+    assert html.count('class="mk-now"') == 1
+
+
+def test_of_an_object_that_was_there_only_the_fields_that_changed_are_told():
+    def run():
+        info = Info(-1, 9)
+        info.first_offset = 20
+        info = Info(20, 29)
+        return info
+
+    first, second, third, _ = step_through(run).frames
+    assert first.changed == {"info": "Info(first_offset=-1, last_offset=9)"}
+    assert second.changed == {"info.first_offset": "20"}
+    assert third.changed == {"info": "Info(first_offset=20, last_offset=29)"}
+
+
+def test_coloured_source_keeps_every_character():
+    source = ("def f(a):", '    """Two', '    lines <&>."""', "    # 1. why", '    return f"{a}" if a > 0x1F else None')
+    lines = coloured_lines(source)
+    assert [unescape(re.sub("<[^>]+>", "", line)) for line in lines] == list(source)
+    assert lines[2].startswith('    <span class="mk-string">lines &lt;&amp;&gt;')
+    assert (
+        '<span class="mk-keyword">return</span>' in lines[4] and '<span class="mk-comment"># 1. why</span>' in lines[3]
+    )
 
 
 def test_a_frame_for_each_entry_of_a_loop_and_of_a_nested_call():
@@ -158,7 +207,7 @@ def test_each_frame_reads_well_and_links_to_kafka():
     assert "LEO 0 → 1" in str(walk.frames[3])
     html = render_step(walk.frames[3], walk.frames, 3)
     assert "blob/4.3.0/storage/src/main/java/org/apache/kafka/storage/internals/log/UnifiedLog.java#L1115" in html
-    assert "self.log_end_offset += 1" in html and "<svg" in html
+    assert "self.log_end_offset += 1" in re.sub("<[^>]+>", "", html) and "<svg" in html
 
 
 @pytest.mark.parametrize(

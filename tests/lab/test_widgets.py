@@ -19,7 +19,7 @@ from minikafka.lab.widgets.index_search import search_frames, search_index
 from minikafka.lab.widgets.offset_ruler import OffsetRuler, render_ruler
 from minikafka.lab.widgets.player import Player
 from minikafka.lab.widgets.replicas import Replicas, render_replicas
-from minikafka.lab.widgets.segment_shelf import SegmentShelf, ShelvedSegment, render_shelf
+from minikafka.lab.widgets.segment_shelf import BatchOnFile, SegmentShelf, ShelfFrame, ShelvedSegment, render_shelf
 
 
 @pytest.fixture
@@ -120,6 +120,17 @@ def test_the_shelf_tells_what_is_in_the_files(log):
     )
     frame = SegmentShelf(log).snap("x", 0, note="goes").frames[0]
     assert "goes: 0" in str(frame) and "● goes" in render_shelf(frame)
+
+
+def test_the_shelf_has_a_scale_of_bytes_and_counts_times_from_the_first():
+    start = 1_700_000_000_000
+    times = ((start, 2), (start + 480_000, 5), (start + 5_400_000, 8), (start + 5_400_001, 9))
+    segment = ShelvedSegment(0, 400, (BatchOnFile(0, 9, 0, 400),), (), times)
+    picture = render_shelf(ShelfFrame("x", (segment,)))
+    assert "+0 ms→2 · +8 min→5 · +1 h 30 min→8 · +5,400,001 ms→9" in picture
+    assert "+0 ms is 1,700,000,000,000 ms" in picture
+    assert [f">{position}</text>" in picture for position in (0, 100, 400, 500)] == [True, True, True, False]
+    assert "time index:" not in render_shelf(ShelfFrame("x", (ShelvedSegment(0, 0, (), (), ()),)))
 
 
 def test_the_search_watched_is_the_search_done(log):

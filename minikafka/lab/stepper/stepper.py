@@ -12,11 +12,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from html import escape
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
+from minikafka.lab.stepper.coloured_source import coloured_lines
 from minikafka.lab.stepper.kafka_source import kafka_link
 from minikafka.lab.stepper.steps import Method, Step, method_of
 from minikafka.lab.widgets import drawing
@@ -125,6 +126,26 @@ def step_through(
     return walk
 
 
+class _Value(NamedTuple):
+    """What a local variable holds at one moment; `fields` of a dataclass that can change, else empty."""
+
+    identity: int
+    words: str
+    fields: dict[str, str]
+
+    @classmethod
+    def of(cls, value: Any) -> "_Value":
+        changeable = is_dataclass(value) and not isinstance(value, type) and not value.__dataclass_params__.frozen
+        contents = {each.name: in_words(getattr(value, each.name)) for each in fields(value)} if changeable else {}
+        return cls(id(value), in_words(value), contents)
+
+    def changes_since(self, before: "_Value | None", name: str) -> dict[str, str]:
+        """What is new, in words: of an object that was there before only the fields that differ."""
+        if before is not None and self.fields and self.identity == before.identity:
+            return {f"{name}.{key}": now for key, now in self.fields.items() if before.fields.get(key) != now}
+        return {} if before is not None and before.words == self.words else {name: self.words}
+
+
 class _Activation:
     """One running call of a recorded method."""
 
@@ -133,7 +154,7 @@ class _Activation:
         self.depth = depth
         self.step: Step | None = None
         self.frame: StepFrame | None = None
-        self.locals: dict[str, str] = {}
+        self.locals: dict[str, _Value] = {}
         self.pending: BaseException | None = None
 
 
@@ -220,15 +241,15 @@ class _Recorder:
         """Note what the step that is ending has changed."""
         values = self._locals(frame)
         if activation.frame is not None:
-            changed = {name: value for name, value in values.items() if activation.locals.get(name) != value}
-            activation.frame.changed.update(changed)
+            for name, value in values.items():
+                activation.frame.changed.update(value.changes_since(activation.locals.get(name), name))
             activation.frame.after = self._state()
         activation.locals = values
 
-    def _locals(self, frame: FrameType) -> dict[str, str]:
+    def _locals(self, frame: FrameType) -> dict[str, "_Value"]:
         names = [name for name in frame.f_locals if name != "self" and not name.startswith("_")]
         return {
-            name: in_words(frame.f_locals[name]) for name in names if self._interest is None or name in self._interest
+            name: _Value.of(frame.f_locals[name]) for name in names if self._interest is None or name in self._interest
         }
 
     def _state(self) -> Offsets | None:
@@ -334,20 +355,16 @@ def with_code(words: str) -> str:
 
 
 def _source(frame: StepFrame) -> str:
-    """The step's lines, marked, with a little of what surrounds them."""
+    """The lines of the method around the step, with a bar at each line that belongs to this step and to none within."""
     method, step = frame.method, frame.step
     first = max(step.first_line - 3, method.first_line)
     last = min(step.last_line, step.first_line + 13)
-    shown = method.source[first - method.first_line : last - method.first_line + 3]
-    margin = min((len(line) - len(line.lstrip()) for line in shown if line.strip()), default=0)
+    begin, end = first - method.first_line, last - method.first_line + 3
+    margin = min((len(line) - len(line.lstrip()) for line in method.source[begin:end] if line.strip()), default=0)
     rows = []
-    for number, words in enumerate(shown, first):
-        row = f"{'▌' if step.first_line <= number <= last else ' '}  {escape(words[margin:])}"
-        rows.append(
-            f'<span class="mk-now">{row}</span>'
-            if step.first_line <= number <= last
-            else f'<span class="mk-faint">{row}</span>'
-        )
+    for number, line in enumerate(coloured_lines(method.source)[begin:end], first):
+        is_now = step.first_line <= number <= last and method.belongs_to(number) == step
+        rows.append(f'<span class="mk-{"now" if is_now else "faint"}">{"▌" if is_now else " "}  {line[margin:]}</span>')
     cut = (
         f'<div class="mk-faint">… {step.last_line - last} more lines in this step</div>'
         if last < step.last_line

@@ -56,6 +56,12 @@ class Method:
         around = [step for step in self.steps if step.holds(line)]
         return min(around, key=lambda step: step.last_line - step.first_line, default=None)
 
+    def belongs_to(self, line: int) -> Step | None:
+        """The innermost step of which `line` is a part; a comment is a part of what it stands above."""
+        while self.source[line - self.first_line].lstrip().startswith("#"):
+            line += 1
+        return self.step_at(line)
+
     def lines(self, step: Step) -> tuple[str, ...]:
         """The source lines of `step`, without their common indentation."""
         return _dedent(self.source[step.first_line - self.first_line : step.last_line - self.first_line + 1])

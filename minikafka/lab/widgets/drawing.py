@@ -48,6 +48,8 @@ _HTML_RULES = (
 .mk .mk-now{background:var(--mk-mark);display:inline-block;min-width:100%}
 .mk table{border-collapse:collapse;margin:4px 0;font-size:12.5px;color:inherit} div.mk td,div.mk th{padding:2px 10px 2px 0;text-align:left;border:0;background:none}
 .mk a{color:var(--mk-leo)} .mk-faint{color:var(--mk-faint)} .mk-good{color:var(--mk-good);font-weight:700} .mk-bad{color:var(--mk-bad);font-weight:700}
+.mk .mk-keyword{color:var(--mk-leo);font-weight:700} .mk .mk-string{color:var(--mk-good)} .mk .mk-number{color:var(--mk-lso)} .mk .mk-comment{color:var(--mk-faint);font-style:italic}
+.mk pre .mk-faint .mk-keyword{font-weight:400}
 .mk-line{display:flex;white-space:nowrap} .mk-line>span{overflow:hidden;text-overflow:ellipsis}
 .mk-box{border-left:4px solid var(--mk-line);padding:6px 12px;background:var(--mk-panel);border-radius:0 4px 4px 0}
 """

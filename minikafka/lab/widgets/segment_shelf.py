@@ -1,5 +1,6 @@
 """The segment shelf: each segment as its file, batch by batch, with the index entries as links into it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,15 +88,22 @@ class SegmentShelf:
 
     def play(self) -> Player:
         """The shelf with its slider, set to the last frame; all frames have one scale."""
-        longest = max((segment.size for frame in self.frames for segment in frame.segments), default=1)
+        segments = [segment for frame in self.frames for segment in frame.segments]
+        longest = max((segment.size for segment in segments), default=1)
+        earliest = _earliest(segments)
         last = len(self.frames) - 1
-        return Player(self.frames, lambda frame: render_shelf(frame, longest), title=self._title, start=last)
+        return Player(self.frames, lambda frame: render_shelf(frame, longest, earliest), title=self._title, start=last)
 
 
-def render_shelf(frame: ShelfFrame, longest: int | None = None) -> str:
-    """The picture of one moment. `longest`: bytes that the full width stands for (default: the largest segment)."""
+def render_shelf(frame: ShelfFrame, longest: int | None = None, earliest: int | None = None) -> str:
+    """The picture of one moment.
+
+    `longest`: bytes that the full width stands for (default: the largest segment). `earliest`: the time in ms from
+    which the entries of time indexes are counted (default: the first of this frame).
+    """
     longest = max(longest or max((segment.size for segment in frame.segments), default=1), 1)
     scale = (drawing.WIDTH - _LEFT - 20) / longest
+    earliest = _earliest(frame.segments) if earliest is None else earliest
     left_out = max(len(frame.segments) - _MOST_ROWS, 0)
     parts = [drawing.text(10, 20, frame.caption, kind="h", room=drawing.WIDTH - (200 if left_out else 20))]
     if left_out:
@@ -104,9 +112,31 @@ def render_shelf(frame: ShelfFrame, longest: int | None = None) -> str:
         )
     for row, segment in enumerate(frame.segments[left_out:]):
         active = segment is frame.segments[-1]
-        parts += _segment(segment, 34 + row * _ROW, scale, active, segment.base_offset in frame.marked, frame.note)
-    height = 34 + _ROW * max(len(frame.segments) - left_out, 1) + 4
-    return drawing.svg(drawing.WIDTH, height, "".join(parts), str(frame))
+        top = 34 + row * _ROW
+        parts += _segment(segment, top, scale, active, segment.base_offset in frame.marked, frame.note)
+        parts += _entries(segment, top, scale, earliest)
+    bottom = 34 + _ROW * max(len(frame.segments) - left_out, 1)
+    parts += _byte_scale(bottom, scale, longest)
+    if any(segment.time_entries for segment in frame.segments[left_out:]):
+        parts.append(drawing.text(_LEFT, bottom + 36, f"time index: +0 ms is {earliest:,} ms", kind="s"))
+    return drawing.svg(drawing.WIDTH, bottom + 44, "".join(parts), str(frame))
+
+
+def _earliest(segments: Iterable[ShelvedSegment]) -> int:
+    """The first time in ms that stands in a time index of these, 0 without any."""
+    return min((timestamp for segment in segments for timestamp, _ in segment.time_entries), default=0)
+
+
+def _byte_scale(y: float, scale: float, longest: int) -> list[str]:
+    """The bytes of a file from 0 to `longest`, with a number now and then."""
+    step = drawing.tick_step(scale, room=60)
+    parts = [drawing.text(_LEFT - 12, y + 17, "byte", kind="s", anchor="end")]
+    parts.append(drawing.line(_LEFT, y, _LEFT + longest * scale, y, "faint"))
+    for position in range(0, longest + 1, step):
+        x = _LEFT + position * scale
+        parts.append(drawing.line(x, y, x, y + 5, "faint"))
+        parts.append(drawing.text(x, y + 17, f"{position:,}", kind="s", anchor="middle"))
+    return parts
 
 
 def _segment(segment: ShelvedSegment, top: float, scale: float, active: bool, marked: bool, note: str) -> list[str]:
@@ -126,10 +156,10 @@ def _segment(segment: ShelvedSegment, top: float, scale: float, active: bool, ma
     parts.append(
         drawing.rect(_LEFT, top, width, 24, "none", stroke=outline, weight=2 if marked or active else 1, dash=dash)
     )
-    return parts + _entries(segment, top, scale)
+    return parts
 
 
-def _entries(segment: ShelvedSegment, top: float, scale: float) -> list[str]:
+def _entries(segment: ShelvedSegment, top: float, scale: float, earliest: int) -> list[str]:
     parts = [drawing.text(_LEFT - 6, top + 62, ".index", kind="sm", anchor="end")]
     parts.append(drawing.text(_LEFT - 6, top + 82, ".timeindex", kind="sm", anchor="end"))
     x = _LEFT
@@ -147,12 +177,24 @@ def _entries(segment: ShelvedSegment, top: float, scale: float) -> list[str]:
         x += width + 5
     if not segment.offset_entries:
         parts.append(drawing.text(_LEFT, top + 62, "no entry", kind="s"))
-    times = " · ".join(f"{timestamp:,} ms→{offset}" for timestamp, offset in segment.time_entries[:4])
+    times = " · ".join(f"+{_span(timestamp - earliest)}→{offset}" for timestamp, offset in segment.time_entries[:4])
     more = len(segment.time_entries) - 4
     parts.append(
         drawing.text(_LEFT, top + 82, (times or "no entry") + (f"  +{more} more" if more > 0 else ""), kind="s")
     )
     return parts
+
+
+def _span(milliseconds: int) -> str:
+    """A length of time, 0 or more, in words: "8 min", "1 h 30 min", "1,500 ms"."""
+    if milliseconds % 1000 or not milliseconds:
+        return f"{milliseconds:,} ms"
+    parts, left = [], milliseconds // 1000
+    for unit, seconds in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
+        if left >= seconds:
+            parts.append(f"{left // seconds:,} {unit}")
+            left %= seconds
+    return " ".join(parts)
 
 
 def _arrow(x: float, y: float) -> list[tuple[float, float]]:
