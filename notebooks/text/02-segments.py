@@ -226,6 +226,11 @@ erratum(
     f"segment.ms = 1000: a new segment after {timed.log_segments[0].size} bytes of {timed.config.segment_size}",
 )
 
+# %%
+from minikafka.log.log_segment import RollParams
+
+print("what the five questions are asked with:", RollParams._fields)
+
 # %% [markdown]
 # The clock stood still: what counts is the timestamp of the incoming records against the first batch of the segment, and
 # again the comparison is strict. 1000 ms is not yet too late, 1001 ms is.

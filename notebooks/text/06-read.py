@@ -466,6 +466,22 @@ log.append_as_leader(records(2, first=90), leader_epoch=1)
 print(view.write_to(sender, 0, view.size_in_bytes), "bytes sent, of the batch that was written there afterwards")
 
 # %% [markdown]
+# ### What the broker adds
+#
+# `Log.read` is not the last word. `Partition.fetchRecords` calls it for every fetch and hands on more than the records:
+
+# %%
+from minikafka.cluster.log_read_info import LogReadInfo
+
+print(*LogReadInfo._fields, sep="\n")
+
+# %% [markdown]
+# The four marks are noted **before** the read. A record that is appended meanwhile must not count against a follower: it asked for everything
+# that there was. The marks travel in the response, so a follower learns the leader's high watermark and log start with each fetch.
+# `diverging_epoch` is for a follower whose log differs from the leader's: it gets no records, but the place where it must cut
+# (the lesson *Replication and leader epochs*).
+
+# %% [markdown]
 # ## 5. Three witnesses
 #
 # The story once more, with consumers in it. `consume` gives the offsets that an application sees. Spark's rule for records of transactions is one
@@ -689,4 +705,4 @@ collects.check(collect_aborted_txns)
 #
 # </details>
 #
-# **Next:** *Loading and recovery*: how all of this comes back from a directory of files.
+# **Next:** *Loading*: how all of this comes back from a directory of files.
