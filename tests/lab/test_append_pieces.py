@@ -88,7 +88,7 @@ def test_the_lanes_play_like_every_piece(lanes):
     assert player.slider.value == len(player.frames) - 1 == 3
     player.slider.value = 2
     assert player.frame is lanes.frames[2]
-    for html in player._pictures:
+    for html in player.pictures:
         picture = xml.dom.minidom.parseString(html).documentElement
         assert float(picture.getAttribute("width")) <= 900 and picture.getElementsByTagName("title")[0].firstChild.data
     bundle = player._repr_mimebundle_()

@@ -75,7 +75,7 @@ def test_every_frame_has_a_picture_and_a_text(stage, request):
     theatre = request.getfixturevalue(stage)
     player = theatre.play()
     heights = set()
-    for frame, html in zip(player.frames, player._pictures, strict=True):
+    for frame, html in zip(player.frames, player.pictures, strict=True):
         picture = xml.dom.minidom.parseString(html).documentElement
         assert float(picture.getAttribute("width")) <= 900
         heights.add(picture.getAttribute("height"))

@@ -117,7 +117,7 @@ def test_a_walk_shows_the_map_above_each_step(path):
     walk = PathWalk(step_through(path.cluster.brokers[0].apis.handle, request, watch=path.log(), into=names))
     assert walk.walk.raised is None and not request.is_answered
     assert walk.places[-1].visited == ("KafkaApis", "ReplicaManager", "Partition")
-    assert "we are in Partition.append_records_to_leader" in walk.play()._pictures[4]
+    assert "we are in Partition.append_records_to_leader" in walk.play().pictures[4]
 
 
 def test_both_pieces_are_players_with_texts_and_no_picture_is_too_wide(path):

@@ -60,7 +60,7 @@ def test_the_slider_chooses_the_frame(log):
 
 def test_every_frame_has_a_picture_of_the_right_width_and_a_text(log):
     for player in pictures_of(log):
-        for frame, html in zip(player.frames, player._pictures, strict=True):
+        for frame, html in zip(player.frames, player.pictures, strict=True):
             assert len(str(frame)) > 10 and "object at 0x" not in str(frame)
             for svg in html.split("<svg ")[1:]:
                 picture = xml.dom.minidom.parseString("<svg " + svg.split("</svg>")[0] + "</svg>").documentElement

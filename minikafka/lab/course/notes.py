@@ -1,4 +1,4 @@
-"""Boxes in a lesson: an erratum with the run that settles it."""
+"""Boxes in a lesson: an erratum with the run that settles it, folded, for only some readers know the older text."""
 
 from html import escape
 from typing import Any
@@ -22,7 +22,8 @@ class Erratum:
         body = "".join(
             f"<tr><td class='mk-faint'>{name}</td><td>{escape(str(words))}</td></tr>" for name, words in rows
         )
-        return drawing.page(f'<div class="mk-box"><b>Erratum</b><table>{body}</table></div>')
+        title = f"<b>Erratum</b>, for those who know an older text: <i>{escape(self.claim)}</i>"
+        return drawing.page(f'<details class="mk-box"><summary>{title}</summary><table>{body}</table></details>')
 
 
 def erratum(claim: str, truth: str, shown: Any) -> Erratum:

@@ -77,7 +77,7 @@ def predict(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping
 
 def _compared(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping[Any, str]) -> Prediction:
     ANSWERS[question] = answer
-    actual = _outcome(question, run)
+    actual = outcome_of(question, run)
     said = answer.__name__ if isinstance(answer, type) else answer
     if _same(said, actual):
         return Prediction(question, said, actual, "", "right")
@@ -85,7 +85,10 @@ def _compared(question: str, answer: Any, run: Callable[[], Any], beliefs: Mappi
     return Prediction(question, said, actual, belief, "wrong")
 
 
-def _outcome(question: str, run: Callable[[], Any]) -> Any:
+def outcome_of(question: str, run: Callable[[], Any]) -> Any:
+    """What `run` gives, or the name of the exception that it raises; run once for a question, unless it asks another
+    log.
+    """
     made_of = _made_of(run)
     kept, actual = _OUTCOMES.get(question, ((), None))
     if (

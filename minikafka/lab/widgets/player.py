@@ -40,7 +40,7 @@ class Player:
         self.title = title
         self.frames = tuple(frames)
         self._pictured = set(pictured)
-        self._pictures = [render(frame) for frame in self.frames]
+        self.pictures = tuple(render(frame) for frame in self.frames)
         last = len(self.frames) - 1
         self.slider = widgets.IntSlider(
             value=start,
@@ -71,7 +71,7 @@ class Player:
         parts = []
         for i in shown:
             summary = f"{escape(self.title)}, frame {i + 1} of {last + 1}: {escape(_first_line(self.frames[i]))}"
-            picture = drawing.static_page(self._pictures[i])
+            picture = drawing.static_page(self.pictures[i])
             parts.append(f"<details{' open' if i == last else ''}><summary>{summary}</summary>{picture}</details>")
         if len(shown) <= last:
             parts.append(
@@ -90,7 +90,7 @@ class Player:
 
     def _headed(self, index: int) -> str:
         count = f'<span class="mk-faint">frame {index + 1} of {len(self.frames)}</span>'
-        return f"<div><b>{escape(self.title)}</b> &nbsp; {count}</div>{self._pictures[index]}"
+        return f"<div><b>{escape(self.title)}</b> &nbsp; {count}</div>{self.pictures[index]}"
 
 
 def _first_line(frame: Any) -> str:

@@ -1,0 +1,7 @@
+"""The course as a static site: pages that need no kernel, no server and nothing from elsewhere (`make site`).
+
+Read `recorded_run` first: a lesson is run as a learner would run it, and what its players, predictions and exercises
+hold is recorded beside the outputs. `page` turns such a run into one HTML file whose sliders move and whose predictions
+can be answered, `search_entries` into what the search looks through, and `build` writes the whole folder. `site.js`
+is the only script, `site.css` the only style beside the one that all pictures share.
+"""

@@ -1,0 +1,209 @@
+"""One lesson as one HTML file: its text, its code, its outputs, and as data the frames and answers of its run."""
+
+import base64
+import gzip
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape, unescape
+from typing import Any
+
+from markdown_it import MarkdownIt
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from minikafka.lab.site.recorded_run import RECORD
+from minikafka.lab.widgets import drawing
+
+_ONLY_SHOWS = re.compile(r"(predict|diagram)\(")
+"""The code of a cell of which only the output is meant to be read."""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading of a page: its level (1 to 6), its words, and the id that a link names."""
+
+    level: int
+    words: str
+    anchor: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the site: `name` is the file's, without `.html`; `body` is HTML, `records` what its script replays.
+
+    `sections` pairs each heading with the plain words below it, for the search.
+    """
+
+    name: str
+    title: str
+    body: str
+    records: Sequence[dict[str, Any]]
+    sections: Sequence[tuple[Heading, str]]
+
+    @property
+    def headings(self) -> list[Heading]:
+        """The page's headings in reading order."""
+        return [heading for heading, _ in self.sections]
+
+
+def page_of(name: str, notebook: Any) -> Page:
+    """The page of a lesson that has run (`recorded_run`)."""
+    return _Maker(name).page(notebook.cells)
+
+
+def page_of_markdown(name: str, words: str) -> Page:
+    """The page of a text without code, such as the glossary."""
+    maker = _Maker(name)
+    maker.markdown(words)
+    return maker.done()
+
+
+def html_of(page: Page, pages: Sequence[tuple[str, str]]) -> str:
+    """The whole file. `pages`: name and title of all pages of the site in reading order."""
+    names = [name for name, _ in pages]
+    place = names.index(page.name) if page.name in names else None
+    before = pages[place - 1] if place else None
+    after = pages[place + 1] if place is not None and place + 1 < len(pages) else None
+    inner = "".join(
+        f'<li class="level-{heading.level}"><a href="#{heading.anchor}">{escape(heading.words)}</a></li>'
+        for heading in page.headings
+        if heading.level in (2, 3)
+    )
+    contents = f"<details><summary>On this page</summary><ul>{inner}</ul></details>" if inner else ""
+    way = "".join(
+        f'<a rel="{rel}" href="{other[0]}.html">{words} {escape(other[1])}</a>'
+        for rel, words, other in (("prev", "Before:", before), ("next", "Next:", after))
+        if other
+    )
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(page.title)} · minikafka</title>
+{drawing.PAGE_STYLE}
+<link rel="stylesheet" href="site.css">
+</head>
+<body>
+<a class="skip" href="#content">To the text</a>
+<header>
+<a class="home" href="index.html">minikafka</a>
+<form role="search" id="search-form"><label for="search">Search</label>
+<input id="search" type="search" autocomplete="off" placeholder="Search (press /)" aria-controls="found"></form>
+<button type="button" id="theme">Dark or light</button>
+</header>
+<div id="found" role="region" aria-label="Search results" aria-live="polite" hidden></div>
+<main id="content" tabindex="-1">
+<nav aria-label="On this page">{contents}</nav>
+{page.body}
+</main>
+<footer><nav aria-label="Lessons">{way}</nav></footer>
+<script>window.MINIKAFKA = {{page: {json.dumps(page.name)}, records: "{_packed(page.records)}"}};</script>
+<script src="search.js" defer></script>
+<script src="site.js" defer></script>
+</body>
+</html>
+"""
+
+
+def _packed(records: Sequence[dict[str, Any]]) -> str:
+    """The records as base64 of gzipped JSON: frames repeat each other, so that a hundred take the room of a few."""
+    raw = json.dumps(list(records), ensure_ascii=False, separators=(",", ":")).encode()
+    return base64.b64encode(gzip.compress(raw, 9, mtime=0)).decode()
+
+
+class _Maker:
+    """Collects the parts of one page."""
+
+    def __init__(self, name: str):
+        self._name = name
+        self._parts: list[str] = []
+        self._records: list[dict[str, Any]] = []
+        self._sections: list[tuple[Heading, list[str]]] = []
+        self._markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
+
+    def page(self, cells: Sequence[Any]) -> Page:
+        """The page of a notebook's cells."""
+        for cell in cells:
+            if cell.cell_type == "markdown":
+                self.markdown(cell.source)
+            else:
+                self._code(cell)
+        return self.done()
+
+    def markdown(self, source: str) -> None:
+        """Add text; its headings become places that a link can name, its tables can be scrolled on a narrow page."""
+        tokens = self._markdown.parse(source)
+        for i, token in enumerate(tokens):
+            if token.type == "heading_open":
+                heading = self._heading(int(token.tag[1]), _plain(self._markdown.renderInline(tokens[i + 1].content)))
+                token.attrSet("id", heading.anchor)
+            elif token.type == "inline" and tokens[i - 1].type != "heading_open" and self._sections:
+                self._sections[-1][1].append(_plain(self._markdown.renderInline(token.content)))
+        html = self._markdown.renderer.render(tokens, self._markdown.options, {})
+        html = html.replace("<table>", '<div class="scroll"><table>')
+        self._parts.append(html.replace("</table>", "</table></div>"))
+
+    def done(self) -> Page:
+        """The page of all that was added. Raises ValueError for a text without a heading."""
+        if not self._sections:
+            raise ValueError(f"{self._name} has no heading")
+        sections = [(heading, " ".join(words)) for heading, words in self._sections]
+        return Page(self._name, sections[0][0].words, "\n".join(self._parts), self._records, sections)
+
+    def _heading(self, level: int, words: str) -> Heading:
+        anchor = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-") or "part"
+        used = sum(other.anchor == anchor or other.anchor.startswith(f"{anchor}~") for other, _ in self._sections)
+        heading = Heading(level, words, f"{anchor}~{used + 1}" if used else anchor)
+        self._sections.append((heading, []))
+        return heading
+
+    def _code(self, cell: Any) -> None:
+        if not _ONLY_SHOWS.match(cell.source):
+            code = highlight(cell.source, PythonLexer(), HtmlFormatter(nowrap=True, classprefix="py-"))
+            self._parts.append(f'<pre class="code"><code>{code.rstrip()}</code></pre>')
+        records = [output.data[RECORD] for output in cell.outputs if RECORD in output.get("data", {})]
+        shown = [output for output in cell.outputs if RECORD not in output.get("data", {})]
+        if records:
+            shown = [output for output in shown if output.output_type != "execute_result"]
+        self._parts += [html for output in shown for html in _output(output)]
+        for record in records:
+            self._parts.append(self._place_for(record))
+
+    def _place_for(self, record: dict[str, Any]) -> str:
+        if record["kind"] == "exercise":
+            words = "In the notebook the line above runs your function and says where it differs first."
+            return f'<p class="aside">{escape(record["name"])}. {words}</p>'
+        self._records.append(record)
+        return f'<div class="{record["kind"]}" data-record="{len(self._records) - 1}">{_without_script(record)}</div>'
+
+
+def _without_script(record: dict[str, Any]) -> str:
+    """What stands in a record's place until the script has run, and for whoever runs none."""
+    if record["kind"] == "question":
+        return f"<p><b>Predict.</b> {escape(record['question'])}</p>"
+    return f"<p><b>{escape(record['title'])}</b></p><pre>{escape(record['words'][record['start']])}</pre>"
+
+
+def _output(output: Any) -> Iterator[str]:
+    """One output of a cell as HTML."""
+    if output.output_type == "stream":
+        yield _pre(output.text)
+    elif output.output_type == "error":
+        yield _pre(f"{output.ename}: {output.evalue}")
+    elif "text/html" in output.get("data", {}):
+        html = output.data["text/html"].replace(drawing.PAGE_STYLE, "")
+        yield f'<div class="output scroll">{html}</div>'
+    elif output.get("data", {}).get("text/plain"):
+        yield _pre(output.data["text/plain"])
+
+
+def _pre(words: str) -> str:
+    return f'<pre class="output">{escape(words.rstrip())}</pre>'
+
+
+def _plain(html: str) -> str:
+    return unescape(re.sub("<[^>]+>", "", html)).strip()

@@ -1,0 +1,87 @@
+"""A run of a lesson whose outputs also hold what a page without a kernel needs: all frames, questions and answers."""
+
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+RECORD = "application/vnd.minikafka.record+json"
+"""The kind of output that `record_of` makes; its `kind` is "player", "question" or "exercise"."""
+
+# Runs in the lesson's kernel, before its first cell.
+_LISTEN = """
+from minikafka.lab.site.recorded_run import listen
+listen(get_ipython())
+del listen
+"""
+
+
+class Question:
+    """A prediction that nobody has answered yet, with the answer that the run gives."""
+
+    def __init__(self, question: str, actual: Any, beliefs: Mapping[Any, str]):
+        self.question, self.actual, self.beliefs = question, actual, beliefs
+
+    def __repr__(self) -> str:
+        return self.question
+
+
+def listen(shell: Any) -> None:
+    """From now on each cell of `shell` (an IPython) that ends with a player, a prediction or an exercise's verdict also
+    displays its record, and `predict` looks up the answer instead of waiting for one.
+    """
+    from IPython.display import publish_display_data
+
+    import minikafka.lab
+    from minikafka.lab.exercises.beliefs import BELIEFS
+    from minikafka.lab.exercises.prediction import outcome_of
+
+    def asked(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping[Any, str] | None = None) -> Question:
+        return Question(question, outcome_of(question, run), BELIEFS.get(question, {}) if beliefs is None else beliefs)
+
+    def after_the_cell(result: Any) -> None:
+        record = record_of(result.result)
+        if record is not None:
+            publish_display_data({RECORD: record, "text/plain": ""})
+
+    minikafka.lab.predict = asked
+    shell.events.register("post_run_cell", after_the_cell)
+
+
+def record_of(value: Any) -> dict[str, Any] | None:
+    """What a page needs of a cell's value, as JSON; None for a value that it shows as it is."""
+    from minikafka.lab.exercises.exercise import Verdict
+    from minikafka.lab.widgets.player import Player
+
+    if isinstance(value, Player):
+        pictures, words = value.pictures, [str(frame) for frame in value.frames]
+        return {"kind": "player", "title": value.title, "start": value.slider.value, "frames": pictures, "words": words}
+    if isinstance(value, Question):
+        beliefs = [[repr(wrong), words] for wrong, words in value.beliefs.items()]
+        return {"kind": "question", "question": value.question, "answer": repr(value.actual), "beliefs": beliefs}
+    if isinstance(value, Verdict):
+        return {"kind": "exercise", "name": value.exercise}
+    return None
+
+
+def recorded_run(notebook_path: Path) -> Any:
+    """The notebook at `notebook_path`, run in a fresh kernel, its outputs with their records.
+
+    Raises nbclient's CellExecutionError and DeadKernelError.
+    """
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.read(notebook_path, as_version=4)
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(_LISTEN))
+    client = NotebookClient(
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        store_widget_state=False,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(notebook_path.parent)}},
+    )
+    client.execute(stderr=subprocess.DEVNULL)
+    del notebook.cells[0]
+    return notebook

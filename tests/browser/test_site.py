@@ -1,0 +1,211 @@
+"""The site: pages that answer without a kernel, in a real browser, on narrow and wide windows, by keyboard, in the dark."""
+
+import gzip
+import json
+import re
+import shutil
+from base64 import b64decode
+
+import nbformat
+import pytest
+
+from minikafka.lab.site.build import MARK, FolderError, main, pages_of, require_free, write_site
+from minikafka.lab.site.page import page_of, page_of_markdown
+from minikafka.lab.site.recorded_run import RECORD, record_of
+from minikafka.lab.site.search_entries import search_script
+
+LESSON = [
+    "# A small lesson\n\n*What it is about.*\n\n## 1. The question\n\nWhere does the log end? | see [the other](99-other.ipynb)\n",
+    "from minikafka.lab import OffsetRuler, fresh_log, predict, records, step_through, ___",
+    "| offset | why it is so |\n|---|---|\n| 3 | three records with quite a long explanation beside them, <b>bold</b> |",
+    "log = fresh_log()\nruler = OffsetRuler(log, 'Two appends').snap('nothing yet')\nprint('log end', log.log_end_offset)",
+    "predict('The log end after 3 records?', ___, lambda: log.append_as_leader(records(3), leader_epoch=0).last_offset + 1,\n"
+    "        {2: 'That is the last offset.'})",
+    "ruler.snap('three records').play()",
+    "step_through(log.append_as_leader, records(1), leader_epoch=0, watch=log, into={'Log._append'}).play()",
+    "## 2. Unknown words\n\nThe word *xylophone* stands here and nowhere else.",
+]
+
+
+def notebook_of(cells):
+    new = nbformat.v4
+    return new.new_notebook(
+        cells=[new.new_markdown_cell(c) if c[0] in "#|" else new.new_code_cell(c) for c in cells],
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    place = tmp_path_factory.mktemp("site")
+    paths = [place / "98-small.ipynb", place / "99-other.ipynb"]
+    nbformat.write(notebook_of(LESSON), paths[0])
+    nbformat.write(notebook_of(["# Another lesson\n\n*Short.*\n\nA line."]), paths[1])
+    folder = place / "pages"
+    write_site(folder, *pages_of(paths))
+    return folder
+
+
+@pytest.fixture
+def visit(chromium, site):
+    """Opens a page of the site as a visitor does: from the disk, allowed to fetch nothing else."""
+    contexts = []
+
+    def open_page(name, width=1280, scheme="light"):
+        context = chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.failures = []
+        page.on("pageerror", lambda error: page.failures.append(str(error)))
+        page.on("request", lambda asked: asked.url.startswith("file://") or page.failures.append(asked.url))
+        page.goto((site / f"{name}.html").as_uri())
+        page.wait_for_selector("body[data-ready]")
+        return page
+
+    yield open_page
+    for context in contexts:
+        assert [failure for page in context.pages for failure in page.failures] == []
+        context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 800, 1280])
+def test_nothing_sticks_out_and_axe_finds_nothing(visit, width, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    for name in ("index", "98-small", "glossary"):
+        page = visit(name, width, scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+def test_the_slider_moves_by_mouse_and_by_keyboard(visit):
+    page = visit("98-small")
+    ruler, walk = page.locator(".player").all()
+    assert "frame 2 of 2" in ruler.inner_text() and "LEO 0 → 3" in ruler.inner_html()
+    ruler.get_by_role("button", name="◀ back").click()
+    assert "frame 1 of 2" in ruler.inner_text() and "nothing yet" in ruler.locator("svg").inner_html()
+    slider = walk.get_by_role("slider")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    assert "frame 2 of" in walk.inner_text() and "Log._append 2." in slider.get_attribute("aria-valuetext")
+    walk.get_by_text("this frame as text").click()
+    assert "append_info = LogAppendInfo" in walk.locator("pre.words").inner_text()
+    slider.focus()
+    page.keyboard.press("End")
+    assert "returned" in walk.locator(".picture").inner_text()
+
+
+def test_a_prediction_is_judged_and_kept(visit):
+    page = visit("98-small")
+    assert "3" not in page.locator(".question").inner_text().replace("3 records", "")
+    for said, verdict in (("2", "the run gives 3. That is the last offset."), (" 3 ", "You said 3, and so it is.")):
+        page.get_by_label("The log end after 3 records?").fill(said)
+        page.keyboard.press("Enter")
+        assert verdict in page.get_by_role("status").inner_text()
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+    assert "and so it is" in page.get_by_role("status").inner_text()
+
+
+def test_the_search_finds_a_section_by_keyboard(visit):
+    page = visit("index")
+    page.keyboard.press("/")
+    page.keyboard.type("xylophone small")
+    assert page.locator("#found li").count() == 1
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/98-small.html#2-unknown-words")
+    page.keyboard.press("/")
+    page.keyboard.type("no such word anywhere")
+    assert "0 sections" in page.locator("#found").inner_text()
+    page.keyboard.press("Escape")
+    assert page.locator("#found").is_hidden()
+
+
+def test_the_theme_is_chosen_and_kept_and_links_lead_on(visit):
+    page = visit("98-small")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(colour)
+    page.get_by_role("button", name="Dark or light").click()
+    assert page.evaluate(colour) != light
+    page.get_by_text("Next: Another lesson").click()
+    page.wait_for_url("**/99-other.html")
+    assert page.evaluate(colour) != light
+
+
+def test_a_page_without_its_script_can_be_read(chromium, site):
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((site / "98-small.html").as_uri())
+    assert "The log end after 3 records?" in page.inner_text("main") and "three records" in page.inner_text("main")
+    context.close()
+
+
+def test_pages_are_light_and_ask_nobody(site):
+    for path in site.glob("*.html"):
+        html = path.read_text(encoding="utf-8")
+        assert len(html) < 1_500_000
+        assert not re.findall(r'(?:src|href)="(?!#|[\w.-]+(?:#|"))(?!https://github\.com/apache/kafka/)[^"]*"', html)
+
+
+def test_a_page_holds_what_the_run_recorded(site):
+    html = (site / "98-small.html").read_text(encoding="utf-8")
+    records = json.loads(gzip.decompress(b64decode(re.search(r'records: "([^"]+)"', html)[1])))
+    assert [record["kind"] for record in records] == ["question", "player", "player"]
+    assert records[0] == {
+        "kind": "question", "question": "The log end after 3 records?", "answer": "3", "beliefs": [["2", "That is the last offset."]],
+    }  # fmt: skip
+    assert len(records[2]["frames"]) == len(records[2]["words"]) > 10
+    assert "predict(" not in html.split("<main", 1)[1]
+
+
+def test_only_a_site_is_replaced(tmp_path):
+    page = page_of_markdown("lone", "# Lone\n\nwords")
+    folder = tmp_path / "a" / "site"
+    write_site(folder, [page], ["alone"])
+    (folder / "old.html").write_text("an earlier page")
+    write_site(folder, [page], ["alone"])
+    assert not (folder / "old.html").exists() and (folder / MARK).exists()
+    assert [path.name for path in folder.parent.iterdir()] == ["site"]
+    for name, make in (
+        ("full", lambda path: (path.mkdir(), (path / "mine.txt").write_text("mine"))),
+        ("file", lambda path: path.write_text("mine")),
+        ("link", lambda path: path.symlink_to(folder)),
+    ):
+        make(tmp_path / name)
+        with pytest.raises(FolderError, match=name):
+            require_free(tmp_path / name)
+    shutil.rmtree(folder)
+    folder.mkdir()
+    write_site(folder, [page], ["alone"])
+
+
+def test_bad_input_is_one_line(tmp_path, capsys):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(SystemExit) as ended:
+        main([str(tmp_path), "03-high"], standalone_mode=False)
+    assert "is not empty, and no earlier site" in str(ended.value)
+    with pytest.raises(SystemExit) as ended:
+        main([str(tmp_path / "new"), "no-such-lesson"])
+    assert ended.value.code == 2 and "no lesson's name contains no-such-lesson" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+def test_headings_are_places_and_tell_themselves_apart():
+    page = page_of_markdown("x", "# One\n\ntext <b>bold</b>\n\n## Same\n\na\n\n## Same\n\nb `code`\n")
+    assert [heading.anchor for heading in page.headings] == ["one", "same", "same~2"]
+    assert page.sections[2][1] == "b code" and page.sections[0][1] == "text bold"
+    assert "</script" not in search_script([page_of_markdown("y", "# T\n\n`</script><script>`")]).lower()
+    with pytest.raises(ValueError, match="x has no heading"):
+        page_of_markdown("x", "words")
+
+
+def test_what_has_no_record_is_shown_as_it_is():
+    assert record_of(3) is None
+    failure = nbformat.v4.new_output("error", ename="ZeroDivisionError", evalue="<by zero>")
+    notebook = notebook_of(["# X", "1 / 0"])
+    notebook.cells[1].outputs = [failure]
+    body = page_of("x", notebook).body
+    assert "ZeroDivisionError: &lt;by zero&gt;" in body and RECORD not in body
