@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 NOTEBOOKS ?=
+FOLDER ?= site
 MINUTES ?= 10
 INPUTS ?= 1000000
 DIRECTORIES ?= 5000
@@ -23,6 +24,7 @@ help:
 	@echo "make quick      what one runs after each edit: style and the tests without a JVM, in a minute"
 	@echo "make lessons    run every lesson without a browser, one line each"
 	@echo "make notebooks  build the notebooks from their texts in notebooks/text/"
+	@echo "make site       the lessons as pages without a kernel, in FOLDER=site"
 	@echo "make diagrams   draw the diagrams from their sources"
 	@echo "make bench      measure against the JVM and other clients, side by side"
 	@echo "make fuzz       draw workloads for MINUTES=10 and compare with real Kafka"
@@ -59,6 +61,10 @@ lessons: ready-lab
 notebooks: ready-lab
 	@$(FETCH)
 	@$(BIN)/python -m minikafka.lab.course.build_lessons $(NOTEBOOKS)
+
+site: ready-lab
+	@$(FETCH)
+	@$(BIN)/python -m minikafka.lab.site.build "$(FOLDER)" $(NOTEBOOKS)
 
 diagrams: ready-lab
 	@$(BIN)/python -m minikafka.lab.course.diagrams
@@ -108,4 +114,4 @@ ready-dev:
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-.PHONY: help lab fresh test quick lessons notebooks diagrams bench fuzz fuzz-replicas fuzz-promises fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-fuzz
+.PHONY: help lab fresh test quick lessons notebooks site diagrams bench fuzz fuzz-replicas fuzz-promises fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-fuzz

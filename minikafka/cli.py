@@ -16,6 +16,7 @@ COMMANDS = {
     "verify": ("minikafka.tools.verify:verify", "Check partition or log directories without changing a byte."),
     "exam": ("minikafka.exam:exam", "Compare a log that you have written with Apache Kafka's."),
     "fetch": ("minikafka.fetch:fetch", "Download Kafka's jars into the cache, for work without a network."),
+    "lab": ("minikafka.open_lab:lab", "Open the lessons in JupyterLab, on a working copy of your own."),
     "ls": ("minikafka.tools.ls:ls", "List the partitions of a log directory: offsets, sizes, times, what is odd."),
     "spark": ("minikafka.spark.jobs.command:spark", "Ask whole log directories a question, in parallel, by Spark."),
     "recover": ("minikafka.tools.recover:recover", "Load a partition directory as Kafka would at its next start."),

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from minikafka.lab.course.working_copy import COURSE, lay_out
+from minikafka.lab.course.places import COURSE
+from minikafka.lab.course.working_copy import lay_out
 
 LESSONS = sorted(path.name for path in COURSE.glob("*.ipynb"))
 SCREENSHOTS = Path(__file__).parents[2] / "test-results" / "screenshots"

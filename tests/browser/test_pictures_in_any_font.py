@@ -6,8 +6,7 @@ import re
 import nbformat
 import pytest
 
-from minikafka.lab.course.diagrams import diagrams
-from minikafka.lab.course.working_copy import COURSE
+from minikafka.lab.course.places import COURSE, DIAGRAMS
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.letters import WIDTHS
 
@@ -42,7 +41,7 @@ def misplaced(page, drawings):
 
 
 def test_the_texts_of_each_diagram_stay_in_their_boxes(page):
-    drawings = [drawing.drawing_of(file.read_text()) for file in sorted(diagrams().glob("*.svg"))]
+    drawings = [drawing.drawing_of(file.read_text()) for file in sorted(DIAGRAMS.glob("*.svg"))]
     assert drawings and misplaced(page, drawings) == dict.fromkeys(FONTS, [])
 
 

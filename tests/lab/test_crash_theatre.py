@@ -6,7 +6,7 @@ import xml.dom.minidom
 
 import pytest
 
-from minikafka.lab.course.working_copy import COURSE
+from minikafka.lab.course.places import COURSE
 from minikafka.lab.stage.damage import (
     SMALL,
     another,

@@ -8,7 +8,7 @@ import pytest
 
 from minikafka.lab.course.answers import Answer
 from minikafka.lab.course.charts import bars_over_time, spans_of_time
-from minikafka.lab.course.working_copy import COURSE
+from minikafka.lab.course.places import COURSE
 from minikafka.lab.stage import shop_night
 from minikafka.lab.stage.planted_bugs import planted
 from minikafka.lab.stage.source_by_hand import Query, ranges_of

@@ -9,8 +9,9 @@ import pytest
 
 from minikafka.lab import my_progress
 from minikafka.lab.course.build_lessons import texts
+from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.progress_map import NO_DESK, Lesson, ProgressMap, lessons_of
-from minikafka.lab.course.working_copy import COURSE, lay_out
+from minikafka.lab.course.working_copy import lay_out
 from minikafka.lab.exercises import progress
 from minikafka.lab.exercises.exercise import Case, Exercise
 from minikafka.lab.exercises.prediction import ___, predict

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from minikafka.lab.course.diagrams import diagram, diagrams
+from minikafka.lab.course.diagrams import diagram
 from minikafka.lab.course.notes import erratum
+from minikafka.lab.course.places import DIAGRAMS
 from minikafka.lab.course.readme_picture import readme_picture
 from minikafka.lab.exercises.prediction import ANSWERS, NOT_YET, ___, predict
 from minikafka.lab.stage.workbench import fresh_log, records
@@ -199,7 +200,7 @@ def test_a_log_of_many_offsets_has_a_plain_axis():
     assert "10,000" in render_ruler(OffsetRuler(large).snap("large").frames[0])
 
 
-@pytest.mark.parametrize("source", sorted(diagrams().glob("*.dot")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("source", sorted(DIAGRAMS.glob("*.dot")), ids=lambda path: path.stem)
 def test_a_drawn_diagram_stands_alone_and_takes_the_style_of_a_page_that_has_one(source):
     drawn = source.with_suffix(".svg").read_text(encoding="utf-8")
     xml.dom.minidom.parseString(drawn)
@@ -210,7 +211,7 @@ def test_a_drawn_diagram_stands_alone_and_takes_the_style_of_a_page_that_has_one
 
 def test_the_picture_of_the_readme_is_drawn_from_a_run():
     picture = readme_picture()
-    assert picture == (diagrams() / "lesson.svg").read_text(encoding="utf-8")
+    assert picture == (DIAGRAMS / "lesson.svg").read_text(encoding="utf-8")
     assert (
         all(f">{word}<" in picture for word in ("log start", "LSO", "HW", "LEO")) and "prefers-color-scheme" in picture
     )
@@ -226,7 +227,7 @@ def test_each_text_says_its_width_and_is_cut_to_its_room(kind):
     assert drawing.fitting(100, words, "short", kind=kind) == "short" and drawing.fitting(1, words) == ""
 
 
-@pytest.mark.parametrize("source", sorted(diagrams().glob("*.svg")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("source", sorted(DIAGRAMS.glob("*.svg")), ids=lambda path: path.stem)
 def test_each_text_of_a_diagram_says_its_width(source):
     drawn = source.read_text(encoding="utf-8")
     texts = re.findall(r"<text [^>]*>", drawn)

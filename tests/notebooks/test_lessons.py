@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from minikafka.lab.course.build_lessons import notebook_of, read_text, texts
-from minikafka.lab.course.working_copy import COURSE
+from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.beliefs import BELIEFS
 from minikafka.lab.exercises.prediction import predict
 from minikafka.lab.stage import shop_night

@@ -25,7 +25,7 @@ ALLOWED["broker"] = {*ALLOWED["server"], "broker"}
 ALLOWED["spark"] = {*ALLOWED["tools"], "metadata", "spark"}
 ALLOWED["witness"] = {*ALLOWED["broker"], "spark", "witness"}
 ALLOWED["lab"] = {*ALLOWED["witness"], "lab"}
-LAB = ("stage", "widgets", "stepper", "exercises", "rebuild", "course")  # the rooms of lab, from the bottom up
+LAB = ("stage", "widgets", "stepper", "exercises", "rebuild", "course", "site")  # the rooms of lab, from the bottom up
 # Modules that import each other, inside functions: each makes the other, as in Kafka.
 CIRCLES = [{"minikafka.record.memory_records", "minikafka.record.memory_records_builder"}]
 CODECS = {"crc32c", "lz4", "zstandard", "cramjam", "xxhash"}

@@ -16,8 +16,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.run_lessons import in_one_line
-from minikafka.lab.course.working_copy import COURSE
 
 TEXTS = COURSE / "text"
 

@@ -12,6 +12,7 @@ from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
+from minikafka.lab.course.places import DIAGRAMS
 from minikafka.lab.course.readme_picture import readme_picture
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.letters import width_of
@@ -46,15 +47,9 @@ class Picture:
 
 def diagram(name: str) -> Picture:
     """The drawn diagram `name`. Raises FileNotFoundError when `make diagrams` has not drawn it."""
-    svg = drawing.drawing_of((diagrams() / f"{name}.svg").read_text(encoding="utf-8"))
+    svg = drawing.drawing_of((DIAGRAMS / f"{name}.svg").read_text(encoding="utf-8"))
     words = re.search(r"<title>(.*?)</title>", svg, flags=re.DOTALL).group(1)
     return Picture(svg, unescape(words))
-
-
-def diagrams() -> Path:
-    """The directory of the diagrams: beside the package in the repository, or above the running notebook."""
-    places = [Path(__file__).parents[3] / "diagrams", *(up / "diagrams" for up in [Path.cwd(), *Path.cwd().parents])]
-    return next((place for place in places if place.is_dir()), places[0])
 
 
 def draw(source: str) -> str:
@@ -113,7 +108,7 @@ def _of_fixed_width(drawn_text: re.Match) -> str:
 
 def main() -> None:
     """Draw every source in `diagrams/` and the README's picture; write the SVGs that differ, and say which."""
-    directory = Path(sys.argv[1]) if len(sys.argv) > 1 else diagrams()
+    directory = Path(sys.argv[1]) if len(sys.argv) > 1 else DIAGRAMS
     drawn = {
         source.with_suffix(".svg"): drawing.standing_alone(draw(source.read_text(encoding="utf-8")))
         for source in sorted(directory.glob("*.dot"))

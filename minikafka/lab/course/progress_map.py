@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from minikafka.lab.course.working_copy import COURSE
+from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.exercise import NOT_ATTEMPTED
 from minikafka.lab.exercises.prediction import NOT_YET
 from minikafka.lab.exercises.progress import KINDS, desk_here, read

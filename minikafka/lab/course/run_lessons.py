@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from minikafka.lab.course.working_copy import COURSE
+from minikafka.lab.course.places import COURSE
 
 # Runs in the lesson's kernel, before its first cell.
 _LISTEN = """

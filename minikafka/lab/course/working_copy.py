@@ -12,10 +12,9 @@ import shutil
 import sys
 from pathlib import Path
 
+from minikafka.lab.course.places import COURSE, DESK
 from minikafka.lab.exercises.progress import LAID_OUT
 
-COURSE = Path(__file__).parents[3] / "notebooks"
-DESK = COURSE.parent / "my-lessons"
 _SKIPPED = {"__pycache__", ".ipynb_checkpoints", "text"}  # `text`: what the notebooks are built from
 
 
@@ -75,6 +74,13 @@ def trust(notebooks: list[Path]) -> None:
         notary.sign(read(notebook, NO_CONVERT))
 
 
+def lay_out_and_say(desk: Path = DESK) -> None:
+    """Bring the working copy up to date, in one line, and sign what was copied."""
+    copied = lay_out(desk=desk)
+    print(f"{len(copied)} files laid out in {desk.name}/" if copied else f"{desk.name}/ is up to date", flush=True)
+    trust([path for path in copied if path.suffix == ".ipynb"])
+
+
 def open_lab(desk: Path = DESK) -> None:
     """Replace this process by JupyterLab, with the desk as its root."""
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={desk}"]
@@ -130,9 +136,7 @@ def main() -> None:
         trust(sorted(DESK.rglob(f"*{arguments.notebook.removesuffix('.ipynb')}*.ipynb")))
         print(f"{arguments.notebook} is as it was." + (f" Yours is {kept.name}, beside it." if kept else ""))
         return
-    copied = lay_out()
-    print(f"{len(copied)} files laid out in {DESK.name}/" if copied else f"{DESK.name}/ is up to date", flush=True)
-    trust([path for path in copied if path.suffix == ".ipynb"])
+    lay_out_and_say()
     if arguments.action == "open":
         open_lab()
 

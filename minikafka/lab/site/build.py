@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
+from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.run_lessons import in_one_line, lessons
-from minikafka.lab.course.working_copy import COURSE
 from minikafka.lab.site.page import Heading, Page, html_of, page_of, page_of_markdown
 from minikafka.lab.site.recorded_run import recorded_run
 from minikafka.lab.site.search_entries import search_script
@@ -80,7 +80,7 @@ def _start_page(pages: Sequence[Page], subtitles: Sequence[str]) -> Page:
     title = "Inside Kafka's log"
     words = (
         "Apache Kafka's storage layer, read in its source, stepped through in a Python twin that writes the same bytes, "
-        "and checked by three witnesses: minikafka, Spark, and Kafka itself."
+        "and checked by three witnesses: minikafka, Spark and Kafka."
     )
     how = (
         "These pages need no installation: move the sliders, answer the predictions, search. To change the code and to "

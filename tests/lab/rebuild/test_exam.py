@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from minikafka.cli import main
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.lab.course.working_copy import COURSE
+from minikafka.lab.course.places import COURSE
 from minikafka.lab.rebuild import trial
 from minikafka.lab.rebuild.exam import questions, stories
 from minikafka.lab.rebuild.exam.learners_log import ALLOWED, load
