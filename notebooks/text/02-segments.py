@@ -591,7 +591,7 @@ deletes.check(deletable_segments)
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
-# |---|---|---|
+# |:---|:---|:---|
 # | base offsets, sizes, index entries, file names, to the byte | the map is two sorted lists, copied at each change, instead of a concurrent skip list | tiered storage, where a segment must be uploaded before it goes |
 # | the five reasons to roll, the three rules of retention, their order | no metrics | compaction, which replaces segments |
 # | renaming, then deleting later | | jitter, which spreads the rolls of many partitions |

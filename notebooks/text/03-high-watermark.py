@@ -151,7 +151,7 @@ print("on one segment:", here.on_same_segment(there), " the first on an older on
 
 # %%
 predict(
-    "What comes of there.position_diff(snapshot.log_end_offset)? (a number, or the name of an exception)",
+    "What does there.position_diff(snapshot.log_end_offset) give? (a number, or the name of an exception)",
     ___,
     lambda: there.position_diff(snapshot.log_end_offset),
 )
@@ -529,7 +529,7 @@ increments.check(maybe_increment_high_watermark)
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
-# |---|---|---|
+# |:---|:---|:---|
 # | every method that moves the mark, its checks, its exceptions | followers are rows of a table, not brokers | `Partition`, which asks the ISR, and also waits for a follower that has caught up and is about to join it (a later lesson) |
 # | the lookup of the place, and that it moves a mark inside a batch | the lock is Python's | `min.insync.replicas`, below which the mark stands still |
 # | what the mark tells to producers' state and to the last stable offset | no metrics | how the ISR itself is agreed upon |

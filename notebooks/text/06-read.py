@@ -685,7 +685,7 @@ collects.check(collect_aborted_txns)
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
-# |---|---|---|
+# |:---|:---|:---|
 # | bounds, order of checks, exceptions, the place that an answer names | readers beside a writer are safe by Python's lock, not by volatile fields | the fetch request: many partitions, one limit for all, waiting for `fetch.min.bytes` |
 # | whole batches first, the cut at the limit, `min_one_message` | the consumer here is a function, not a client | fetch sessions; reading from tiered storage |
 # | the transaction index and its list; views and sendfile | no metrics | a timestamp's answer at the level of the partition: nothing at or above the reader's bound |

@@ -643,7 +643,7 @@ saved_by_compaction.check(saved)
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
-# |---|---|---|
+# |:---|:---|:---|
 # | which records a consumer gets: high watermark, last stable offset, aborted transactions, markers | bounds come from the files; after a kill they lag behind what consumers have seen | objects of tiered storage, paths in an object store |
 # | positions by the offset index, segments by the largest timestamp of the time index | a partition's leader is not known: whose copy it is, you decide | streams that follow a broker |
 # | CRC, formats, codecs, names of exceptions | no fetch sessions, quotas, authorization: whoever may read the files may read all | a cluster of Spark; the queries are the same there |

@@ -51,7 +51,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         ),
     },
     # high-watermark
-    "What comes of there.position_diff(snapshot.log_end_offset)? (a number, or the name of an exception)": {
+    "What does there.position_diff(snapshot.log_end_offset) give? (a number, or the name of an exception)": {
         -54: "That is the difference of the offsets. Bytes can be compared only within one file.",
         54: "That is the difference of the offsets. Bytes can be compared only within one file.",
     },
