@@ -757,7 +757,7 @@ class UnexpectedAppendOffsetException(RuntimeError):
     """A follower's append begins below the log end offset.
 
     `first_offset` and `last_offset` (both inclusive) are those of the append.
-    Kafka: `storage.internals.log.UnexpectedAppendOffsetException`.
+    Kafka: `server.storage.log.UnexpectedAppendOffsetException`.
     """
 
     def __init__(self, message: str, first_offset: int, last_offset: int):

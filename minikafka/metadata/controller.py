@@ -275,7 +275,7 @@ class Controller:
     def maybe_elect_unclean_leaders(self) -> None:
         """Elects a leader wherever there is none and losing records is allowed.
 
-        Kafka: `QuorumController.maybeElectUncleanLeaders`, every five minutes.
+        Kafka: `ReplicationControlManager.maybeElectUncleanLeaders`, every five minutes.
         """
         with self._lock:
             self._log.append(self._replication_control.maybe_elect_unclean_leaders())
@@ -283,7 +283,7 @@ class Controller:
     def maybe_balance_partition_leaders(self) -> None:
         """Elects preferred leaders wherever another replica leads.
 
-        Kafka: `QuorumController.maybeBalancePartitionLeaders`, every five minutes.
+        Kafka: `ReplicationControlManager.maybeBalancePartitionLeaders`, every five minutes.
         """
         with self._lock:
             self._log.append(self._replication_control.maybe_balance_partition_leaders())

@@ -63,7 +63,7 @@ class Request:
 
         Records are views into it; an append writes their offsets there if it is a bytearray, and else into a copy.
         Raises InvalidRequestException for bytes that are no request, and for an API or a version that brokers do not
-        listen to; Kafka closes the connection then. Kafka: `SocketServer.processCompletedReceives`.
+        listen to; Kafka closes the connection then. Kafka: `Processor.processCompletedReceives`.
         """
         source = MessageBytes(data, limit=LARGEST_MESSAGE)
         header = RequestHeader.read(source)

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from minikafka.spark.cache import cache_dir
 from minikafka.spark.java_home import JavaNotFoundError, java_command
@@ -90,6 +91,22 @@ def spark_jars() -> Path:
 
 def _resolve(coordinates: tuple[str, ...]) -> list[str]:
     """Have Spark's `MavenUtils` download the coordinates, in a JVM that ends with this call."""
+    from py4j.protocol import Py4JJavaError
+
+    with jvm_with_ivy() as jvm:
+        report = jvm.java.io.ByteArrayOutputStream()
+        try:
+            return _ask_maven_utils(jvm, coordinates, jvm.java.io.PrintStream(report))
+        except Py4JJavaError as failure:
+            raise KafkaJarsUnavailableError(_why(failure, report.toString())) from failure
+
+
+@contextmanager
+def jvm_with_ivy() -> Iterator[Any]:
+    """A JVM's view, with Spark's classes and the Ivy that comes with them; the JVM ends with the block.
+
+    Raises KafkaJarsUnavailableError where there is no Java or no Spark, and for whatever fails between here and there.
+    """
     jars = spark_jars()
     try:
         java = java_command()
@@ -97,7 +114,7 @@ def _resolve(coordinates: tuple[str, ...]) -> list[str]:
         raise KafkaJarsUnavailableError(f"Kafka's jars cannot be fetched. {no_java}") from no_java
 
     from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
-    from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+    from py4j.protocol import Py4JError, Py4JNetworkError
 
     port, secret = launch_gateway(
         jarpath=str(next(jars.glob("py4j-*.jar"))),
@@ -108,24 +125,30 @@ def _resolve(coordinates: tuple[str, ...]) -> list[str]:
         enable_auth=True,
     )
     gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=secret, auto_convert=True))
-    report = gateway.jvm.java.io.ByteArrayOutputStream()
     try:
-        return _ask_maven_utils(gateway.jvm, coordinates, gateway.jvm.java.io.PrintStream(report))
+        yield gateway.jvm
     except Py4JNetworkError as died:
         raise KafkaJarsUnavailableError(
             f"Kafka's jars cannot be fetched: the JVM that fetches them ended ({died})."
         ) from died
-    except Py4JJavaError as failure:
-        raise KafkaJarsUnavailableError(_why(failure, report.toString())) from failure
     except Py4JError as failure:
         raise KafkaJarsUnavailableError(f"Kafka's jars cannot be fetched: {failure}") from failure
     finally:
         gateway.shutdown()
 
 
+def maven_utils(jvm: Any) -> Any:
+    """Spark's `MavenUtils`, which knows the repositories."""
+    return jvm.java.lang.Class.forName("org.apache.spark.util.MavenUtils$").getField("MODULE$").get(None)
+
+
+def no_value(jvm: Any) -> Any:
+    """Scala's `None`."""
+    return getattr(getattr(jvm.scala, "None$"), "MODULE$")
+
+
 def _ask_maven_utils(jvm, coordinates: tuple[str, ...], printer) -> list[str]:
-    companion = jvm.java.lang.Class.forName("org.apache.spark.util.MavenUtils$").getField("MODULE$").get(None)
-    none = getattr(getattr(jvm.scala, "None$"), "MODULE$")
+    companion, none = maven_utils(jvm), no_value(jvm)
     ivy_dir = jvm.scala.Some(str(cache_dir() / "ivy"))
     # The second settings are for a second try: without the machine's own Maven repository, which may hold a
     # description of a jar but not the jar.

@@ -23,6 +23,7 @@ ALLOWED["cluster"] = {*ALLOWED["metadata"], "cluster"}
 ALLOWED["server"] = {*ALLOWED["cluster"], "network", "server"}
 ALLOWED["broker"] = {*ALLOWED["server"], "broker"}
 ALLOWED["spark"] = {*ALLOWED["tools"], "metadata", "spark"}
+ALLOWED["twins"] = {*ALLOWED["spark"], "twins"}
 ALLOWED["witness"] = {*ALLOWED["broker"], "spark", "witness"}
 ALLOWED["lab"] = {*ALLOWED["witness"], "lab"}
 LAB = ("stage", "widgets", "stepper", "exercises", "rebuild", "course", "site")  # the rooms of lab, from the bottom up

@@ -1,0 +1,10 @@
+"""Which member of Kafka's each class and method mirrors.
+
+The names stand in one place, the `Kafka:` lines of the docstrings. In reading order:
+
+- `twin_name`: the names that a `Kafka:` line gives;
+- `our_members`: our public classes and methods, with their names of Kafka's, without importing them;
+- `kafka_source_file`: what a source file of Kafka's declares;
+- `kafka_sources`: the sources of one version, and the table of those that are mirrored (`kafka_classes.json`);
+- `resolve`: the member that a name means.
+"""
