@@ -8,8 +8,8 @@ INPUTS ?= 1000000
 DIRECTORIES ?= 5000
 MUTANTS ?= 20
 SEED ?= 1
-# Tests run in two processes; a file's tests, and a notebook's cells, stay together. Files keep their order: by number of
-# tests the browser's few, which take longest, would come last and leave the other process idle.
+# Tests run in two processes; a file's tests stay together. Files keep their order: by number of tests the browser's few,
+# which take longest, would come last and leave the other process idle.
 PYTEST := $(BIN)/python -m pytest
 # Where one of them dies (a test that stands still ends its process), the run fails at once. With another process in
 # its place pytest-xdist repeats the deadly test, or fails of a KeyError, or waits for ever.
@@ -47,7 +47,7 @@ test: ready-dev
 	@sh requirements/chromium.sh
 	@$(FETCH)
 	@$(BIN)/minikafka doctor || true
-	$(PYTEST) -q $(WORKERS) --dist loadfile --no-loadscope-reorder --nbval --nbval-cell-timeout 240 --nbval-sanitize-with tests/nbval.cfg tests notebooks
+	$(PYTEST) -q $(WORKERS) --dist loadfile --no-loadscope-reorder tests
 
 quick: ready-dev
 	$(BIN)/ruff check .

@@ -1,5 +1,5 @@
-"""Each lesson in JupyterLab, in a real browser: run to its end without an error, sliders moved, a screenshot of each
-widget kept.
+"""Each lesson in JupyterLab, in a real browser: run to its end with the outputs that its notebook holds, sliders moved,
+a screenshot of each widget kept.
 """
 
 import os
@@ -14,6 +14,7 @@ import pytest
 
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.working_copy import lay_out
+from tests.notebooks.outputs import LIVE_WIDGET, code_cells, shown
 
 LESSONS = sorted(path.name for path in COURSE.glob("*.ipynb"))
 SCREENSHOTS = Path(__file__).parents[2] / "test-results" / "screenshots"
@@ -62,6 +63,8 @@ def test_a_lesson_runs_to_its_end_and_its_widgets_answer(lab, chromium, name):
     _until(page, _DONE, 240)
     failures = page.evaluate(_ERRORS)
     assert failures == [], failures
+    for (source, stored), outputs in zip(code_cells(COURSE / name), page.evaluate(_OUTPUTS), strict=True):
+        assert shown(outputs) == stored, source
 
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     stem = name.removesuffix(".ipynb")
@@ -147,13 +150,14 @@ _DONE = (
     " c.executionCount !== null && c.executionState !== 'running') &&"
     " window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'; }"
 )
+_OUTPUTS = f"() => {{ {_MODEL} return all.filter(c => c.type === 'code').map(c => c.outputs.toJSON()); }}"
 _ERRORS = (
     f"() => {{ {_MODEL} return all.filter(c => c.type === 'code').flatMap(c => c.outputs.toJSON().filter(o =>"
     " o.output_type === 'error').map(o => c.sharedModel.getSource() + ' → ' + o.evalue)); }"
 )
 _WIDGET_CELLS = (
     f"() => {{ {_MODEL} return all.map((c, i) => c.type === 'code' && c.outputs.toJSON().some(o => o.data &&"
-    " 'application/vnd.jupyter.widget-view+json' in o.data) ? i : -1).filter(i => i >= 0); }"
+    f" '{LIVE_WIDGET}' in o.data) ? i : -1).filter(i => i >= 0); }}"
 )
 _WATCH = """element => {
     window.minikafkaReaction = null;

@@ -11,7 +11,7 @@ from minikafka.witness.replica_workload import ReplicaWorkload
 
 pytestmark = pytest.mark.slow
 
-OPERATIONS_IN_MAKE_TEST = 3500
+OPERATIONS_IN_MAKE_TEST = 1600  # two workloads of each profile; `make fuzz-replicas` draws more
 SIZE = 80
 
 

@@ -13,8 +13,8 @@ pytestmark = pytest.mark.usefixtures("silent")
 @pytest.mark.slow
 def test_replication_keeps_its_promises():
     Replication.acknowledged = 0
-    run_state_machine_as_test(Replication, settings=lives(200))
-    assert Replication.acknowledged > 300  # or there was too little to keep
+    run_state_machine_as_test(Replication, settings=lives(80))
+    assert Replication.acknowledged > 120  # or there was too little to keep
 
 
 @pytest.mark.slow
