@@ -1,7 +1,7 @@
 """My log: Kafka's storage layer, written from nothing. `minikafka exam my_log.py` compares it with Apache Kafka's.
 
 Only the standard library and crc32c may be imported. All numbers in files are big-endian. Lessons to have at hand:
-*Segments*, *Append*, *Read*, *Loading and recovery*.
+*Segments*, *Append*, *Read*, *Crash and recovery*.
 """
 
 

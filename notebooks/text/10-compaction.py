@@ -309,7 +309,7 @@ predict(
 walk.play()
 
 # %% [markdown]
-# In step 7 of `clean_segments` the new segment takes the place of the old ones, by the renames that the lesson *Loading and recovery* stops one by one.
+# In step 7 of `clean_segments` the new segment takes the place of the old ones, by the renames that the lesson *Loading* stops one by one.
 # The thread then writes the end that `do_clean` returned into the checkpoint. The walk called `do_clean` itself, without a thread, so the file still has what the turn in part 3 left: version, number of lines, then topic, partition and first dirty offset.
 
 # %%

@@ -2,7 +2,7 @@
 
 The topic `orders` has two leaders' epochs (the broker was stopped cleanly in between), an idempotent producer, an
 aborted transaction and one that is open when the broker is killed. Ids, the timestamps of markers and the place of the
-abort marker are other ones each time; the lesson *Loading and recovery* and its test name the offsets of the one that
+abort marker are other ones each time; the lesson *Crash and recovery* and its test name the offsets of the one that
 is kept.
 """
 

@@ -61,6 +61,29 @@ def load(
     return log
 
 
+def stopped_at_each_rename(log: Any, action: Callable[[], Any]) -> list[Path]:
+    """The directories that a crash leaves which stops `action` on `log` before its first rename and after each.
+
+    The log is killed when the action is over.
+    """
+    from minikafka.common import file_ops
+
+    home, before, stops = Path(log.dir), [another(log.dir)], []
+
+    def note(operation: str, path: Path) -> None:
+        if Path(path).parent != home:
+            return
+        if operation == "rename":
+            stops.append(another(home))
+        elif not stops:
+            before[:] = [another(home)]
+
+    with file_ops.observe(note):
+        action()
+    kill(log)
+    return before + stops
+
+
 def cut(directory: Path, name: str, size: int) -> Path:
     """Cut the file whose name ends in `name` to `size` bytes, as a power cut might. Returns `directory`."""
     with open(named(directory, name), "r+b") as file:

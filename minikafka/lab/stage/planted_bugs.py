@@ -30,6 +30,15 @@ def _not_scanned(loader: Any) -> None:
     """Recovery that believes every directory as it is, whatever the last stop was."""
 
 
+def _not_renamed(loader: Any) -> None:
+    """A load that leaves `.swap` files as they are."""
+
+
+def _ends_with_its_index(segment: Any) -> int:
+    """The end of a segment by its last index entry alone, without the batches behind it."""
+    return int(segment.offset_index.last_offset) + 1 if segment.offset_index.entries else segment.base_offset
+
+
 def _first_undecided(producers: Any) -> Any:
     """The first unstable offset without the transactions whose marker is written but not replicated."""
     ongoing = producers.ongoing_txns
@@ -166,6 +175,8 @@ def _bugs() -> dict[str, tuple[type | ModuleType, str, Callable[..., Any]]]:
             "largest_timestamp",
             _time_of_the_last,
         ),
+        "a .swap file keeps its name": (LogLoader, "_rename_swap_files", _not_renamed),
+        "a segment ends where its index does": (LogSegment, "read_next_offset", _ends_with_its_index),
         "an unclean log is not scanned": (LogLoader, "_recover_unflushed_segments", _not_scanned),
     }
 

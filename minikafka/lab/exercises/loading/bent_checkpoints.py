@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.loading.wrecked import WreckedCase, judged_by_spark, sql
 from minikafka.lab.exercises.solutions import loading as solutions
 from minikafka.lab.exercises.witnessed import frame
+from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_spark, sql
 from minikafka.lab.stage.damage import SMALL, kill
 from minikafka.lab.stage.workbench import fresh_log, records
 
@@ -44,7 +44,7 @@ def _checkpointed(recovery_point: int, log_start: int, *, clean: bool) -> Wrecke
 
 
 bent = Exercise(
-    "Exercise 4, what the checkpoints are bent to",
+    "Exercise 3, what the checkpoints are bent to",
     lambda: [
         _checkpointed(8, 0, clean=False),
         _checkpointed(99, 6, clean=False),

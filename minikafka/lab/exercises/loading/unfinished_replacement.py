@@ -5,10 +5,10 @@ from functools import cache
 from pathlib import Path
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.loading.wrecked import WreckedCase, judged_by_spark, sql
 from minikafka.lab.exercises.solutions import loading as solutions
 from minikafka.lab.exercises.witnessed import as_rows, frame
-from minikafka.lab.stage.damage import SMALL, kill
+from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_spark, sql
+from minikafka.lab.stage.damage import SMALL, stopped_at_each_rename
 from minikafka.lab.stage.workbench import fresh_log, records, scratch
 from minikafka.witness.copied_segments import replace_by_copies
 
@@ -77,25 +77,11 @@ def _upper_one_cleaned() -> dict[str, bytes]:
 @cache
 def _stops(groups: tuple[tuple[int, ...], ...]) -> list[dict[str, bytes]]:
     """The files before the first rename, and after each."""
-    from minikafka.common import file_ops
-
     log = fresh_log(SMALL)
     for number in range(14):
         log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
-    stops: list[dict[str, bytes]] = []
-    home = Path(log.dir)
-
-    def note(operation: str, path: Path) -> None:
-        if operation == "rename" and Path(path).parent == home:
-            stops.append({file.name: file.read_bytes() for file in home.iterdir()})
-        elif not stops or operation == "write":
-            before.update({file.name: file.read_bytes() for file in home.iterdir()})
-
-    before: dict[str, bytes] = {}
-    with file_ops.observe(note):
-        replace_by_copies(log, *map(list, groups))
-    kill(log)
-    return [before, *stops]
+    stops = stopped_at_each_rename(log, lambda: replace_by_copies(log, *map(list, groups)))
+    return [{file.name: file.read_bytes() for file in directory.iterdir()} for directory in stops]
 
 
 def _row(file: str, data: bytes):
@@ -143,7 +129,7 @@ def _after(*, finish=_below_the_lowest_cleaned, replaced=_in_one_range, kinds=("
 
 
 half_done = Exercise(
-    "Exercise 3, a replacement that was cut off",
+    "Exercise 2, a replacement that was cut off",
     lambda: [_half_done(name) for name in _STOPS],
     judged_by_spark,
     solutions.segments_after,

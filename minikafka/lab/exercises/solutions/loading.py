@@ -1,24 +1,11 @@
-"""One way to solve each exercise of the lesson *Loading and recovery*."""
+"""One way to solve each exercise of the lesson *Loading*."""
 
 
-def log_end(batches, recovery_point):
-    return batches.sparkSession.sql(
-        """WITH doubtful AS (
-               SELECT * FROM {batches}
-               WHERE segment >= (SELECT max(segment) FROM {batches} WHERE segment <= {point}))
-           SELECT coalesce((SELECT min(first) FROM doubtful WHERE NOT sound), (SELECT max(last) + 1 FROM {batches})) AS log_end""",
-        batches=batches,
-        point=recovery_point,
-    )
-
-
-def epochs(batches):
-    return batches.sparkSession.sql(
-        """SELECT epoch, first AS start_offset
-           FROM (SELECT *, max(epoch) OVER (ORDER BY first ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-                 FROM {batches})
-           WHERE epoch > coalesce(before, -1)
-           ORDER BY first""",
+def clean_end(segments, batches):
+    return segments.sparkSession.sql(
+        """SELECT coalesce(max(b.last) + 1, max(a.base)) AS log_end
+           FROM (SELECT max(base) AS base FROM {segments}) a LEFT JOIN {batches} b ON b.segment = a.base""",
+        segments=segments,
         batches=batches,
     )
 
@@ -46,3 +33,14 @@ def loaded(clean, recovery_point, log_start, first_base, log_end):
     start = max(log_start, first_base)
     point = log_end if clean else min(recovery_point, log_end)
     return start, max(start, point)
+
+
+def files_gone(names):
+    offsets = {name: int(name[:20]) for name in names if name[:20].isdigit()}
+    bases = {offset for name, offset in offsets.items() if name.endswith(".log")}
+    strays = [name for name in offsets if name.endswith(".snapshot") and offsets[name] not in bases]
+    newest = max(strays, default=None)
+    gone = [name for name in names if name.endswith(".deleted")]
+    gone += [name for name in offsets if name.endswith("index") and offsets[name] not in bases]
+    gone += [name for name in strays if name != newest or offsets[name] < max(bases)]
+    return sorted(gone)

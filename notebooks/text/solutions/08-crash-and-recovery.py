@@ -1,10 +1,10 @@
 # %% [markdown]
-# # Loading and recovery: solutions
+# # Crash and recovery: solutions
 #
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lab.exercises.loading import bent, damaged_end, epoch_entries, half_done
+from minikafka.lab.exercises.crash import damaged_end, epoch_entries, holes, kept_safe
 
 # %% [markdown]
 # **Exercise 1, where a damaged log ends.** First the segments in doubt, whole ones; then the first bad batch in them.
@@ -19,13 +19,13 @@ damaged_end.check(log_end)
 epoch_entries.check(epochs)
 
 # %% [markdown]
-# **Exercise 3, a replacement that was cut off.** The lowest `.cleaned` file decides which `.swap` segments count.
+# **Exercise 3, damage and a missing index.** A segment without its index is cut on the way; only the scan ends the log.
 
 # %%
-half_done.check(segments_after)
+holes.check(segments_left)
 
 # %% [markdown]
-# **Exercise 4, what the checkpoints are bent to.** A log that ends below its start is emptied first; the rest is clamping.
+# **Exercise 4, what is known to be on the device.** Two numbers in memory, one in a file; a kill leaves the file.
 
 # %%
-bent.check(loaded)
+kept_safe.check(recovery_point)

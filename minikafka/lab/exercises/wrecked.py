@@ -15,14 +15,16 @@ class WreckedCase(Case):
     """A case that can be put to Spark and to whoever loads a log.
 
     `expected()`: Spark's answer. `wreck()`: makes the directory; then `answer(state)` reads the answer from what
-    `minikafka.witness.runner.observed_state` says of the log loaded from it with `checkpoints` and `settings`.
+    `minikafka.witness.runner.observed_state` says of the log loaded from it with `checkpoints` and `settings`. Where the
+    names of the files that are left count as well, `answer_by_files(state, names)` stands in its place.
     """
 
     expected: Callable[[], Any]
     wreck: Callable[[], Path]
-    answer: Callable[[tuple], Any]
+    answer: Callable[[tuple], Any] | None = None
     checkpoints: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=lambda: SMALL)
+    answer_by_files: Callable[[tuple, set[str]], Any] | None = None
 
 
 def judged_by_spark(case: WreckedCase) -> Any:
@@ -39,8 +41,9 @@ def judged_by_loading(factory: Callable[..., Any]) -> Callable[[WreckedCase], An
 
     def judge(case: WreckedCase) -> Any:
         time = ManualTime(NOON)
+        directory = case.wreck()
         log = factory(
-            case.wreck(),
+            directory,
             {name: str(value) for name, value in case.settings.items()},
             log_start_offset=case.checkpoints.get("log_start", 0),
             recovery_point=case.checkpoints.get("recovery_point", 0),
@@ -49,8 +52,9 @@ def judged_by_loading(factory: Callable[..., Any]) -> Callable[[WreckedCase], An
             last_shutdown_clean=case.checkpoints.get("clean", False),
         )
         state = log.observed_state() if hasattr(log, "observed_state") else observed_state(log)
+        left = {file.name for file in directory.iterdir()}
         log.close()
-        return case.answer(state)
+        return case.answer(state) if case.answer is not None else case.answer_by_files(state, left)
 
     return judge
 

@@ -1,14 +1,13 @@
 # %% [markdown]
-# # Loading and recovery
+# # Crash and recovery
 #
-# *What a directory must go through before it is a log again, and what is left of your records when the last stop was a crash.*
+# *What a crash can take from a log, what the next start cuts off and what it keeps, and what it never looks at.*
 #
 # ## 1. The question
 #
-# **Time:** about an hour and a quarter. **Before:** the lessons *Segments*; *Append* for epochs, producers and transactions; *Read*
-# for what each reader is given.
+# **Time:** about fifty minutes to read, half an hour for the functions of part 6, an hour for its five rungs. **Before:** the lesson *Loading*.
 # **Afterwards you can decide:** what a killed broker can have lost and what not, why one start takes seconds and another half an hour,
-# which files of a partition's directory you may delete by hand, and which you must not.
+# which files of a partition's directory you may delete by hand after a crash, and which you must not.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
 # a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
@@ -17,11 +16,9 @@
 # %%
 from minikafka.lab import ___, diagram, erratum, fresh_log, planted, predict, records, scratch, step_through
 from minikafka.lab import three_witnesses, values_of, wake_witnesses
-from minikafka.lab.stepper.crash_theatre import CrashTheatre
+from minikafka.lab.stage.damage import SMALL, another, cut, entries_of, far_apart, flip, kill, load, loaded_by_both, remove, sizes
 from minikafka.lab.stage.killed_broker import killed_broker
-from minikafka.lab.stage.damage import SMALL, another, cut, entries_of, far_apart, flip, kill, load, loaded_by_both, remove
-from minikafka.lab.stage.damage import sizes
-from minikafka.witness.copied_segments import replace_by_copies
+from minikafka.lab.stepper.crash_theatre import CrashTheatre
 from minikafka.log.fetch_isolation import FetchIsolation
 
 wake_witnesses()
@@ -67,13 +64,14 @@ print("a reader sees", values_of(recovered, FetchIsolation.LOG_END))
 # ## 2. The picture
 
 # %%
-diagram("loading")
+diagram("crash")
 
 # %% [markdown]
-# - **Clean stop:** the broker closed its logs and left the file `.kafka_cleanshutdown`. **Unclean:** the file is missing.
-# - **Recovery point:** all records with offsets below it are known to be on the device (flushed). A checkpoint file keeps it for the next start.
+# - **Unclean stop:** the broker's process or its machine died; the file `.kafka_cleanshutdown` is missing.
+# - **Page cache:** the system's memory, in which a write to a file ends at first. A **flush** (`fsync`) takes it to the device.
+# - **Recovery point:** all records with offsets below it are known to be on the device. A checkpoint file keeps it for the next start.
 # - **To recover a segment:** to read all of it, check each batch, cut at the first bad one, and build its indexes anew.
-# - **Snapshot:** what the log knows of its producers (last sequence numbers, open transactions) before one offset, in a file of that name.
+# - **Torn:** only a part of a write is there.
 #
 # In the errata of this page, *older text* is the one that the course grew from.
 #
@@ -85,72 +83,79 @@ TOPIC = {"internal.segment.bytes": 1000, "index.interval.bytes": 250, "retention
 print(*(f"{size:12,}  {name}" for name, size in sizes(killed).items()), sep="\n")
 
 # %% [markdown]
-# (Names have 20 digits before the dot; the course shows the last three. For the repository the zeros at the end of the two long files were left
-# out, and `killed_broker()` grows them back.)
+# (For the repository the zeros at the end of the two long files were left out, and `killed_broker()` grows them back.) The two long files are the
+# indexes of the active segment: nobody cut them to their entries.
 #
-# | suffix or name | what it is | who takes it away |
-# |---|---|---|
-# | `.log` | the batches of one segment | retention, compaction |
-# | `.index`, `.timeindex` | offset → byte, timestamp → offset; 10 MiB while the segment grows | go with their `.log` |
-# | `.txnindex` | aborted transactions; only where there are any | goes with its `.log` |
-# | `.snapshot` | producers before the offset in its name | goes with the segment that begins there; the next load, where none does (`…024` in the listing, written by a clean stop) |
-# | `.deleted` | appended to the whole name: on its way out | a task after `file.delete.delay.ms`, or the next load |
-# | `.cleaned` | a new segment that is being written | renamed `.swap`, or the next load |
-# | `.swap` | a new segment that is complete | renamed to its final name, by the next load if need be |
-# | `leader-epoch-checkpoint` | which leader's epoch began at which offset | stays |
-# | `partition.metadata` | the topic's id | stays |
-# | `-delete`, `-future`, `-stray` | end of a *directory's* name: topic deleted, replica being moved, replica of nobody | a task, the move, you |
-#
-# Beside the directory, for all partitions of a disk: `recovery-point-offset-checkpoint`, `log-start-offset-checkpoint`,
-# `replication-offset-checkpoint`, `cleaner-offset-checkpoint`, and `.kafka_cleanshutdown`.
-
-# %%
-erratum(
-    "Names are always 20 characters; .snapshot is made for idempotent or transactional producers; .log is changed to .deleted",
-    "20 digits and a suffix; a snapshot is written for every log at roll, close and recovery; .deleted is appended",
-    f"a log without any producer id, after a roll: {sizes(fresh_log().roll(5).log.file.parent, 'snapshot')}",
-)
-
-# %% [markdown]
-# ### How files change their names
-
-# %%
-diagram("loading_names")
-
-# %% [markdown]
 # ## 3. The rules
 #
-# 1. After a clean stop no batch is checked: damage stays where it is, and stays hidden.
+# 1. What was written survives the death of the process; what was flushed survives that of the machine.
 # 2. After an unclean stop the segment that holds the recovery point and all above it are scanned: the log ends before the first batch that the scan finds bad.
 # 3. No batch below that segment is checked. What is flushed is taken to be good.
-# 4. A replacement of segments is either undone or completed, never half.
-# 5. Loading twice gives the same bytes as loading once.
-# 6. base of the first segment ≤ log start ≤ recovery point ≤ LEO, whatever the checkpoints say. After a clean stop the recovery point is the
-#    LEO, for a clean stop flushes everything; an unclean load never raises it above its checkpoint, except to the log start. HW begins at the
-#    log start.
+# 4. A batch survives whole or not at all.
+# 5. An unclean load never raises the recovery point above its checkpoint, except to the log start.
+# 6. Loading twice gives the same bytes as loading once.
 #
-# (The exception to 1, 2 and 3: a segment whose `.index` is missing or whose `.txnindex` is bad is recovered as soon as it is opened, after any
-# stop, before the scan of rule 2 and without regard to its neighbours. Part 4 shows what that can do.) Here is each rule on
+# (The exception to 2 and 3: a segment whose `.index` is missing or whose `.txnindex` is bad is recovered as soon as it is opened, after any
+# stop, before the scan of rule 2 and without regard to its neighbours. Part 4 shows what that can do.) Here are the rules on
 # copies of what the broker left, except rule 4, which needs the theatre of part 4:
 
 # %%
+log = load(another(killed), TOPIC, recovery_point=24)
+print("rule 1:", sum(sizes(killed, ".log").values()), "bytes written,", log.size, "left; the log ends at", log.log_end_offset)
 damaged = flip(another(killed), "030.log", 100)
-ends = {clean: load(another(damaged), TOPIC, clean=clean).log_end_offset for clean in (True, False)}
-print("rule 1: the log ends at", ends[True], " rule 2:", ends[False])
-print("rule 3: the log ends at", load(another(damaged), TOPIC, recovery_point=41).log_end_offset)
+print("rule 2:", load(another(damaged), TOPIC).log_end_offset)
+print("rule 3:", load(another(damaged), TOPIC, recovery_point=41).log_end_offset)
+print("rule 5:", [load(another(killed), TOPIC, recovery_point=point).recovery_point for point in (0, 24, 5000)])
 
 # %%
 once = kill(load(another(killed), TOPIC))
 twice = kill(load(another(once), TOPIC))
-print("rule 5:", all((twice / file.name).read_bytes() == file.read_bytes() for file in once.iterdir()), len(list(once.iterdir())), "files")
-log = load(another(killed), TOPIC, recovery_point=5000, log_start=20)
-marks = [log.log_segments[0].base_offset, log.log_start_offset, log.recovery_point, log.log_end_offset]
-print("rule 6:", log.high_watermark == log.log_start_offset and marks == sorted(marks), marks)
+print("rule 6:", all((twice / file.name).read_bytes() == file.read_bytes() for file in once.iterdir()), len(list(once.iterdir())), "files")
 
 # %% [markdown]
 # ## 4. The source, walked
 #
-# ### Seven phases
+# ### What has been flushed
+#
+# Kafka does not flush at each append: by default (`flush.messages`, `flush.ms`) it leaves that to the system, and to the replicas. Three things flush a log and move its recovery point: a **roll**,
+# which asks a task in the background to flush everything below the new segment (`UnifiedLog.roll`); those two settings, where they are set;
+# and a clean stop. Six records, a roll after the fourth:
+
+# %%
+log = fresh_log({"segment.index.bytes": 1200})
+for number in range(6):
+    if number == 4:
+        log.roll()
+    log.append_as_leader(records(1, first=number), leader_epoch=0)
+print("the task has not run: recovery point", log.recovery_point, " log end", log.log_end_offset)
+log.scheduler.run_due_tasks()
+safe = log.recovery_point
+
+# %%
+predict(
+    "Four records, a roll, two more records, then the background task has run. The recovery point?",
+    ___,
+    lambda: safe,
+)
+
+# %%
+log.flush(force_flush_active_segment=False)
+print("after a flush:", log.recovery_point, " the log end:", log.log_end_offset)
+reloaded = load(kill(log), SMALL, recovery_point=4)
+print("killed, with a checkpoint of 4:", reloaded.recovery_point, " the log end:", reloaded.log_end_offset)
+
+# %%
+erratum(
+    "The checkpoint is the position up to which the log is on disk: the recovery point",
+    "the recovery point is in memory and moves at each flush; the checkpoint is a copy in a file, written once a minute",
+    f"recovery point {log.recovery_point} in memory; a load with a checkpoint of 4 has {reloaded.recovery_point}",
+)
+
+# %% [markdown]
+# That is the price of the checkpoint's age: the records were flushed, the file did not know it yet, and the start reads more than it must. It is never the other way round:
+# the file is written after the flush.
+#
+# ### The scan
 #
 # The stepper goes through `LogLoader.load` on the killed broker's directory. The recovery point in the checkpoint file was 24: that is where the
 # broker had been stopped cleanly before, and it never wrote a newer one. Predict first; the frames come after the question.
@@ -190,8 +195,8 @@ print("producers", [(p.producer_id, p.last_data_offset, p.current_txn_first_offs
 
 # %%
 erratum(
-    "recoverLog returns LEO as the new recovery point; segments are loaded first, then swaps completed, then the log recovered",
-    "so it was in 2.5. Since 2.8 an unclean load does not move it up to LEO; since 3.0 swap files are renamed before anything is loaded",
+    "recoverLog returns LEO as the new recovery point",
+    "so it was up to 2.7. Since 2.8 an unclean load does not move it up to LEO: what was read is not thereby flushed",
     f"recovery point {log.recovery_point}, LEO {log.log_end_offset}",
 )
 
@@ -338,28 +343,16 @@ for copy in (another(orders), flip(another(orders), "030.index", 7)):
 #
 # ### Snapshots
 #
-# All snapshots of the killed broker's directory are lost. What does the log know of its producers then?
+# In *Loading* a log without snapshots forgot its producers after a clean stop. After an unclean one, with the recovery point at 0:
 
 # %%
-for clean in (True, False):
-    log = load(remove(another(killed), *sizes(killed, ".snapshot")), TOPIC, clean=clean)
-    print("clean" if clean else "unclean", "stop:", len(log.producer_state_manager.active_producers), "producers, open transaction from",
-          log.producer_state_manager.first_undecided_offset, sizes(log.dir, ".snapshot"))  # fmt: skip
+for name, directory in (("all snapshots", killed), ("none", remove(another(killed), *sizes(killed, ".snapshot")))):
+    producers = load(another(directory), TOPIC).producer_state_manager
+    print(f"{name}: {len(producers.active_producers)} producers, open transaction from {producers.first_undecided_offset}")
 
 # %% [markdown]
-# After a clean stop a log without any snapshot is taken for one that never had producers: three *empty* snapshots are written, at the
-# bases of the last two segments and at the log end, ten bytes each, and the open transaction is forgotten. After an unclean stop everything was read. So never delete the snapshots of a directory that
-# was closed cleanly.
-#
-# A snapshot that is **damaged** is found out by its CRC and deleted, and the one before it serves:
-
-# %%
-log = load(flip(another(killed), "056.snapshot", 20), TOPIC, clean=True)
-print(len(log.producer_state_manager.active_producers), "producers", sizes(log.dir, ".snapshot"))
-
-# %% [markdown]
-# Two producers, where the unclean load found three: the first had been quiet for longer than `producer.id.expiration.ms`, so the broker
-# dropped it at its restart, and later snapshots don't have it. An unclean load reads all batches of the segment with that producer, and finds it again.
+# All batches are read anyway, and what they say of producers is noted on the way. The scan of each segment ends with a snapshot of its own
+# (`LogLoader.recoverSegment`), with which the scan of the next one begins.
 #
 # ### The epoch cache
 #
@@ -414,70 +407,12 @@ for clean in (False, True):
 # log: the log start. Records below it count as deleted. So where a log ends **below** the start that the checkpoint names, its upper segments
 # were lost, and all that is left is deleted records: it is dropped, and an empty log begins at the start.
 
-# %%
-for checkpoint in (20, 100):
-    log = load(another(killed), TOPIC, log_start=checkpoint)
-    print("log start", log.log_start_offset, " LEO", log.log_end_offset, " segments", [segment.base_offset for segment in log.log_segments])
-
 # %% [markdown]
-# ### A replacement cut off half way
+# ### What the older text made up: overflowing offsets
 #
-# `replace_segments` puts new segments in the place of old ones, by renaming file after file. Compaction calls it with several old segments and one
-# new one (`Cleaner.cleanSegments`), splitting with one old segment and several new ones (`splitOverflowedSegment`, further
-# down). Here both come together: segments 0 and 6 are to be replaced by one, 12 and 18 by another. The theatre stops after each rename.
-
-# %%
-log = fresh_log(SMALL)
-for number in range(14):
-    log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
-theatre = CrashTheatre(log, "A replacement of segments")
-theatre.stop_in(lambda: replace_by_copies(log, [0, 6], [12, 18]), only=["rename"])
-outcomes = [[name for name, _ in frame.after if name.endswith(".log")] for frame in theatre.frames]
-for found in (outcomes[0], outcomes[-1]):
-    print(outcomes.count(found), "crashes leave", found)
-print("others:", sum(found not in (outcomes[0], outcomes[-1]) for found in outcomes), " log ends:", {frame.end for frame in theatre.frames})
-
-# %% [markdown]
-# How the load decides: in phase 1 every `.swap` file whose offset is at or above that of the lowest `.cleaned` file is dropped. In phase 2 the `.swap`
-# segments that remain replace **all** segments whose base lies in their range: from the lowest base to the end of the last record.
-
-# %%
-predict(
-    "The upper new segment is .swap already, of the lower one only the .log is, its .index still .cleaned. The load…? ('undoes' or 'completes')",
-    ___,
-    lambda: "undoes" if outcomes[3] == outcomes[0] else "completes",
-)
-
-# %%
-theatre.play()
-
-# %%
-erratum(
-    "swap files with an offset greater than the smallest .cleaned one are dropped; a swap's original log is deleted with it",
-    "greater or equal: the .log of the lowest new segment may be .swap while its index is .cleaned; originals stay until all is .swap",
-    f"after 4 renames {theatre.frames[3].effects[0].words} … and segments {outcomes[3]}",
-)
-
-# %% [markdown]
-# ### What the older text made up
-#
-# The text that this course grew from has a passage that stands in no version of Kafka: files `.min.opt` and `.deleting`, and a
-# *strategy* for overflowing offsets (LATEST, EARLIEST, PRODUCER, RESTART). First the files. We put some there:
-
-# %%
-invented = another(orders)
-for ending in ("min.opt", "deleting"):
-    (invented / f"{0:020}.{ending}").write_bytes(b"")
-load(invented, TOPIC)
-erratum(
-    "removeTempFilesAndCollectSwapFiles deletes .min.opt and .deleting files",
-    "invented. The loader knows .deleted, .cleaned and .swap; what has another name is left alone",
-    f"after the load: {[*sizes(invented, 'min.opt'), *sizes(invented, 'deleting')]}",
-)
-
-# %% [markdown]
 # An offset in an index takes four bytes, relative to the base. Old versions of compaction could make a segment whose last offset is too
-# far off. `retryOnOffsetOverflow` has no strategy: it splits that segment and begins the phase again, until no segment overflows. This is the
+# far off, and recovery may be the first to notice. The older text has a *strategy* for it (LATEST, EARLIEST, PRODUCER, RESTART), which stands in no version of Kafka.
+# `retryOnOffsetOverflow` splits that segment and begins the phase again, until no segment overflows. This is the
 # one replacement that brings several new segments:
 
 # %%
@@ -538,13 +473,6 @@ damages = {
 {name: loaded_by_both(killed, TOPIC, damage).equal for name, damage in damages.items()}
 
 # %% [markdown]
-# And the replacement of part 4, stopped after each of its renames:
-
-# %%
-stops = {renames: theatre.directory(renames - 1) for renames in (3, 6, 9, 19)}
-{renames: loaded_by_both(directory, SMALL).equal for renames, directory in stops.items()}
-
-# %% [markdown]
 # Now a bug is planted: after an unclean stop nothing is scanned. Right after `reopen` (operation 5, counted from 0) the witnesses still agree: the
 # last batch tells the LEO, scanned or not, and index entries that are zeros are not compared. After which of the two appends that follow, 6
 # or 7, do they differ first? (*Is it full?* in part 4 is the clue.) And how many of the other two contradict minikafka there?
@@ -583,7 +511,7 @@ print(found.first_difference)
 # little more; `solution()` shows one way. Kafka has taken the same exam: for each case it loaded a directory damaged in that way.
 
 # %%
-from minikafka.lab.exercises.loading import bent, damaged_end, epoch_entries, half_done
+from minikafka.lab.exercises.crash import damaged_end, epoch_entries, holes, kept_safe
 
 # %% [markdown]
 # **Exercise 1, where a damaged log ends, in Spark.** *Why: to know what a start would cut, before you start.*
@@ -612,37 +540,37 @@ def epochs(batches):
 epoch_entries.check(epochs)
 
 # %% [markdown]
-# **Exercise 3, a replacement that was cut off, in Spark.** *Why: a directory full of .swap files is no reason to panic, nor to delete them.*
+# **Exercise 3, damage and a missing index.** *Why: it is how a log gets a hole that no consumer reports.*
 
 # %%
-def segments_after(files):
-    """files: DataFrame of base, kind ("log" or "index"), suffix ("", "cleaned", "swap", "deleted"), next (one more
-    than the offset of its last record; null for an index). Returns a DataFrame: the base offsets of the segments after the load, ascending."""
+def segments_left(segments, recovery_point):
+    """segments: list of (base, records, good, has_index): good is the number of records before its first bad batch, all of them if there is
+    none; recovery_point: an offset in one of them. Returns [(base, records), …]: the segments after an unclean stop, ascending."""
     return ___
 
 
-half_done.check(segments_after)
+holes.check(segments_left)
 
 # %% [markdown]
-# **Exercise 4, what the checkpoints are bent to.** *Why: these two numbers decide what is deleted and what the next start reads.*
+# **Exercise 4, what is known to be on the device.** *Why: it is what the next start will not read, and all that a power cut is sure to leave.*
 
 # %%
-def loaded(clean, recovery_point, log_start, first_base, log_end):
-    """clean: was the stop a clean one? Checkpoints: recovery_point, log_start. What the files hold: first_base (where the
-    first segment begins), log_end (the LEO). Returns (log start, recovery point) after the load."""
+def recovery_point(events):
+    """events: list of "append" (one record), "roll", "background" (the task that a roll asked for), "flush", "checkpoint" (the file is written),
+    "close" and "kill" (each followed by a load). A new log, offsets from 0. Returns the recovery point after the last event."""
     return ___
 
 
-bent.check(loaded)
+kept_safe.check(recovery_point)
 
 # %% [markdown]
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |---|---|---|
-# | the seven phases, each file they make, rename or delete, to the byte | one thread; a broker recovers several logs at a time, `num.recovery.threads.per.data.dir` | `LogManager`, which finds the directories and reads the checkpoints |
+# | what is scanned, cut, deleted and rebuilt, to the byte | one thread; a broker recovers several logs at a time, `num.recovery.threads.per.data.dir` | `LogManager`, which finds the directories and reads the checkpoints |
 # | what is checked after which kind of stop, and what is not | no metrics, no progress in JMX | disks that fail while loading: the whole log directory goes offline |
-# | splitting, replacing, the order of renames | the power cut in the theatre tears one write; a real one may also lose writes out of order | logs in tiered storage |
+# | splitting a segment, and the retry after it | the power cut in the theatre tears one write; a real one may also lose writes out of order | logs in tiered storage |
 #
 # *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
 # that to the format's own rule. Everything else Spark works out from the workload.
@@ -661,4 +589,4 @@ bent.check(loaded)
 #
 # </details>
 #
-# **Next:** the course's core is complete. What replicas do with a log that ends earlier than theirs is the next story: leader epochs and truncation.
+# **Next:** *Storage layer*: who finds the directories, reads the checkpoints, and writes the mark of a clean stop.

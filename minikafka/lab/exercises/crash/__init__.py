@@ -1,0 +1,13 @@
+"""The exercises of the lesson *Crash and recovery*, a module for each.
+
+Spark judges from tables: which batches there were, and what happened to them. minikafka and Kafka answer the same cases
+by loading a real directory to which the same has happened.
+"""
+
+from minikafka.lab.exercises.crash.damaged_log import damaged_end
+from minikafka.lab.exercises.crash.holed_log import holes
+from minikafka.lab.exercises.crash.recovered_epochs import epoch_entries
+from minikafka.lab.exercises.crash.recovery_points import kept_safe
+from minikafka.lab.exercises.exercise import answered_early
+
+EXERCISES = answered_early(damaged_end, epoch_entries, holes, kept_safe)

@@ -1,0 +1,125 @@
+"""Which records are known to be on the device."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.solutions import crash as solutions
+from minikafka.lab.exercises.witnessed import WitnessedCase, frame
+from minikafka.lab.exercises.wrecked import sql
+from minikafka.witness.workload import Workload
+
+_LINES = {
+    "append": "append_as_leader [1x10]",
+    "roll": "roll leo",
+    "background": "tick 0",
+    "flush": "flush",
+    "checkpoint": "checkpoint",
+    "kill": "reopen clean=false",
+    "close": "reopen clean=true",
+}
+
+
+@dataclass(frozen=True)
+class _EventsCase(WitnessedCase):
+    """A life of a log whose recovery points Spark folds from the events alone."""
+
+    expected: Callable[[], int] = lambda: 0
+
+
+def _life(words: str) -> _EventsCase:
+    """The recovery point after these events."""
+    events = words.split()
+
+    def expected() -> int:
+        return sql(
+            """SELECT aggregate(collect_list(event), struct(0L AS end, 0L AS point, 0L AS rolled, 0L AS written),
+                   (s, event) -> CASE event
+                       WHEN 'append' THEN struct(s.end + 1 AS end, s.point, s.rolled, s.written)
+                       WHEN 'roll' THEN struct(s.end, s.point, s.end AS rolled, s.written)
+                       WHEN 'background' THEN struct(s.end, greatest(s.point, s.rolled) AS point, s.rolled, s.written)
+                       WHEN 'flush' THEN struct(s.end, s.end AS point, s.rolled, s.written)
+                       WHEN 'checkpoint' THEN struct(s.end, s.point, s.rolled, s.point AS written)
+                       WHEN 'close' THEN struct(s.end, s.end AS point, s.rolled, s.end AS written)
+                       ELSE struct(s.end, s.written AS point, 0L AS rolled, s.written) END,
+                   s -> s.point) FROM (SELECT event FROM {events} ORDER BY number)""",
+            events=frame(list(enumerate(events)), "number BIGINT, event STRING"),
+        )[0]
+
+    workload = Workload.parse("\n".join(_LINES[event] for event in events))
+    answer = lambda seen: seen.value(len(events) - 1, "recovery_point")  # noqa: E731
+    return _EventsCase(words, (events,), workload, answer, expected=expected)
+
+
+def _point(**believed):
+    """A wrong answer: what `believed` says of some events, `event=lambda end, point, rolled, written: point`."""
+
+    def answer(events):
+        end = point = rolled = written = 0
+        for event in events:
+            end += event == "append"
+            if event in believed:
+                point = believed[event](end, point, rolled, written)
+            elif event in ("flush", "close"):
+                point = end
+            elif event == "background":
+                point = max(point, rolled)
+            elif event == "kill":
+                point = written
+            rolled = end if event == "roll" else 0 if event == "kill" else rolled
+            written = point if event in ("checkpoint", "close") else written
+        return point
+
+    return answer
+
+
+kept_safe = Exercise(
+    "Exercise 4, what is known to be on the device",
+    lambda: [
+        _life("append append"),
+        _life("append append flush append"),
+        _life("append append roll append"),
+        _life("append append roll append background"),
+        _life("append flush checkpoint append append flush kill"),
+        _life("append append append roll background append kill"),
+        _life("append append checkpoint append close append"),
+        _life("append append flush checkpoint append kill append background"),
+    ],
+    lambda case: case.expected(),
+    solutions.recovery_point,
+    hints=[
+        "Which of the events force something to the device, and up to where?",
+        "A roll asks for a flush of everything below the new segment; the background task does it. A flush does it all.",
+        "After a kill the number in memory is gone: the load takes the checkpoint, and does not raise it.",
+    ],
+    beliefs=[
+        Belief(
+            _point(append=lambda end, point, rolled, written: end),
+            "You count a record as safe when it is appended. It lies in the page cache; a flush takes it to the device.",
+        ),
+        Belief(
+            _point(roll=lambda end, point, rolled, written: end),
+            "You flush at the roll itself. The roll only asks for it: the task in the background does it.",
+        ),
+        Belief(
+            _point(background=lambda end, point, rolled, written: end),
+            "Your background task flushes everything. It flushes what lies below the new segment.",
+        ),
+        Belief(
+            _point(kill=lambda end, point, rolled, written: end),
+            "You take what a load has read for flushed. Up to 2.7 Kafka did; since 2.8 the checkpoint holds.",
+        ),
+        Belief(
+            _point(kill=lambda end, point, rolled, written: point),
+            "Your recovery point outlives the kill. It was in memory; the load knows what the checkpoint file says.",
+        ),
+        Belief(
+            _point(kill=lambda end, point, rolled, written: 0),
+            "You start from 0 after a kill. The checkpoint file holds on.",
+        ),
+        Belief(
+            _point(close=lambda end, point, rolled, written: point),
+            "A clean stop leaves your recovery point where it was. Closing flushes everything.",
+        ),
+    ],
+)

@@ -1,0 +1,120 @@
+"""Where a log ends that was closed cleanly, in Spark."""
+
+from pathlib import Path
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.solutions import loading as solutions
+from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_spark, sql
+from minikafka.lab.stage.damage import SMALL, flip
+from minikafka.lab.stage.workbench import fresh_log, records
+
+_PER_SEGMENT = 3  # batches of two records, 95 bytes each, in segments of at most 300 bytes
+
+
+def _closed(batches: int, *, begins: int = 0, bad: int | None = None, rolled_to: int | None = None) -> WreckedCase:
+    """A log that begins at `begins` and was closed; batch `bad` has a flipped bit, and an empty segment begins at
+    `rolled_to`.
+    """
+
+    def wreck() -> Path:
+        log = fresh_log(SMALL)
+        if begins:
+            log.truncate_fully_and_start_at(begins)
+        for number in range(batches):
+            log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
+        if rolled_to is not None:
+            log.roll(rolled_to)
+        bytes_of_a_batch = log.log_segments[0].size // _PER_SEGMENT
+        log.close()
+        if bad is not None:
+            segment, place = divmod(bad, _PER_SEGMENT)
+            flip(
+                Path(log.dir),
+                f"{segment * 2 * _PER_SEGMENT:020}.log",
+                place * bytes_of_a_batch + bytes_of_a_batch - 4,
+            )
+        return Path(log.dir)
+
+    rows = [
+        (begins + n // _PER_SEGMENT * 2 * _PER_SEGMENT, begins + 2 * n, begins + 2 * n + 1, n != bad)
+        for n in range(batches)
+    ]
+    bases = sorted({base for base, *_ in rows} | {begins if rolled_to is None else rolled_to} - {None})
+    segments = frame([(base,) for base in bases], "base BIGINT")
+    table = frame(rows, "segment BIGINT, first BIGINT, last BIGINT, sound BOOLEAN")
+
+    def expected() -> int:
+        return sql(
+            """SELECT last_row.end FROM (
+                   SELECT max_by(struct(greatest(s.base, coalesce(b.last + 1, s.base)) AS end),
+                                 struct(s.base, coalesce(b.last, -1))) AS last_row
+                   FROM {segments} s LEFT JOIN {batches} b ON b.segment = s.base)""",
+            segments=segments,
+            batches=table,
+        )[0]
+
+    name = f"segments {', '.join(map(str, bases))}; batches up to {rows[-1][2] if rows else 'none'}"
+    name += "" if bad is None else f"; a flipped bit in {begins + 2 * bad}–{begins + 2 * bad + 1}"
+    return WreckedCase(name, (segments, table), expected, wreck, lambda state: state[4], {"clean": True})
+
+
+def _ends(choose):
+    """A wrong answer that needs only plain Python: `choose(bases, rows)` of rows (segment, first, last, sound)."""
+    return lambda segments, batches: choose(
+        [base for (base,) in segments.orderBy("base").collect()],
+        [tuple(row) for row in batches.orderBy("first").collect()],
+    )
+
+
+def _last_of_all(bases, rows):
+    return rows[-1][2] if rows else -1
+
+
+def _right(bases, rows):
+    return max([bases[-1], *(last + 1 for segment, _, last, _ in rows if segment == bases[-1])])
+
+
+ends = Exercise(
+    "Exercise 1, where a closed log ends",
+    lambda: [
+        _closed(8),
+        _closed(8, bad=4),
+        _closed(9, rolled_to=18),
+        _closed(7, rolled_to=21),
+        _closed(0, begins=30),
+        _closed(4, begins=30),
+    ],
+    judged_by_spark,
+    solutions.clean_end,
+    hints=[
+        "Only the last segment counts. What may be true of it that a join with its batches leaves out?",
+        "It may have no batch at all. Then its base offset, which is its name, is all that is known.",
+        "max(last) + 1 of the batches of the segment with the greatest base; that base where there is none (LEFT JOIN).",
+    ],
+    beliefs=[
+        Belief(
+            _ends(lambda bases, rows: _last_of_all(bases, rows) + 1 if rows else None),
+            "You look for the last batch anywhere. Only the last segment is asked; where it is empty, its name says"
+            " where the log ends.",
+        ),
+        Belief(
+            _ends(lambda bases, rows: next((first for _, first, _, sound in rows if not sound), _right(bases, rows))),
+            "You end the log before the damaged batch. After a clean stop no batch is checked, and this one is not even"
+            " read.",
+        ),
+        Belief(
+            _ends(lambda bases, rows: bases[-1]),
+            "You take the base of the last segment. The log goes on to the end of its last batch, if it has one.",
+        ),
+        Belief(
+            _ends(lambda bases, rows: max(bases[-1], _right(bases, rows) - 1)),
+            "You give the offset of the last record. The log end is the offset that the next record gets: one more.",
+        ),
+        Belief(
+            _ends(lambda bases, rows: _right(bases, rows) if any(segment == bases[-1] for segment, *_ in rows) else 0),
+            "An empty last segment ends your log at 0. Its base offset holds on: offsets are never given twice.",
+        ),
+    ],
+    normal=lambda answer: (as_rows(answer) or [None])[0] if hasattr(answer, "collect") else answer,
+)

@@ -1,0 +1,151 @@
+"""Which files a load after a clean stop takes away."""
+
+from pathlib import Path
+
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.solutions import loading as solutions
+from minikafka.lab.exercises.witnessed import frame
+from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_spark, sql
+from minikafka.lab.stage.damage import SMALL
+from minikafka.lab.stage.workbench import fresh_log, records
+
+_CLOSED = tuple(
+    f"{base:020}.{kind}" for base in (0, 6, 12) for kind in ("log", "index", "timeindex", "snapshot")[: 3 + (base > 0)]
+) + (f"{18:020}.snapshot",)
+"""What a closed log of the segments 0, 6 and 12 leaves, which ends at 18; the file of epochs is left out here."""
+
+
+def _littered(what: str, *more: str, without: tuple[str, ...] = ()) -> WreckedCase:
+    """The closed log with `more` files (empty ones, or copies of a snapshot), and `without` some of its own."""
+    names = sorted({*_CLOSED, *more} - set(without))
+
+    def wreck() -> Path:
+        log = fresh_log(SMALL)
+        for number in range(9):
+            log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
+        log.close()
+        directory = Path(log.dir)
+        snapshot = (directory / f"{6:020}.snapshot").read_bytes()
+        for name in more:
+            (directory / name).write_bytes(snapshot if name.endswith(".snapshot") else b"")
+        for name in without:
+            (directory / name).unlink()
+        return directory
+
+    def expected() -> list[str]:
+        return sql(
+            """WITH files AS (
+                    SELECT name, try_cast(split(name, '[.]')[0] AS BIGINT) AS at,
+                           element_at(split(name, '[.]'), -1) AS kind FROM {names}),
+                segments AS (SELECT at FROM files WHERE kind = 'log'),
+                strays AS (SELECT name, at, rank() OVER (ORDER BY at DESC) AS age FROM files
+                           WHERE kind = 'snapshot' AND at NOT IN (SELECT at FROM segments))
+                SELECT name FROM files WHERE kind = 'deleted'
+                    OR kind IN ('index', 'timeindex', 'txnindex') AND at NOT IN (SELECT at FROM segments)
+                UNION SELECT name FROM strays WHERE age > 1 OR at < (SELECT max(at) FROM segments)
+                ORDER BY name""",
+            names=frame([(name,) for name in names], "name STRING"),
+        )
+
+    def answer(state: tuple, left: set[str]) -> list[str]:
+        return [name for name in names if name not in left]
+
+    return WreckedCase(what, (names,), expected, wreck, checkpoints={"clean": True}, answer_by_files=answer)
+
+
+def _goes(rule):
+    """A wrong answer: the files for which `rule(kind, offset, bases, newest)` holds; `newest` is the newest stray
+    snapshot, or one more than the last base.
+    """
+
+    def answer(names):
+        parsed = [(name, name.rpartition(".")[2], int(name[:20])) for name in names if name[:20].isdigit()]
+        bases = {offset for _, kind, offset in parsed if kind == "log"}
+        newest = max((at for _, kind, at in parsed if kind == "snapshot" and at not in bases), default=max(bases) + 1)
+        return sorted(name for name, kind, at in parsed if rule(kind, at, bases, newest))
+
+    return answer
+
+
+_INDEXES = ("index", "timeindex", "txnindex")
+
+
+def _is_stray(kind, at, bases, newest):
+    return kind == "snapshot" and at not in bases and (at != newest or at < max(bases))
+
+
+leftovers = Exercise(
+    "Exercise 4, which files go",
+    lambda: [
+        _littered("a clean stop, nothing else"),
+        _littered(
+            "two segments were being deleted",
+            f"{100:020}.log.deleted",
+            f"{100:020}.index.deleted",
+            f"{3:020}.snapshot.deleted",
+        ),
+        _littered(
+            "indexes without a .log", f"{24:020}.index", f"{24:020}.timeindex", f"{9:020}.txnindex", f"{6:020}.txnindex"
+        ),
+        _littered("snapshots where no segment begins", f"{3:020}.snapshot", f"{15:020}.snapshot"),
+        _littered("the last snapshot is missing", f"{9:020}.snapshot", without=(f"{18:020}.snapshot",)),
+        _littered("names that Kafka does not know", f"{6:020}.log.bak", f"{0:020}.min.opt", "notes.txt"),
+    ],
+    judged_by_spark,
+    solutions.files_gone,
+    hints=[
+        "Three kinds of files go: those on their way out, indexes of nothing, and snapshots of nothing but one.",
+        "An index (any of the three) without a .log of the same offset goes. So do snapshots where no segment begins.",
+        "Of those stray snapshots the newest stays, unless a segment begins above it: a clean stop wrote it at the log end.",
+    ],
+    beliefs=[
+        Belief(
+            _goes(lambda kind, at, bases, newest: kind == "deleted" or _is_stray(kind, at, bases, newest)),
+            "You keep indexes without a .log. Phase 4 calls them orphaned, and deletes them.",
+        ),
+        Belief(
+            _goes(
+                lambda kind, at, bases, newest: (
+                    kind == "deleted"
+                    or (kind in _INDEXES and at not in bases)
+                    or (kind == "snapshot" and at not in bases)
+                )
+            ),
+            "You delete every snapshot where no segment begins. The one at the log end is what a clean stop wrote for"
+            " this very load.",
+        ),
+        Belief(
+            _goes(lambda kind, at, bases, newest: kind == "deleted" or (kind in _INDEXES and at not in bases)),
+            "You keep snapshots where no segment begins. Of those only the newest stays, if no segment begins above it.",
+        ),
+        Belief(
+            _goes(
+                lambda kind, at, bases, newest: (
+                    kind == "deleted"
+                    or (kind in _INDEXES and at not in bases)
+                    or (kind == "snapshot" and at not in bases and at != newest)
+                )
+            ),
+            "You keep the newest of the stray snapshots, wherever it lies. Where a segment begins above it, it goes too.",
+        ),
+        Belief(
+            _goes(
+                lambda kind, at, bases, newest: (
+                    (kind in _INDEXES and at not in bases) or _is_stray(kind, at, bases, newest)
+                )
+            ),
+            "You keep .deleted files. Whoever renamed them is gone; phase 1 completes the work.",
+        ),
+        Belief(
+            _goes(
+                lambda kind, at, bases, newest: (
+                    kind not in (*_INDEXES, "log", "snapshot")
+                    or (kind in _INDEXES and at not in bases)
+                    or _is_stray(kind, at, bases, newest)
+                )
+            ),
+            "You delete what has a name that Kafka does not know. The loader leaves it alone.",
+        ),
+    ],
+    normal=lambda answer: sorted(answer) if isinstance(answer, list | tuple | set) else answer,
+)
