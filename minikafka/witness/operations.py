@@ -12,6 +12,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import ClassVar
 
 from minikafka.witness.batch import Batch
+from minikafka.witness.file_damage import checked
 from minikafka.witness.offsets import At
 
 ORIGINS = ("client", "coordinator", "replication", "raft_leader")
@@ -290,11 +291,13 @@ class Clean(Operation):
 @dataclass(frozen=True)
 class Reopen(Operation):
     """End and load the log again: `clean` closes it first and leaves the mark of a clean shutdown, otherwise the
-    process is killed as it stands. Kafka: `UnifiedLog.close`, `LogLoader.load`.
+    process is killed as it stands. In between, files are damaged (`minikafka.witness.file_damage`).
+    Kafka: `UnifiedLog.close`, `LogLoader.load`.
     """
 
     kind: ClassVar[str] = "reopen"
     clean: bool = True
+    damage: tuple[str, ...] = ()
 
 
 KINDS: dict[str, type[Operation]] = {cls.kind: cls for cls in Operation.__subclasses__()}
@@ -379,6 +382,10 @@ def _read_batches(value, _metadata) -> tuple[Batch, ...]:
     return tuple(Batch.parse(batch) if isinstance(batch, str) else batch for batch in batches)
 
 
+def _read_damages(value, _metadata) -> tuple[str, ...]:
+    return tuple(map(checked, value.split(",") if isinstance(value, str) else value))
+
+
 def _read_replicas(value, _metadata) -> tuple[int, ...]:
     if isinstance(value, str):
         value = [] if value == "-" else value.split(",")
@@ -392,6 +399,7 @@ _READ = {
     At: lambda value, _metadata: At.of(value),
     At | None: lambda value, _metadata: None if value in (None, "-") else At.of(value),
     tuple[Batch, ...]: _read_batches,
+    tuple[str, ...]: _read_damages,
     tuple[int, ...]: _read_replicas,
     tuple[tuple[str, str], ...]: lambda value, _metadata: tuple((str(name), str(setting)) for name, setting in value),
 }

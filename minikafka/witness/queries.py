@@ -34,6 +34,8 @@ class Query:
         for number, operation in enumerate(workload):
             if operation.kind not in self.admits:
                 return f"does not admit operation {number}, {operation.kind}"
+            if getattr(operation, "damage", ()):
+                return f"operation {number} damages files"
         return self.condition(workload)
 
     def ask(self, spark, workload: Workload):

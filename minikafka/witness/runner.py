@@ -11,6 +11,7 @@ from pathlib import Path
 
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime, Time
+from minikafka.witness.file_damage import damage
 from minikafka.witness.kafka_errors import WitnessFailedError
 from minikafka.witness.leading_partition import LeadingPartition
 from minikafka.witness.observation import Observation, Observations
@@ -313,6 +314,8 @@ class Runner:
         elif log is not None:
             log.close_handlers()
         self.scheduler.shutdown()
+        for words in op.damage:
+            damage(self.directory, words)
         self._open(last_shutdown_clean=op.clean)
         return ""
 

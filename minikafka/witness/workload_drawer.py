@@ -83,7 +83,8 @@ class Drawer:
     - `follower`: the log is a follower's (appends carry offsets).
     - `codecs`: the codecs to draw from.
     - `refused`: the share of appends that are made to be refused.
-    - `reopen`: whether the log is reopened; `unclean`: also after a kill.
+    - `reopen`: whether the log is reopened; `unclean`: also after a kill; `damages`: what may happen to its files in
+      between, each as `minikafka.witness.file_damage` has it, several joined by commas.
     - `rolls_beyond`: more rolls beyond the log end, about which Spark's witness is silent: the next batches lie below
       their segment's base, and their index entries do not fit.
     - `compaction`: the log is compacted now and then, has few keys and many tombstones, and its settings change.
@@ -99,6 +100,7 @@ class Drawer:
     refused: float = 0.06
     reopen: bool = True
     unclean: bool = False
+    damages: tuple[str, ...] = ()
     rolls_beyond: bool = False
     compaction: bool = False
     weights: dict = field(default_factory=dict)
@@ -379,7 +381,8 @@ class Drawer:
         return ops.Checkpoint()
 
     def _reopen(self) -> Operation:
-        return ops.Reopen(not self.unclean or self.random.random() < 0.5)
+        clean = not self.unclean or self.random.random() < 0.5
+        return ops.Reopen(clean, self.random.choice(self.damages) if self.damages else ())
 
     def _clean(self) -> Operation:
         if "compact" not in self._policy and self.random.random() < 0.5:

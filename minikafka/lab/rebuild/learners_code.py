@@ -47,7 +47,8 @@ class LearnersError(BaseException):
 class Guard:
     """What a function on trial is held to.
 
-    - Exceptions of Kafka's names reach the engine, as those of the method do; any other is a LearnersError.
+    - Exceptions of Kafka's names reach the engine, as those of the method do, and those of the types `raises`; any other
+      is a LearnersError.
     - A result must be of the types `returns` (empty: anything), in which an `int` is no `bool`.
     - With `changes_nothing`, the arguments must be after the call what they were before it.
     - `seen`, if given, is shown each call that returned: its arguments, the named ones, and the result.
@@ -61,11 +62,12 @@ class Guard:
         self,
         returns: tuple[type, ...] = (),
         *,
+        raises: tuple[type[Exception], ...] = (),
         changes_nothing: bool = False,
         limit_s: float = LIMIT_S,
         seen: Callable[[tuple[Any, ...], Mapping[str, Any], Any], None] | None = None,
     ):
-        self._returns, self._changes_nothing, self._seen = returns, changes_nothing, seen
+        self._returns, self._raises, self._changes_nothing, self._seen = returns, raises, changes_nothing, seen
         self._all_s = self._left_s = limit_s
         self.calls = 0
         self.is_aside = False
@@ -83,7 +85,7 @@ class Guard:
             except (KeyboardInterrupt, NotAttempted, LearnersError):
                 raise
             except BaseException as error:
-                if _is_kafkas(error):
+                if _is_kafkas(error) or isinstance(error, self._raises):
                     raise
                 raise LearnersError(
                     f"Your function raised {type(error).__name__}: {without_directories(str(error))}".rstrip(": "),

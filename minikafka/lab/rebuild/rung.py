@@ -59,7 +59,8 @@ class Rung:
 
     - `method`: as in `LogSegment.should_roll`; its docstring names Kafka's, else `kafka` does.
     - `invariants`: what any version must keep.
-    - `returns`: the types of its results; `changes_nothing`: whether it only looks.
+    - `returns`: the types of its results; `raises`: those of the exceptions that it raises, besides Kafka's own;
+      `changes_nothing`: whether it only looks.
     - `profiles`: the knobs of `minikafka.witness.workload_drawer.Drawer`, one set for each workload to draw.
     - `wrong`: versions that are recognised by what they lead to; `solution`: one that passes; `hints` go from gentle to
       plain.
@@ -78,6 +79,7 @@ class Rung:
         wrong: Iterable[WrongVersion],
         hints: Sequence[str],
         returns: tuple[type, ...] = (),
+        raises: tuple[type[Exception], ...] = (),
         changes_nothing: bool = False,
         operations: int = 40,
         kafka: str | None = None,
@@ -86,7 +88,7 @@ class Rung:
         self.invariants, self.wrong = tuple(invariants), tuple(wrong)
         self._chosen, self._profiles, self._operations = tuple(chosen), tuple(profiles), operations
         self._solution, self._hints = solution, Hints(hints)
-        self._returns, self._changes_nothing = returns, changes_nothing
+        self._returns, self._raises, self._changes_nothing = returns, raises, changes_nothing
         _, _, twin = (inspect.getdoc(method) or "").rpartition("Kafka: ")
         self.kafka = kafka or twin.strip().strip("`.").partition("`")[0]
         self._was_tried = False
@@ -139,7 +141,7 @@ class Rung:
         return RungVerdict(self.name, CORRECT, words, operations)
 
     def _guard(self) -> Guard:
-        return Guard(self._returns, changes_nothing=self._changes_nothing)
+        return Guard(self._returns, raises=self._raises, changes_nothing=self._changes_nothing)
 
     def _workloads(self, seed: int) -> Iterator[Workload]:
         for text in self._chosen:
@@ -203,7 +205,7 @@ class Rung:
                     f"minikafka's own method {in_words(right)}."
                 )
 
-        guard = Guard(self._returns, changes_nothing=True, seen=compare)
+        guard = Guard(self._returns, raises=self._raises, changes_nothing=True, seen=compare)
         for workload in self._workloads(seed):
             with mine(self.method, function, guard):
                 done(workload, minikafka_log)
