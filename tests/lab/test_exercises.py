@@ -9,9 +9,9 @@ import pytest
 import minikafka.lab.exercises
 from minikafka.lab.exercises.asked import AskedCase, judged_by_asking
 from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, Case, Exercise, first_difference
-from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_loading
 from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.exercises.witnessed import judged_by
+from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_loading
 from minikafka.witness.kafka_log import kafka_log
 from minikafka.witness.runner import minikafka_log, run
 
