@@ -11,8 +11,11 @@ from minikafka.tools.tool_command import failures_in_one_line
 # name: (where its click command is, the line that `minikafka --help` shows)
 COMMANDS = {
     "clean": ("minikafka.tools.clean:clean", "Compact a partition directory: one round of the log cleaner."),
+    "coverage": ("minikafka.twins.command:coverage", "What of Kafka's storage module is mirrored."),
     "doctor": ("minikafka.doctor:doctor", "Print what this machine has, and what to do about what is missing."),
     "dump-log": ("minikafka.tools.dump_log:dump_log", "Print segments and indexes as Kafka's own tool prints them."),
+    "drift": ("minikafka.twins.command:drift", "Say what another version of Kafka has changed in what is mirrored."),
+    "source-map": ("minikafka.twins.command:source_map", "Each class and method beside its twin in Kafka's source."),
     "verify": ("minikafka.tools.verify:verify", "Check partition or log directories without changing a byte."),
     "exam": ("minikafka.exam:exam", "Compare a log that you have written with Apache Kafka's."),
     "fetch": ("minikafka.fetch:fetch", "Download Kafka's jars into the cache, for work without a network."),

@@ -1,0 +1,163 @@
+"""What one version of Kafka has changed, as against another, in what minikafka mirrors.
+
+Declarations are compared as text without comments and layout. A class whose file went from Scala to Java was written
+anew; its members are then not compared one by one.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from minikafka.twins.kafka_source_file import KafkaClass, KafkaMember
+from minikafka.twins.kafka_sources import KafkaSources
+from minikafka.twins.our_members import OurMember
+from minikafka.twins.resolve import resolve, stands_elsewhere
+
+CHANGED, MOVED, RENAMED, REMOVED, NEW, REWRITTEN = "changed", "moved", "renamed", "removed", "new", "rewritten"
+_ALIKE = 0.5  # of the members' names: a class of another name with so many is the same one
+
+
+@dataclass(frozen=True)
+class Drift:
+    """One difference between the two versions.
+
+    - `what`: "changed", "moved", "renamed", "removed", "new", or "rewritten" in another language;
+    - `name`: the class, or class and signature, in the older version (for "new": in the newer one);
+    - `file`, `line`: where it stands in the newer version, in the older one if it was removed; `line` from 1;
+    - `now`: the new name or file of what was moved, renamed or rewritten, else "";
+    - `mirrored_by`: the full names of ours; the class's for what is new in it.
+    """
+
+    what: str
+    name: str
+    file: str
+    line: int
+    now: str
+    mirrored_by: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All differences, by class, and how much was compared: mirrored classes, and mirrored members in them."""
+
+    since: str
+    version: str
+    drifts: tuple[Drift, ...]
+    classes: int
+    members: int
+
+
+def compare(old: KafkaSources, new: KafkaSources, ours: Iterable[OurMember]) -> Comparison:
+    """What `new` has changed since `old` in the twins of `ours`. Raises ValueError for a file that cannot be parsed."""
+    mirrored = _mirrored(old, ours)
+    drifts: list[Drift] = []
+    for owner, of_class, of_members in mirrored.values():
+        drifts += _of_class(owner, of_class, of_members, old, new)
+    drifts.sort(key=lambda each: (each.name.partition("(")[0].rpartition(".")[0] or each.name, each.file, each.line))
+    members = sum(len(of_members) for _, _, of_members in mirrored.values())
+    return Comparison(old.version, new.version, tuple(drifts), len(mirrored), members)
+
+
+_Mirrored = tuple[KafkaClass, list[str], dict[KafkaMember, list[str]]]
+
+
+def _mirrored(sources: KafkaSources, ours: Iterable[OurMember]) -> dict[tuple[str, str], _Mirrored]:
+    """(class and kind) → the class, who mirrors it as a whole, and who mirrors which of its members."""
+    found: dict[tuple[str, str], _Mirrored] = {}
+    for mine in ours:
+        for twin in mine.twins:
+            for owner, member in [] if stands_elsewhere(twin) else resolve(twin, sources):
+                _, of_class, of_members = found.setdefault((owner.full_name, owner.kind), (owner, [], {}))
+                if member is None:
+                    of_class.append(mine.full_name)
+                else:
+                    of_members.setdefault(member, []).append(mine.full_name)
+    return found
+
+
+def _of_class(
+    owner: KafkaClass,
+    of_class: list[str],
+    of_members: dict[KafkaMember, list[str]],
+    old: KafkaSources,
+    new: KafkaSources,
+) -> list[Drift]:
+    by = tuple(of_class) or tuple(name for names in of_members.values() for name in names)
+    now = _successor(owner, old, new)
+    if now is None:
+        return [Drift(REMOVED, owner.name, owner.file, owner.line, "", by)]
+    if Path(now.file).suffix != Path(owner.file).suffix:
+        return [Drift(REWRITTEN, owner.name, now.file, now.line, now.file, by)]
+    drifts = []
+    if now.name != owner.name:
+        drifts.append(Drift(RENAMED, owner.name, now.file, now.line, now.full_name, by))
+    elif now.file != owner.file:
+        drifts.append(Drift(MOVED, owner.name, now.file, now.line, now.file, by))
+    taken: set[KafkaMember] = set()
+    for member, names in of_members.items():
+        drift = _of_member(owner, member, now, tuple(names), taken)
+        drifts += [drift] if drift else []
+    if of_class and now.kind == owner.kind:
+        before = {member.name for member in owner.members}
+        drifts += [
+            Drift(NEW, f"{now.name}.{each.signature}", now.file, each.line, "", tuple(of_class))
+            for each in now.members
+            if each.kind == "method" and each.name not in before and each not in taken
+        ]
+    return drifts
+
+
+def _of_member(
+    owner: KafkaClass, member: KafkaMember, now: KafkaClass, by: tuple[str, ...], taken: set[KafkaMember]
+) -> Drift | None:
+    """What happened to a member of `owner`, which is `now` in the newer version; adds what it became to `taken`."""
+    name = f"{owner.name}.{member.signature}"
+    same_name = [each for each in now.members if (each.name, each.kind) == (member.name, member.kind)]
+    same = [each for each in same_name if each.parameters == member.parameters]
+    if same:
+        taken.update(same)
+        if any(each.text == member.text for each in same):
+            return None
+        return Drift(CHANGED, name, now.file, same[0].line, "", by)
+    others = {each.signature for each in owner.members if each.name == member.name}
+    if changed := [each for each in same_name if each.signature not in others]:
+        taken.add(changed[0])
+        return Drift(CHANGED, name, now.file, changed[0].line, f"{now.name}.{changed[0].signature}", by)
+    before = {each.signature for each in owner.members}
+    for each in now.members:
+        if each.kind == member.kind and each.signature not in before and _body(each) == _body(member):
+            taken.add(each)
+            return Drift(RENAMED, name, now.file, each.line, f"{now.name}.{each.signature}", by)
+    if member.kind == "field" and now.kind == "record" and any(each.name == member.name for each in now.members):
+        return None  # a component declares field and method at once
+    return Drift(REMOVED, name, owner.file, member.line, "", by)
+
+
+def _successor(owner: KafkaClass, old: KafkaSources, new: KafkaSources) -> KafkaClass | None:
+    """What the class is in the newer version: the one of its name, in its own package at best; else one that is new,
+    in the same package, and has most of its members.
+    """
+    simple = owner.name.rpartition(".")[2]
+    same_name = [each for each in new.types(simple) if each.name == owner.name]
+    for fits in (
+        lambda each: (each.full_name, each.kind) == (owner.full_name, owner.kind),
+        lambda each: each.full_name == owner.full_name,
+        lambda each: _alike(owner, each) > 0,
+    ):
+        if found := [each for each in same_name if fits(each)]:
+            return max(found, key=lambda each: _alike(owner, each))
+    directory = owner.file.rpartition("/")[0] + "/"
+    known = set(old.files(directory))
+    candidates = [each for file in new.files(directory) if file not in known for each in new.types_of_file(file)]
+    best = max(candidates, key=lambda each: _alike(owner, each), default=None)
+    return best if best is not None and _alike(owner, best) > _ALIKE else None
+
+
+def _alike(one: KafkaClass, other: KafkaClass) -> float:
+    """The share of the members' names that both have, from 0 to 1; 1 for two classes without any."""
+    names, others = ({each.name for each in of.members if each.kind != "constructor"} for of in (one, other))
+    return len(names & others) / len(names | others) if names | others else 1.0
+
+
+def _body(member: KafkaMember) -> str:
+    return member.text.replace(member.name, "", 1)
