@@ -1,7 +1,13 @@
 """My log: Kafka's storage layer, written from nothing. `minikafka exam my_log.py` compares it with Apache Kafka's.
 
-Only the standard library and crc32c may be imported. All numbers in files are big-endian. Lessons to have at hand:
-*Segments*, *Append*, *Read*, *Crash and recovery*.
+Only the standard library and crc32c may be imported. All numbers in files are big-endian. Nine questions, each asks for
+more; fail one, and the first difference is told: a step of the story, or the first byte of a file. Lessons to have at
+hand: *Records* and *Segments* (questions 1 to 4), *Read* (5), *Crash and recovery* (6), *Replication* (7), and for those
+who go on *Producers and transactions* (8, 9).
+
+The files are Kafka's: `.log` (1), `.index` (2) and `.timeindex` (3) for each segment, `leader-epoch-checkpoint` (7), a
+`.snapshot` of the producers wherever a segment begins and at the log's end when it is closed (8), a `.txnindex` for a
+segment with markers of aborted transactions (9).
 """
 
 
@@ -18,7 +24,11 @@ class MyLog:
         raise NotImplementedError
 
     def append(self, batch: bytes, leader_epoch: int) -> int:
-        """Append a record batch (magic 2) as a producer sent it, with base offset 0; returns the offset it is given."""
+        """Append a record batch (magic 2) as a producer sent it, with base offset 0; returns the offset it is given.
+
+        From question 8 on the batch may have a producer id and a sequence number, from question 9 on it may belong to a
+        transaction, or be a marker that ends one (a control batch; its coordinator's epoch is 0).
+        """
         raise NotImplementedError
 
     def roll(self) -> None:

@@ -13,6 +13,7 @@ from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.beliefs import BELIEFS
 from minikafka.lab.exercises.prediction import predict
 from minikafka.lab.stage import shop_night
+from minikafka.lab.stepper.kafka_source import kafka_line
 
 PARTS = [
     "## 1. The question", "## 2. The picture", "## 3. The rules", "## 4. The source, walked",
@@ -23,6 +24,9 @@ TEXTS = texts()
 LESSONS = [text for text in TEXTS if text.parent.name == "text"]
 each_text = pytest.mark.parametrize("text", TEXTS, ids=[f"{t.parent.name}-{t.stem}" for t in TEXTS])
 each_lesson = pytest.mark.parametrize("text", LESSONS, ids=[text.stem for text in LESSONS])
+START = COURSE / "text" / "00-start-here.py"
+WALKS = [text for text in LESSONS if text != START]
+each_walk = pytest.mark.parametrize("text", WALKS, ids=[text.stem for text in WALKS])
 
 # Numbers that stand in the prose without coming from a run: versions, limits of a question to take along, names.
 NOT_FROM_A_RUN = {
@@ -36,11 +40,13 @@ NOT_FROM_A_RUN = {
     "3.x",
     "3.1",
     "3.0",
+    "2.x",
     "2.7",
     "2.5",
     "2.2",
     "2.0",
     "0.10.1",
+    "0.10",
     "200",
     "20",
     "12",
@@ -79,13 +85,13 @@ def test_outputs_tell_nothing_of_the_machine(text):
         assert not re.search(r"/tmp/|/home/|/root/|0x[0-9a-f]{6,}|minikafka-lesson-", said), cell.source
 
 
-@each_lesson
+@each_walk
 def test_the_outline_has_seven_parts(text):
     headings = [line for cell in notebook(text).cells for line in cell.source.split("\n") if line.startswith("## ")]
     assert headings == PARTS
 
 
-@each_lesson
+@each_walk
 def test_each_part_has_what_it_owes(text):
     parts = _parts(notebook(text).cells)
     sources = {number: "\n".join(cell.source for cell in cells) for number, cells in parts.items()}
@@ -100,6 +106,34 @@ def test_each_part_has_what_it_owes(text):
     assert not rebuild or 3 <= len(CHECKS.findall(ladder)) <= 6
     assert "| Same as Kafka | Simpler than Kafka | Not shown here |" in sources[7]
     assert "<details>" in sources[7] and "**Next:**" in sources[7]
+
+
+def test_start_here_has_parts_of_its_own():
+    """It walks through no mechanism: it has no rules, no planted bug and no honesty box. The rest it owes as well."""
+    parts = _parts(notebook(START).cells)
+    sources = {number: "\n".join(cell.source for cell in cells) for number, cells in parts.items()}
+    for promise in ("**Time:**", "**Before:**", "Afterwards you can decide"):
+        assert promise in sources[1]
+    assert all(f"## {number}. " in sources[number] for number in range(1, 8))
+    assert sources[2].count("predict(") == 2 and "step_through(" in sources[3] and "predict(" in sources[3]
+    assert "three_witnesses(" in sources[5] and "predict(" in sources[5]
+    assert len(CHECKS.findall(sources[6])) == 2 and "in Spark.**" in sources[6]
+    assert "my_progress()" in sources[7] and "**Next:**" in sources[7]
+
+
+def test_start_here_leads_to_the_lessons_in_their_order():
+    named = re.findall(r"^# - \[(\d\d [^]]+)\]\((\d\d-[^)]+)\)", START.read_text(), re.MULTILINE)
+    assert [file for _, file in named] == sorted(file for _, file in named)
+    for name, file in named:
+        title = nbformat.read(COURSE / file, as_version=4).cells[0].source.partition("\n")[0]
+        assert name == f"{file[:2]} {title.removeprefix('# ')}"
+
+
+def test_the_table_of_old_places_names_methods_of_kafka():
+    rows = re.findall(r"^# \| `.*\|$", START.read_text(), re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`(\w+\.\w+)`", row.split("|")[2])]
+    assert len(rows) >= 12 and len(named) > len(rows)
+    assert [name for name in named if kafka_line(name) is None] == []
 
 
 @each_lesson
@@ -123,9 +157,8 @@ def test_every_number_in_the_prose_stands_in_a_run(text):
         if cell.cell_type == "code":
             seen += cell.source + "".join(_words(output) for output in cell.outputs)
             continue
-        numbers = set(
-            re.findall(r"(?<![\w.])\d[\d.,]*\d(?![\w])", re.sub(r"\*\*(Time|Exercise)[^*]*\*\*.*", "", cell.source))
-        )
+        prose = re.sub(r"\*\*(Time|Exercise)[^*]*\*\*.*|\[[^]]*\]\([^)]*\.ipynb\)", "", cell.source)
+        numbers = set(re.findall(r"(?<![\w.])\d[\d.,]*\d(?![\w])", prose))
         for number in numbers - NOT_FROM_A_RUN:
             plain = number.replace(",", "")
             assert plain in seen.replace(",", "") or plain in _code_after(text, cell), f"{number} in: {cell.source}"

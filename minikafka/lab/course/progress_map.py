@@ -16,7 +16,7 @@ from minikafka.lab.widgets import drawing
 
 NO_DESK = (
     "No progress is kept here, because this is not a working copy.\n"
-    "`make lab` lays one out in my-lessons/ and opens it; then this cell shows the map of what you have done."
+    "`make lab`, or `minikafka lab`, lays one out in my-lessons/ and opens it. There this cell shows what you did."
 )
 _SIGNS = {"done": "✓", "tried": "✗", "open": "·"}
 _FILLS = {"done": "committed", "tried": "pending", "open": "panel"}

@@ -47,8 +47,8 @@ class LearnersError(BaseException):
 class Guard:
     """What a function on trial is held to.
 
-    - Exceptions of Kafka's names reach the engine, as those of the method do, and so do the types `raises`; any other is
-      a LearnersError.
+    - Exceptions of Kafka's names reach the engine, as those of the method do, and so do the types `raises`; any other
+      is a LearnersError.
     - A result must be of the types `returns` (empty: anything), in which an `int` is no `bool`.
     - With `changes_nothing`, the arguments must be after the call what they were before it.
     - `seen`, if given, is shown each call that returned: its arguments, the named ones, and the result.

@@ -79,8 +79,8 @@ def _start_page(pages: Sequence[Page], subtitles: Sequence[str]) -> Page:
     )
     title = "Inside Kafka's log"
     words = (
-        "Apache Kafka's storage layer, read in its source, stepped through in a Python twin that writes the same bytes, "
-        "and checked by three witnesses: minikafka, Spark and Kafka."
+        "Apache Kafka's storage layer, read in its source, stepped through in a Python twin that writes the same "
+        "bytes, and checked by three witnesses: minikafka, Spark and Kafka."
     )
     how = (
         "These pages need no installation: move the sliders, answer the predictions, search. To change the code and to "

@@ -7,6 +7,11 @@ import crc32c
 
 BATCH = struct.Struct(">qiibIhiqqqhii")  # base offset … number of records
 INDEX, TIME = struct.Struct(">ii"), struct.Struct(">qi")
+PRODUCER = struct.Struct(
+    ">qhiqiqiq"
+)  # id, epoch, last sequence, last offset, offset delta, time, coordinator, open since
+ABORTED = struct.Struct(">hqqqq")  # version, producer, first offset, marker's offset, last stable offset
+TRANSACTIONAL, CONTROL = 0x10, 0x20
 
 
 class Segment:
@@ -97,6 +102,12 @@ class Segment:
         self.size = valid
 
 
+def marker_of(batch):
+    """The kind of a control batch's one record: 0 aborts, 1 commits. Length, attributes and deltas have a byte each."""
+    key = 61 + 4 + 1  # and the key's length
+    return struct.unpack_from(">h", batch, key + 2)[0]
+
+
 class MyLog:
     def __init__(self, directory, settings, clean):
         self.directory, self.settings = directory, settings
@@ -116,6 +127,53 @@ class MyLog:
         if os.path.exists(self.checkpoint):
             with open(self.checkpoint) as file:
                 self.epochs = [tuple(map(int, line.split())) for line in file.read().split("\n")[2:] if line]
+        self.producers = self.load_snapshot()
+
+    def snapshots(self):
+        return sorted(int(name[:20]) for name in os.listdir(self.directory) if name.endswith(".snapshot"))
+
+    def snapshot(self, offset):
+        return os.path.join(self.directory, f"{offset:020}.snapshot")
+
+    def load_snapshot(self):
+        """By producer id, what the newest snapshot knows; those where no segment begins go, but for one at the end."""
+        bases = [segment.base for segment in self.segments]
+        strays = [offset for offset in self.snapshots() if offset not in bases]
+        for offset in strays:
+            if offset != strays[-1] or offset < bases[-1]:
+                os.remove(self.snapshot(offset))
+        kept = self.snapshots()
+        if not kept:
+            return {}
+        with open(self.snapshot(kept[-1]), "rb") as file:
+            return {fields[0]: list(fields[1:]) for fields in PRODUCER.iter_unpack(file.read()[10:])}
+
+    def take_snapshot(self):
+        if self.end > max(self.snapshots(), default=0):
+            entries = [PRODUCER.pack(producer, *known) for producer, known in sorted(self.producers.items())]
+            body = struct.pack(">i", len(entries)) + b"".join(entries)
+            with open(self.snapshot(self.end), "wb") as file:
+                file.write(struct.pack(">hI", 1, crc32c.crc32c(body)) + body)
+
+    def note_producer(self, batch):
+        """What a batch that begins at the log's end says of its producer."""
+        _, _, _, _, _, attributes, delta, _, time, producer, epoch, sequence, _ = BATCH.unpack_from(batch)
+        if producer < 0:
+            return
+        known = self.producers.setdefault(producer, [epoch, -1, -1, 0, -1, -1, -1])
+        if attributes & CONTROL:
+            self.end_transaction(producer, known, aborted=marker_of(batch) == 0)
+            known[4:] = time, 0, -1
+        else:
+            begun = self.end if attributes & TRANSACTIONAL and known[6] < 0 else known[6]
+            known[:] = epoch, sequence + delta, self.end + delta, delta, time, known[5], begun
+
+    def end_transaction(self, producer, known, aborted):
+        if aborted and known[6] >= 0:
+            others = [each[6] for other, each in self.producers.items() if other != producer and each[6] >= 0]
+            stable = min(others, default=self.end + 1)
+            with open(self.segments[-1].path + ".txnindex", "ab") as file:
+                file.write(ABORTED.pack(0, producer, known[6], self.end, stable))
 
     def append(self, batch, leader_epoch):
         if self.segments[-1].is_full(len(batch)):
@@ -127,12 +185,14 @@ class MyLog:
                 lines = [0, len(self.epochs), *(f"{epoch} {start}" for epoch, start in self.epochs)]
                 file.write("".join(f"{line}\n" for line in lines))
         self.segments[-1].append(struct.pack(">qii", offset, fields[1], leader_epoch) + batch[16:])
+        self.note_producer(batch)
         self.end = offset + fields[6] + 1
         return offset
 
     def roll(self):
         if self.segments[-1].size:
             self.segments[-1].finish()
+            self.take_snapshot()
             self.segments.append(Segment(self.directory, self.end, self.settings))
 
     def read(self, offset, max_bytes):
@@ -149,3 +209,4 @@ class MyLog:
     def close(self):
         for segment in self.segments:
             segment.finish()
+        self.take_snapshot()

@@ -135,7 +135,30 @@ LADDER = (
         ("append", "append", "epoch", "roll", "reopen"),
         _SEGMENTS,
         "each leader's first offset is in the checkpoint file",
-        "what a truncation does to it; producers, snapshots and transactions",
+        "what a truncation does to it",
+    ),
+    Question(
+        "8. producer snapshots",
+        (".log", ".snapshot"),
+        ("append", "produce", "produce", "produce", "roll", "reopen"),
+        _SEGMENTS,
+        "what is known of each producer is kept where a segment ends and where the log is closed, and is there when it "
+        "is opened again; old snapshots go that belong to no segment",
+        "that a retry is recognised, that a gap in the sequences is refused, what a kill does to snapshots",
+    ),
+    Question(
+        "9. transactions",
+        (".log", ".snapshot", ".txnindex"),
+        ("produce", "transact", "transact", "transact", "end", "end", "roll", "reopen"),
+        _SEGMENTS,
+        "open transactions survive a close, and each aborted one is in the index of the segment that has its marker, "
+        "with the last stable offset that it left",
+        "what a consumer with read_committed gets, fenced producers, transactions of version 2",
+        chosen=(
+            "append_as_leader [1x10 pid=4 epoch=0 seq=0 txn]\nappend_as_leader [2x10 pid=5 epoch=0 seq=0 txn]\n"
+            "append_as_leader origin=coordinator transaction_version=0 [abort pid=5 epoch=0]\n"
+            "append_as_leader origin=coordinator transaction_version=0 [abort pid=4 epoch=0]\n",
+        ),
     ),
 )
 """From the first to the last; each asks for what the ones before it ask, and more."""

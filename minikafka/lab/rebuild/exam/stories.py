@@ -141,17 +141,56 @@ def _suffixes_of(*directories: Path) -> set[str]:
 def drawn_story(seed: object, config: dict[str, str], steps: int, kinds: Sequence[str]) -> Story:
     """A story of `steps` steps of these kinds, drawn from `seed`; three appends come first.
 
-    The kinds: append, epoch (an append by the next leader), roll, read, reopen, tick, damage.
+    The kinds: append, epoch (an append by the next leader), produce (an append by an idempotent producer), transact (by
+    a transactional one), end (a marker that ends a transaction, if one is open), roll, read, reopen, tick, damage.
     """
     rand = random.Random(str(seed))
+    producers = _Producers(rand)
     drawn: list[Operation | Damage] = []
     leader_epoch = 0
     for number in range(steps):
         kind = "append" if number < 3 else rand.choice(kinds)
         leader_epoch += kind == "epoch"
-        step = _DRAWERS["append" if kind == "epoch" else kind](rand)
+        step = producers.step(kind) if kind in producers.KINDS else _DRAWERS[kind](rand)
         drawn.append(replace(step, leader_epoch=leader_epoch) if isinstance(step, AppendAsLeader) else step)
     return Story(config, tuple(drawn))
+
+
+class _Producers:
+    """Producers that number their records and send nothing twice: some idempotent, some transactional."""
+
+    KINDS = ("produce", "transact", "end")
+    _IDEMPOTENT, _TRANSACTIONAL = (1, 2, 3), (4, 5, 6)  # small ids: then Java's HashMap has them in ascending order
+
+    def __init__(self, rand: random.Random):
+        self._rand = rand
+        self._next_sequence = dict.fromkeys((*self._IDEMPOTENT, *self._TRANSACTIONAL), 0)
+        self._open: set[int] = set()
+
+    def step(self, kind: str) -> Operation:
+        """A step of one of KINDS."""
+        if kind == "end" and self._open:
+            return self._marker(self._rand.choice(sorted(self._open)))
+        if kind == "produce":
+            return self._batch(self._rand.choice(self._IDEMPOTENT))
+        producer_id = self._rand.choice(self._TRANSACTIONAL)
+        self._open.add(producer_id)
+        return self._batch(producer_id, " txn")
+
+    def _batch(self, producer_id: int, more: str = "") -> Operation:
+        count, sequence = self._rand.randint(1, 4), self._next_sequence[producer_id]
+        self._next_sequence[producer_id] += count
+        time = self._rand.choice(["", " ts=now-500"])
+        return parse_operation(
+            f"append_as_leader [{count}x30{time} data={sequence} pid={producer_id} epoch=0 seq={sequence}{more}]"
+        )
+
+    def _marker(self, producer_id: int) -> Operation:
+        self._open.remove(producer_id)
+        kind = self._rand.choice(["commit", "abort", "abort"])
+        return parse_operation(
+            f"append_as_leader origin=coordinator transaction_version=0 [{kind} pid={producer_id} epoch=0]"
+        )
 
 
 def _append(rand: random.Random) -> Operation:
@@ -176,6 +215,7 @@ def _parsed(line: str) -> Any:
 
 _DRAWERS = {
     "append": _append,
+    "epoch": _append,
     "damage": _damage,
     "read": _read,
     "roll": _parsed("roll leo"),

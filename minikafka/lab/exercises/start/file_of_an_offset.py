@@ -1,0 +1,69 @@
+"""In which file an offset lies."""
+
+from functools import cache
+from typing import Any
+
+from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.solutions import start as solutions
+from minikafka.lab.exercises.start.places import appended, batches, places
+
+_COUNTS, _SEGMENT_BYTES = (5, 5, 5, 7, 3, 4), 300
+_OFFSETS = (7, 0, 28, 15, 10, 14)
+
+
+@cache
+def _bases() -> list[int]:
+    return sorted({segment for segment, _, _ in batches(_COUNTS, _SEGMENT_BYTES)})
+
+
+@cache
+def _by_spark() -> dict[int, Any]:
+    return answers_of(
+        """SELECT number, lpad(max(base), 20, '0') || '.log'
+           FROM {cases} JOIN {bases} ON base <= offset GROUP BY number""",
+        cases=([*enumerate(_OFFSETS)], "number INT, offset BIGINT"),
+        bases=([(base,) for base in _bases()], "base BIGINT"),
+    )
+
+
+def _case(number: int) -> AskedCase:
+    offset = _OFFSETS[number]
+
+    def asked(factory: Any) -> str:
+        [place] = places(factory, appended(_COUNTS, _SEGMENT_BYTES), [offset])
+        return f"{place.segment_base_offset:020}.log"
+
+    names = [f"{base:020}.log" for base in _bases()]
+    return AskedCase(f"offset {offset}", (names, offset), lambda: _by_spark()[number], asked)
+
+
+def _base(name: str) -> int:
+    return int(name.removesuffix(".log"))
+
+
+file_names = Exercise(
+    "Exercise 1, the file of an offset",
+    lambda: [_case(number) for number in range(len(_OFFSETS))],
+    judged_by_spark,
+    solutions.file_of,
+    hints=[
+        "A file holds the offsets from its name's on, up to the next file's name.",
+        "It is the last file whose number is at or below the offset. `int` reads the 20 digits.",
+    ],
+    beliefs=[
+        Belief(
+            lambda names, offset: next((name for name in names if _base(name) >= offset), names[-1]),
+            "You take the file whose name is at or above the offset. A file begins at its name; offsets grow from there.",
+        ),
+        Belief(
+            lambda names, offset: max([name for name in names if _base(name) < offset], default=names[0]),
+            "You look strictly below the offset. The offset in a file's name is in that file.",
+        ),
+        Belief(lambda names, offset: names[-1], "You take the newest file. It has the newest offsets only."),
+        Belief(
+            lambda names, offset: f"{offset:020}.log",
+            "You make a name of the offset itself. Only the first offset of a segment is the name of a file.",
+        ),
+    ],
+)

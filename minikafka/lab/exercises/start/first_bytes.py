@@ -1,0 +1,81 @@
+"""At which byte of its file each batch begins, by a window."""
+
+from typing import Any
+
+from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.solutions import start as solutions
+from minikafka.lab.exercises.start.places import appended, batches, places
+from minikafka.lab.exercises.witnessed import as_rows, frame
+
+
+def _case(counts: tuple[int, ...], segment_bytes: int) -> AskedCase:
+    rows = batches(counts, segment_bytes)
+    table = frame(rows, "segment BIGINT, base BIGINT, size BIGINT")
+
+    def expected() -> Any:
+        return table.sparkSession.sql(
+            """SELECT b.base, coalesce(sum(earlier.size), 0)
+               FROM {rows} b LEFT JOIN {rows} earlier ON earlier.segment = b.segment AND earlier.base < b.base
+               GROUP BY b.base ORDER BY b.base""",
+            rows=table,
+        )
+
+    def asked(factory: Any) -> list[tuple[int, int]]:
+        bases = [base for _, base, _ in rows]
+        found = places(factory, appended(counts, segment_bytes), bases)
+        return [(base, place.relative_position_in_segment) for base, place in zip(bases, found, strict=True)]
+
+    segments = len({segment for segment, _, _ in rows})
+    return AskedCase(f"{len(rows)} batches in segments: {segments}", (table,), expected, asked)
+
+
+def _by(window: str, less: str = "") -> Any:
+    """A wrong answer: the running sum over `window`."""
+    return lambda batches: batches.sparkSession.sql(
+        f"SELECT base, sum(size) OVER ({window}) {less} AS position FROM {{batches}} ORDER BY base", batches=batches
+    )
+
+
+first_bytes = Exercise(
+    "Exercise 2, where a batch begins",
+    lambda: [_case((3, 1, 2), 4096), _case((5, 5, 5, 7, 3, 4), 300), _case((1, 9, 2, 2, 7, 1, 1, 8, 3), 400)],
+    judged_by_spark,
+    solutions.positions,
+    hints=[
+        "A batch begins where the batches before it in its segment end: add up their bytes.",
+        "`PARTITION BY segment ORDER BY base` lets the sum grow within a segment, and counts the batch itself as well.",
+        "Take its own size off again; or let the frame end at `1 PRECEDING`, and put 0 where there is none.",
+    ],
+    beliefs=[
+        Belief(
+            _by("PARTITION BY segment ORDER BY base"),
+            "You count the batch itself, which gives the byte behind it. A batch begins where the one before it ends.",
+        ),
+        Belief(
+            _by("ORDER BY base", "- size"),
+            "You go on adding up in the next segment. Each file begins at byte 0: PARTITION BY segment.",
+        ),
+        Belief(
+            _by("PARTITION BY segment", "- size"),
+            "Without ORDER BY a sum is over the whole segment, for each of its rows. ORDER BY lets it grow.",
+        ),
+        Belief(
+            lambda batches: batches.sparkSession.sql(
+                "SELECT base, lag(size, 1, 0) OVER (PARTITION BY segment ORDER BY base) FROM {batches} ORDER BY base",
+                batches=batches,
+            ),
+            "You take the size of the one batch before. All that came before it in the segment counts.",
+        ),
+        Belief(
+            lambda batches: batches.sparkSession.sql(
+                """SELECT base, sum(size) OVER (PARTITION BY segment ORDER BY base
+                                                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+                   FROM {batches} ORDER BY base""",
+                batches=batches,
+            ),
+            "Before the first batch of a segment there are no rows, and a sum of none is null. It begins at byte 0.",
+        ),
+    ],
+    normal=as_rows,
+)
