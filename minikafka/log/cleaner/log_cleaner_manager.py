@@ -87,8 +87,7 @@ class LogCleanerManager:
 
             # 2. Look at the logs that are compacted and free, and not uncleanable.
             dirty_logs = []
-            for topic_partition in in_order_of_concurrent_hash_map(self._logs):
-                log = self._logs[topic_partition]
+            for topic_partition, log in self._all_logs():
                 if not self._is_cleanable(topic_partition, log):
                     continue
                 # 3. Which part of it is dirty, and is it overdue?
@@ -138,9 +137,9 @@ class LogCleanerManager:
         """
         with self._lock:
             deletable: JavaHashMap[TopicPartition, Log] = JavaHashMap()
-            for topic_partition in in_order_of_concurrent_hash_map(self._logs):
-                if self._is_cleanable(topic_partition, self._logs[topic_partition]):
-                    deletable[topic_partition] = self._logs[topic_partition]
+            for topic_partition, log in self._all_logs():
+                if self._is_cleanable(topic_partition, log):
+                    deletable[topic_partition] = log
             self._in_progress.update(dict.fromkeys(deletable, LogCleaningState.IN_PROGRESS))
             return dict(deletable.items())
 
@@ -150,13 +149,18 @@ class LogCleanerManager:
         """
         with self._lock:
             deletable = [
-                (topic_partition, self._logs[topic_partition])
-                for topic_partition in in_order_of_concurrent_hash_map(self._logs)
-                if not self._logs[topic_partition].config.compact and topic_partition not in self._in_progress
+                (topic_partition, log)
+                for topic_partition, log in self._all_logs()
+                if not log.config.compact and topic_partition not in self._in_progress
             ]
             for topic_partition, _ in deletable:
                 self._in_progress[topic_partition] = LogCleaningPaused(1)
             return deletable
+
+    def _all_logs(self) -> list[tuple[TopicPartition, Log]]:
+        """The logs of this moment, in the order of Java's map; another thread may delete one meanwhile."""
+        logs = dict(self._logs)
+        return [(topic_partition, logs[topic_partition]) for topic_partition in in_order_of_concurrent_hash_map(logs)]
 
     def _is_cleanable(self, topic_partition: TopicPartition, log: Log) -> bool:
         return (

@@ -8,10 +8,12 @@ from minikafka.common.errors import (
     LogCleaningAbortedException,
     LogCleaningException,
 )
+from minikafka.common.java_concurrent_hash_map import in_order_of_concurrent_hash_map
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.cleaner import log_cleaner_manager
 from minikafka.log.cleaner.cleanable_offsets import cleanable_offsets, max_compaction_delay
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE, LogCleanerManager
 from minikafka.log.cleaner.log_cleaning_state import LogCleaningPaused, LogCleaningState
@@ -304,3 +306,18 @@ def test_offsets_of_a_group_fit_32_bits():
     assert groups([Sized(0, 1), Sized(5, 1)], end=far + 1) == [[0], [5]]
     assert groups([Sized(0, 1), Sized(5, 1), Sized(far, 1)], end=far + 9) == [[0, 5], [far]]
     assert groups([Sized(0, 1), Sized(5, 0), Sized(far + 7, 1)], end=far + 9) == [[0, 5], [far + 7]]
+
+
+def test_another_thread_may_delete_a_log_while_one_is_chosen(house, monkeypatch):
+    def walk(logs):
+        in_order = in_order_of_concurrent_hash_map(logs)
+        house.logs.pop(B, None)
+        return in_order
+
+    monkeypatch.setattr(log_cleaner_manager, "in_order_of_concurrent_hash_map", walk)
+    house.fill(A, 3)
+    manager, deleted = house.manager, house.logs[B]
+    for choose in (house.grab, manager.deletable_logs, manager.pause_cleaning_for_non_compacted_partitions):
+        house.logs[B] = deleted
+        choose()
+        assert list(house.logs) == [A]
