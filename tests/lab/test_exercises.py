@@ -1,12 +1,18 @@
 """The checks are checked: stub, solution and wrong answers, judged by Spark, by minikafka and by Apache Kafka."""
 
+import ast
 import importlib
 import pkgutil
 import re
+from contextlib import redirect_stdout
+from io import StringIO
+from typing import Any
 
 import pytest
+from IPython.core.formatters import DisplayFormatter
 
 import minikafka.lab.exercises
+from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.asked import AskedCase, judged_by_asking
 from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, Case, Exercise, first_difference
 from minikafka.lab.exercises.prediction import ___
@@ -14,6 +20,7 @@ from minikafka.lab.exercises.witnessed import judged_by
 from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_loading
 from minikafka.witness.kafka_log import kafka_log
 from minikafka.witness.runner import minikafka_log, run
+from tests.notebooks.outputs import Shown, code_cells, shown
 
 MODULES = [
     importlib.import_module(module.name)
@@ -22,6 +29,7 @@ MODULES = [
 EXERCISES = [exercise for module in MODULES for exercise in getattr(module, "EXERCISES", ())]
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=[exercise.name for exercise in EXERCISES])
 spark = pytest.mark.spark
+SOLUTIONS = sorted((COURSE / "solutions").glob("*.ipynb"))
 
 
 def test_a_lesson_shows_each_exercise_that_a_module_holds():
@@ -49,6 +57,18 @@ def test_the_solution_passes_for_spark(exercise):
 def test_the_solution_passes_for_minikafka(exercise, tmp_path):
     verdict = exercise.check(exercise.solved_by(), _judge(exercise, minikafka_log, tmp_path))
     assert verdict.state == CORRECT, str(verdict)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", SOLUTIONS, ids=[path.stem for path in SOLUTIONS])
+def test_the_notebooks_of_solutions_show_what_is_stored(notebook, spark, monkeypatch):
+    """Their cells run here, where the judges have answered already; the lessons' own run in the browser's tests."""
+    monkeypatch.chdir(notebook.parent)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    cells = code_cells(notebook)
+    assert any(stored for _, stored in cells)
+    for source, stored in cells:
+        assert _shown_by(source, names) == stored, source
 
 
 @spark
@@ -133,3 +153,18 @@ def _judge(exercise, factory, tmp_path):
             return judged(factory)
     count = iter(range(1000))
     return judged_by(lambda workload: run(workload, factory, tmp_path / f"{next(count)}" / "lesson-0"))
+
+
+def _shown_by(source: str, names: dict[str, Any]) -> Shown:
+    """What a cell of a notebook prints, and its last value where that is an expression."""
+    cell = ast.parse(source)
+    last = cell.body.pop() if isinstance(cell.body[-1], ast.Expr) else None
+    with redirect_stdout(StringIO()) as printed:
+        exec(compile(cell, "<cell>", "exec"), names)
+        value = eval(compile(ast.Expression(last.value), "<cell>", "eval"), names) if last else None
+    outputs: list[dict[str, Any]] = []
+    if printed.getvalue():
+        outputs.append({"output_type": "stream", "name": "stdout", "text": printed.getvalue()})
+    if value is not None:
+        outputs.append({"output_type": "execute_result", "data": DisplayFormatter().format(value)[0]})
+    return shown(outputs)

@@ -16,7 +16,7 @@ from minikafka.witness.replica_quantities import replica_quantities
 from minikafka.witness.replica_runner import ReplicaRunner
 from minikafka.witness.replica_workload import ReplicaOperation, ReplicaWorkload
 
-LIVES = int(os.environ.get("MINIKAFKA_REPLICA_LIVES", 60))
+LIVES = int(os.environ.get("MINIKAFKA_REPLICA_LIVES", 30))
 SIZE = 50
 
 BEGINNING = """

@@ -91,6 +91,7 @@ class Exercise:
         self._making, self._judging = threading.Lock(), threading.Lock()
         self._cases: list[Case] | None = None
         self._answers: dict[int, Any] = {}
+        self._believed: dict[tuple[Belief, int], tuple[Any, Exception | None]] = {}
 
     @property
     def cases(self) -> list[Case]:
@@ -147,23 +148,27 @@ class Exercise:
             right = self.normal(judge(case)) if judge else self.answer(number)
             if not _equal(answer, right):
                 words = f"{case.name}: {first_difference(answer, right)}. ({self.judge_name} is the judge.)"
-                belief = self._belief(cases, answers)
+                belief = self._belief(answers)
                 return Verdict(self.name, NOT_YET, f"{words}\n{belief}" if belief else words, number + 1)
         if error is not None:
             words = f"{cases[len(answers)].name}: your function raised {_said(error)}"
             return Verdict(self.name, NOT_YET, words, len(answers))
         return Verdict(self.name, CORRECT, f"Equal to {self.judge_name}'s answers in {_cases(len(cases))}.", len(cases))
 
-    def _belief(self, cases: list[Case], answers: list[Any]) -> str:
+    def _belief(self, answers: list[Any]) -> str:
         """The words for the wrong belief whose answers are exactly these; there may be fewer `answers` than cases."""
         for belief in self.beliefs:
-            if all(self._believes(belief, case, answer) for case, answer in zip(cases, answers)):
+            if all(self._believes(belief, number, answer) for number, answer in enumerate(answers)):
                 return belief.words
         return ""
 
-    def _believes(self, belief: Belief, case: Case, answer: Any) -> bool:
-        believed, error = _ask(belief.function, case.arguments)
-        return error is None and _equal(self.normal(believed), answer)
+    def _believes(self, belief: Belief, number: int, answer: Any) -> bool:
+        """Whether `belief` answers case `number` so; it is asked once, for its answer may be a query."""
+        if (belief, number) not in self._believed:
+            believed, error = _ask(belief.function, self.cases[number].arguments)
+            self._believed[belief, number] = self.normal(believed) if error is None else None, error
+        believed, error = self._believed[belief, number]
+        return error is None and _equal(believed, answer)
 
 
 def answered_early(*exercises: Exercise) -> tuple[Exercise, ...]:
