@@ -76,8 +76,9 @@ def test_a_lesson_runs_to_its_end_and_its_widgets_answer(lab, chromium, name):
     reactions = []
     for number, cell in enumerate(cells):
         page.evaluate("i => window.jupyterapp.shell.currentWidget.content.scrollToItem(i, 'start')", cell)
-        page.wait_for_timeout(700)
         output = page.locator(f".jp-Notebook .jp-Cell[data-windowed-list-index='{cell}'] .jp-OutputArea")
+        output.locator(".jp-OutputArea-output").last.wait_for(state="visible")
+        page.wait_for_timeout(150)  # until the page has come to rest
         handles = output.locator(".noUi-handle")
         seconds = [_move(page, output, handles.nth(i)) for i in range(handles.count())]
         if output.locator("button.jupyter-button").count():

@@ -21,6 +21,12 @@ from minikafka.spark.kafka_jars import spark_jars
 
 PATIENCE_S = 60
 _QUICK = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+SMALL = {
+    "spark.executor.memory": "512m",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.sql.shuffle.partitions": "4",
+}
+"""Settings for a driver of the cluster: workers that start soon, and few tasks, as for a few rows."""
 _UNTIL_INPUT_ENDS = '"$@" & read -r line; kill $!; wait $!'
 """A shell's script: the command ends when its standard input does, so at the latest with the tests' process."""
 
@@ -67,6 +73,7 @@ def connect_server(directory: Path, python: Path) -> Iterator[str]:
         "spark.connect.grpc.binding.port": str(port),
         "spark.ui.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.shuffle.partitions": SMALL["spark.sql.shuffle.partitions"],
     }
     properties = (f"-D{name}={setting}" for name, setting in settings.items())
     main = "org.apache.spark.sql.connect.service.SparkConnectServer"

@@ -1,4 +1,6 @@
-"""Every job gives the same answer on a standalone cluster and through Spark Connect, whose Python lacks minikafka."""
+"""Every job, and a write, come to the same on a standalone cluster and through Spark Connect, whose Python lacks
+minikafka.
+"""
 
 import json
 import os
@@ -13,8 +15,9 @@ from click.testing import CliRunner
 from minikafka.cli import main
 from minikafka.spark.jobs.registry import JOBS
 from tests.spark.drawn_log import NOW, draw_log
-from tests.spark_jobs.clusters import connect_server, python_without_minikafka, standalone_cluster
+from tests.spark_jobs.clusters import SMALL, connect_server, python_without_minikafka, standalone_cluster
 from tests.spark_jobs.each_job import SCRATCH, answer
+from tests.spark_sink.test_killed import keys_in
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.0"
 COMMAND = [sys.executable, "-c", "from minikafka.cli import main; main()", "spark"]
@@ -83,7 +86,9 @@ def test_each_job(urls, cases, expected, python, tmp_path):
 @pytest.mark.slow
 def test_the_command(urls, log_dirs, python, tmp_path):
     master, remote = urls
-    where = ["--remote", remote] if master == "-" else ["--master", master, "--conf", "spark.executor.memory=512m"]
+    where = ["--remote", remote] if master == "-" else ["--master", master]
+    for name, setting in SMALL.items() if master != "-" else ():
+        where += ["--conf", f"{name}={setting}"]
     done = run([*COMMAND, "verify", log_dirs[0], "--json", *where], python, tmp_path)
     told = json.loads(CliRunner().invoke(main, ["verify", "--json", str(log_dirs[0])]).stdout)["findings"]
     expected = [{("nextStart" if name == "next_start" else name): each[name] for name in each} for each in told]
@@ -93,3 +98,14 @@ def test_the_command(urls, log_dirs, python, tmp_path):
         line for line in done.stderr.splitlines() if "has no worker with 512m of memory to spare yet" not in line
     ] == []
     assert expected
+
+
+@pytest.mark.slow
+def test_a_log_directory_is_written(urls, python, tmp_path):
+    (where,) = (url for url in urls if url != "-")
+    log_dir = tmp_path / "data"
+    done = run([sys.executable, "-m", "tests.spark_sink.write_many", where, log_dir, "20000", "2"], python, tmp_path)
+    refused = f"TopicExistsException: {log_dir}/many-0 has records; mode='overwrite' would"
+    assert done.stdout.startswith(f"written\n{refused}"), done.stderr[-3000:]
+    assert keys_in(log_dir) == list(range(20000))
+    assert sorted(path.name for path in log_dir.iterdir() if path.is_dir()) == ["many-0", "many-1"]

@@ -15,8 +15,8 @@ from tests.spark_sink.writing import row, write
 
 pytestmark = pytest.mark.slow
 
-ROWS = 500_000
-ENOUGH = 3 << 20  # bytes of a log: it is being written
+ROWS = 250_000
+ENOUGH = 1 << 20  # bytes of a log: it is being written
 
 
 def started(where: str, log_dir: Path, rows: int = ROWS) -> subprocess.Popen:
