@@ -15,16 +15,24 @@ from minikafka.tools.tool_command import ToolCommand
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--up-to", type=click.IntRange(1, len(LADDER)), default=len(LADDER), help="The last question to ask.")
 @click.option("--seed", type=int, default=HELD_OUT_SEED, help="What the stories are drawn from.")
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Lay the story that failed, your directory and the right one into DIR, which must not exist.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each question.")
-def exam(file: Path, up_to: int, seed: int, as_json: bool) -> None:
+def exam(file: Path, up_to: int, seed: int, keep: Path | None, as_json: bool) -> None:
     """Compare the log in FILE (a class MyLog; the template is my_log.py beside the lessons) with Apache Kafka's.
 
     Question by question, up to the first that fails. Ends with 0 when all passed, 1 when one failed, 2 when FILE is no
     such log.
     """
     my_log = load(file)
+    if keep is not None:
+        keep.mkdir(parents=True)
     for question in LADDER[:up_to]:
-        answer = question.ask(my_log, seed)
+        answer = question.ask(my_log, seed, keep)
         if as_json:
             told = {"question": question.name, "passed": answer.passed, "difference": answer.difference}
             click.echo(json.dumps({**told, "steps": answer.steps}))

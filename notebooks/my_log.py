@@ -1,7 +1,8 @@
 """My log: Kafka's storage layer, written from nothing. `minikafka exam my_log.py` compares it with Apache Kafka's.
 
 Only the standard library and crc32c may be imported. All numbers in files are big-endian. Nine questions, each asks for
-more; fail one, and the first difference is told: a step of the story, or the first byte of a file. Lessons to have at
+more; fail one, and the first difference is told: a step of the story, or the first byte of a file. With `--keep DIR` the
+story, your directory and the right one are laid into DIR, where `minikafka dump-log` can look at them. Lessons to have at
 hand: *Records* and *Segments* (questions 1 to 4), *Read* (5), *Crash and recovery* (6), *Replication* (7), and for those
 who go on *Producers and transactions* (8, 9).
 

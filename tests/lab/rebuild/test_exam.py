@@ -72,8 +72,9 @@ FAULTS = [
 @pytest.mark.parametrize(("question", "old", "new"), FAULTS, ids=[f"{q} {new.strip()[:40]}" for q, _, new in FAULTS])
 def test_each_fault_fails_its_question(engine_judges, tmp_path, question, old, new):
     my_log = load(changed(tmp_path, old, new))
-    failed = next(each for each in LADDER if not each.ask(my_log, 20_260).passed)
-    assert failed.name.startswith(question)
+    number = next(number for number, each in enumerate(LADDER) if each.name.startswith(question))
+    assert not LADDER[number].ask(my_log, 20_260).passed
+    assert number == 0 or LADDER[number - 1].ask(my_log, 20_260).passed
 
 
 def test_the_first_difference_names_the_step_or_the_byte(engine_judges, tmp_path):
@@ -84,6 +85,25 @@ def test_the_first_difference_names_the_step_or_the_byte(engine_judges, tmp_path
     )
     by_step = LADDER[4].ask(load(changed(tmp_path, "max(max_bytes, len(batch))", "max_bytes")), 20_260)
     assert re.search(r"At step \d+ \(read leo-\d+ .*\) read returned 1 bytes; .* reads \d+ bytes from", str(by_step))
+
+
+def test_a_failed_story_can_be_kept(engine_judges, tmp_path):
+    file = changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, fields[1], 7)")
+    keep = tmp_path / "kept"
+    keep.mkdir()
+    answer = LADDER[0].ask(load(file), 1, keep)
+    logs = [(keep / each / "topic-0" / "00000000000000000000.log").read_bytes() for each in ("yours", "right")]
+    assert [log[12:16] for log in logs] == [b"\0\0\0\7", b"\0\0\0\0"]
+    story = (keep / "story.txt").read_text()
+    assert story.startswith("segment.bytes 1048576, ") and "\n0. append_as_leader [" in story
+    assert story.rstrip().endswith(answer.difference.partition("\n")[0])
+    again = CliRunner().invoke(main, ["exam", str(file), "--keep", str(keep)])
+    assert (again.exit_code, len(again.stderr.splitlines())) == (2, 1) and "kept" in again.stderr
+
+
+def test_a_log_that_passes_keeps_nothing(engine_judges, tmp_path):
+    assert LADDER[0].ask(load(REFERENCE), 1, tmp_path).passed
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_errors_and_endless_loops_of_the_log_are_told(engine_judges, tmp_path, monkeypatch):

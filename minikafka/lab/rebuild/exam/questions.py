@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from textwrap import indent
 
 from minikafka.lab.rebuild.exam.stories import Story, drawn_story, first_difference
@@ -46,13 +47,15 @@ class Question:
     leaves_open: str
     chosen: tuple[str, ...] = ()  # stories that are always told first: operations of a workload, line by line
 
-    def ask(self, my_log: type, seed: int) -> Answer:
-        """Do the stories that `seed` draws with a learner's log and with the judge's, up to the first difference."""
+    def ask(self, my_log: type, seed: int, keep: Path | None = None) -> Answer:
+        """Do the stories that `seed` draws with a learner's log and with the judge's, up to the first difference.
+
+        That story, and both directories, are laid into `keep`.
+        """
         steps = 0
         for story in self._stories(seed):
-            if difference := first_difference(my_log, story, self.suffixes):
-                settings = ", ".join(f"{name} {value}" for name, value in story.settings.items())
-                return Answer(self, f"{difference}\n({settings})", steps)
+            if difference := first_difference(my_log, story, self.suffixes, keep):
+                return Answer(self, f"{difference}\n({story.settings_in_words})", steps)
             steps += len(story.steps)
         return Answer(self, "", steps)
 

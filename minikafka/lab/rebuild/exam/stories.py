@@ -1,6 +1,7 @@
 """A story: what is done to a learner's log and to Kafka's, and the first thing in which they differ."""
 
 import random
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -55,16 +56,33 @@ class Story:
         """The settings as a learner's log gets them."""
         return {_NAMES.get(name, name): int(value) for name, value in self.config.items()}
 
+    @property
+    def settings_in_words(self) -> str:
+        """The settings in one line."""
+        return ", ".join(f"{name} {value}" for name, value in self.settings.items())
 
-def first_difference(kind: type, story: Story, suffixes: Sequence[str]) -> str:
+
+def first_difference(kind: type, story: Story, suffixes: Sequence[str], keep: Path | None = None) -> str:
     """Do the story with a learner's log and with the judge's; where they differ first, in words, "" for nowhere.
 
     Compared are the offsets that appends return, the bytes that reads return, and after the close all files that end
     with one of `suffixes`, byte by byte. Errors of the learner's code are differences.
+
+    If there is one, both directories as they stood then, and the story, are laid into the directory `keep`.
     """
     runner = Runner(judge_factory(), scratch("topic-0"), Workload((), story.config))
-    mine, directory = LearnersLog(kind, GUARD_S), scratch("topic-0")
+    directory = scratch("topic-0")
     directory.mkdir()
+    told = _first_difference(runner, LearnersLog(kind, GUARD_S), directory, story, suffixes)
+    if told and keep is not None:
+        shutil.copytree(directory, keep / "yours" / directory.name)
+        shutil.copytree(runner.directory, keep / "right" / directory.name)
+        steps = [f"{number}. {step}" for number, step in enumerate(story.steps)]
+        (keep / "story.txt").write_text("\n".join([story.settings_in_words, *steps, told, ""]), encoding="utf-8")
+    return told
+
+
+def _first_difference(runner: Runner, mine: LearnersLog, directory: Path, story: Story, suffixes: Sequence[str]) -> str:
     try:
         mine.open(directory, story.settings, clean=True)
         for number, step in enumerate(story.steps):
