@@ -75,11 +75,10 @@ class BatchColumns:
         )
 
     @staticmethod
-    def of_headers(view: memoryview, starts: list[int], position: int) -> "BatchColumns":
-        """Batches of magic 2 that begin at `starts` in `view`, which begins at `position` in the file."""
+    def of_headers(view: memoryview, starts: "NDArray[np.int64]", positions: "NDArray[np.int64]") -> "BatchColumns":
+        """Batches of magic 2 whose headers begin at `starts` in `view`, and the batches at `positions` in the file."""
         octets = np.frombuffer(view, np.uint8)
-        places = np.array(starts, np.int64)
-        header = np.lib.stride_tricks.sliding_window_view(octets, RECORD_BATCH_OVERHEAD)[places].view(_HEADER)[:, 0]
+        header = np.lib.stride_tricks.sliding_window_view(octets, RECORD_BATCH_OVERHEAD)[starts].view(_HEADER)[:, 0]
         long = {
             name: header[name].astype(np.int64)
             for name in (
@@ -90,7 +89,7 @@ class BatchColumns:
         attributes = header["attributes"].astype(np.int64)
         return BatchColumns({
             **long,
-            "position": places + position,
+            "position": positions,
             "size": header["length"].astype(np.int64) + LOG_OVERHEAD,
             "last_offset": long["base_offset"] + header["last_offset_delta"],
             "timestamp_type": (attributes & TIMESTAMP_TYPE_MASK != 0).astype(np.int64),

@@ -22,6 +22,11 @@ _PAUSE_S = 0.01
 class LocalStorage:
     """The operating system's files; a symbolic link stands for what it leads to. See `Storage`."""
 
+    @property
+    def is_local(self) -> bool:
+        """They are."""
+        return True
+
     def expanded(self, path: str) -> list[str]:
         """As `glob`, but for a path that exists by just that name."""
         found = [path] if os.path.exists(path) else sorted(glob.glob(path))

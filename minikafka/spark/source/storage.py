@@ -40,6 +40,10 @@ class Storage(Protocol):
     FileNotFoundError for what is not there.
     """
 
+    @property
+    def is_local(self) -> bool:
+        """Whether the files are on a disk here, where a read of few bytes costs microseconds."""
+
     def expanded(self, path: str) -> list[str]:
         """The paths that `path`, which may be a glob, stands for; none if there are none."""
 

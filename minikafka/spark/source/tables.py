@@ -58,7 +58,7 @@ from minikafka.log.log_file_utils import TXN_INDEX_FILE_SUFFIX
 from minikafka.log.producer.snapshot_file import read_snapshot
 from minikafka.record.batch_header import COMPRESSION_CODEC_MASK
 from minikafka.spark.source.batch_columns import BatchColumns
-from minikafka.spark.source.batch_runs_on_disk import are_within, batch_pieces
+from minikafka.spark.source.batch_runs_on_disk import are_within, batch_headers
 from minikafka.spark.source.damage import DAMAGE, Damage, Mode
 from minikafka.spark.source.group_rows import GROUP_COLUMNS, GROUPS
 from minikafka.spark.source.index_entries import offset_entries, time_entries
@@ -138,7 +138,7 @@ class TableRows:
         for topic_partition, damage in task.damages:
             yield from self._told(topic_partition, damage)
         for byte_range in as_they_are_now(task.ranges):
-            for _, _, batches in batch_pieces(byte_range, check_crcs=self._check_crcs):
+            for batches in batch_headers(byte_range, check_crcs=self._check_crcs):
                 if isinstance(batches, Damage):
                     yield from self._told(byte_range.topic_partition, batches)
                 elif len(wanted := batches[are_within(batches, byte_range)]):

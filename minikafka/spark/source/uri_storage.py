@@ -82,6 +82,11 @@ class UriStorage:
         """The beginning of all URIs."""
         return f"{self.scheme}://{self.authority}"
 
+    @property
+    def is_local(self) -> bool:
+        """They are not: each read may be a request."""
+        return False
+
     def connect(self) -> "tuple[fs.FileSystem, str]":
         """The file system, and its path of the root. Raises IllegalArgumentException."""
         return _connected(self.scheme, self.authority, self.settings)
