@@ -19,7 +19,8 @@ value binary")` asks for some of them alone, and only these are made.
 | `isolation.level` | `read_uncommitted`, `read_committed` (also as `kafka.isolation.level`) | `read_uncommitted` |
 | `bounds` | `high_watermark`, `log_end` | `high_watermark` |
 | `mode` | damage: `FAILFAST`, `PERMISSIVE` (adds a column `_corrupt`), `DROPMALFORMED` | `FAILFAST` |
-| `checkCrcs` | whether the checksum of each batch that is read is checked | `true` |
+| `checkCrcs` | whether the checksum of each batch that is read is checked; without, `batches` on a local disk reads \
+only the headers of large batches | `true` |
 | `includeHeaders` | adds `headers`, null for a record without any | `false` |
 | `includeBatches` | adds `leaderEpoch`, `producerId`, `producerEpoch`, `sequence`, `transactional`, `codec`, \
 `baseOffset`, `segment`, `position` | `false` |
