@@ -507,6 +507,79 @@ def files_gone(names):
 leftovers.check(files_gone)
 
 # %% [markdown]
+# ### Rebuild
+#
+# Now the log itself. In each rung you write one method anew, and minikafka runs with *your* function in its place; Apache Kafka does the same
+# workloads. In these workloads a log is reopened again and again, and files are put beside its own before it is loaded: `reopen damage=copy:1.log:0.log.swap`
+# lays a copy of segment 1 (counted from 0, in the order of bases) beside segment 0, with the suffix `.swap`. Most of them are drawn, and this page does not show them; after each operation all that can be observed must agree, and at the end every byte of every file.
+# (`mine(…)` of the lesson *Segments* lets you watch your function; `hint()` helps, and `solution()` opens after a try of your own.)
+
+# %%
+from minikafka.lab.rebuild.ladders.loading import collects, cuts_epochs, keeps_snapshots, replaces
+from minikafka.lab.rebuild.ladders.loading import ends as ends_where
+
+collects
+
+# %%
+def _remove_temp_files_and_collect_swap_files(self):
+    """self: a LogLoader; self._files() has the paths of the directory's files, by name. Deletes leftovers, and returns the list of the
+    .swap files (paths) that count."""
+    return ___
+
+
+collects.check(_remove_temp_files_and_collect_swap_files)
+
+# %%
+from minikafka.log.log_segment import LogSegment
+
+replaces
+
+# %%
+def _delete_segments_replaced_by(self, swap_files):
+    """self: a LogLoader with dir, config, time and _files(); swap_files: paths. Deletes the files of what the new segments replace.
+    Returns nothing."""
+    return ___
+
+
+replaces.check(_delete_segments_replaced_by)
+
+# %%
+ends_where
+
+# %%
+def read_next_offset(self):
+    """self: a LogSegment with base_offset, log.batches() and offset_index. Returns the offset that the next record gets."""
+    return ___
+
+
+ends_where.check(read_next_offset)
+
+# %%
+cuts_epochs
+
+# %%
+def truncate_from_end_async_flush(self, end_offset):
+    """self: a LeaderEpochFileCache with epoch_entries. Drops the epochs that begin at end_offset or above. Returns nothing."""
+    return ___
+
+
+cuts_epochs.check(truncate_from_end_async_flush)
+
+# %%
+from minikafka.log.producer.snapshot_file import load_snapshots
+
+keeps_snapshots
+
+# %%
+def remove_stray_snapshots(self, segment_base_offsets):
+    """self: a ProducerStateManager with _log_dir; segment_base_offsets: where segments begin. Deletes snapshots of no use, and notes the
+    others in self._snapshots. Returns nothing."""
+    return ___
+
+
+keeps_snapshots.check(remove_stray_snapshots)
+
+# %% [markdown]
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |

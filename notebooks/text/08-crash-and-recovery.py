@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty minutes to read, half an hour for the functions of part 6, an hour for its five rungs. **Before:** the lesson *Loading*.
+# **Time:** about fifty minutes to read, half an hour for the functions of part 6, an hour for its four rungs. **Before:** the lesson *Loading*.
 # **Afterwards you can decide:** what a killed broker can have lost and what not, why one start takes seconds and another half an hour,
 # which files of a partition's directory you may delete by hand after a crash, and which you must not.
 #
@@ -562,6 +562,69 @@ def recovery_point(events):
 
 
 kept_safe.check(recovery_point)
+
+# %% [markdown]
+# ### Rebuild
+#
+# Now the log itself. In each rung you write one method anew, and minikafka runs with *your* function in its place; Apache Kafka does the same
+# workloads. In these workloads a log is reopened again and again, mostly after a kill, and its files are damaged before it is loaded: `reopen clean=false damage=cut:-1.log:20`
+# leaves out the last 20 bytes of the last segment. Most of them are drawn, and this page does not show them; after each operation all that can be observed must agree, and at the end every byte of every file.
+# (`mine(…)` of the lesson *Segments* lets you watch your function; `hint()` helps, and `solution()` opens after a try of your own.)
+
+# %%
+from minikafka.lab.rebuild.ladders.crash import empties, recovers, scans, trusts
+
+trusts
+
+# %%
+def sanity_check(self, *, time_index_file_newly_created):
+    """self: a LogSegment with offset_index_file (a path), time_index and txn_index. Raises FileNotFoundError or CorruptIndexException for a segment
+    that must be recovered. Returns nothing."""
+    return ___
+
+
+trusts.check(sanity_check)
+
+# %%
+from minikafka.common.errors import CorruptRecordException, InvalidRecordException
+from minikafka.log.index.time_index import UNKNOWN, TimestampOffset
+
+recovers
+
+# %%
+def recover(self, producer_state_manager, leader_epoch_cache):
+    """self: a LogSegment. Empties its three indexes, goes through its batches, builds the indexes anew, and cuts the file before the first bad
+    batch. Returns the number of bytes cut."""
+    return ___
+
+
+recovers.check(recover)
+
+# %%
+from minikafka.common.errors import InvalidOffsetException
+from minikafka.log.segment_files import delete_producer_snapshots
+
+scans
+
+# %%
+def _recover_unflushed_segments(self):
+    """self: a LogLoader with segments, recovery_point_checkpoint and _recover_segment(segment). Returns nothing."""
+    return ___
+
+
+scans.check(_recover_unflushed_segments)
+
+# %%
+empties
+
+# %%
+def _delete_segments_if_log_start_greater_than_log_end(self):
+    """self: a LogLoader with segments, log_start_offset_checkpoint, leader_epoch_cache and producer_state_manager. Returns the log end, None
+    for a log without segments."""
+    return ___
+
+
+empties.check(_delete_segments_if_log_start_greater_than_log_end)
 
 # %% [markdown]
 # ## 7. Honesty box

@@ -29,3 +29,42 @@ bent.check(loaded)
 
 # %%
 leftovers.check(files_gone)
+
+# %% [markdown]
+# ### Rebuild
+#
+# Rung 1: the lowest `.cleaned` file decides, so it must be known before the first `.swap` is judged.
+
+# %%
+from minikafka.lab.rebuild.ladders.loading import collects, cuts_epochs, keeps_snapshots, replaces
+from minikafka.lab.rebuild.ladders.loading import ends as ends_where
+
+collects.check(_remove_temp_files_and_collect_swap_files)
+
+# %% [markdown]
+# Rung 2: one range for all new segments, its end not included.
+
+# %%
+from minikafka.log.log_segment import LogSegment
+
+replaces.check(_delete_segments_replaced_by)
+
+# %% [markdown]
+# Rung 3: from the last index entry on to the last batch; an empty segment ends where it begins.
+
+# %%
+ends_where.check(read_next_offset)
+
+# %% [markdown]
+# Rung 4: an epoch that begins at the end has no record.
+
+# %%
+cuts_epochs.check(truncate_from_end_async_flush)
+
+# %% [markdown]
+# Rung 5: the newest stray is the one that a clean stop wrote, unless a segment begins above it.
+
+# %%
+from minikafka.log.producer.snapshot_file import load_snapshots
+
+keeps_snapshots.check(remove_stray_snapshots)

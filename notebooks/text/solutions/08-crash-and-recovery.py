@@ -29,3 +29,37 @@ holes.check(segments_left)
 
 # %%
 kept_safe.check(recovery_point)
+
+# %% [markdown]
+# ### Rebuild
+#
+# Rung 1: three questions, and one file that is emptied.
+
+# %%
+from minikafka.lab.rebuild.ladders.crash import empties, recovers, scans, trusts
+
+trusts.check(sanity_check)
+
+# %% [markdown]
+# Rung 2: an append in the order of the file, without the writing; the exception of the first bad batch ends it.
+
+# %%
+from minikafka.common.errors import CorruptRecordException, InvalidRecordException
+from minikafka.log.index.time_index import UNKNOWN, TimestampOffset
+
+recovers.check(recover)
+
+# %% [markdown]
+# Rung 3: from the segment that holds the recovery point on, up to the first cut.
+
+# %%
+from minikafka.common.errors import InvalidOffsetException
+from minikafka.log.segment_files import delete_producer_snapshots
+
+scans.check(_recover_unflushed_segments)
+
+# %% [markdown]
+# Rung 4: below, not at; then everything goes, epochs and producers too.
+
+# %%
+empties.check(_delete_segments_if_log_start_greater_than_log_end)

@@ -1,6 +1,6 @@
 """The ladders: the rungs of each lesson, from a few lines to a page, each with one way to climb it."""
 
-from minikafka.lab.rebuild.ladders import append, high_watermark, read, records, segments
+from minikafka.lab.rebuild.ladders import append, crash, high_watermark, loading, read, records, segments
 
 ALL = (
     (
@@ -15,5 +15,7 @@ ALL = (
     (high_watermark.clamps, high_watermark.follows, high_watermark.increments),
     (append.finds, append.checks, append.stable, append.unstable),
     (read.times, read.reads, read.collects),
+    (loading.collects, loading.replaces, loading.ends, loading.cuts_epochs, loading.keeps_snapshots),
+    (crash.trusts, crash.recovers, crash.scans, crash.empties),
 )
 """By lesson, in the order in which they are climbed."""

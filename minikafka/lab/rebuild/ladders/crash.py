@@ -1,0 +1,457 @@
+"""The ladder of the lesson *Crash and recovery*: what is trusted, how a segment is scanned, and what goes after it."""
+
+from minikafka.common.errors import (
+    CorruptIndexException,
+    CorruptRecordException,
+    InvalidOffsetException,
+    InvalidRecordException,
+)
+from minikafka.lab.rebuild.rung import Rung, WrongVersion
+from minikafka.log.index.time_index import UNKNOWN, TimestampOffset
+from minikafka.log.log_loader import LogLoader
+from minikafka.log.log_segment import LogSegment
+from minikafka.log.segment_files import delete_producer_snapshots
+
+_FIVE_SEGMENTS = "config internal.segment.bytes=300 index.interval.bytes=60\n" + "append_as_leader [2x10]\n" * 14
+"""They begin at 0, 6, 12, 18 and 24; each batch has 95 bytes."""
+
+_DAMAGES = ("cut:-1.log:10", "cut:-1.log:100", "cut:0.log:20", "flip:1.log:-4", "flip:-1.log:90", "remove:1.index")
+
+
+def _after(*damages: str, clean: bool = False, before: str = _FIVE_SEGMENTS) -> str:
+    """Lines of a workload: a reopening after each of the damages."""
+    reopened = "".join(f"reopen clean={str(clean).lower()} damage={each}\nread start\n" for each in damages)
+    return f"{before}{reopened}append_as_leader [1x10]\n"
+
+
+def _drawn(*damages: str, **knobs):
+    """Workloads in which the log is reopened often, mostly after a kill, with these damages."""
+    knobs = {"unclean": True, "refused": 0.0, "damages": damages, **knobs}
+    return (
+        {**knobs, "weights": {"reopen": 10, "checkpoint": 6}},
+        {**knobs, "epochs": True, "weights": {"reopen": 10, "epochs": 8, "flush": 6}},
+        {**knobs, "producers": 2, "transactions": True, "weights": {"reopen": 10}},
+    )
+
+
+# Rung 1
+
+
+def sanity_check(self, *, time_index_file_newly_created):
+    if not self.offset_index_file.exists():
+        raise FileNotFoundError(f"Offset index file {self.offset_index_file} does not exist")
+    if time_index_file_newly_created:
+        self.time_index.resize(0)
+    self.txn_index.sanity_check()
+
+
+def _trusts(*, missing_index=False, new_time_index=False, transactions=False, missing_time_index=True):
+    """A version that passes over one of the questions, or asks one too many."""
+
+    def version(self, *, time_index_file_newly_created):
+        if not missing_index and not self.offset_index_file.exists():
+            raise FileNotFoundError("the offset index does not exist")
+        if time_index_file_newly_created and not missing_time_index:
+            raise CorruptIndexException("the time index was missing")
+        if time_index_file_newly_created and not new_time_index:
+            self.time_index.resize(0)
+        if not transactions:
+            self.txn_index.sanity_check()
+
+    return version
+
+
+_ABORTED = (
+    "config index.interval.bytes=60\nappend_as_leader [7x10 pid=7 epoch=0 seq=0 txn]\nroll leo\n"
+    "append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0]\n"
+    + "append_as_leader [2x10]\n"
+    * 6
+)
+"""An aborted transaction that ends at 7, where the second segment begins."""
+
+trusts = Rung(
+    "Rung 1, which segment is suspect",
+    LogSegment.sanity_check,
+    why="It is all that a clean start asks of a segment. What it passes over stays wrong for years.",
+    invariants=(
+        "A segment without its offset index raises `FileNotFoundError`: the loader recovers it.",
+        "A bad transaction index raises `CorruptIndexException` (`self.txn_index.sanity_check()` looks): the same.",
+        "A time index that was made just now is emptied: `self.time_index.resize(0)`. Nothing is raised for it.",
+        "What the offset and the time index hold is not examined.",
+    ),
+    chosen=(
+        _after("remove:1.index", "remove:1.timeindex", "flip:1.index:7", clean=True),
+        _after("remove:0.index", clean=False),
+        _after("flip:1.txnindex:25", clean=True, before=_ABORTED),
+        _after("flip:1.txnindex:25,remove:1.timeindex", clean=True, before=_ABORTED),
+    ),
+    profiles=_drawn("remove:1.index", "remove:0.timeindex", "remove:-1.index", "remove:-1.timeindex"),
+    returns=(type(None),),
+    raises=(FileNotFoundError,),
+    solution=sanity_check,
+    wrong=(
+        WrongVersion(
+            _trusts(missing_index=True),
+            "You pass over a missing offset index. It would be made anew, empty, and stay so after a clean stop.",
+        ),
+        WrongVersion(
+            _trusts(new_time_index=True),
+            "You leave a new time index at its full length. Its zeros would count as entries after the next load.",
+        ),
+        WrongVersion(
+            _trusts(transactions=True),
+            "You do not look at the transaction index. By a bad one, readers are given what was aborted.",
+        ),
+        WrongVersion(
+            _trusts(missing_time_index=False),
+            "You have a segment recovered for its missing time index. Kafka makes an empty one and goes on.",
+        ),
+    ),
+    hints=(
+        "`self.offset_index_file.exists()` is the first question; ask it before `self.offset_index`, which makes "
+        "the file.",
+        "`time_index_file_newly_created` says that the file was missing; `self.time_index.resize(0)` empties it.",
+        "`self.txn_index.sanity_check()` raises what it finds; let it pass.",
+    ),
+)
+
+
+# Rung 2
+
+
+def recover(self, producer_state_manager, leader_epoch_cache):
+    for index in (self.offset_index, self.time_index, self.txn_index):
+        index.reset()
+    self._max_timestamp_and_offset_so_far = UNKNOWN
+    valid = indexed = 0
+    try:
+        for batch in self.log.batches():
+            batch.ensure_valid()
+            self._ensure_offset_in_range(batch.last_offset)
+            if batch.max_timestamp > self.max_timestamp_so_far:
+                self._max_timestamp_and_offset_so_far = TimestampOffset(batch.max_timestamp, batch.last_offset)
+            if valid - indexed > self.index_interval_bytes:
+                self.offset_index.append(batch.last_offset, valid)
+                self.time_index.maybe_append(*self.read_max_timestamp_and_offset_so_far())
+                indexed = valid
+            valid += batch.size_in_bytes
+            latest = leader_epoch_cache.latest_epoch
+            if batch.partition_leader_epoch >= 0 and (latest is None or batch.partition_leader_epoch > latest):
+                leader_epoch_cache.assign(batch.partition_leader_epoch, batch.base_offset)
+            if batch.has_producer_id:
+                self._update_producer_state(producer_state_manager, batch)
+            producer_state_manager.update_map_end_offset(batch.last_offset + 1)
+    except (CorruptRecordException, InvalidRecordException):
+        pass
+    truncated = self.log.size_in_bytes - valid
+    self.log.truncate_to(valid)
+    self.offset_index.trim_to_valid_size()
+    self.time_index.maybe_append(*self.read_max_timestamp_and_offset_so_far(), skip_full_check=True)
+    self.time_index.trim_to_valid_size()
+    return truncated
+
+
+def _recovers(*, checks=True, asks_first=True, cuts=True, last_time=True, epochs=True, producers=True):
+    """A version that leaves out one of the duties, or counts a batch before it asks about its entry."""
+
+    def version(self, producer_state_manager, leader_epoch_cache):
+        for index in (self.offset_index, self.time_index, self.txn_index):
+            index.reset()
+        self._max_timestamp_and_offset_so_far = UNKNOWN
+        valid = indexed = 0
+        try:
+            for batch in self.log.batches():
+                if checks:
+                    batch.ensure_valid()
+                self._ensure_offset_in_range(batch.last_offset)
+                if batch.max_timestamp > self.max_timestamp_so_far:
+                    self._max_timestamp_and_offset_so_far = TimestampOffset(batch.max_timestamp, batch.last_offset)
+                begins = valid
+                if not asks_first:
+                    valid += batch.size_in_bytes
+                if valid - indexed > self.index_interval_bytes:
+                    self.offset_index.append(batch.last_offset, begins)
+                    self.time_index.maybe_append(*self.read_max_timestamp_and_offset_so_far())
+                    indexed = valid
+                if asks_first:
+                    valid += batch.size_in_bytes
+                latest, epoch = leader_epoch_cache.latest_epoch, batch.partition_leader_epoch
+                if epochs and epoch >= 0 and (latest is None or epoch > latest):
+                    leader_epoch_cache.assign(epoch, batch.base_offset)
+                if producers and batch.has_producer_id:
+                    self._update_producer_state(producer_state_manager, batch)
+                producer_state_manager.update_map_end_offset(batch.last_offset + 1)
+        except (CorruptRecordException, InvalidRecordException):
+            pass
+        truncated = self.log.size_in_bytes - valid
+        if cuts:
+            self.log.truncate_to(valid)
+        self.offset_index.trim_to_valid_size()
+        if last_time:
+            self.time_index.maybe_append(*self.read_max_timestamp_and_offset_so_far(), skip_full_check=True)
+        self.time_index.trim_to_valid_size()
+        return truncated
+
+    return version
+
+
+_LIFE = (
+    "config internal.segment.bytes=500 index.interval.bytes=60\n" + "append_as_leader [2x10 ts=now]\ntick 10\n" * 4
+    + "append_as_leader leader_epoch=1 [2x10 pid=7 epoch=0 seq=0]\nappend_as_leader leader_epoch=3 [2x10 ts=now-5]\n"
+)  # fmt: skip
+
+recovers = Rung(
+    "Rung 2, the scan of a segment",
+    LogSegment.recover,
+    why="The page that stands between a torn write and the next acknowledgement.",
+    invariants=(
+        "All three indexes are emptied (`reset()`) and built anew; an entry is due as in an append, asked before "
+        "the batch "
+        "is counted: more than `self.index_interval_bytes` since the last entry.",
+        "`batch.ensure_valid()` raises `CorruptRecordException` or `InvalidRecordException` at the first bad "
+        "batch: there "
+        "the scan ends, and the file is cut in front of it.",
+        "A batch of a higher epoch than the latest assigns it; each producer's batch updates the producers.",
+        "At the end the time index gets the largest timestamp, and both indexes are cut to their entries.",
+        "It returns how many bytes were cut.",
+    ),
+    chosen=(
+        _after(before=_LIFE) + "reopen clean=false\nread 0\n",
+        _after("cut:-1.log:10", "flip:0.log:150", before=_LIFE),
+        _after("remove:@0.snapshot,remove:leader-epoch-checkpoint", before=_LIFE),
+        _after("cut:1.log:30", "flip:0.log:180"),
+        _ABORTED + "reopen clean=false damage=remove:1.txnindex\nconsume start read_committed=true\n",
+    ),
+    profiles=_drawn(*_DAMAGES),
+    returns=(int,),
+    solution=recover,
+    wrong=(
+        WrongVersion(
+            _recovers(checks=False),
+            "You check no batch. A flipped bit does not show in the lengths: only the CRC tells, in `ensure_valid()`.",
+        ),
+        WrongVersion(
+            _recovers(asks_first=False),
+            "You count a batch before you ask about its entry. Then the first batch can get one, as in no append.",
+        ),
+        WrongVersion(
+            _recovers(cuts=False),
+            "You leave the bad bytes in the file. What is appended behind them is found by nobody.",
+        ),
+        WrongVersion(
+            _recovers(last_time=False),
+            "You forget the last entry of the time index. A segment that was closed has one for its largest timestamp.",
+        ),
+        WrongVersion(
+            _recovers(epochs=False),
+            "You do not note epochs. What the file of epochs had not been told yet is lost to followers.",
+        ),
+        WrongVersion(
+            _recovers(producers=False),
+            "You do not note producers. The log would take their next duplicate for new.",
+        ),
+    ),
+    hints=(
+        "Begin with `valid = indexed = 0`, then `for batch in self.log.batches():` inside a `try`.",
+        "`self._max_timestamp_and_offset_so_far = UNKNOWN` at first, later `TimestampOffset(max timestamp, last "
+        "offset)` "
+        "where one is larger; `self.read_max_timestamp_and_offset_so_far()` is what the time index is given.",
+        "Epochs: `leader_epoch_cache.latest_epoch` and `.assign(epoch, base offset)`; producers: "
+        "`self._update_producer_state(producer_state_manager, batch)` where `batch.has_producer_id`, then "
+        "`producer_state_manager.update_map_end_offset(batch.last_offset + 1)`.",
+        "At the end `self.log.truncate_to(valid)`, `maybe_append(…, skip_full_check=True)`, `trim_to_valid_size()`.",
+    ),
+)
+
+
+# Rung 3
+
+
+def _recover_unflushed_segments(self):
+    unflushed = list(self.segments.values(self.recovery_point_checkpoint))
+    for number, segment in enumerate(unflushed):
+        try:
+            truncated = self._recover_segment(segment)
+        except (InvalidOffsetException, OSError):
+            truncated = segment.truncate_to(segment.base_offset)
+        if truncated > 0:
+            later = unflushed[number + 1 :]
+            if later:
+                self._remove_and_delete_segments_async(later)
+                delete_producer_snapshots(self, self.producer_state_manager, later, async_delete=True)
+            return
+
+
+def _scans(*, which=lambda segments, point: segments.values(point), stops=True, removes=lambda cut, later: later):
+    """A version that scans other segments, goes on after a cut, or removes others."""
+
+    def version(self):
+        unflushed = list(which(self.segments, self.recovery_point_checkpoint))
+        for number, segment in enumerate(unflushed):
+            truncated = self._recover_segment(segment)
+            if truncated > 0:
+                gone = removes(segment, unflushed[number + 1 :])
+                if gone:
+                    self._remove_and_delete_segments_async(gone)
+                    delete_producer_snapshots(self, self.producer_state_manager, gone, async_delete=True)
+                if stops:
+                    return
+
+    return version
+
+
+_FLUSHED = (
+    "config internal.segment.bytes=300 index.interval.bytes=60\n" + "append_as_leader [2x10]\n" * 4
+    + "flush\ncheckpoint\n" + "append_as_leader [2x10]\n" * 10
+)  # fmt: skip
+"""The five segments, with a recovery point of 8."""
+
+scans = Rung(
+    "Rung 3, what is scanned after a crash",
+    LogLoader._recover_unflushed_segments,
+    kafka="LogLoader.recoverLog",
+    why="In Kafka these lines stand in `recoverLog`. They decide how long a start takes, and where the log ends.",
+    invariants=(
+        "The segment that holds `self.recovery_point_checkpoint` is recovered, and each above it, in order.",
+        "`self._recover_segment(segment)` does one, and returns the bytes that it cut.",
+        "Where bytes were cut the log ends: all later segments go, and their snapshots; nothing more is scanned.",
+        "The segment that was cut stays, even if nothing is left in it.",
+    ),
+    chosen=(
+        _after("cut:1.log:10"),
+        _after("flip:0.log:90", before=_FLUSHED),
+        _after("flip:0.log:280", before=_FLUSHED),
+        _after("flip:1.log:-4,flip:3.log:-4", before=_FLUSHED),
+        _after("cut:2.log:285"),
+        _after("cut:-1.log:10", before=_FLUSHED),
+        _FLUSHED + "flush\ncheckpoint\nreopen clean=false damage=flip:1.log:90\nread start\n",
+    ),
+    profiles=_drawn(*_DAMAGES),
+    returns=(type(None),),
+    solution=_recover_unflushed_segments,
+    wrong=(
+        WrongVersion(
+            _scans(which=lambda segments, point: [each for each in segments.values() if each.base_offset >= point]),
+            "You begin above the recovery point. The segment that holds it has records behind it: it is scanned "
+            "as well.",
+        ),
+        WrongVersion(
+            _scans(which=lambda segments, point: segments.values()),
+            "You scan the whole log. What lies below the recovery point's segment was flushed, and is believed.",
+        ),
+        WrongVersion(
+            _scans(removes=lambda cut, later: []),
+            "You keep the segments above the cut. The log would have a hole, which no reader notices.",
+        ),
+        WrongVersion(
+            _scans(removes=lambda cut, later: [cut, *later]),
+            "You remove the damaged segment, too. Its batches before the bad one are sound, and stay.",
+        ),
+        WrongVersion(
+            _scans(stops=False, removes=lambda cut, later: []),
+            "You go on behind a cut and keep what is sound. A log ends at its first bad batch.",
+        ),
+        WrongVersion(_scans(which=lambda segments, point: []), "You scan nothing. So a clean stop is treated."),
+    ),
+    hints=(
+        "`self.segments.values(self.recovery_point_checkpoint)`: from the segment that holds the offset on.",
+        "`self._remove_and_delete_segments_async(segments)` lets segments go, "
+        "`delete_producer_snapshots(self, self.producer_state_manager, segments, async_delete=True)` their snapshots.",
+        "An `InvalidOffsetException` or `OSError` of the scan counts as damage from the first byte on: "
+        "`segment.truncate_to(segment.base_offset)` says how much was cut.",
+    ),
+)
+
+
+# Rung 4
+
+
+def _delete_segments_if_log_start_greater_than_log_end(self):
+    if self.segments.is_empty:
+        return None
+    log_end = self.segments.active_segment.read_next_offset()
+    if log_end >= self.log_start_offset_checkpoint:
+        return log_end
+    self._remove_and_delete_segments_async(list(self.segments.values()))
+    self.leader_epoch_cache.clear_and_flush()
+    self.producer_state_manager.truncate_fully_and_start_at(self.log_start_offset_checkpoint)
+    return None
+
+
+def _empties(*, is_below=lambda end, start: end < start, epochs=True, tells_none=True, removes=True):
+    """A version with another comparison, or that leaves something behind."""
+
+    def version(self):
+        if self.segments.is_empty:
+            return None
+        log_end = self.segments.active_segment.read_next_offset()
+        if not is_below(log_end, self.log_start_offset_checkpoint):
+            return log_end
+        if removes:
+            self._remove_and_delete_segments_async(list(self.segments.values()))
+            if epochs:
+                self.leader_epoch_cache.clear_and_flush()
+            self.producer_state_manager.truncate_fully_and_start_at(self.log_start_offset_checkpoint)
+        return None if tells_none else log_end
+
+    return version
+
+
+def _started_at(offset: int, damage: str, clean: bool = False) -> str:
+    """The five segments with a checkpointed log start; then damage, and more records."""
+    return (
+        _FIVE_SEGMENTS.replace("append_as_leader [2x10]\n", "append_as_leader leader_epoch=2 [2x10]\n")
+        + f"update_high_watermark leo\nmaybe_increment_log_start_offset {offset}\ncheckpoint\n"
+        + f"reopen clean={str(clean).lower()} damage={damage}\nappend_as_leader leader_epoch=2 [1x10]\n"
+    )
+
+
+empties = Rung(
+    "Rung 4, a log that ends below its start",
+    LogLoader._delete_segments_if_log_start_greater_than_log_end,
+    why="Segments were lost, and what is left had been deleted before: a reader must not get it back.",
+    invariants=(
+        "Without segments it returns None.",
+        "It compares the log end with `self.log_start_offset_checkpoint`. A log that ends exactly there is only empty.",
+        "A log that ends below loses all its segments, epochs and producers, and has no end (None): the load "
+        "goes on as "
+        "with an empty directory.",
+        "Otherwise it returns the log end.",
+    ),
+    chosen=(
+        _started_at(26, "remove:4.log"),
+        _started_at(26, "cut:-1.log:190"),
+        _started_at(24, "remove:4.log"),
+        _started_at(26, "cut:-1.log:95"),
+        _started_at(20, "cut:0.log:20"),
+        _started_at(27, "remove:-1.log", clean=True),
+        _FIVE_SEGMENTS + "reopen clean=false damage=cut:1.log:10\nread start\nappend_as_leader [1x10]\n",
+    ),
+    profiles=_drawn("remove:-1.log", "cut:-1.log:200", "cut:0.log:20", "remove:0.index", epochs=True),
+    returns=(int, type(None)),
+    solution=_delete_segments_if_log_start_greater_than_log_end,
+    wrong=(
+        WrongVersion(
+            _empties(is_below=lambda end, start: end <= start),
+            "You empty a log that ends at its start. It has lost nothing; its epochs and snapshots hold on.",
+        ),
+        WrongVersion(
+            _empties(epochs=False),
+            "You leave the epochs. They name offsets of records that are gone.",
+        ),
+        WrongVersion(
+            _empties(removes=False),
+            "You only say that there is no end. The segments, all of deleted records, are still there.",
+        ),
+        WrongVersion(
+            _empties(tells_none=False),
+            "You return the old log end. The log begins anew at the checkpointed start.",
+        ),
+    ),
+    hints=(
+        "`self.segments.is_empty`, then `self.segments.active_segment.read_next_offset()` for the log end.",
+        "`self._remove_and_delete_segments_async(list(self.segments.values()))` lets all segments go.",
+        "`self.leader_epoch_cache.clear_and_flush()`, and "
+        "`self.producer_state_manager.truncate_fully_and_start_at(self.log_start_offset_checkpoint)`.",
+    ),
+)
