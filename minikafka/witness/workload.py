@@ -52,7 +52,7 @@ class Workload:
                 continue
             try:
                 word, _, rest = line.partition(" ")
-                if word in ("config", "start") or (word == "isr" and not operations):
+                if word in ("config", "start") or (word == "isr" and not operations and "isr" not in header):
                     if {"start": "start_ms"}.get(word, word) in header and word != "config":
                         raise ValueError(f"{word} is there twice")
                     if operations:
@@ -125,8 +125,8 @@ class Workload:
         if self.config:
             lines.append("config " + " ".join(f"{k}={v}" for k, v in self.config.items()))
         lines.append(f"start {self.start_ms}")
-        if self.isr:
-            lines.append("isr " + ",".join(map(str, self.isr)))
+        if self.isr or (self.operations and self.operations[0].kind == "isr"):  # a first line `isr` is the header's
+            lines.append("isr " + (",".join(map(str, self.isr)) or "-"))
         return "\n".join((*lines, *map(str, self.operations))) + "\n"
 
     def __repr__(self) -> str:

@@ -280,6 +280,39 @@ BELIEFS: dict[str, dict[object, str]] = {
             "That is for offsets below LEO. A batch of a later epoch is skipped without a word."
         ),
     },
+    "How many segments has the log after the refused append?": {
+        1: "The roll of step 8 came before the refusal of step 9, and nobody takes it back.",
+    },
+    "Where does the follower end after offsets 21 and 22, of which it has the first? (a number, or the name of an exception)": {
+        23: "Offset 21 is below its log end, 22. What it has already it does not take twice, and nothing behind it either.",
+        22: "It stays at 22, and its caller is told by an exception.",
+        "OffsetsOutOfOrderException": "That is for batches of one set, among themselves. Here the set begins below LEO.",
+    },
+    "The topic wants gzip at level 9 and gets gzip at another level. Does the leader compress the batch again? (True or False)": {
+        True: "What is compared is the codec, not its level. The batch stays as it came.",
+    },
+    "segment.ms is 1000. Does the segment roll when the append comes an hour later, with a record of noon? (True or False)": {
+        True: "The records' timestamps count, not the clock: this one is as old as the segment's first batch.",
+    },
+    "How many entries has the time index?": {
+        4: "The time index takes only what is later than its last entry. Timestamps that go back add nothing.",
+        5: "The first batch is due for no entry, and timestamps that go back add none.",
+        3: "Minute 2 comes after minute 1, but not after minute 3, which the index has already.",
+    },
+    "flush.messages=5. The recovery point after the appends of 2, 2, 2 and 1 records?": {
+        5: "A flush comes after a whole append, and takes all that is written: six records.",
+        7: "After the flush at 6 one record has come. The next flush waits for five.",
+        0: "After the third append six records were not flushed, and five are enough.",
+    },
+    "After which operation do the recovery points differ first?": {
+        4: "There both flush. It is the append that makes exactly 5 records that tells them apart.",
+        3: "By then the sound log has flushed already: the fifth record came one operation before.",
+        1: "Four records are there, too few for both.",
+    },
+    "About the recovery point after that operation, how many witnesses contradict minikafka? (1 or 2)": {
+        2: "Spark has no rule for flushing and says nothing about it. Its silence is no agreement, and no contradiction.",
+    },
+    # producers-and-transactions
     "Producer 7's transaction is open. Where does the follower end after its plain batch at 1? (a number, or the name of an exception)": {
         2: (
             "A follower does not look at sequences, but it works out the producer's new state. A plain batch in an open"
@@ -288,8 +321,14 @@ BELIEFS: dict[str, dict[object, str]] = {
         1: "It is refused, and the caller is told by an exception.",
         "OutOfOrderSequenceException": "The sequence is right, and a follower would not look at it.",
     },
-    "How many segments has the log after the refused append?": {
-        1: "The roll of step 8 came before the refusal of step 9, and nobody takes it back.",
+    "The oldest of the six batches (sequence 0) comes again: its offset, or the name of the exception?": {
+        0: "Five batches are remembered, and this was the sixth. It is not known any more.",
+        12: "It is not written again: its sequence is not the one that is due, which is 12.",
+    },
+    "Of the markers of epochs 0, 1 and 1 again, how many are refused?": {
+        0: "While a transaction is open, a marker of version 2 must bring a newer epoch. The first one does not.",
+        2: "The third one finds no transaction open. It is the second one's retry, and does no harm.",
+        3: "Epoch 1 is newer than 0: that marker ends the transaction.",
     },
     "The batch before the last one (sequence 8) comes again after the restart: its offset, or the name of the exception?": {
         8: "Five batches are remembered in memory. The snapshot, from which the restart begins, has the last one only.",

@@ -26,6 +26,11 @@ def _one_segment_only(local_log: Any, start_offset: int, upper_bound_offset: int
     return segment.collect_aborted_txns(start_offset, upper_bound_offset).aborted_transactions
 
 
+def _one_record_more(local_log: Any) -> int:
+    """One record less than are not flushed: a flush comes one record too late."""
+    return local_log.log_end_offset_metadata.message_offset - local_log.recovery_point - 1
+
+
 def _not_scanned(loader: Any) -> None:
     """Recovery that believes every directory as it is, whatever the last stop was."""
 
@@ -133,6 +138,7 @@ def _bugs() -> dict[str, tuple[type | ModuleType, str, Callable[..., Any]]]:
             "_collect_aborted_transactions",
             _one_segment_only,
         ),
+        "a flush waits for one record more": (LocalLog, "unflushed_messages", property(_one_record_more)),
         "a marker frees its transaction before it is replicated": (
             ProducerStateManager,
             "first_unstable_offset",

@@ -20,6 +20,7 @@ _ROOMS = (  # the packages whose methods the lessons may name
     "org/apache/kafka/controller/",
     "org/apache/kafka/server/common/",
     "org/apache/kafka/server/purgatory/",
+    "org/apache/kafka/server/record/",
     "org/apache/kafka/server/replica/",
     "org/apache/kafka/server/storage/log/",
     "kafka/cluster/",

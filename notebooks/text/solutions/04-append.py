@@ -4,7 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lab.exercises.append import first_offsets, last_stable, log_start, sequences
+from minikafka.lab.exercises.append import first_offsets, follower_ends, log_start, stored_codecs
 
 # %% [markdown]
 # **Exercise 1, the offsets that a leader gives.** Accepted or not first; then the records accepted before this row.
@@ -13,16 +13,16 @@ from minikafka.lab.exercises.append import first_offsets, last_stable, log_start
 first_offsets.check(offsets_given)
 
 # %% [markdown]
-# **Exercise 2, a producer's sequences.** Three questions in this order: one of the five? an older epoch? the sequence that was to come?
+# **Exercise 2, the codec of the stored batch.** Three kinds of topic, and the marker, which none of them touches.
 
 # %%
-sequences.check(answers_to)
+stored_codecs.check(codecs_stored)
 
 # %% [markdown]
-# **Exercise 3, the last stable offset.** Each transactional batch gets its marker; it counts until the marker is there *and* below HW.
+# **Exercise 3, where a follower ends.** First what is left out; then whether the rest is in order, and begins at LEO or above.
 
 # %%
-last_stable.check(stable_offsets)
+follower_ends.check(ends_of_a_follower)
 
 # %% [markdown]
 # **Exercise 4, the log start's moments.** Two kinds of event: those that may only raise it, up to HW, and truncations.
@@ -33,29 +33,42 @@ log_start.check(new_log_start)
 # %% [markdown]
 # ### The rungs
 #
-# Rung 1 compares three things, and nothing else makes a batch a retry.
+# Rung 1: the topic's word, and where it has none the producer's.
 
 # %%
-from minikafka.lab.rebuild.ladders.append import checks, finds, stable, unstable
+from minikafka.lab.rebuild.ladders.append import compresses, examines, flushes, trims, validates
+from minikafka.record.compression import Compression, CompressionType
 
-finds.check(find_duplicate_batch)
+compresses.check(target_compression)
 
 # %% [markdown]
-# Rung 2: a new epoch begins with 0, the same epoch goes on. Of a producer that nobody knows, anything may come first.
+# Rung 2 cuts, and never refuses.
 
 # %%
-from minikafka.common.errors import OutOfOrderSequenceException
+from minikafka.record.memory_records import MemoryRecords
 
-checks.check(_check_sequence)
+trims.check(trim_invalid_bytes)
 
 # %% [markdown]
-# Rung 3 is the smaller of two bounds.
+# Rung 3: the magic for everybody, the rest for clients.
 
 # %%
-stable.check(last_stable_offset)
+from minikafka.common.errors import InvalidRecordException
+from minikafka.log.append_origin import AppendOrigin
+
+validates.check(_validate_batch)
 
 # %% [markdown]
-# Rung 4 asks both lists: whoever began first holds the others back, open or not yet replicated.
+# Rung 4 has two offsets: up to which is flushed, and which is marked.
 
 # %%
-unstable.check(first_unstable_offset)
+flushes.check(_flush)
+
+# %% [markdown]
+# Rung 5 is one loop. A later epoch ends it; what was found before counts.
+
+# %%
+from minikafka.common.errors import CorruptRecordException, OffsetsOutOfOrderException, RecordTooLargeException
+from minikafka.log.log_append_info import LogAppendInfo
+
+examines.check(analyze_and_validate_records)

@@ -12,38 +12,31 @@ def offsets_given(appends, max_message_bytes):
     )
 
 
-def answers_to(batches):
-    log_end, known_epoch, last, recent, answers = 0, None, -1, [], []
-    for epoch, first, count in batches:
-        expected = last + 1 if epoch == known_epoch else 0
-        earlier = [offset for f, c, offset in recent if epoch == known_epoch and (f, c) == (first, count)]
-        if earlier:
-            answers.append(earlier[0])
-        elif known_epoch is not None and epoch < known_epoch:
-            answers.append("InvalidProducerEpochException")
-        elif known_epoch is not None and first != expected:
-            answers.append("OutOfOrderSequenceException")
-        else:
-            answers.append(log_end)
-            recent = [*(recent if epoch == known_epoch else []), (first, count, log_end)][-5:]
-            known_epoch, last, log_end = epoch, first + count - 1, log_end + count
-    return answers
-
-
-def stable_offsets(events, marks):
-    return events.sparkSession.sql(
-        """SELECT m.t, least(m.hw, coalesce(min(d.first), m.hw)) AS lso
-           FROM {marks} m LEFT JOIN (
-               SELECT e.t, e.first, min(x.t) AS decided, min(x.first) AS marker
-               FROM {events} e LEFT JOIN {events} x ON x.producer = e.producer AND x.kind <> 'data' AND x.first > e.first
-               WHERE e.kind = 'data'
-               GROUP BY e.t, e.first) d
-             ON d.t <= m.t AND (d.decided IS NULL OR d.decided > m.t OR d.marker >= m.hw)
-           GROUP BY m.t, m.hw
-           ORDER BY m.t""",
-        events=events,
-        marks=marks,
+def codecs_stored(batches, compression_type):
+    return batches.sparkSession.sql(
+        """SELECT t, CASE WHEN marker OR {topic} = 'producer' THEN codec
+                          WHEN {topic} = 'uncompressed' THEN 'none'
+                          ELSE {topic} END AS codec
+           FROM {batches} ORDER BY t""",
+        batches=batches,
+        topic=compression_type,
     )
+
+
+def ends_of_a_follower(fetches):
+    log_end, answers = 0, []
+    for fetched_in, batches in fetches:
+        later = [number for number, (_, _, epoch) in enumerate(batches) if epoch > fetched_in]
+        taken = batches[: later[0]] if later else batches
+        lasts = [last for _, last, _ in taken]
+        if lasts != sorted(set(lasts)):
+            answers.append("OffsetsOutOfOrderException")
+        elif taken and taken[0][0] < log_end:
+            answers.append("UnexpectedAppendOffsetException")
+        else:
+            log_end = lasts[-1] + 1 if taken else log_end
+            answers.append(log_end)
+    return answers
 
 
 def new_log_start(event, offset, log_start, hw):

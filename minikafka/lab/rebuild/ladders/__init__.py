@@ -1,6 +1,6 @@
 """The ladders: the rungs of each lesson, from a few lines to a page, each with one way to climb it."""
 
-from minikafka.lab.rebuild.ladders import append, crash, high_watermark, loading, read, records, segments
+from minikafka.lab.rebuild.ladders import append, crash, high_watermark, loading, producers, read, records, segments
 
 ALL = (
     (
@@ -13,7 +13,8 @@ ALL = (
     ),
     (segments.rolls, segments.looks_up, segments.translates, segments.appends, segments.deletes),
     (high_watermark.clamps, high_watermark.follows, high_watermark.increments),
-    (append.finds, append.checks, append.stable, append.unstable),
+    (append.compresses, append.trims, append.validates, append.flushes, append.examines),
+    (producers.finds, producers.checks, producers.fences, producers.completes, producers.stable, producers.unstable),
     (read.times, read.reads, read.collects),
     (loading.collects, loading.replaces, loading.ends, loading.cuts_epochs, loading.keeps_snapshots),
     (crash.trusts, crash.recovers, crash.scans, crash.empties),

@@ -1,128 +1,166 @@
-"""The ladder of the lesson *Append*: a producer's retries and sequences, and what open transactions hold back."""
+"""The ladder of the lesson *Append*: what is asked of incoming batches, in which form they are kept, what is safe."""
 
-from minikafka.common.errors import OutOfOrderSequenceException
+from minikafka.common.errors import (
+    CorruptRecordException,
+    InvalidRecordException,
+    OffsetsOutOfOrderException,
+    RecordTooLargeException,
+)
 from minikafka.lab.rebuild.rung import Rung, WrongVersion
+from minikafka.log.append_analysis import analyze_and_validate_records as analyze
+from minikafka.log.append_analysis import trim_invalid_bytes as trim
+from minikafka.log.append_origin import AppendOrigin
+from minikafka.log.broker_compression_type import BrokerCompressionType
 from minikafka.log.log import Log
-from minikafka.log.log_offset_metadata import LogOffsetMetadata
-from minikafka.log.producer.producer_append_info import ProducerAppendInfo
-from minikafka.log.producer.producer_state_entry import BatchMetadata, ProducerStateEntry
-from minikafka.log.producer.producer_state_manager import ProducerStateManager
+from minikafka.log.log_append_info import LogAppendInfo
+from minikafka.log.log_validator import LogValidator
+from minikafka.record.compression import Compression, CompressionType
+from minikafka.record.memory_records import MemoryRecords
 
-_IDEMPOTENT = (
-    {"producers": 3, "epochs": True},
-    {"producers": 1, "weights": {"append": 120}},
-    {"producers": 2, "refused": 0.2},
-    {"producers": 3, "transactions": True},
+_LEADERS = ({"refused": 0.3}, {"refused": 0.3, "producers": 2}, {"refused": 0.2, "epochs": True})
+_FOLLOWERS = (
+    {"follower": True, "refused": 0.3, "epochs": True},
+    {"follower": True, "refused": 0.2, "weights": {"append": 90}},
 )
-_TRANSACTIONS = (
-    {"producers": 3, "transactions": True},
-    {"producers": 2, "transactions": True, "weights": {"high_watermark": 25}},
-    {"producers": 3, "transactions": True, "epochs": True},
-    {"producers": 3, "transactions": True, "follower": True, "epochs": True},
+_FLUSHES = (
+    {"settings": {"flush.messages": 5}},
+    {"weights": {"flush": 20, "roll": 10, "tick": 20}},
+    {"follower": True, "settings": {"flush.messages": 3}},
 )
 
-
-def _sent(*batches):
-    """Appends of one producer: (epoch, first sequence, records) each."""
-    return "".join(
-        f"append_as_leader [{count}x10 pid=7 epoch={epoch} seq={first}]\n" for epoch, first, count in batches
-    )
-
-
-_RETRIES = _sent((0, 0, 2), (0, 2, 1), (0, 3, 3), (0, 2, 1), (0, 0, 2), (0, 3, 2), (0, 4, 2), (1, 0, 2), (0, 3, 3))
-_SIX = _sent(*((0, number, 1) for number in range(7)), (0, 0, 1), (0, 2, 1), (0, 6, 1))
-_WRAPS = _sent((0, 2147483646, 2), (0, 0, 1), (0, 1, 1), (1, 3, 1), (1, 0, 1), (1, 2, 1), (2, 0, 1))
-_UNKNOWN = _sent((5, 40, 2), (5, 42, 1), (5, 41, 1)) + "append_as_leader [1x10 pid=9 epoch=3 seq=7]\n"
-_TWO_OPEN = """
-append_as_leader [2x10 pid=1 epoch=0 seq=0 txn]
-append_as_leader [1x10 pid=2 epoch=0 seq=0 txn]
-append_as_leader [1x10]
-update_high_watermark leo
-append_as_leader origin=coordinator transaction_version=1 [abort pid=1 epoch=0]
-consume start read_committed=true
-update_high_watermark 3
-update_high_watermark leo
-append_as_leader origin=coordinator transaction_version=1 [commit pid=2 epoch=0]
-consume start read_committed=true
-update_high_watermark leo
-consume start read_committed=true
+_CODECS = tuple(
+    f"""config compression.type={topic}
+append_as_leader [40x20]
+append_as_leader [40x20 codec=gzip]
+append_as_leader [40x20 codec=zstd]
+append_as_leader [40xnull codec=gzip] [1x10]
 """
-_LATER_ENDS_FIRST = """
-append_as_leader [2x10 pid=1 epoch=0 seq=0 txn]
-append_as_leader [1x10 pid=2 epoch=0 seq=0 txn]
-append_as_leader origin=coordinator transaction_version=1 [abort pid=2 epoch=0]
-update_high_watermark 3
-append_as_leader [1x10 pid=3 epoch=0 seq=0 txn]
-update_high_watermark leo
-append_as_leader origin=coordinator transaction_version=1 [commit pid=1 epoch=0]
-update_high_watermark leo
+    for topic in ("producer", "uncompressed")
+) + ("config compression.type=gzip\nappend_as_leader [2x10 codec=gzip]\nappend_as_leader [40xnull]\n",)
+_TORN = """
+append_as_leader [3x10] [2x10 damage=torn]
+append_as_leader [1x10 damage=torn]
+append_as_leader [2x10]
+append_as_follower [2x10 offset=5] [1x10 offset=7] [1x10 offset=8 damage=torn]
+append_as_leader [1x10]
+"""
+_HEADERS = """
+append_as_leader [2x10 damage=count]
+append_as_leader [2x10 last=4]
+append_as_leader [1x10 pid=7 epoch=0 seq=-1]
+append_as_leader [2x10 pid=7 epoch=0 seq=0 txn]
+append_as_leader transaction_version=0 [commit pid=7 epoch=0]
+append_as_leader origin=coordinator transaction_version=0 [commit pid=7 epoch=0]
+append_as_leader origin=coordinator [2x10 last=4]
+append_as_leader [3x10]
+"""
+_SAFE = """
+config flush.messages=5
+append_as_leader [4x10]
+append_as_leader [1x10]
+append_as_leader [2x10]
+flush
+append_as_leader [2x10]
+roll
+append_as_leader [2x10]
+tick 0
+flush force_flush_active_segment=true
+roll
+flush force_flush_active_segment=true
+append_as_leader [1x10]
+reopen
+"""
+_SETS = """
+config max.message.bytes=100
+append_as_leader [1x32]
+append_as_leader [1x33]
+append_as_leader [1x10 offset=5]
+append_as_leader [1x10 damage=crc]
+append_as_leader origin=coordinator [1x10 offset=5]
+append_as_follower [1x10 offset=2 leader_epoch=0] [1x10 offset=3 leader_epoch=1] [1x10 offset=4 leader_epoch=0]
+append_as_follower leader_epoch=1 [1x10 offset=3 leader_epoch=1] [1x10 offset=9 leader_epoch=1]
+append_as_follower leader_epoch=1 [1x10 offset=12 leader_epoch=1] [1x10 offset=11 leader_epoch=1]
+append_as_follower leader_epoch=1 [1x10 offset=12 leader_epoch=1] [1x10 offset=12 leader_epoch=1]
+append_as_follower leader_epoch=1 [1x90 offset=12 leader_epoch=1] [1x10 offset=20 leader_epoch=2]
+append_as_follower leader_epoch=3 [1x10 offset=13 leader_epoch=3 ts=now-9] [1x10 offset=14 leader_epoch=3 ts=now-10]
+"""
+_ROLLED_BY_TIME = """
+config segment.ms=100
+append_as_follower [1x10 offset=0 leader_epoch=0]
+append_as_follower [1x10 offset=1 leader_epoch=0 ts=now+200] [1x10 offset=2 leader_epoch=0]
+append_as_follower [1x10 offset=3 leader_epoch=0]
 """
 
 
 # Rung 1
 
 
-def find_duplicate_batch(self, batch):
-    if batch.producer_epoch != self.producer_epoch:
-        return None
-    for known in self.batch_metadata:
-        if (known.first_seq, known.last_seq) == (batch.base_sequence, batch.last_sequence):
-            return known
-    return None
+def target_compression(log_compression, producer_compression_type):
+    return Compression(producer_compression_type) if log_compression is None else log_compression
 
 
-def _finds(same, *, minds_the_epoch=True, only_the_last=False):
-    """A version that takes other batches for the same one."""
-
-    def version(self, batch):
-        if minds_the_epoch and batch.producer_epoch != self.producer_epoch:
-            return None
-        known = list(self.batch_metadata)[-1:] if only_the_last else self.batch_metadata
-        return next((each for each in known if same(each, batch.base_sequence, batch.last_sequence)), None)
-
-    return version
+def _always_the_producers(log_compression, producer_compression_type):
+    return Compression(producer_compression_type)
 
 
-def _exactly(known, first, last):
-    return (known.first_seq, known.last_seq) == (first, last)
+def _never_the_producers(log_compression, producer_compression_type):
+    return log_compression or Compression.NONE
 
 
-finds = Rung(
-    "Rung 1, the retry of a batch",
-    ProducerStateEntry.find_duplicate_batch,
-    why="A producer that heard no answer sends its batch again. Written twice, it would be a record too many; refused, "
-    "an error for something that has succeeded.",
+def _only_what_is_compressed(log_compression, producer_compression_type):
+    if log_compression is None or producer_compression_type is CompressionType.NONE:
+        return Compression(producer_compression_type)
+    return log_compression
+
+
+def _leaves_what_is_compressed(log_compression, producer_compression_type):
+    if log_compression is None or producer_compression_type is not CompressionType.NONE:
+        return Compression(producer_compression_type)
+    return log_compression
+
+
+compresses = Rung(
+    "Rung 1, the codec of the stored batch",
+    BrokerCompressionType.target_compression,
+    kafka="BrokerCompressionType.targetCompression",
+    why="A batch whose codec stays is stored as it came. Any other is unpacked and built anew, at the leader's "
+    "expense.",
     invariants=(
-        "It only looks: its answer is the remembered batch (`self.batch_metadata`) of which this is a retry, or None.",
-        "A retry has the same epoch, the same first and the same last sequence.",
-        "Any of the remembered batches may be retried, not only the newest.",
+        "It only looks, and answers a `Compression`.",
+        "`log_compression` is the topic's own `Compression`, or None where the topic leaves it to the producer.",
+        "`producer_compression_type` is the `CompressionType` of what came in; `Compression(type)` has its default "
+        "level.",
     ),
-    chosen=(_RETRIES, _SIX, _WRAPS),
-    profiles=_IDEMPOTENT,
-    returns=(BatchMetadata, type(None)),
+    chosen=_CODECS,
+    profiles=(
+        {"settings": {"compression.type": "uncompressed"}, "codecs": ("none", "gzip")},
+        {"codecs": ("none", "gzip")},
+        {"codecs": ("none", "zstd")},
+    ),
+    returns=(Compression,),
     changes_nothing=True,
-    solution=find_duplicate_batch,
+    solution=target_compression,
     wrong=(
         WrongVersion(
-            _finds(lambda known, first, last: known.first_seq == first),
-            "You look at the first sequence alone. A batch that begins alike and ends elsewhere is another batch.",
+            _always_the_producers, "You forget the topic. A codec that it names counts more than the producer's."
         ),
         WrongVersion(
-            _finds(_exactly, minds_the_epoch=False),
-            "You remember through epochs. With a new epoch sequences begin anew, and nothing of before is a retry.",
+            _never_the_producers,
+            "Without a codec of the topic's you store uncompressed. `producer`, the default, keeps the producer's "
+            "codec.",
         ),
         WrongVersion(
-            _finds(_exactly, only_the_last=True),
-            "You know the newest batch alone. Up to five requests may be on their way, and any of them be retried.",
+            _only_what_is_compressed,
+            "You leave uncompressed batches as they are. A topic with a codec of its own compresses them.",
         ),
         WrongVersion(
-            _finds(lambda known, first, last: known.first_seq <= first and last <= known.last_seq),
-            "You take a part of a batch for its retry. A producer retries a batch as a whole.",
+            _leaves_what_is_compressed,
+            "You leave compressed batches as they are. A topic with a codec of its own, or none, wants them so.",
         ),
     ),
     hints=(
-        "`batch` has `producer_epoch`, `base_sequence`, `last_sequence`; `self` has `producer_epoch`.",
-        "`self.batch_metadata` has up to five `BatchMetadata`, each with `first_seq` and `last_seq`.",
+        "Two cases: the topic has something to say, or it has not.",
+        "Compare with None: `log_compression is None`.",
     ),
 )
 
@@ -130,75 +168,54 @@ finds = Rung(
 # Rung 2
 
 
-def _check_sequence(self, producer_epoch, first_seq, offset):
-    self._check_sequence_against_verification(first_seq, offset)
-    before, now = self._current_entry, self._updated_entry
-    if producer_epoch != now.producer_epoch:
-        is_expected = first_seq == 0 or now.producer_epoch == -1
-        problem = "Invalid sequence number for new epoch"
-    else:
-        last_seq = before.last_seq if now.is_empty and producer_epoch == before.producer_epoch else now.last_seq
-        follows = 0 if last_seq == 2147483647 else last_seq + 1
-        is_expected = first_seq == follows or before.producer_epoch == -1
-        problem = "Out of order sequence number"
-    if not is_expected:
-        raise OutOfOrderSequenceException(f"{problem}: {first_seq} of producer {self.producer_id} at offset {offset}")
+def trim_invalid_bytes(records, valid_bytes):
+    if valid_bytes == records.size_in_bytes:
+        return records
+    return MemoryRecords.readable_records(records.buffer[:valid_bytes])
 
 
-def _checks(*, new_epoch=True, wraps=True, any_start=True, gaps=False):
-    """A version without one of the rules."""
-
-    def version(self, producer_epoch, first_seq, offset):
-        self._check_sequence_against_verification(first_seq, offset)
-        before, now = self._current_entry, self._updated_entry
-        if producer_epoch != now.producer_epoch:
-            is_expected = first_seq == 0 or not new_epoch or (now.producer_epoch == -1 and any_start)
-        else:
-            last_seq = before.last_seq if now.is_empty and producer_epoch == before.producer_epoch else now.last_seq
-            follows = 0 if wraps and last_seq == 2147483647 else last_seq + 1
-            is_expected = (first_seq >= follows if gaps else first_seq == follows) or before.producer_epoch == -1
-        if not is_expected:
-            raise OutOfOrderSequenceException("Out of order sequence number")
-
-    return version
+def _as_it_came(records, valid_bytes):
+    return records
 
 
-checks = Rung(
-    "Rung 2, the next sequence",
-    ProducerAppendInfo._check_sequence,
-    kafka="ProducerAppendInfo.checkSequence",
-    why="Sequences are how a log notices that a batch before this one is missing.",
+def _nothing_of_it(records, valid_bytes):
+    return records if valid_bytes == records.size_in_bytes else MemoryRecords.EMPTY
+
+
+def _the_first_alone(records, valid_bytes):
+    if valid_bytes == records.size_in_bytes:
+        return records
+    return MemoryRecords.readable_records(records.buffer[: next(iter(records.batches())).size_in_bytes])
+
+
+def _refused(records, valid_bytes):
+    if valid_bytes < records.size_in_bytes:
+        raise CorruptRecordException("The last batch is not whole.")
+    return records
+
+
+trims = Rung(
+    "Rung 2, half a batch at the end",
+    trim,
+    why="A request may end in the middle of a batch. What is behind the last whole one must not reach the file.",
     invariants=(
-        "It only looks, and raises `OutOfOrderSequenceException` for a batch that does not continue.",
-        "`self._current_entry` is what is known of the producer, `self._updated_entry` what this append has added.",
-        "In a new epoch the first sequence is 0; of a producer that nothing is known of (epoch -1), any.",
-        "In the same epoch it follows the last one; after 2147483647 comes 0.",
-        "What waits for verification is asked first: `self._check_sequence_against_verification(first_seq, offset)`.",
+        "Its answer is a `MemoryRecords` with the first `valid_bytes` bytes of `records`.",
+        "Nothing is refused here: step 2 has checked what is whole.",
+        "It changes nothing of `records`.",
     ),
-    chosen=(_RETRIES, _WRAPS, _UNKNOWN),
-    profiles=_IDEMPOTENT,
-    returns=(type(None),),
-    solution=_check_sequence,
+    chosen=(_TORN,),
+    profiles=(*_LEADERS[:2], _FOLLOWERS[0]),
+    returns=(MemoryRecords,),
+    solution=trim_invalid_bytes,
     wrong=(
-        WrongVersion(
-            _checks(new_epoch=False),
-            "You let a new epoch begin anywhere. It begins with sequence 0, unless nothing is known of the producer.",
-        ),
-        WrongVersion(_checks(wraps=False), "You forget that sequences are ints: after 2147483647 comes 0."),
-        WrongVersion(
-            _checks(any_start=False),
-            "You refuse a producer that nothing is known of, unless it begins with 0. Its records may have been "
-            "deleted long ago; Kafka takes whatever comes first.",
-        ),
-        WrongVersion(
-            _checks(gaps=True), "You take a batch after a gap. Then one in between is lost, and nobody knows."
-        ),
+        WrongVersion(_as_it_came, "You hand on what came in. Half a batch is written into the file then."),
+        WrongVersion(_nothing_of_it, "You drop all because of the last one. The whole batches before it are good."),
+        WrongVersion(_the_first_alone, "You keep the first batch alone. All whole ones stay."),
+        WrongVersion(_refused, "You refuse half a batch. It is cut off without a word."),
     ),
     hints=(
-        "Two cases: `producer_epoch` is that of `self._updated_entry`, or a new one.",
-        "The last sequence is `self._updated_entry.last_seq`; while that `is_empty`, `self._current_entry.last_seq` if "
-        "its epoch is the same.",
-        "Where `self._current_entry.producer_epoch` is -1, any sequence may come.",
+        "`records.size_in_bytes` and `records.buffer`.",
+        "`MemoryRecords.readable_records(bytes)` makes records of bytes.",
     ),
 )
 
@@ -206,58 +223,69 @@ checks = Rung(
 # Rung 3
 
 
-def last_stable_offset(self):
-    first_unstable = self.first_unstable_offset
-    return self.high_watermark if first_unstable is None else min(first_unstable, self.high_watermark)
+def _validate_batch(self, first_batch, batch):
+    if batch.magic != first_batch.magic:
+        raise InvalidRecordException("Another magic than that of the first batch")
+    if self._origin is not AppendOrigin.CLIENT:
+        return
+    if batch.last_offset < batch.base_offset or batch.count != batch.last_offset - batch.base_offset + 1:
+        raise InvalidRecordException("Range of offsets and count of records do not fit")
+    if batch.is_control_batch:
+        raise InvalidRecordException("Clients write no control records")
+    if batch.has_producer_id and batch.base_sequence < 0:
+        raise InvalidRecordException("A producer id without a sequence")
 
 
-def _stable_to_the_mark(self):
-    return self.high_watermark
+def _validates(*, counts=True, markers=True, sequences=True, everybody=False):
+    """A version without one of the rules, or with all of them for `everybody`."""
+
+    def version(self, first_batch, batch):
+        if self._origin is not AppendOrigin.CLIENT and not everybody:
+            return
+        if counts and batch.count != batch.last_offset - batch.base_offset + 1:
+            raise InvalidRecordException("Range of offsets and count of records do not fit")
+        if batch.is_control_batch:
+            if markers:
+                raise InvalidRecordException("Clients write no control records")
+            return
+        if sequences and batch.has_producer_id and batch.base_sequence < 0:
+            raise InvalidRecordException("A producer id without a sequence")
+
+    return version
 
 
-def _stable_to_the_transaction(self):
-    return self.high_watermark if self.first_unstable_offset is None else self.first_unstable_offset
-
-
-def _stable_to_the_end(self):
-    return self.log_end_offset if self.first_unstable_offset is None else self.first_unstable_offset
-
-
-def _stable_below_the_transaction(self):
-    first_unstable = self.first_unstable_offset
-    return self.high_watermark if first_unstable is None else min(first_unstable - 1, self.high_watermark)
-
-
-stable = Rung(
-    "Rung 3, how far read_committed reads",
-    Log.last_stable_offset,
-    why="A consumer that reads committed records waits for this offset, and so does whoever watches its lag.",
+validates = Rung(
+    "Rung 3, the header of a client's batch",
+    LogValidator._validate_batch,
+    kafka="LogValidator.validateBatch",
+    why="A client may send anything. What a header says must fit together before offsets are built upon it.",
     invariants=(
-        "It only looks.",
-        "Below it every transaction is decided, and everything is replicated: never above the high watermark.",
-        "Without a transaction that is open or not yet replicated it is the high watermark.",
+        "It only looks: `InvalidRecordException`, or nothing.",
+        "Of a coordinator (`self._origin`) no more is asked than the magic of the append's first batch.",
+        "A client's `count` is the number of offsets from `base_offset` to `last_offset`, both inclusive, and above 0.",
+        "A client writes no control batch; with a producer id it writes a `base_sequence` from 0 on.",
     ),
-    chosen=(_TWO_OPEN,),
-    profiles=_TRANSACTIONS,
-    returns=(int,),
+    chosen=(_HEADERS,),
+    profiles=(*_LEADERS, {"producers": 2, "transactions": True, "refused": 0.2}),
+    returns=(type(None),),
     changes_nothing=True,
-    solution=last_stable_offset,
+    solution=_validate_batch,
     wrong=(
-        WrongVersion(_stable_to_the_mark, "You pay no heed to transactions. An open one holds its readers back."),
+        WrongVersion(_validates(counts=False), "You do not compare the count with the offsets."),
         WrongVersion(
-            _stable_to_the_transaction,
-            "You let it pass the high watermark when a transaction began above that. What is not replicated is not "
-            "stable.",
+            _validates(markers=False),
+            "You let a client write a marker. Then anybody could commit another's transaction.",
         ),
-        WrongVersion(_stable_to_the_end, "Without a transaction you answer the log end. It is the high watermark."),
+        WrongVersion(_validates(sequences=False), "You let a producer id go without a sequence."),
         WrongVersion(
-            _stable_below_the_transaction,
-            "You stop one record too early. The bound is exclusive: the transaction's first offset itself.",
+            _validates(everybody=True),
+            "You ask coordinators as strictly as clients. They are the ones who write markers.",
         ),
     ),
     hints=(
-        "`self.first_unstable_offset` is an offset or None.",
-        "The smaller of the two: that, and `self.high_watermark`.",
+        "First the magic; then return unless `self._origin is AppendOrigin.CLIENT`.",
+        "`batch` has `magic`, `base_offset`, `last_offset`, `count`, `is_control_batch`, `has_producer_id`, "
+        "`base_sequence`.",
     ),
 )
 
@@ -265,52 +293,189 @@ stable = Rung(
 # Rung 4
 
 
-def first_unstable_offset(self):
-    firsts = [txn.first_offset for txn in (*self.ongoing_txns[:1], *self.unreplicated_txns[:1])]
-    return min(firsts, key=lambda metadata: metadata.message_offset, default=None)
+def _flush(self, offset, *, including_offset):
+    up_to = offset + 1 if including_offset else offset
+    if up_to > self._local_log.recovery_point:
+        self._local_log.flush(up_to)
+        self._local_log.mark_flushed(offset)
 
 
-def _first(of):
-    def version(self):
-        return next(iter(of(self)), None)
+def _flushes(*, marks=lambda self, offset, up_to: offset, up_to=None):
+    """A version that marks something else as flushed, or flushes up to something else."""
+
+    def version(self, offset, *, including_offset):
+        end = offset + 1 if including_offset else offset
+        if end > self._local_log.recovery_point:
+            self._local_log.flush(end if up_to is None else up_to(offset))
+            if (marked := marks(self, offset, end)) is not None:
+                self._local_log.mark_flushed(marked)
 
     return version
 
 
-def _latest(self):
-    firsts = [txn.first_offset for txn in (*self.ongoing_txns[:1], *self.unreplicated_txns[:1])]
-    return max(firsts, key=lambda metadata: metadata.message_offset, default=None)
-
-
-unstable = Rung(
-    "Rung 4, the oldest transaction that is not over",
-    ProducerStateManager.first_unstable_offset,
-    why="A transaction is over for readers when its marker is replicated, not when it is written.",
+flushes = Rung(
+    "Rung 4, what a flush makes safe",
+    Log._flush,
+    kafka="UnifiedLog.flush",
+    why="After a crash recovery begins at the recovery point. Too high, and damage is never looked for; too low, and "
+    "the "
+    "start takes long.",
     invariants=(
-        "It only looks.",
-        "Open are `self.ongoing_txns`; ended, but not replicated as far as the marker, `self.unreplicated_txns`. Both "
-        "are lists of transactions by first offset, ascending.",
-        "Its answer is the `first_offset` (a `LogOffsetMetadata`) of the oldest in either, None without any.",
+        "Everything below `offset` reaches the device (`self._local_log.flush(offset)`), and then the recovery point "
+        "is "
+        "`offset` (`self._local_log.mark_flushed(offset)`).",
+        "With `including_offset` the segment that begins at `offset` is flushed, too, be it empty: up to `offset + 1`. "
+        "The recovery point is `offset` all the same.",
+        "What lies below `self._local_log.recovery_point` is not flushed again.",
     ),
-    chosen=(_TWO_OPEN, _LATER_ENDS_FIRST),
-    profiles=_TRANSACTIONS,
-    returns=(LogOffsetMetadata, type(None)),
-    changes_nothing=True,
-    solution=first_unstable_offset,
+    chosen=(_SAFE,),
+    profiles=_FLUSHES,
+    returns=(type(None),),
+    solution=_flush,
     wrong=(
         WrongVersion(
-            _first(lambda producers: (txn.first_offset for txn in producers.ongoing_txns)),
-            "You count open transactions alone. One whose marker is not replicated may yet lose that marker.",
+            _flushes(marks=lambda self, offset, up_to: up_to),
+            "Your recovery point passes the log end when the active segment is flushed by force. The offset there is "
+            "not "
+            "written yet.",
+        ),
+        WrongVersion(_flushes(marks=lambda self, offset, up_to: None), "You flush, and nobody learns of it."),
+        WrongVersion(
+            _flushes(marks=lambda self, offset, up_to: self.log_end_offset),
+            "You mark the log end. After a roll only what lies below the new segment is flushed.",
         ),
         WrongVersion(
-            _first(lambda producers: (txn.first_offset for txn in producers.unreplicated_txns)),
-            "You forget the open transactions.",
-        ),
-        WrongVersion(_latest, "You take the later of the two. The oldest one holds back all that comes after it."),
-        WrongVersion(
-            _first(lambda producers: (t.first_offset for t in [*producers.ongoing_txns, *producers.unreplicated_txns])),
-            "You ask the open transactions first. An ended one may have begun before them.",
+            _flushes(marks=lambda self, offset, up_to: offset - 1),
+            "You mark the last flushed offset. The recovery point is exclusive: the first one that may not be safe.",
         ),
     ),
-    hints=("Look at the first of each list.", "`txn.first_offset.message_offset` is what to compare."),
+    hints=(
+        "First `up_to`: `offset + 1` with `including_offset`, else `offset`.",
+        "Only if `up_to` is above the recovery point: flush up to `up_to`, then mark `offset`.",
+    ),
+)
+
+
+# Rung 5
+
+
+def analyze_and_validate_records(
+    records, topic_partition, origin, *, leader_epoch, max_message_size, require_offsets_monotonic, log_start_offset
+):
+    first, last, last_of_first, epoch, newest, codec, valid = -1, -1, -1, None, -1, CompressionType.NONE, 0
+    for batch in records.batches():
+        if origin is AppendOrigin.CLIENT and batch.base_offset != 0:
+            raise InvalidRecordException("A client's batch begins at 0")
+        if origin is AppendOrigin.REPLICATION and batch.partition_leader_epoch > leader_epoch:
+            break
+        if valid == 0:
+            first, last_of_first = batch.base_offset, batch.last_offset
+        grows, last = batch.last_offset > last, batch.last_offset
+        epoch = None if batch.partition_leader_epoch < 0 else batch.partition_leader_epoch
+        if max_message_size is not None and batch.size_in_bytes > max_message_size:
+            raise RecordTooLargeException("The batch is too large")
+        if not batch.is_valid():
+            raise CorruptRecordException("The CRC is wrong")
+        newest = max(newest, batch.max_timestamp)
+        valid += batch.size_in_bytes
+        codec = batch.compression_type if batch.is_compressed else codec
+        if require_offsets_monotonic and not grows:
+            raise OffsetsOutOfOrderException("Last offsets do not grow")
+    return LogAppendInfo(
+        first_offset=first,
+        last_offset=last,
+        last_leader_epoch=epoch,
+        max_timestamp=newest,
+        log_append_time=-1,
+        log_start_offset=log_start_offset,
+        source_compression=codec,
+        valid_bytes=valid,
+        last_offset_of_first_batch=last_of_first,
+    )
+
+
+def _analyzes(*, skips=True, one_by_one=False, equal_is_too_large=False, crc=True, order=True, newest=True):
+    """The engine's method on the batches that a belief leaves over, and without the checks that it forgets."""
+    engine = analyze  # found now, for on trial that name leads to the learner's function
+
+    def version(
+        records, topic_partition, origin, *, leader_epoch, max_message_size, require_offsets_monotonic, log_start_offset
+    ):
+        asked, limit = leader_epoch, max_message_size
+        if origin is AppendOrigin.REPLICATION and (not skips or one_by_one):
+            batches = [b for b in records.batches() if not one_by_one or b.partition_leader_epoch <= asked]
+            records = MemoryRecords.readable_records(b"".join(bytes(batch.buffer) for batch in batches))
+            asked = max([asked, *(batch.partition_leader_epoch for batch in batches)])
+        try:
+            info = engine(
+                records,
+                topic_partition,
+                origin,
+                leader_epoch=asked,
+                max_message_size=limit - 1 if equal_is_too_large and limit is not None else limit,
+                require_offsets_monotonic=require_offsets_monotonic and order,
+                log_start_offset=log_start_offset,
+            )
+        except CorruptRecordException:
+            batches = list(records.batches())
+            if crc or not batches:
+                raise
+            info = LogAppendInfo.unknown(log_start_offset)
+            info.first_offset, info.last_offset = batches[0].base_offset, batches[-1].last_offset
+            info.valid_bytes, info.last_offset_of_first_batch = records.size_in_bytes, batches[0].last_offset
+        if not newest and (batches := list(records.batches())):
+            info.max_timestamp = batches[-1].max_timestamp
+        return info
+
+    return version
+
+
+examines = Rung(
+    "Rung 5, what came in",
+    analyze,
+    why="All that an append needs to know of its batches is found here, in one walk: whether they are sound, and the "
+    "answer-to-be.",
+    invariants=(
+        "A client's batch begins at offset 0, else `InvalidRecordException`.",
+        "A follower (`AppendOrigin.REPLICATION`) leaves out the first batch of a later epoch than `leader_epoch`, "
+        "and all "
+        "behind it.",
+        "In this order: too large (`RecordTooLargeException`; the limit itself is not, None is no limit), damaged "
+        "(`CorruptRecordException`), last offsets that do not grow where `require_offsets_monotonic` "
+        "(`OffsetsOutOfOrderException`).",
+        "Its answer is a `LogAppendInfo`: first offset, last offset, last offset of the first batch (-1 without "
+        "batches), "
+        "the last batch's epoch (None for -1), the largest timestamp, the last codec that is not NONE, and the bytes "
+        "that "
+        "were taken.",
+        "`log_append_time` is -1 so far; `log_start_offset` is handed through.",
+    ),
+    chosen=(_SETS, _ROLLED_BY_TIME, _TORN, *_CODECS[:1]),
+    profiles=(_LEADERS[0], *_FOLLOWERS),
+    returns=(LogAppendInfo,),
+    solution=analyze_and_validate_records,
+    wrong=(
+        WrongVersion(
+            _analyzes(skips=False), "Your follower takes batches of a later epoch than the one that it asked in."
+        ),
+        WrongVersion(
+            _analyzes(one_by_one=True),
+            "You leave out single batches of a later epoch. From the first one on nothing is taken.",
+        ),
+        WrongVersion(
+            _analyzes(equal_is_too_large=True), "You refuse a batch of exactly the limit. The limit is inclusive."
+        ),
+        WrongVersion(_analyzes(crc=False), "You do not look at the CRC (`batch.is_valid()`)."),
+        WrongVersion(_analyzes(order=False), "You let last offsets fall, or stay, from batch to batch."),
+        WrongVersion(
+            _analyzes(newest=False),
+            "You take the last batch's timestamp. It is the largest of all that counts, for rolling by time.",
+        ),
+    ),
+    hints=(
+        "One loop over `records.batches()`; a batch has `base_offset`, `last_offset`, `partition_leader_epoch`, "
+        "`size_in_bytes`, `max_timestamp`, `is_compressed`, `compression_type`, `is_valid()`.",
+        "Begin with -1 for every offset and the timestamp, `CompressionType.NONE`, and 0 bytes.",
+        "`LogAppendInfo(first_offset=…, …)` takes all of its fields by name; the last two may be left out.",
+    ),
 )

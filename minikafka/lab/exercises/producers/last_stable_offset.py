@@ -1,7 +1,7 @@
 """The last stable offset, in Spark."""
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import append as solutions
+from minikafka.lab.exercises.solutions import producers as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
 from minikafka.witness.observation import Observations
 from minikafka.witness.operations import AppendAsLeader
@@ -83,7 +83,7 @@ def _stable_by(events, marks, choose, reached: int = 0) -> list[tuple[int, int]]
 
 
 last_stable = Exercise(
-    "Exercise 3, the last stable offset",
+    "Exercise 2, the last stable offset",
     lambda: [
         _stable("one transaction aborts", _ONE_OF_TWO),
         _stable("two transactions, interleaved", _INTERLEAVED),

@@ -1,7 +1,7 @@
 """A producer's sequences: which batches are written, which are retries, which are refused."""
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import append as solutions
+from minikafka.lab.exercises.solutions import producers as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase
 from minikafka.witness.dataframes import batches_frame
 from minikafka.witness.observation import Observations
@@ -82,7 +82,7 @@ def _answers(batches, *, remembered: int = 5, refuses_duplicates: bool = False, 
 
 
 sequences = Exercise(
-    "Exercise 2, a producer's sequences",
+    "Exercise 1, a producer's sequences",
     lambda: [
         _sequences("a retry", (0, 0, 3), (0, 3, 2), (0, 3, 2), (0, 5, 1)),
         _sequences("a gap, then what was missing", (0, 0, 2), (0, 4, 2), (0, 2, 2), (0, 4, 2)),

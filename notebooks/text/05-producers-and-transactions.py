@@ -1,0 +1,591 @@
+# %% [markdown]
+# # Producers and transactions
+#
+# *What a log remembers of those who write to it: so that a retry makes no duplicate, a zombie is kept out, and half a transaction is never read.*
+#
+# ## 1. The question
+#
+# **Time:** about forty-five minutes to read and run, forty-five for part 6 (twenty for its functions, twenty-five for its rungs).
+# **Before:** the lessons *High watermark* and *Append*.
+# **Afterwards you can decide:** why a retry makes no duplicate and when it does, what an `OutOfOrderSequenceException` says about whom, what holds
+# `read_committed` consumers back, and where each of these stands in Kafka's source.
+#
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
+# is right.
+
+# %%
+from minikafka.lab import Producer, TransactionLanes, ___, diagram, erratum, files_of, fresh_log, open_log, planted, predict
+from minikafka.lab import records, scratch, sent, step_through, three_witnesses, values_of, wake_witnesses
+from minikafka.log.append_origin import AppendOrigin
+from minikafka.log.fetch_isolation import FetchIsolation
+
+wake_witnesses()
+
+# %% [markdown]
+# What goes wrong without a memory of producers? A producer sends three records, the answer gets lost, and it sends them again. (`sent` makes a
+# batch as it comes over the network: `3x1` is three records with values of one byte; `pid`, `epoch` and `seq` say who sends, see part 2.)
+
+# %%
+forgetful, log = fresh_log(), fresh_log()
+for _ in range(2):
+    forgetful.append_as_leader(records(3, 1), leader_epoch=0)
+    log.append_as_leader(sent("3x1 pid=7 epoch=0 seq=0"), leader_epoch=0)
+print("without producer id:", values_of(forgetful, FetchIsolation.LOG_END))
+print("with id and sequence, the log ends at", log.log_end_offset)
+
+# %% [markdown]
+# Without a memory every record is there twice, and no consumer can tell. With one, the second batch was answered like the first, and not written.
+# **The log remembers producers, not records:** a few numbers for each, which is enough.
+
+# %% [markdown]
+# ## 2. The picture
+
+# %%
+diagram("producers")
+
+# %% [markdown]
+# - **Producer id, epoch, sequence:** who produces, in which incarnation, and the number of the batch's first record, counted per partition.
+# - **Transaction:** batches of one producer with a bit in the header, from the first such batch to a marker.
+# - **Marker:** a batch of one control record that commits or aborts a producer's transaction. The transaction's coordinator sends it, and says
+#   by which version of the protocol (**transaction version** 0, 1 or 2).
+# - **LSO**, last stable offset: below it every transaction is decided, and its marker is below the high watermark.
+# - **Snapshot:** what is known of all producers before an offset, in a file named by that offset.
+
+# %%
+log = fresh_log()
+log.append_as_leader(records(3, 1), leader_epoch=0)
+log.update_high_watermark(3)
+erratum(
+    "LSO is the log stable offset, and smaller than LEO",
+    "it is the last stable offset; LSO ≤ HW ≤ LEO, and all three are equal when nothing is open or unreplicated",
+    f"three records, replicated: LSO {log.last_stable_offset}, HW {log.high_watermark}, LEO {log.log_end_offset}",
+)
+
+# %% [markdown]
+# ## 3. The rules
+#
+# 1. A client's batch with a producer id is written once, while the log remembers it: a retry gets the first answer.
+# 2. In an epoch sequences go on without a gap; a new epoch begins at 0.
+# 3. An older epoch than the one that is known is refused, and nothing changes.
+# 4. LSO is not above the first record of a transaction that is open, or whose marker HW has not passed.
+# 5. LSO ≤ HW ≤ LEO.
+
+# %%
+log = fresh_log()
+once = [log.append_as_leader(sent("3x1 pid=7 epoch=0 seq=0 txn"), leader_epoch=0).first_offset for _ in range(2)]
+gap = step_through(log.append_as_leader, sent("1x1 pid=7 epoch=0 seq=4 txn"), leader_epoch=0)
+log.append_as_leader(sent("1x1 pid=8 epoch=1 seq=0"), leader_epoch=0)
+zombie = step_through(log.append_as_leader, sent("1x1 pid=8 epoch=0 seq=1"), leader_epoch=0)
+log.update_high_watermark(4)
+print("rule 1:", once == [0, 0])
+print("rules 2, 3:", type(gap.raised).__name__, type(zombie.raised).__name__, log.log_end_offset == 4)
+print("rule 4:", log.last_stable_offset == 0, "although HW is", log.high_watermark)
+print("rule 5:", log.last_stable_offset <= log.high_watermark <= log.log_end_offset)
+
+# %% [markdown]
+# ## 4. The source, walked
+#
+# ### Step 9, from within
+#
+# The lesson *Append* passed over step 9. It asks about each batch that has a producer id: is it a retry, may this producer write, and what will be known of it
+# afterwards? Nothing is noted yet: the new state waits until the batch is written. A producer sends two batches, and the second is walked.
+
+# %%
+log = fresh_log()
+log.append_as_leader(sent("2x1 pid=7 epoch=0 seq=0"), leader_epoch=0)
+step_through(
+    log.append_as_leader,
+    sent("3x1 pid=7 epoch=0 seq=2"),
+    leader_epoch=0,
+    watch=log,
+    into={"analyze_and_validate_producer_state"},
+    locals_of_interest={"entry", "duplicate", "first_offset_metadata", "completed_txn"},
+).play()
+
+# %% [markdown]
+# What the log knows of the producer now, its whole memory of it:
+
+# %%
+entry = log.producer_state_manager.active_producers[7]
+for name in entry.__slots__:
+    known = getattr(entry, name)
+    print(f"{name:25}", [tuple(batch) for batch in known] if name == "batch_metadata" else known)
+
+# %% [markdown]
+# A batch is a last sequence, a last offset, the number of records after the first one, and a timestamp. Of the records themselves nothing is kept.
+#
+# ### Duplicates, answered from memory
+#
+# A producer may have five requests in flight, and the answer to any of them may get lost. This one sends six batches of two records, and then all six
+# once more.
+
+# %%
+log = fresh_log()
+producer = Producer(log, 7)
+batches = [(producer.send(2).first_offset, producer.last) for _ in range(6)]
+
+# %%
+predict(
+    "The oldest of the six batches (sequence 0) comes again: its offset, or the name of the exception?",
+    ___,
+    lambda: log.append_as_leader(sent(batches[0][1]), leader_epoch=0).first_offset,
+)
+
+# %%
+known = [(b.first_seq, b.last_seq, b.last_offset) for b in log.producer_state_manager.active_producers[7].batch_metadata]
+print("first and last sequence, last offset:", known)
+answers = [step_through(log.append_as_leader, sent(words), leader_epoch=0) for _, words in batches]
+for (first, _), walk in zip(batches, answers):
+    print("written at", first, "→", f"answered {walk.result.first_offset}" if walk.result else type(walk.raised).__name__)
+print("LEO", log.log_end_offset)
+
+# %% [markdown]
+# The last five are answered as they were the first time, and the
+# log does not grow. The oldest, sequence 0, is out of order: it is no longer remembered, and it is not the next one due. Now the broker restarts. What it
+# knows of producers comes from a snapshot file, which has room for one batch of each.
+
+# %%
+log.close()
+log = open_log(log.dir)
+
+# %%
+predict(
+    "The batch before the last one (sequence 8) comes again after the restart: its offset, or the name of the exception?",
+    ___,
+    lambda: log.append_as_leader(sent(batches[-2][1]), leader_epoch=0).first_offset,
+)
+
+# %%
+print([(b.first_seq, b.last_offset) for b in log.producer_state_manager.active_producers[7].batch_metadata])
+print("the last one:", log.append_as_leader(sent(batches[-1][1]), leader_epoch=0).first_offset)
+
+# %% [markdown]
+# Sequence 8 was refused with `OutOfOrderSequenceException`: the snapshot had the last batch. That is enough to go on in sequence, and for the retry of the last batch.
+#
+# Which sequence may a producer begin with? Here are four batches of a producer that this log has never seen: in epoch 3, twice in epoch 4, and then
+# once more in epoch 3.
+
+# %%
+log = fresh_log()
+for words in ("2x1 pid=9 epoch=3 seq=40", "1x1 pid=9 epoch=4 seq=42", "1x1 pid=9 epoch=4 seq=0", "1x1 pid=9 epoch=3 seq=42"):
+    walk = step_through(log.append_as_leader, sent(words), leader_epoch=0)
+    print(words, "→", f"written at {walk.result.first_offset}" if walk.result else type(walk.raised).__name__)
+
+# %% [markdown]
+# An unknown producer may begin anywhere: its records may have been deleted, and what was known of it with them. (Only transactions of
+# version 2 must begin at 0.) A new epoch begins at 0, with no batches to remember, and from then on the old epoch is refused.
+#
+# ### Epochs fence
+#
+# Producer 7 hangs, and its successor registers under the same transactional id. The coordinator gives out the same producer id with the next epoch. Then the first one
+# wakes up, and goes on where it was.
+
+# %%
+log = fresh_log()
+zombie, successor = Producer(log, 7, epoch=0), Producer(log, 7, epoch=1)
+zombie.send(2)
+print("the successor writes at", successor.send(1).first_offset)
+walk = step_through(zombie.send, 1)
+print("the zombie:", type(walk.raised).__name__, " LEO", log.log_end_offset)
+
+# %% [markdown]
+# In version 2 of the protocol a marker brings a new epoch as well, so that a late batch of the last transaction can't slip into the next. An open
+# transaction of epoch 0 gets three markers: one of epoch 0, one of epoch 1, and that one once more. How many are refused?
+
+# %%
+log = fresh_log()
+log.append_as_leader(sent("1x1 pid=7 epoch=0 seq=0 txn"), leader_epoch=0)
+markers = [
+    step_through(log.append_as_leader, sent(f"commit pid=7 epoch={epoch}"), 0, AppendOrigin.COORDINATOR, transaction_version=2)
+    for epoch in (0, 1, 1)
+]
+
+# %%
+predict(
+    "Of the markers of epochs 0, 1 and 1 again, how many are refused?",
+    ___,
+    lambda: sum(walk.raised is not None for walk in markers),
+)
+
+# %%
+print([type(walk.raised).__name__ if walk.raised else f"written at {walk.result.first_offset}" for walk in markers])
+late = step_through(log.append_as_leader, sent("1x1 pid=7 epoch=0 seq=1 txn"), 0)
+print("a late batch of epoch 0:", type(late.raised).__name__)
+
+# %% [markdown]
+# The marker with the known epoch was refused while the transaction was open: it could be a late one. Afterwards a marker with the known epoch does
+# no harm, for nothing is open. It is a retry of the coordinator's, and is written a second time.
+#
+# ### Where the memory ends
+#
+# Rule 1 has two conditions: the batch is a client's, and the log remembers the producer. One batch is sent twice: by a client, by a
+# coordinator, and by a client that was silent in between for ten minutes more than `producer.id.expiration.ms`, a day.
+
+# %%
+DAY, TEN_MINUTES = 86_400_000, 600_000
+for origin, silence in ((AppendOrigin.CLIENT, 0), (AppendOrigin.COORDINATOR, 0), (AppendOrigin.CLIENT, DAY + TEN_MINUTES)):
+    log = fresh_log()
+    first = log.append_as_leader(sent("2x1 pid=7 epoch=0 seq=0"), 0, origin)
+    log.time.sleep(silence)
+    again = log.append_as_leader(sent("2x1 pid=7 epoch=0 seq=0"), 0, origin)
+    print(f"{origin.name:11}  silent for {silence:10,} ms: first {first.first_offset}, then {again.first_offset}, LEO {log.log_end_offset}")
+
+# %% [markdown]
+# A coordinator's batch is checked for its epoch, but not for its sequence, and is never taken for a duplicate: it is written twice. And a producer that
+# is silent for a day is forgotten at the next check (there is one every ten minutes). From then on it is unknown, and may begin anywhere, even where it was.
+# Silence counts from the timestamp of its last batch, and one with an open transaction is not forgotten (`ProducerStateManager.isProducerExpired`).
+#
+# ### On a follower
+#
+# A follower works out the producers' states as its leader does. Sequences it does not check, duplicates it does not look for, and an older epoch is only a
+# warning in the broker's log: its leader has seen to that. Can step 9 still refuse there? A follower is sent a batch of producer 7's transaction, and then one
+# of the same producer that belongs to none. (A leader refuses that one; here nobody did.)
+
+# %%
+other = fresh_log()
+other.append_as_follower(sent("1x1 pid=7 epoch=0 seq=0 txn offset=0 leader_epoch=0"), leader_epoch=0)
+predict(
+    "Producer 7's transaction is open. Where does the follower end after its plain batch at 1? (a number, or the name of an exception)",
+    ___,
+    lambda: other.append_as_follower(sent("1x1 pid=7 epoch=0 seq=1 offset=1 leader_epoch=0"), leader_epoch=0) and other.log_end_offset,
+)
+
+# %%
+walk = step_through(other.append_as_follower, sent("1x1 pid=7 epoch=0 seq=1 offset=1 leader_epoch=0"), leader_epoch=0, into={"Log._append"})
+print("step", walk.frames[-1].step.number, type(walk.raised).__name__, " LEO", other.log_end_offset)
+
+# %% [markdown]
+# What fits no state of the producer is refused by leaders and followers alike.
+#
+# ### A transaction, opened, aborted, indexed
+#
+# Producers 7 and 8 write transactions, and somebody else writes outside of any. Each has a lane; the brackets are transactions, and the
+# line through all lanes is the last stable offset.
+
+# %%
+log = fresh_log()
+seven, eight = Producer(log, 7, transactional=True), Producer(log, 8, transactional=True)
+lanes = TransactionLanes(log).snap("an empty log")
+seven.send(3)
+lanes.snap("7 sends three records: a transaction is open from the first one on")
+log.update_high_watermark(log.log_end_offset)
+print(lanes.snap("they are replicated, HW follows").frames[-1])
+
+# %%
+eight.send(2)
+log.append_as_leader(records(2, 1), leader_epoch=0)
+log.update_high_watermark(log.log_end_offset)
+lanes.snap("8 opens a transaction, a producer without one writes between, all is replicated")
+abort = seven.end("abort")
+lanes.snap("7's abort marker is written")
+print("marker at", abort.first_offset, " HW", log.high_watermark)
+
+# %%
+predict(
+    "The marker is written and HW has not passed it. The last stable offset?",
+    ___,
+    lambda: log.last_stable_offset,
+)
+
+# %%
+log.update_high_watermark(log.log_end_offset)
+lanes.snap("the marker is replicated: LSO moves on to 8's transaction")
+eight.end("commit")
+log.update_high_watermark(log.log_end_offset)
+lanes.snap("8 commits: nothing is undecided")
+lanes.play()
+
+# %% [markdown]
+# A marker on one disk may be lost with it. The transaction is decided for good only when the high watermark has passed it.
+#
+# The aborted one is in the transaction index, a file of its own that only segments with aborted transactions have. Its entry was written
+# with the marker, in step 12. The last field says where LSO will go once the marker is replicated: to the first record of the oldest
+# transaction that is open then, 8's at 3.
+
+# %%
+[entry] = log.active_segment.txn_index.all_aborted_txns()
+print(entry)
+print([name for name in files_of(log) if "txnindex" in name], log.active_segment.txn_index.file.stat().st_size, "bytes")
+
+# %%
+before = len(log.active_segment.txn_index.all_aborted_txns())
+seven.end("abort")
+print("entries before", before, " after a marker without a transaction", len(log.active_segment.txn_index.all_aborted_txns()))
+
+# %% [markdown]
+# A marker without an open transaction completes nothing and is not indexed. (Up to 2.7 an abort marker was indexed
+# all the same, as a transaction that began at that marker.)
+
+# %%
+log = fresh_log()
+Producer(log, 7, transactional=True).send(3)
+log.update_high_watermark(3)
+before = log.first_unstable_offset
+log.truncate_to(0)
+erratum(
+    "maybeIncrementFirstUnstableOffset raises the first unstable offset",
+    "its name says so; it asks the producers' state anew each time, and takes what that says, be it lower or nothing at all",
+    f"a transaction open from {before}; after a truncation to 0: {log.first_unstable_offset}",
+)
+
+# %% [markdown]
+# ### The snapshot
+#
+# After a restart the memory must be there again, and reading the whole log for it would take long. So the log writes it down now and then. Watch the
+# names: a snapshot is named by the offset before which it holds.
+
+# %%
+log = fresh_log({"internal.segment.bytes": 300})
+seven, eight = Producer(log, 7), Producer(log, 8, transactional=True)
+for word, action in {"two appends": lambda: (seven.send(4), eight.send(2)), "a flush": lambda: log.flush(force_flush_active_segment=False),
+                     "an append that rolls": lambda: seven.send(9), "a roll": log.roll, "two more appends": lambda: (seven.send(1), eight.send(1)),
+                     "a clean close": log.close}.items():  # fmt: skip
+    action()
+    print(f"{word:22}", [int(name.split(".")[0]) for name in files_of(log) if name.endswith(".snapshot")])
+
+# %% [markdown]
+# A roll takes one, and so does a clean close. (Recovery takes more, on its way through the segments.) The one that a roll takes has the name of the new segment:
+# whoever must read that segment again begins with what the snapshot says. The last one holds:
+
+# %%
+from minikafka.log.producer.snapshot_file import read_snapshot
+
+last = log.dir / [name for name in files_of(log) if name.endswith(".snapshot")][-1]
+for entry in read_snapshot(last):
+    words = [f"{batch.first_seq}..{batch.last_seq}" for batch in entry.batch_metadata]
+    print("producer", entry.producer_id, " batches", words, " open from", entry.current_txn_first_offset)
+
+# %%
+erratum(
+    "The snapshot is on the device before the new segment is opened",
+    "since 3.x it is written without a flush, after the new segment is there; the task flush-log, which the roll leaves behind, flushes it",
+    [frame.step.text for frame in step_through(fresh_log().roll, into={"Log.roll"}).frames][:2],
+)
+
+# %% [markdown]
+# ## 5. Three witnesses
+#
+# Two transactions, and a record outside of any. Spark gives each record its producer's next marker, and finds the last stable offset without a notion of append. `consume`
+# is what a consumer sees; `maybe_increment_high_watermark leo` stands for followers that have fetched everything. (Markers of transaction
+# version 0 keep the producer's epoch.)
+
+# %%
+from minikafka.witness import Workload, agree, minikafka_log, run
+
+workload = Workload.parse("""
+append_as_leader [3x10 pid=7 epoch=0 seq=0 txn]
+append_as_leader [2x10 pid=8 epoch=0 seq=0 txn]
+maybe_increment_high_watermark leo
+append_as_leader origin=coordinator transaction_version=0 [abort pid=7 epoch=0]
+append_as_leader [1x10]
+maybe_increment_high_watermark leo
+append_as_leader origin=coordinator transaction_version=0 [commit pid=8 epoch=0]
+maybe_increment_high_watermark leo
+consume read_committed=true
+""")
+ours, spark, kafka = three_witnesses(workload)
+agree(ours, spark, kafka)
+
+# %%
+print("last stable offset by minikafka:", ours.column("last_stable_offset"))
+print("last stable offset by Spark:    ", spark.column("last_stable_offset"))
+
+# %% [markdown]
+# A bug is planted: a marker lets its transaction go as soon as it is written, replicated or not. After which operation (counted from 0) will
+# the witnesses differ first, and how many of the other two contradict minikafka there?
+
+# %%
+with planted("a marker frees its transaction before it is replicated"):
+    sick = run(workload, minikafka_log, scratch())
+found = agree(sick, spark, kafka)
+
+# %%
+predict(
+    "After which operation do the last stable offsets differ first?",
+    ___,
+    lambda: found.first_difference.operation,
+)
+
+# %%
+predict(
+    "About the last stable offset after that operation, how many witnesses contradict minikafka? (1 or 2)",
+    ___,
+    lambda: len(found.first_difference.values) - 1,
+)
+
+# %%
+print(found.first_difference)
+
+# %% [markdown]
+# ## 6. Exercises
+#
+# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference; each call of `hint()` reveals a
+# little more; `solution()` shows one way.
+
+# %%
+from minikafka.lab.exercises.producers import known_producers, last_stable, remembered, sequences
+
+# %% [markdown]
+# **Exercise 1, a producer's sequences.** *Why: OutOfOrderSequenceException in a producer's log, and the question who is wrong.*
+
+# %%
+def answers_to(batches):
+    """batches: [(epoch, first sequence, records), …] of one producer, to an empty log. Returns for each the first offset at
+    which it is stored, or the name of the exception: InvalidProducerEpochException, OutOfOrderSequenceException."""
+    return ___
+
+
+sequences.check(answers_to)
+
+# %% [markdown]
+# **Exercise 2, the last stable offset, in Spark.** *Why: one forgotten transaction stops every read_committed
+# consumer.* `events.sparkSession.sql("SELECT … FROM {events} …", events=events, marks=marks)` queries the tables.
+
+# %%
+def stable_offsets(events, marks):
+    """events: DataFrame of t, producer (null: none), kind (data, plain, commit, abort), first, last offset; `data` is
+    transactional. marks: DataFrame of t, hw. Returns a DataFrame of t, lso for each t of marks, in the order of t."""
+    return ___
+
+
+last_stable.check(stable_offsets)
+
+# %% [markdown]
+# **Exercise 3, what a snapshot says, in Spark.** *Why: `minikafka dump-log` shows you a snapshot; is it what it should be?*
+
+# %%
+def producers_known(batches):
+    """batches: DataFrame of t, producer, kind (data: transactional, plain, commit, abort), sequence (of the first record; null for
+    markers), records, first (offset). Returns a DataFrame of producer, last_sequence, last_offset (−1 without a batch), open_from
+    (null: no transaction is open), in the order of producer."""
+    return ___
+
+
+known_producers.check(producers_known)
+
+# %% [markdown]
+# **Exercise 4, who is still known.** *Why: a producer that writes once a week is not protected from duplicates between its weeks.*
+
+# %%
+def still_known(producers, now):
+    """producers: [(id, timestamp of the last batch, when it came, is a transaction open), …], times in ms; now: the time of the
+    check. Returns the ids that are known after it, in the same order; `producer.id.expiration.ms` is a day."""
+    return ___
+
+
+remembered.check(still_known)
+
+# %% [markdown]
+# ### Rebuild
+#
+# Six methods that decide what a producer's batch becomes, and who must wait for it. minikafka runs with your function in the method's place, on workloads that this page does not show, and Apache Kafka
+# does the same: what can be observed after each operation must agree, and at the end every byte on the disk. `hint()` helps; `solution()` opens
+# after a try of your own.
+
+# %%
+from minikafka.lab.rebuild.ladders.producers import checks, completes, fences, finds, stable, unstable
+
+finds
+
+# %%
+def find_duplicate_batch(self, batch):
+    """self: the ProducerStateEntry of the batch's producer. Returns the BatchMetadata that batch repeats, or None."""
+    return ___
+
+
+finds.check(find_duplicate_batch)
+
+# %%
+from minikafka.common.errors import OutOfOrderSequenceException
+
+checks
+
+# %%
+def _check_sequence(self, producer_epoch, first_seq, offset):
+    """self: a ProducerAppendInfo; the batch's epoch, first sequence and offset. Raises OutOfOrderSequenceException, or returns nothing."""
+    return ___
+
+
+checks.check(_check_sequence)
+
+# %%
+from minikafka.common.errors import InvalidProducerEpochException
+
+fences
+
+# %%
+def _check_producer_epoch(self, producer_epoch, offset, transaction_version):
+    """self: a ProducerAppendInfo; the batch's epoch and offset; transaction_version: 0 to 2 of a marker, −1 of data. Raises
+    InvalidProducerEpochException, or returns nothing."""
+    return ___
+
+
+fences.check(_check_producer_epoch)
+
+# %%
+from minikafka.common.errors import IllegalArgumentException
+from minikafka.log.append_origin import AppendOrigin
+from minikafka.log.producer.completed_txn import CompletedTxn
+from minikafka.log.producer.producer_append_info import TV_UNKNOWN
+from minikafka.record.control_record import ControlRecordType
+
+completes
+
+# %%
+def append_end_txn_marker(self, marker, *, producer_epoch, offset, timestamp, transaction_version):
+    """self: a ProducerAppendInfo; marker has control_type and coordinator_epoch; offset: the marker's. Returns a CompletedTxn, or
+    None."""
+    return ___
+
+
+completes.check(append_end_txn_marker)
+
+# %%
+stable
+
+# %%
+def last_stable_offset(self):
+    """self: a Log with first_unstable_offset (an offset or None) and high_watermark. Returns an offset, exclusive."""
+    return ___
+
+
+stable.check(last_stable_offset)
+
+# %%
+unstable
+
+# %%
+def first_unstable_offset(self):
+    """self: a ProducerStateManager with ongoing_txns and unreplicated_txns. Returns a LogOffsetMetadata, or None."""
+    return ___
+
+
+unstable.check(first_unstable_offset)
+
+# %% [markdown]
+# ## 7. Honesty box
+#
+# | Same as Kafka | Simpler than Kafka | Not shown here |
+# |---|---|---|
+# | five batches remembered, one in a snapshot; every check of epoch and sequence, its order and its exception | one lock of Python's for the log | how a transaction is verified with its coordinator before its first batch |
+# | when a transaction opens, what its marker completes, what the index holds | no metrics of producers | the coordinator's own log, and how it decides |
+# | snapshots, to the byte | | how recovery rebuilds this memory: lesson *Crash and recovery* |
+#
+# *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
+# that to the format's own rule. Everything else Spark works out from the workload.
+#
+# **A question to take along.** A service reads with `read_committed` and has seen nothing for an hour; others, which read uncommitted, are
+# up to date. What do you check first?
+#
+# <details><summary>One answer</summary>
+#
+# The last stable offset of the partition against its high watermark. If it is behind, somebody's transaction is open from that very offset:
+# `kafka-transactions.sh describe-producers` names the producer, and `minikafka dump-log` shows its first batch there. An open transaction ends by
+# `transaction.timeout.ms` at the latest, unless its coordinator knows nothing of it (those are what `find-hanging` finds); then an administrator aborts
+# it. And look whether the high
+# watermark itself moves: a marker that is not replicated decides nothing.
+#
+# </details>
+#
+# **Next:** *Read*, where the three marks become three kinds of readers.
