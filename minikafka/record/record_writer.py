@@ -17,11 +17,15 @@ def write_record(
     headers: Sequence[Header],
 ) -> int:
     """Append a magic-2 record to `out` and return its size in bytes. Kafka: `DefaultRecord.writeTo`."""
+    # 1. A byte of attributes, of which none is in use.
     body = bytearray(1)
+    # 2. How far the record is from the batch's base timestamp and base offset.
     write_varint(timestamp_delta, body)
     write_varint(offset_delta, body)
+    # 3. Key and value, each after its size; -1 is the size of null.
     _write_nullable(key, body)
     _write_nullable(value, body)
+    # 4. How many headers there are, and the headers.
     write_varint(len(headers), body)
     for header_key, header_value in headers:
         if header_key is None:
@@ -29,6 +33,7 @@ def write_record(
         # A lone surrogate, which a Java string may hold as well, is written as Java writes it: as a question mark.
         _write_nullable(header_key.encode("utf-8", "replace"), body)
         _write_nullable(header_value, body)
+    # 5. The size of all that comes before it.
     start = len(out)
     write_varint(len(body), out)
     out += body

@@ -15,12 +15,13 @@ from minikafka.lab.exercises.prediction import ANSWERS, NOT_YET, ___, predict
 from minikafka.lab.stage.workbench import fresh_log, records
 from minikafka.lab.stepper.stepper import step_through
 from minikafka.lab.widgets import drawing
-from minikafka.lab.widgets.byte_view import fields_of, view_bytes
 from minikafka.lab.widgets.index_search import search_frames, search_index
+from minikafka.lab.widgets.microscope import fields_of, microscope
 from minikafka.lab.widgets.offset_ruler import OffsetRuler, render_ruler
 from minikafka.lab.widgets.player import Player
 from minikafka.lab.widgets.replicas import Replicas, render_replicas
 from minikafka.lab.widgets.segment_shelf import BatchOnFile, SegmentShelf, ShelfFrame, ShelvedSegment, render_shelf
+from minikafka.witness.batch import Batch
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def pictures_of(log):
     return [
         ruler.snap("two").play(),
         SegmentShelf(log).snap("one").snap("two", 0, note="goes").play(),
-        view_bytes(next(log.log_segments[0].log.batches()).load_full_batch()),
+        microscope(next(log.log_segments[0].log.batches()).load_full_batch()),
         search_index(index, index.entry(0).offset + 1),
         Replicas(log).fetch("follower 1", 3).fetch("follower 2", 6).play(),
         walk.play(),
@@ -153,12 +154,25 @@ def test_the_ruler_says_what_moved(log):
     assert "LEO 24 → 25" in str(frame) and "LEO 24 → 25" in render_ruler(frame)
 
 
-def test_the_byte_view_reads_every_field(log):
+def test_the_microscope_reads_every_field(log):
     batch = next(log.log_segments[0].log.batches()).load_full_batch()
     fields = {field.name: field for field in fields_of(bytes(batch.buffer))}
-    assert fields["crc"].value == f"0x{batch.checksum:08x}" and fields["magic"].value == "2"
+    assert fields["crc"].value == f"{batch.checksum:08x}" and fields["magic"].value == "2"
     assert sum(field.size for field in fields.values()) == batch.size_in_bytes
     assert "record 0" in fields and "key null" in fields["record 0"].value
+    player = microscope(batch)
+    assert sum(frame.fields[frame.chosen].size for frame in player.frames) == batch.size_in_bytes
+    assert str(player.frames[4]).startswith("bytes 17–20 crc = ")
+    assert "r0 key length = -1" in str(player) and "r0 value = '.........0'" in str(player)
+    assert "none, CreateTime" in str(player)
+
+
+def test_the_microscope_tells_markers_headers_and_what_is_compressed():
+    marker = str(microscope(Batch.parse("[commit pid=7 epoch=1 coordinator_epoch=3]").encode(0)))
+    assert "control" in marker and "version 0, COMMIT" in marker and "coordinator epoch 3" in marker
+    assert "r0 header 1 key = 'h1'" in str(microscope(Batch.parse("[1x3 headers=2]").encode(0)))
+    packed = microscope(Batch.parse("[5x30 codec=gzip]").encode(0))
+    assert packed.frames[-1].fields[-1].name == "records" and "gzip" in str(packed)
 
 
 def test_colours_are_named_by_role_in_both_themes():

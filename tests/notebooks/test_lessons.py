@@ -167,7 +167,7 @@ def test_every_number_in_the_prose_stands_in_a_run(text):
 @each_lesson
 def test_every_widget_has_a_static_picture(text):
     for cell in code(notebook(text).cells):
-        if re.search(r"\.(play|drag)\(\)$|^search_index|^view_bytes", cell.source, re.MULTILINE):
+        if re.search(r"\.(play|drag)\(\)$|^search_index|^microscope", cell.source, re.MULTILINE):
             shown = [output for output in cell.outputs if "text/html" in output.get("data", {})]
             assert shown, cell.source
             html = "".join(shown[-1]["data"]["text/html"])

@@ -110,6 +110,22 @@ def _waiting_for_the_last_offset(build: Callable[[Any], Any]) -> Any:
     return staticmethod(built)
 
 
+def _without_a_new_crc(set_max_timestamp: Callable[..., None]) -> Callable[..., None]:
+    """The timestamp written into a batch as if the CRC did not cover it."""
+
+    def set_(batch: Any, timestamp_type: Any, max_timestamp: int) -> None:
+        stored = bytes(batch.buffer[17:21])
+        set_max_timestamp(batch, timestamp_type, max_timestamp)
+        batch.buffer[17:21] = stored
+
+    return set_
+
+
+def _always_valid(_batch: Any) -> bool:
+    """A batch that is believed as it is."""
+    return True
+
+
 def _time_of_the_last(segment: Any) -> int:
     """The timestamp with which a segment ends, taken for the largest in it."""
     from minikafka.spark.source.segment_positions import batches_from
@@ -128,6 +144,7 @@ def _bugs() -> dict[str, tuple[type | ModuleType, str, Callable[..., Any]]]:
     from minikafka.log.log_loader import LogLoader
     from minikafka.log.log_segment import LogSegment
     from minikafka.log.producer.producer_state_manager import ProducerStateManager
+    from minikafka.record.record_batch import RecordBatch
     from minikafka.server.replica_manager import ReplicaManager
     from minikafka.spark.source import read_task
 
@@ -183,6 +200,12 @@ def _bugs() -> dict[str, tuple[type | ModuleType, str, Callable[..., Any]]]:
         ),
         "a .swap file keeps its name": (LogLoader, "_rename_swap_files", _not_renamed),
         "a segment ends where its index does": (LogSegment, "read_next_offset", _ends_with_its_index),
+        "a batch's CRC is not compared": (RecordBatch, "is_valid", _always_valid),
+        "a timestamp is written without a new CRC": (
+            RecordBatch,
+            "set_max_timestamp",
+            _without_a_new_crc(RecordBatch.set_max_timestamp),
+        ),
         "an unclean log is not scanned": (LogLoader, "_recover_unflushed_segments", _not_scanned),
     }
 

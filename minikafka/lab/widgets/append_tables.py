@@ -42,11 +42,9 @@ def side_by_side(**infos: Any) -> Table:
 
 def changed_fields(before: bytes, after: bytes) -> Table:
     """The fields of a batch that differ between its bytes `before` and `after` an append."""
-    from minikafka.lab.widgets.byte_view import fields_of
+    from minikafka.lab.widgets.microscope import fields_of
 
-    old, new = (
-        {field.name: field.value.removeprefix("0x") for field in fields_of(bytes(data))} for data in (before, after)
-    )
+    old, new = ({field.name: field.value for field in fields_of(bytes(data))} for data in (before, after))
     rows = [[name, value, new.get(name, "gone")] for name, value in old.items() if new.get(name) != value]
     return Table(["field", "as sent", "as stored"], rows or [["no field", "", ""]])
 

@@ -42,6 +42,7 @@ _HTML_RULES = (
     + """
 .mk{color:var(--mk-ink);background:var(--mk-paper);max-width:900px;padding:8px 10px;box-sizing:border-box}
 .widget-html-content:has(>.mk){min-width:0}
+.mk-field:hover rect{stroke:var(--mk-ink);stroke-width:2.5}
 .mk svg{display:block;max-width:100%;height:auto}
 .mk pre,.mk code{color:inherit;background:none}
 .mk pre{margin:0;padding:6px 0;background:var(--mk-panel);border-radius:4px;overflow-x:auto;white-space:pre}

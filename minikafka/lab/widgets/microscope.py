@@ -1,19 +1,22 @@
-"""The byte view: a record batch in hexadecimal, each field in its colour, one field explained at a time."""
+"""The microscope: a record batch in hexadecimal, each field in its box, one field explained at a time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any
 
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.player import Player
+from minikafka.witness.batch import CODECS
 
 _HEADER = (  # name, bytes, what it is
-    ("baseOffset", 8, "offset of the first record; the broker sets it, outside the CRC"),
+    ("baseOffset", 8, "offset of the first record, which may be gone by now"),
     ("batchLength", 4, "bytes that follow this field"),
-    ("partitionLeaderEpoch", 4, "epoch of the leader that wrote the batch; the broker sets it, outside the CRC"),
+    ("partitionLeaderEpoch", 4, "number of the leader's reign, −1: not known"),
     ("magic", 1, "version of the format"),
     ("crc", 4, "CRC-32C of everything behind it"),
     ("attributes", 2, "codec, timestamp type, transactional, control, delete horizon"),
     ("lastOffsetDelta", 4, "last offset − base offset"),
-    ("baseTimestamp", 8, "timestamp of the first record, in ms"),
+    ("baseTimestamp", 8, "what timestamp deltas count from, in ms: the first record's, or a delete horizon"),
     ("maxTimestamp", 8, "largest timestamp of the batch, in ms"),
     ("producerId", 8, "−1: neither idempotent nor transactional"),
     ("producerEpoch", 2, "−1: none"),
@@ -52,10 +55,13 @@ class ByteFrame:
         )
 
 
-def view_bytes(batch, title: str = "The bytes of a record batch") -> Player:
-    """A player over the fields of `batch`: a magic-2 `RecordBatch`, or its bytes."""
+def microscope(batch: Any, title: str = "A record batch, byte by byte") -> Player:
+    """A player over the fields of `batch`, those of each record among them: a magic-2 `RecordBatch`, or its bytes.
+
+    With the mouse on a field, its name and value show without a move of the slider.
+    """
     data = bytes(getattr(batch, "buffer", batch))
-    fields = tuple(fields_of(data))
+    fields = tuple(_fields_in_full(data))
     frames = [ByteFrame(data, fields, i) for i in range(len(fields))]
     return Player(frames, render_bytes, title=title)
 
@@ -65,7 +71,7 @@ def fields_of(data: bytes) -> list[Field]:
     fields, at = [], 0
     for name, size, meaning in _HEADER:
         number = int.from_bytes(data[at : at + size], "big", signed=name != "crc")
-        value = f"0x{number:08x}" if name == "crc" else f"{number:016b}"[-7:] if name == "attributes" else f"{number:,}"
+        value = f"{number:08x}" if name == "crc" else f"{number:016b}"[-7:] if name == "attributes" else f"{number:,}"
         fields.append(Field(name, at, size, value, meaning))
         at += size
     count = int.from_bytes(data[57:61], "big")
@@ -80,6 +86,72 @@ def fields_of(data: bytes) -> list[Field]:
         )
         at = begin + size
     return fields
+
+
+def _fields_in_full(data: bytes) -> list[Field]:
+    """As `fields_of`, with the fields of each record instead of the record."""
+    fields = []
+    for field in fields_of(data):
+        if field.name.startswith("record "):
+            fields += _RecordReader(data, field.start, f"r{field.name.removeprefix('record ')} ").fields()
+        else:
+            meaning = _attributes(data) if field.name == "attributes" else field.meaning
+            fields.append(replace(field, meaning=meaning))
+    return fields
+
+
+def _attributes(data: bytes) -> str:
+    """The attribute bits in words."""
+    bits = data[22]
+    words = [CODECS[bits & 7], "LogAppendTime" if bits & 8 else "CreateTime"]
+    flags = ((0x10, "transactional"), (0x20, "control"), (0x40, "delete horizon"))
+    return ", ".join(words + [word for mask, word in flags if bits & mask])
+
+
+class _RecordReader:
+    """Goes through one record from `at` on and names its fields, each with `prefix`."""
+
+    def __init__(self, data: bytes, at: int, prefix: str):
+        self._data, self._at, self._prefix = data, at, prefix
+        self._found: list[Field] = []
+
+    def fields(self) -> list[Field]:
+        """The record's fields, in order."""
+        self._number("length", "bytes that follow this field")
+        self._note("attributes", 1, "0", "always 0")
+        self._number("timestampDelta", "ms after the batch's base timestamp")
+        self._number("offsetDelta", "offsets after the batch's base offset")
+        self._chunk("key")
+        self._chunk("value")
+        for number in range(self._number("headersCount", "how many headers follow")):
+            self._chunk(f"header {number} key")
+            self._chunk(f"header {number} value")
+        return self._found
+
+    def _number(self, name: str, meaning: str) -> int:
+        number, end = _varint(self._data, self._at)
+        self._note(name, end - self._at, str(number), f"varint: {meaning}")
+        return number
+
+    def _chunk(self, name: str) -> None:
+        size = self._number(f"{name} length", "−1 is null, which has no bytes")
+        if size > 0:
+            data = self._data[self._at : self._at + size]
+            control = _control_words(name, data) if self._data[22] & 0x20 else ""
+            words = control or drawing.shorten(repr(data)[1:], 24)
+            self._note(name, size, words, "the end of a transaction" if control else "bytes as the producer gave them")
+
+    def _note(self, name: str, size: int, value: str, meaning: str) -> None:
+        self._found.append(Field(f"{self._prefix}{name}", self._at, size, value, meaning))
+        self._at += size
+
+
+def _control_words(name: str, data: bytes) -> str:
+    """What key and value of a transaction's end marker say; "" for anything else."""
+    first, second = int.from_bytes(data[:2], "big"), int.from_bytes(data[2:], "big")
+    if name == "key" and len(data) == 4 and second in (0, 1):
+        return f"version {first}, {('ABORT', 'COMMIT')[second]}"
+    return f"version {first}, coordinator epoch {second}" if name == "value" and len(data) == 6 else ""
 
 
 def _record(data: bytes, at: int) -> str:
@@ -134,6 +206,7 @@ def render_bytes(frame: ByteFrame) -> str:
 def _field_bytes(data: bytes, field: Field, index: int, rows: range, chosen: bool) -> list[str]:
     """The field's bytes, row by row, closed by a line; a thick line frames the chosen field."""
     parts, colour = [], _COLOURS[index % len(_COLOURS)]
+    parts.append(f'<g class="mk-field"><title>{escape(f"{field.name} = {field.value}: {field.meaning}")}</title>')
     end = field.start + field.size
     for row in rows:
         low, high = max(field.start, row * _PER_ROW), min(end, (row + 1) * _PER_ROW)
@@ -150,7 +223,7 @@ def _field_bytes(data: bytes, field: Field, index: int, rows: range, chosen: boo
                     x, y + 17, f"{data[at]:02x}", kind="sm" + ("b" if chosen else ""), anchor="middle", fill="ink"
                 )
             )
-    return parts
+    return [*parts, "</g>"]
 
 
 def _names(frame: ByteFrame) -> list[str]:

@@ -1,0 +1,86 @@
+"""How many bytes a batch has, from the sizes of its keys and values alone."""
+
+from typing import Any
+
+from minikafka.lab.exercises.asked import AskedCase, judged_by_spark, jvm_of
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.records.sent_batches import first_batch
+from minikafka.lab.exercises.solutions import records as solutions
+from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.lab.stage.workbench import NOON
+from minikafka.record.batch_header import RECORD_BATCH_OVERHEAD
+from minikafka.record.varint import size_of_varint
+from minikafka.witness.batch import Batch
+
+_ASKED = (
+    ("[3x10]", "[1x0]", "[1xnull]"),
+    ("[2x63,64 keys=1]", "[70x1]"),
+    ("[3x200,null,8192 ts=now,now-1,now-100000 keys=3]",),
+)
+_SCHEMA = "batch INT, number INT, timestamp BIGINT, key_size INT, value_size INT"
+
+
+def _case(words: tuple[str, ...]) -> AskedCase:
+    batches = [Batch.parse(each) for each in words]
+    rows = [
+        (place, number, timestamp, None if (key := batch.key(number)) is None else len(key), batch.value_sizes[number])
+        for place, batch in enumerate(batches)
+        for number, timestamp in enumerate(batch.timestamps(NOON))
+    ]
+    records = frame(rows, _SCHEMA)
+
+    def asked(factory: Any) -> list[tuple[int, int]]:
+        found = [first_batch(factory, batch.encode(NOON)) for batch in batches]
+        ours = jvm_of(factory) is None
+        return [(place, batch.size_in_bytes if ours else batch.sizeInBytes()) for place, batch in enumerate(found)]
+
+    return AskedCase(", ".join(words), (records,), lambda: as_rows(solutions.sizes_of_batches(records)), asked)
+
+
+def _sized(*, of=size_of_varint, null=-1, deltas=True, length=True, headers=1, overhead=RECORD_BATCH_OVERHEAD):
+    """A wrong answer: one part of the batch is counted in another way."""
+
+    def sizes(records):
+        found: dict[int, int] = {}
+        base: dict[int, int] = {}
+        for row in sorted(records.collect()):
+            delta = row.timestamp - base.setdefault(row.batch, row.timestamp)
+            body = 1 + headers + (of(delta) + of(row.number) if deltas else 2)
+            for size in (row.key_size, row.value_size):
+                body += of(null if size is None else size) + (size or 0)
+            found[row.batch] = found.get(row.batch, overhead) + body + (of(body) if length else 0)
+        return sorted(found.items())
+
+    return sizes
+
+
+batch_sizes = Exercise(
+    "Exercise 3, the bytes of a batch",
+    lambda: [_case(words) for words in _ASKED],
+    judged_by_spark,
+    solutions.sizes_of_batches,
+    hints=[
+        "61 bytes for the header. A record has 1 byte of attributes, 1 for the number of headers (0 here), four varints, "
+        "its key and its value; and before them the varint of the size of all that.",
+        "A varint has `ceil(length(bin(zigzag)) / 7)` bytes, where zigzag is 2n for n ≥ 0 and -2n - 1 below.",
+        "The timestamp delta counts from `first(timestamp) OVER (PARTITION BY batch ORDER BY number)`.",
+    ],
+    beliefs=[
+        Belief(
+            _sized(of=lambda number: 4),
+            "You count four bytes for each size and delta, as in magic 0 and 1. They are varints.",
+        ),
+        Belief(
+            _sized(of=lambda number: max(1, (abs(number).bit_length() + 6) // 7)),
+            "You forget zigzag: it takes a bit of its own. 64 has seven bits, and needs two bytes.",
+        ),
+        Belief(_sized(length=False), "You leave out the size that stands before each record."),
+        Belief(_sized(headers=0), "You leave out the number of headers. A 0 is a byte, too."),
+        Belief(
+            _sized(deltas=False),
+            "You count one byte for each delta. A record far from the first one has a longer delta.",
+        ),
+        Belief(_sized(overhead=49), "You count the header without its first 12 bytes: base offset and length."),
+    ],
+    normal=as_rows,
+)

@@ -1,0 +1,88 @@
+"""When a leader must compute a new CRC for a batch that it changes in place."""
+
+from functools import cache
+from typing import Any
+
+from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark, jvm_of
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.records.sent_batches import first_batch
+from minikafka.lab.exercises.solutions import records as solutions
+from minikafka.witness.batch import Batch
+
+_CREATE, _APPEND = "CreateTime", "LogAppendTime"
+_ASKED = (  # the batch's type and max timestamp, the topic's type, the clock (ms)
+    (_CREATE, 1000, _CREATE, 1000),
+    (_CREATE, 1000, _CREATE, 5000),
+    (_CREATE, 1000, _APPEND, 5000),
+    (_CREATE, 5000, _APPEND, 5000),
+    (_APPEND, 5000, _APPEND, 5000),
+    (_APPEND, 1000, _APPEND, 5000),
+    (_APPEND, 1000, _CREATE, 5000),
+)
+
+
+@cache
+def _spark_says() -> dict[int, Any]:
+    rows = [(number, *row) for number, row in enumerate(_ASKED)]
+    return answers_of(
+        """SELECT number, batch_type <> topic_type OR latest <> IF(topic_type = 'LogAppendTime', now, latest)
+           FROM {asked}""",
+        asked=(rows, "number INT, batch_type STRING, latest BIGINT, topic_type STRING, now BIGINT"),
+    )
+
+
+def _case(number: int) -> AskedCase:
+    batch_type, latest, topic_type, now = _ASKED[number]
+
+    def asked(factory: Any) -> bool:
+        append = " log_append_time" if batch_type == _APPEND else ""
+        batch, kafka = first_batch(factory, Batch.parse(f"[1x1 ts={latest}{append}]").encode(0)), jvm_of(factory)
+        java_name = "LOG_APPEND_TIME" if topic_type == _APPEND else "CREATE_TIME"
+        to_write = now if topic_type == _APPEND else latest
+        if kafka is None:
+            from minikafka.record.timestamp_type import TimestampType
+
+            before = batch.checksum
+            batch.set_max_timestamp(TimestampType[java_name], to_write)
+            return bool(batch.checksum != before)
+        before = batch.checksum()
+        batch.setMaxTimestamp(kafka.constant("org.apache.kafka.common.record.TimestampType", java_name), to_write)
+        return bool(batch.checksum() != before)
+
+    name = f"a batch of {batch_type} with max timestamp {latest}, a topic of {topic_type}, the clock at {now}"
+    return AskedCase(name, (batch_type, latest, topic_type, now), lambda: _spark_says()[number], asked)
+
+
+new_checksum = Exercise(
+    "Exercise 2, a new CRC",
+    lambda: [_case(number) for number in range(len(_ASKED))],
+    judged_by_spark,
+    solutions.needs_new_crc,
+    hints=[
+        "Base offset and leader epoch are always written, and lie outside. What else may the leader write?",
+        "The timestamp type is an attribute bit, and the max timestamp stands behind it: the CRC covers both.",
+        "A topic of CreateTime keeps the max timestamp; one of LogAppendTime writes the clock. Did either field change?",
+    ],
+    beliefs=[
+        Belief(
+            lambda batch_type, latest, topic_type, now: True,
+            "You compute a new CRC for each batch, because its offset changes. The offset lies outside of the CRC.",
+        ),
+        Belief(
+            lambda batch_type, latest, topic_type, now: False,
+            "You never compute one. The timestamp type and the max timestamp lie inside of the CRC.",
+        ),
+        Belief(
+            lambda batch_type, latest, topic_type, now: topic_type == _APPEND,
+            "You look at the topic alone. What decides is whether a field changes.",
+        ),
+        Belief(
+            lambda batch_type, latest, topic_type, now: batch_type != topic_type,
+            "You look at the type alone. A batch that has it already may still carry another time.",
+        ),
+        Belief(
+            lambda batch_type, latest, topic_type, now: topic_type == _APPEND and latest != now,
+            "You look at the time alone. The type is a bit of the attributes, and covered as well.",
+        ),
+    ],
+)

@@ -1,0 +1,110 @@
+"""Which offsets of each batch compaction has taken away."""
+
+from pathlib import Path
+from typing import Any
+
+from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
+from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.solutions import records as solutions
+from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.lab.stage.workbench import scratch
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.witness.runner import run
+from minikafka.witness.workload import Workload
+
+_CLEAN = "roll leo\nupdate_high_watermark leo\nclean\n"
+_COMPACTED = "config cleanup.policy=compact min.cleanable.dirty.ratio=0 delete.retention.ms=100\n"
+_ASKED = (  # what is done, and what it leaves: base offset and last offset delta of each batch, and its offsets
+    ("append_as_leader [4x10 keys=2]\n", [(0, 3, (2, 3))]),
+    ("append_as_leader [3x10 keys=3]\nappend_as_leader [1x10 keys=3 data=2]\n", [(0, 2, (0, 1)), (3, 0, (3,))]),
+    (
+        "append_as_leader [3x10 keys=3]\nappend_as_leader [2x10 keys=3]\nappend_as_leader [1x10 keys=3]\n",
+        [(0, 2, (2,)), (3, 1, (4,)), (5, 0, (5,))],
+    ),
+    (
+        "append_as_leader [3x10 keys=3 pid=7 epoch=0 seq=0]\nappend_as_leader [3x10 keys=3]\n",
+        [(0, 2, ()), (3, 2, (3, 4, 5))],
+    ),
+)
+
+
+def _case(number: int) -> AskedCase:
+    lines, left = _ASKED[number]
+    batches = frame([(base, delta) for base, delta, _ in left], "base_offset BIGINT, last_offset_delta INT")
+    records = frame([(offset,) for _, _, offsets in left for offset in offsets], "offset BIGINT")
+    case_name = f"{len(left)} batches up to offset {left[-1][0] + left[-1][1]}"
+
+    def asked(factory: Any) -> list[tuple[int, int]]:
+        directory = scratch()
+        run(Workload.parse(_COMPACTED + lines + _CLEAN), factory, directory)
+        gaps = []
+        for file in sorted(Path(directory).glob("*.log")):
+            for batch in MemoryRecords.readable_records(bytearray(file.read_bytes())).batches():
+                there = {record.offset for record in batch}
+                ends = range(batch.base_offset, batch.last_offset + 1)
+                gaps += [(batch.base_offset, offset) for offset in ends if offset not in there]
+        return gaps
+
+    return AskedCase(case_name, (batches, records), lambda: as_rows(solutions.gone_offsets(batches, records)), asked)
+
+
+def _between_the_survivors(batches, records):
+    return [
+        (base, gap)
+        for base, offsets in _by_batch(batches, records)
+        for gap in range(min(offsets, default=0), max(offsets, default=0))
+        if gap not in offsets
+    ]
+
+
+def _up_to_the_last_survivor(batches, records):
+    return [
+        (base, gap)
+        for base, offsets in _by_batch(batches, records)
+        for gap in range(base, max(offsets, default=base - 1) + 1)
+        if gap not in offsets
+    ]
+
+
+def _without_empty_batches(batches, records):
+    kept = {base for base, offsets in _by_batch(batches, records) if offsets}
+    return [(base, gap) for base, gap in as_rows(solutions.gone_offsets(batches, records)) if base in kept]
+
+
+def _relative(batches, records):
+    return [(base, gap - base) for base, gap in as_rows(solutions.gone_offsets(batches, records))]
+
+
+def _by_batch(batches, records):
+    there = {row.offset for row in records.collect()}
+    for row in batches.orderBy("base_offset").collect():
+        yield row.base_offset, there & set(range(row.base_offset, row.base_offset + row.last_offset_delta + 1))
+
+
+removed_offsets = Exercise(
+    "Exercise 4, the offsets that are gone",
+    lambda: [_case(number) for number in range(len(_ASKED))],
+    judged_by_spark,
+    solutions.gone_offsets,
+    hints=[
+        "A batch stands for all offsets from its base offset to base offset + last offset delta, whatever is left in it.",
+        "`explode(sequence(base_offset, base_offset + last_offset_delta))` gives a row for each of them.",
+        "`LEFT ANTI JOIN` keeps those that no record has.",
+    ],
+    beliefs=[
+        Belief(
+            _between_the_survivors,
+            "You look between the first and the last record that are left. The batch began before, or ends behind them.",
+        ),
+        Belief(
+            _up_to_the_last_survivor,
+            "You let a batch end with its last record. Its last offset delta stays what it was.",
+        ),
+        Belief(
+            _without_empty_batches,
+            "You pass over a batch without records. It is kept for its producer's sake, and all its offsets are gone.",
+        ),
+        Belief(_relative, "You name offsets by their distance from the batch's base. A reader asks for absolute ones."),
+    ],
+    normal=as_rows,
+)

@@ -1,0 +1,530 @@
+# %% [markdown]
+# # Records
+#
+# *What a record batch is on disk, byte by byte, what its checksum covers and what it leaves out, and what becomes of a batch later.*
+#
+# ## 1. The question
+#
+# **Time:** about an hour to read, half an hour for the functions of part 6, an hour for its six rungs. **Before:** you know what a topic, a partition and an offset are.
+# **Afterwards you can decide:** what a record costs on disk, which damage a broker notices and when, why timestamps in a log differ from those that were
+# sent, and how to read a batch in a hex dump.
+#
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
+# is right.
+
+# %%
+from minikafka.lab import ___, batch_of, batches_in, changed_fields, copied_log, diagram, erratum, flipped, fresh_log, microscope
+from minikafka.lab import planted, predict, scratch, sent, step_through, three_headers, three_witnesses, values_of, wake_witnesses
+from minikafka.lab import who_notices
+from minikafka.log.fetch_isolation import FetchIsolation
+
+wake_witnesses()
+
+# %% [markdown]
+# What goes wrong without a checksum? Take it away and see. A producer sends one record. On the way one bit flips, in byte 76 of the batch.
+# The log believes every batch as it is.
+
+# %%
+payment = batch_of("Ada pays 100 EUR")
+damaged = flipped(payment, byte=76, bit=3)
+careless = fresh_log()
+with planted("a batch's CRC is not compared"):
+    careless.append_as_leader(damaged, leader_epoch=0)
+print("byte 76 was", bytes(payment.buffer[76:77]).hex(), "and is", bytes(damaged.buffer[76:77]).hex())
+values_of(careless, FetchIsolation.LOG_END)
+
+# %% [markdown]
+# The record is lost, and another one stands in its place: `1` is 31 in hexadecimal, `9` is 39, and the two differ in one bit. The log has no way to
+# tell. Now with the checksum:
+
+# %%
+log = fresh_log()
+try:
+    log.append_as_leader(damaged, leader_epoch=0)
+except Exception as refused:
+    print(type(refused).__name__, "- the log ends at", log.log_end_offset)
+print("as it was sent:", log.append_as_leader(payment, leader_epoch=0).first_offset, values_of(log, FetchIsolation.LOG_END))
+
+# %% [markdown]
+# **A batch carries its own proof.** But the leader must write into each batch: offsets, for one. What becomes of the proof then?
+
+# %% [markdown]
+# ## 2. The picture
+
+# %%
+diagram("records")
+
+# %% [markdown]
+# - **Record:** a key, a value, headers, a timestamp. Key and value may be null.
+# - **Batch:** the records that a producer sends together; what is written, fetched, compressed and checked as a whole. Its **header** has 61 bytes.
+# - **Delta:** a distance. A record holds its offset and its timestamp as distances from the batch's base offset and base timestamp.
+# - **Varint:** a whole number in as many bytes as it needs.
+# - **CRC:** a checksum of 32 bits. Kafka's is CRC-32C.
+# - **Magic:** the version of the format. It is 2 in all that today's producers send; 0 and 1 are found in old logs.
+# - **Control batch:** a batch that a broker's coordinator writes, with a record that no consumer sees.
+#
+# A real broker wrote the directory `data/orders-0`. We open a copy and take the batches as they lie in its files.
+
+# %%
+orders = copied_log("data/orders-0", {"internal.segment.bytes": 1000, "retention.ms": -1})
+batches = batches_in(orders)
+print(len(batches), "batches,", sum(batch.size_in_bytes for batch in batches), "bytes; the first:", batches[0].size_in_bytes)
+
+# %% [markdown]
+# ## 3. The rules
+#
+# 1. A batch says how long it is: its length counts the bytes behind that field, 12 less than the whole. Batches lie end to end.
+# 2. The CRC is that of the bytes from the attributes to the end.
+# 3. A record's offset is the base offset and its delta. Deltas grow; none is above the last offset delta.
+# 4. With CreateTime, the max timestamp is the largest timestamp of the records.
+# 5. A batch that was never compacted has a record for each offset.
+
+# %%
+from crc32c import crc32c
+
+data = [bytes(batch.buffer) for batch in batches]
+offsets = [[record.offset for record in batch] for batch in batches]
+print("rule 1:", all(int.from_bytes(each[8:12], "big") == len(each) - 12 for each in data))
+print("rule 2:", all(int.from_bytes(each[17:21], "big") == crc32c(each[21:]) for each in data))
+print("rule 3:", all(sorted(set(o)) == o and o[-1] <= b.last_offset for b, o in zip(batches, offsets)))
+print("rule 4:", all(b.max_timestamp == max(record.timestamp for record in b) for b in batches))
+print("rule 5:", all(b.count == b.last_offset - b.base_offset + 1 for b in batches))
+
+# %% [markdown]
+# ## 4. The source, walked
+#
+# ### Under the microscope
+#
+# The first batch of the orders. The slider, or the arrow keys on it, go from field to field; with the mouse on a byte you see which field it belongs
+# to. The names are those of Kafka's own documentation of the message format.
+
+# %%
+microscope(batches[0])
+
+# %% [markdown]
+# Look at the first record (r0): its length, then a byte of attributes that is always 0, then two deltas. All numbers of a record are varints. How many bytes does
+# a record need for a number?
+#
+# ### Varints
+#
+# A byte has room for seven bits; the eighth says whether another byte follows. Signs are folded in first, by **zigzag**.
+
+# %%
+from minikafka.record.varint import write_varint
+
+for number in (0, -1, 1, -2, 2, 300, -300):
+    out = bytearray()
+    write_varint(number, out)
+    print(f"{number:5} → {out.hex(' ')}")
+
+# %%
+predict(
+    "How many bytes does the varint of 64 take?",
+    ___,
+    lambda: write_varint(64, found := bytearray()) or len(found),
+)
+
+# %% [markdown]
+# Now the whole record. The stepper runs the function that writes one, with an offset delta of 2, a timestamp delta of −5 ms and no key.
+
+# %%
+from minikafka.record.record import Header
+from minikafka.record.record_writer import write_record
+
+out = bytearray()
+step_through(
+    write_record, out, 2, -5, None, b"42 EUR", [Header("shop", b"7")], into={"write_record"}, locals_of_interest={"body"}
+).play()
+
+# %%
+print(len(out), "bytes:", out.hex(" "))
+erratum(
+    "each message has its offset, its size, its own CRC, a magic byte and a timestamp",
+    "so it was in magic 0 and 1 (LegacyRecord); since 0.11 DefaultRecord.writeTo writes none of these but a size",
+    f"a record with a value of 6 bytes and a header of 5 takes {len(out)} bytes in all",
+)
+
+# %% [markdown]
+# ### Offsets in place
+#
+# A producer does not know where its batch will stand, and numbers from 0. The log ends at 100, and a batch of three records comes in. In how many of its fields does
+# the stored batch differ from the one that was sent?
+
+# %%
+log, twin = fresh_log(), fresh_log()
+for each in (log, twin):
+    each.truncate_fully_and_start_at(100)
+as_sent = bytes(batch_of("one", "two", "three").buffer)
+twin.append_as_leader(batch_of("one", "two", "three"), leader_epoch=4)
+predict(
+    "Three records come in at offset 100. In how many fields does the stored batch differ from the one sent?",
+    ___,
+    lambda: len(changed_fields(as_sent, batches_in(twin)[0].buffer).rows),
+)
+
+# %%
+log.append_as_leader(batch_of("one", "two", "three"), leader_epoch=4)
+print("offsets:", [record.offset for record in batches_in(log)[0]])
+changed_fields(as_sent, batches_in(log)[0].buffer)
+
+# %% [markdown]
+# Both lie before the CRC. So the leader has nothing to compute anew, whatever the number of records: `DefaultRecordBatch.setLastOffset` and `setPartitionLeaderEpoch`
+# write 12 bytes between them, and the proof of the producer still holds: a follower and a consumer compare the very CRC that the producer wrote.
+
+# %%
+as_packed = bytes(sent("3x50 codec=gzip").buffer)
+log.append_as_leader(sent("3x50 codec=gzip"), leader_epoch=4)
+erratum(
+    "the broker must unpack a compressed batch to give its messages their offsets, and packs it again",
+    "since magic 1 inner offsets are relative; LogValidator.validateMessagesAndAssignOffsetsCompressed reads the records to "
+    "check them, and keeps the packed bytes where codec and magic stay",
+    f"a gzip batch at offset 103: {len(changed_fields(as_packed, batches_in(log)[1].buffer).rows)} fields differ from what was sent",
+)
+
+# %% [markdown]
+# ### Timestamps
+#
+# A topic with `message.timestamp.type=LogAppendTime` wants the time of the append, not the producer's. The batch was made 5 seconds ago. The log ends at 100 as before.
+
+# %%
+log, twin = (fresh_log({"message.timestamp.type": "LogAppendTime"}, start_ms=1_700_000_005_000) for _ in range(2))
+for each in (log, twin):
+    each.truncate_fully_and_start_at(100)
+twin.append_as_leader(batch_of("one", "two", "three"), leader_epoch=4)
+predict(
+    "In a topic with LogAppendTime: in how many fields does the stored batch differ from the one sent?",
+    ___,
+    lambda: len(changed_fields(as_sent, batches_in(twin)[0].buffer).rows),
+)
+
+# %%
+log.append_as_leader(batch_of("one", "two", "three"), leader_epoch=4)
+print("read:", [record.timestamp for record in batches_in(log)[0]])
+changed_fields(as_sent, batches_in(log)[0].buffer)
+
+# %% [markdown]
+# No record was touched here either: a bit of the attributes says that the batch's max timestamp counts for all of them. But attributes and max timestamp lie under the
+# CRC, so this topic costs the leader a new one for each batch.
+
+# %%
+stored = batches_in(log)[0]
+erratum(
+    "with LogAppendTime the broker overwrites the timestamp of each message",
+    "DefaultRecordBatch.setMaxTimestamp writes attributes, max timestamp and CRC; the record iterator gives every record the batch's time",
+    f"base timestamp still {stored.base_timestamp}, max timestamp {stored.max_timestamp}",
+)
+
+# %% [markdown]
+# ### Codecs
+#
+# A compressed batch has the same header. Behind it stands one stream with all records in it.
+
+# %%
+for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
+    packed = bytes(batch_of(*["the same words again"] * 20, codec=codec).buffer)
+    print(f"{codec:6} attributes {packed[22]:03b}, {len(packed):3} bytes, the stream begins {packed[61:69].hex(' ')}")
+
+# %% [markdown]
+# A codec works on a whole batch, the header stays as it is. The streams begin with their formats' own marks: `1f 8b` is gzip, `82 53 4e 41` the frame in which Java packs
+# snappy, `04 22 4d 18` lz4's frame, `28 b5 2f fd` zstd's.
+#
+# ### Control batches
+#
+# The end of a transaction is a batch of one record. Its key and value are the coordinator's: a version and a type, a version and an epoch.
+
+# %%
+microscope(next(iter(sent("commit pid=7 epoch=1 coordinator_epoch=3").batches())), "A commit marker")
+
+# %% [markdown]
+# ### After compaction
+#
+# Keys a, b, a, b in one batch: two of its records are hidden by younger ones. The log is compacted. What is the base offset of the batch when record 0 is gone?
+
+# %%
+from minikafka.lab import log_after
+from minikafka.witness import Workload
+
+COMPACTED = "config cleanup.policy=compact min.cleanable.dirty.ratio=0\nappend_as_leader [4x10 keys=2]\n"
+CLEANED = "roll leo\nupdate_high_watermark leo\nclean\n"
+before = batches_in(log_after(Workload.parse(COMPACTED)))[0]
+after = batches_in(log_after(Workload.parse(COMPACTED + CLEANED)))[0]
+print("records before:", [record.offset for record in before])
+
+# %%
+predict(
+    "Records 0 and 1 of a batch from 0 to 3 are compacted away. Its base offset afterwards?",
+    ___,
+    lambda: after.base_offset,
+)
+
+# %%
+for when, batch in (("before", before), ("after", after)):
+    fields = [batch.base_offset, batch.last_offset_delta, batch.count]
+    print(f"{when:6} base offset, last offset delta, count: {fields}, records {[record.offset for record in batch]}")
+
+# %% [markdown]
+# The batch still stands for the offsets 0 to 3: base offset and last offset delta stay, the count falls. So the next batch begins where it always did, and the last
+# sequence number of a producer can still be worked out. The cleaner goes so far as to keep a batch of 61 bytes with no record at all, if it is the last one that
+# tells of a producer's sequence:
+
+# %%
+idempotent = COMPACTED.replace("[4x10 keys=2]", "[2x10 keys=2 pid=7 epoch=0 seq=0]\nappend_as_leader [2x10 keys=2]")
+empty = batches_in(log_after(Workload.parse(idempotent + CLEANED)))[0]
+print(empty.size_in_bytes, "bytes,", empty.count, "records, offsets", empty.base_offset, "to", empty.last_offset)
+print("the producer's last sequence:", empty.last_sequence)
+
+# %% [markdown]
+# ### Flip a bit
+#
+# Back to the damage. A bit flips in one field of a batch: once on its way to the leader, once on the disk. The batch has 13 fields in its header. A producer sends it,
+# and the leader looks at it. In how many of the 13 can the bit flip, and the leader takes the batch all the same?
+
+# %%
+noticed = who_notices(lambda: batch_of("one", "two"))
+predict(
+    "In how many of the 13 header fields does a flipped bit pass the leader?",
+    ___,
+    lambda: sum(row[1] == "nobody" for row in noticed.rows[:13]),
+)
+
+# %%
+noticed
+
+# %% [markdown]
+# Read the table by its columns.
+#
+# - **append:** only the leader epoch passes, and the leader writes that itself. A base offset other than 0 is refused because a client must count from 0.
+# - **log end after a recovery:** three batches, six records; the second batch is damaged, and the broker was killed. Where the CRC or the length is wrong, the log is cut
+#   before that batch, and the third batch is lost with it. A flip in base offset, leader epoch or magic need not be noticed at all.
+# - **values that are read:** what a reader makes of the file if nobody compares the CRC. Consumers compare it (`check.crcs`), and so do followers when they append; a leader that
+#   serves a fetch does not, and a clean start does not.
+
+# %% [markdown]
+# ## 5. Three witnesses
+#
+# The same workload goes to three witnesses. **minikafka** runs it. **Spark** knows only the lines below, and works out the header of each batch by one query: it
+# adds up varints, sizes and offsets. **Apache Kafka**, the real `UnifiedLog` 4.3.0, runs inside Spark's JVM with the same clock.
+# (`[3x10]` is a batch of 3 records with values of 10 bytes, `ts` gives timestamps, `keys=2` two different keys; `reopen clean=false` is a kill and a start.)
+
+# %%
+from minikafka.witness import agree, minikafka_log, run
+
+workload = Workload.parse("""
+config message.timestamp.type=LogAppendTime
+append_as_leader [3x10]
+append_as_leader [2x64,null ts=now-5000,now-70 keys=2]
+tick 500
+append_as_leader leader_epoch=4 [2x200 ts=now-5,now-90]
+reopen
+reopen clean=false
+""")
+agree(*three_headers(workload))
+
+# %% [markdown]
+# One line for each field. Spark has not seen a byte, and names the length of each batch.
+#
+# Now a bug is planted in minikafka: it writes the time of the append into the batch, and leaves the CRC as it came. All that a log tells of itself is compared, after each of the
+# six operations. After which operation does minikafka differ first from Kafka? (`config` is not an operation; operation 0 is the first append, 4 a clean start, 5 the start after a kill.)
+
+# %%
+ours, spark, kafka = three_witnesses(workload)
+with planted("a timestamp is written without a new CRC"):
+    sick = run(workload, minikafka_log, scratch())
+found = agree(sick, spark, kafka)
+
+# %%
+predict(
+    "After which operation does the log with the stale CRC differ first?",
+    ___,
+    lambda: found.first_difference.operation,
+)
+
+# %%
+predict(
+    "Where does that log end then?",
+    ___,
+    lambda: sick.value(5, "log_end_offset"),
+)
+
+# %%
+print("log ends, operation by operation:", sick.column("log_end_offset"))
+print("without the bug:                 ", ours.column("log_end_offset"))
+print(found.first_difference)
+
+# %% [markdown]
+# Seven records were written and could be read. The kill destroyed none of them; the recovery did, because it believed the CRC.
+#
+# ## 6. Exercises
+#
+# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference; each call of `hint()` reveals a
+# little more; `solution()` shows one way.
+
+# %%
+from minikafka.lab.exercises.records import attribute_bits, batch_sizes, new_checksum, removed_offsets
+
+# %% [markdown]
+# **Exercise 1, the attributes.** *Why: one byte decides how all the others are read.*
+
+# %%
+def attributes(bits):
+    """bits: the attributes of a batch, 0 to 127. Returns (codec's name, LogAppendTime?, transactional?, control?, delete horizon?),
+    a codec of none, gzip, snappy, lz4 or zstd, then four times True or False."""
+    return ___
+
+
+attribute_bits.check(attributes)
+
+# %% [markdown]
+# **Exercise 2, a new CRC.** *Why: it is the only work that grows with a batch's bytes and that a topic's setting decides.*
+
+# %%
+def needs_new_crc(batch_type, max_timestamp, topic_type, now):
+    """batch_type, topic_type: "CreateTime" or "LogAppendTime"; max_timestamp: the batch's, which is right; now: the clock, in ms. Returns
+    True when the leader must compute a new CRC."""
+    return ___
+
+
+new_checksum.check(needs_new_crc)
+
+# %% [markdown]
+# **Exercise 3, the bytes of a batch, in Spark.** *Why: to know what a topic will take on disk before the first record is sent.*
+# `records.sparkSession.sql("SELECT … FROM {records}", records=records)` queries the DataFrame. Windows such as `first(…) OVER (PARTITION BY … ORDER BY …)` help.
+
+# %%
+def sizes_of_batches(records):
+    """records: DataFrame of batch, number (its offset delta), timestamp (ms), key_size, value_size (bytes, null for null); no headers,
+    no codec. Returns a DataFrame of batch and its bytes, by batch."""
+    return ___
+
+
+batch_sizes.check(sizes_of_batches)
+
+# %% [markdown]
+# **Exercise 4, the offsets that are gone, in Spark.** *Why: a consumer that counts records by subtracting offsets is wrong in a compacted topic; by how much?*
+
+# %%
+def gone_offsets(batches, records):
+    """batches: DataFrame of base_offset, last_offset_delta; records: DataFrame of offset. Returns a DataFrame of base_offset and
+    offset, ascending: each offset of a batch that no record has."""
+    return ___
+
+
+removed_offsets.check(gone_offsets)
+
+# %% [markdown]
+# ### Rebuild
+#
+# Now the bytes themselves. In each rung you write one method of the log anew, and minikafka runs with *your* function in its place: what the leader rebuilds, what a cleaner
+# writes and what a reader reads all goes through it, and compiled short cuts are off. What clients send is made without it. Apache Kafka does the same workloads. Most of them are drawn, and this page does
+# not show them; after each operation all that can be observed must agree, and at the end every byte of every file.
+#
+# Where they differ you get the shortest workload that was found for it, the first quantity and the first byte. An error of your code is told with your
+# line, the arguments and the log at that moment; a loop without an end is ended. `hint()` helps, and `solution()` opens after a try of your own.
+
+# %%
+from minikafka.lab.rebuild.ladders.records import assigns, reads_varints, sums, writes_headers, writes_records, writes_varints
+
+writes_varints
+
+# %%
+def write_varint(value, out):
+    """value: a whole number of 64 bits with a sign; out: a bytearray. Appends the varint to out and returns nothing."""
+    return ___
+
+
+writes_varints.check(write_varint)
+
+# %%
+from minikafka.record.kernel import TOO_LONG, UNDERFLOW
+
+reads_varints
+
+# %%
+def read_varint(data, position, end):
+    """data: bytes; the varint begins at position, and no byte from end on may be looked at. Returns (number, the position behind it),
+    (0, UNDERFLOW) or (0, TOO_LONG)."""
+    return ___
+
+
+reads_varints.check(read_varint)
+
+# %%
+from crc32c import crc32c
+
+sums
+
+# %%
+def compute_checksum(self):
+    """self: a RecordBatch; self.buffer has its bytes. Returns the CRC that it should have; crc32c(bytes) computes one."""
+    return ___
+
+
+sums.check(compute_checksum)
+
+# %%
+from minikafka.log.log_validator import ValidationResult
+from minikafka.record.timestamp_type import TimestampType
+
+assigns
+
+# %%
+def _assign_in_place(self, batch, summary, first_offset, now):
+    """self: the LogValidator; summary: count and max_timestamp of the batch's records; now: the clock in ms. Changes the batch and
+    returns the ValidationResult."""
+    return ___
+
+
+assigns.check(_assign_in_place)
+
+# %%
+from minikafka.record import varint
+
+writes_records
+
+# %%
+def write_record(out, offset_delta, timestamp_delta, key, value, headers):
+    """out: a bytearray; key, value: bytes or None; headers: pairs of text and bytes (or None). Appends the record; returns its bytes."""
+    return ___
+
+
+writes_records.check(write_record)
+
+# %%
+import struct
+
+writes_headers
+
+# %%
+def write_header(buffer, position, *, base_offset, last_offset_delta, size_in_bytes, magic, compression_type, timestamp_type,
+                 base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, is_transactional, is_control_batch,
+                 is_delete_horizon_set, partition_leader_epoch, num_records):
+    """buffer: bytes that can be written, the records in them already; position: where the batch begins. Returns nothing."""
+    return ___
+
+
+writes_headers.check(write_header)
+
+# %% [markdown]
+# ## 7. Honesty box
+#
+# | Same as Kafka | Simpler than Kafka | Not shown here |
+# |---|---|---|
+# | every byte of an uncompressed batch, of markers, and of what compaction writes | codecs are those of other libraries: the same formats and the same records, not always the same packed bytes | magic 0 and 1, which minikafka reads as well |
+# | the attribute bits, the CRC, which fields a leader changes in place | a batch's header is unpacked at once, not field by field | control records of the metadata log (snapshots, voters) |
+# | who notices damage, and by which exception | | zero copy, by which a fetch sends a file's bytes |
+#
+# *What Spark is told:* timestamps and sizes of keys and values of each record, and the lines of the appends. It adds up the rest.
+#
+# **A question to take along.** Your broker shows, after a power cut, *Found invalid messages* for a partition, and the log is shorter than before. The disk reports no
+# error. What do you check first?
+#
+# <details><summary>One answer</summary>
+#
+# Whether the batches were ever whole: `minikafka dump-log` on a copy of the segment taken before the start prints each batch, and whether its CRC is right. A torn last batch is what a
+# power cut leaves. A wrong CRC in the middle, with batches behind it that are sound, points to memory or disk: those batches were cut, too. The other replicas still have them if they were replicated; so do
+# not let this broker lead before you have compared log ends.
+#
+# </details>
+#
+# **Next:** *Segments*, the files in which batches lie.
