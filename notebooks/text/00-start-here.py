@@ -193,8 +193,8 @@ with mine(LogSegment.should_roll, lambda self, roll_params: True):
 # %% [markdown]
 # ## 4. Where things stand in Kafka's source
 #
-# A name in minikafka is Kafka's name in snake_case, in a class of the same name. `UnifiedLog`, Kafka's main class, is called `Log` here, as Kafka itself called it up to 3.0. Every
-# docstring ends with a line `Kafka:` that names the twin. From such a name to its line at tag 4.3.0:
+# A name in minikafka is Kafka's name in snake_case, in a class of the same name. `UnifiedLog`, Kafka's main class, is called `Log` here, as Kafka itself called it up to 3.0. The
+# docstring of each public method names its twin on a line `Kafka:`. From such a name to its line at tag 4.3.0 (in a shell, `minikafka source-map should_roll` prints the same for every name that has this word in it):
 
 # %%
 from minikafka.lab.stepper.kafka_source import kafka_link
@@ -366,9 +366,11 @@ first_bytes.check(positions)
 #
 # Each lesson is whole in itself, and says at its top what it needs. In this order they need nothing that has not been shown:
 #
+# - [01 Records](01-records.ipynb): what a batch is on disk, byte by byte
 # - [02 Segments](02-segments.ipynb): how a log of any length is kept in files, found again, and forgotten
 # - [03 High watermark](03-high-watermark.ipynb): which records are safe, and how leader and followers find out
 # - [04 Append](04-append.ipynb): what a leader does with a batch before it is on disk
+# - [05 Producers and transactions](05-producers-and-transactions.ipynb): how a retry makes no duplicate, and half a transaction is never read
 # - [06 Read](06-read.ipynb): who may see what, and how few bytes are looked at for it
 # - [07 Loading](07-loading.ipynb): how a directory of files becomes a log again
 # - [08 Crash and recovery](08-crash-and-recovery.ipynb): what a crash can take, and what the next start cuts off and keeps
@@ -387,4 +389,4 @@ first_bytes.check(positions)
 my_progress()
 
 # %% [markdown]
-# **Next:** *Records* or *Segments*: the bytes of a batch, or the files that hold them.
+# **Next:** *Records*: the bytes of a batch.

@@ -123,10 +123,9 @@ def test_start_here_has_parts_of_its_own():
 
 def test_start_here_leads_to_the_lessons_in_their_order():
     named = re.findall(r"^# - \[(\d\d [^]]+)\]\((\d\d-[^)]+)\)", START.read_text(), re.MULTILINE)
-    assert [file for _, file in named] == sorted(file for _, file in named)
-    for name, file in named:
-        title = nbformat.read(COURSE / file, as_version=4).cells[0].source.partition("\n")[0]
-        assert name == f"{file[:2]} {title.removeprefix('# ')}"
+    titles = [notebook(walk).cells[0].source.partition("\n")[0].removeprefix("# ") for walk in WALKS]
+    lessons = zip(WALKS, titles, strict=True)
+    assert named == [(f"{walk.stem[:2]} {title}", f"{walk.stem}.ipynb") for walk, title in lessons]
 
 
 def test_the_table_of_old_places_names_methods_of_kafka():
