@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** fifty minutes to read, forty for the functions of part 6. **Before:** the lessons *Segments*; *Append* for producers and transactions; *Read* for what
+# **Time:** fifty minutes to read, half an hour for the questions of part 6, an hour for its five rungs. **Before:** the lessons *Segments*; *Append* for producers and transactions; *Read* for what
 # each reader is given.
 # **Afterwards you can decide:** why a compacted topic is larger than its table, why a cleaner leaves a log alone, how long a consumer may be
 # away before it misses a deletion, and how much memory a cleaner needs.
@@ -592,11 +592,11 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 # ## 6. Exercises
 #
 # Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
-# more; `solution()` shows one way. Kafka has sat the same exam: the tests ask its own methods, or let its cleaner clean. The functions of exercises 1, 2 and 4 have the arguments of Kafka's
-# methods (`positionOf`, `cleanableOffsets`, `shouldRetainRecord`, less what is for old formats and for counting).
+# more; `solution()` shows one way. Kafka has sat the same exam: the tests ask its own methods, or let its cleaner clean. The function of exercise 1 has the
+# arguments of Kafka's `positionOf`.
 
 # %%
-from minikafka.lab.exercises.compaction import cleanable_range, filthiest_log, map_position, retained_record, survivors
+from minikafka.lab.exercises.compaction import filthiest_log, map_position, survivors
 
 # %% [markdown]
 # **Exercise 1, where the map looks.** *Why: how much memory a cleaner needs follows from what it keeps of a key.*
@@ -612,21 +612,7 @@ def slot_of(digest, attempt, slots):
 map_position.check(slot_of)
 
 # %% [markdown]
-# **Exercise 2, from where to where.** *Why: to know why a topic is not being compacted.*
-
-# %%
-def cleanable_offsets(log, last_clean_offset, now):
-    """log: has log_start_offset, log_end_offset, last_stable_offset, config.compaction_lag_ms, active_segment, and
-    non_active_log_segments_from(offset); a segment has base_offset and largest_timestamp (ms). last_clean_offset: the
-    checkpoint, None for none. now: ms. Returns (first dirty offset, first uncleanable offset, whether the checkpoint
-    must be written anew)."""
-    return ___
-
-
-cleanable_range.check(cleanable_offsets)
-
-# %% [markdown]
-# **Exercise 3, the filthiest log, in Spark.** *Why: one thread serves all logs of a broker; which of them waits?*
+# **Exercise 2, the filthiest log, in Spark.** *Why: one thread serves all logs of a broker; which of them waits?*
 # `segments.sparkSession.sql("SELECT … FROM {segments} WHERE … {ratio}", segments=segments, ratio=min_ratio)` queries the table: names in braces are filled in.
 
 # %%
@@ -640,20 +626,7 @@ def filthiest(segments, min_ratio):
 filthiest_log.check(filthiest)
 
 # %% [markdown]
-# **Exercise 4, does a record stay?** *Why: all of compaction is in this one question.*
-
-# %%
-def should_retain_record(offset_map, batch, record, current_time):
-    """offset_map: has latest_offset (inclusive) and get(key), −1 for an unknown key. batch: has delete_horizon_ms, None
-    for none. record: has offset, key, value (None: there is none). current_time: ms. The record's transaction was not
-    aborted. Returns True if it stays."""
-    return ___
-
-
-retained_record.check(should_retain_record)
-
-# %% [markdown]
-# **Exercise 5, who stays, in Spark.** *Why: to know what a topic will weigh after a cleaning, before it is cleaned.*
+# **Exercise 3, who stays, in Spark.** *Why: to know what a topic will weigh after a cleaning, before it is cleaned.*
 
 # %%
 def surviving(records, end, now):
@@ -664,6 +637,85 @@ def surviving(records, end, now):
 
 
 survivors.check(surviving)
+
+# %% [markdown]
+# ### Rebuild
+#
+# Now the cleaner itself. In each rung you write one of its methods anew, and minikafka cleans with *your* function in its place. Kafka's own `LogCleaner` cleans
+# the same logs. Most of the workloads are drawn, and this page does not show them. After each operation all that can be observed must agree (what a
+# turn counted, and up to where the log is clean), and at the end every byte of every file.
+#
+# Where they differ you get the shortest workload that was found for it, the first quantity and the first byte. `hint()` helps, and `solution()` opens after a try of your own.
+
+# %%
+from minikafka.lab.rebuild.ladders.compaction import checks, delays, groups, ranges, retains
+
+delays
+
+# %%
+def max_compaction_delay(log, first_dirty_offset, now):
+    """log: has non_active_log_segments_from(offset) and config.max_compaction_lag_ms; a segment has
+    get_first_batch_timestamp() (ms). now: ms. Returns for how many ms longer than that the log has waited, 0 if it has not."""
+    return ___
+
+
+delays.check(max_compaction_delay)
+
+# %%
+ranges
+
+# %%
+def cleanable_offsets(log, last_clean_offset, now):
+    """log: has log_start_offset, log_end_offset, last_stable_offset, config.compaction_lag_ms, active_segment, and
+    non_active_log_segments_from(offset); a segment has base_offset and largest_timestamp (ms). last_clean_offset: the
+    checkpoint, None for none. now: ms. Returns (first dirty offset, first uncleanable offset, whether the checkpoint
+    must be written anew)."""
+    return ___
+
+
+ranges.check(cleanable_offsets)
+
+# %%
+retains
+
+# %%
+def should_retain_records(self, batch, columns):
+    """self: has current_time (ms) and _offset_map; that has latest_offset (inclusive) and get_columns(columns): the newest offset
+    of each record's key, −1 for an unknown key. batch: has delete_horizon_ms (None for none). columns: has count, offsets[n], key(n),
+    value(n) (None: there is none). No transaction of theirs was aborted. Returns a list: True for each record that stays."""
+    return ___
+
+
+retains.check(should_retain_records)
+
+# %%
+from minikafka.record.record_filter import BatchRetention, BatchRetentionResult
+
+checks
+
+# %%
+def check_batch_retention(self, batch):
+    """batch: has is_control_batch, delete_horizon_ms, next_offset. self: has current_time, _transaction_metadata,
+    _is_last_of_producer(batch), _upper_bound_offset (where the cleaned part ends). Sets self._discard_batch_records. Returns a
+    BatchRetentionResult(BatchRetention of the batch, whether it is a marker whose transaction has no data left)."""
+    return ___
+
+
+checks.check(check_batch_retention)
+
+# %%
+from minikafka.common.java_numbers import INT_MAX
+
+groups
+
+# %%
+def group_segments_by_size(segments, max_size, max_index_size, first_uncleanable_offset):
+    """segments: neighbours, each with size, base_offset, and offset_index and time_index with size_in_bytes. max_size, max_index_size:
+    bytes, inclusive. Returns a list of lists: the groups, in order."""
+    return ___
+
+
+groups.check(group_segments_by_size)
 
 # %% [markdown]
 # ## 7. Honesty box

@@ -1,5 +1,7 @@
 """Which batches and records a cleaning keeps."""
 
+from typing import TYPE_CHECKING
+
 from minikafka.log.cleaner.cleaned_transaction_metadata import CleanedTransactionMetadata
 from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
 from minikafka.log.log import LastRecord
@@ -7,6 +9,10 @@ from minikafka.record.batch import Batch
 from minikafka.record.record_batch import MAGIC_VALUE_V2
 from minikafka.record.record_columns import RecordColumns
 from minikafka.record.record_filter import BatchRetention, BatchRetentionResult, RecordFilter, RetainedRecords
+
+if TYPE_CHECKING:  # numpy is imported when a log is cleaned
+    import numpy
+    from numpy.typing import NDArray
 
 
 class LogCleanerFilter(RecordFilter):
@@ -82,15 +88,24 @@ class LogCleanerFilter(RecordFilter):
             return RetainedRecords(none, none)
         if batch.is_control_batch:
             return RetainedRecords(np.arange(columns.count), none)
+        stays = np.asarray(self.should_retain_records(batch, columns))
+        has_key = np.asarray(columns.key_end) >= 0
+        return RetainedRecords(np.flatnonzero(stays), np.flatnonzero(~stays & ~has_key))
+
+    def should_retain_records(self, batch: Batch, columns: RecordColumns) -> "NDArray[numpy.bool_] | list[bool]":
+        """Whether each of the records in `columns`, which are of no aborted transaction, stays: one answer a record.
+
+        `batch` is theirs, or the first of their run. Kafka: `Cleaner.shouldRetainRecord`, for all records at once.
+        """
+        import numpy as np
+
         offsets = np.asarray(columns.offsets)
-        past_latest_offset = offsets > self._offset_map.latest_offset
         has_key = np.asarray(columns.key_end) >= 0
         is_latest_of_key = offsets >= self._offset_map.get_columns(columns)
         retained = has_key & is_latest_of_key
         if not self._retains_deletes(batch):
             retained &= np.asarray(columns.value_end) >= 0
-        invalid = ~past_latest_offset & ~has_key
-        return RetainedRecords(np.flatnonzero(past_latest_offset | retained), np.flatnonzero(invalid))
+        return retained | (offsets > self._offset_map.latest_offset)
 
     def _retains_deletes(self, batch: Batch) -> bool:
         if batch.magic < MAGIC_VALUE_V2:

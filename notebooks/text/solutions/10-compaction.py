@@ -4,7 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lab.exercises.compaction import cleanable_range, filthiest_log, map_position, retained_record, survivors
+from minikafka.lab.exercises.compaction import filthiest_log, map_position, survivors
 
 # %% [markdown]
 # **Exercise 1, where the map looks.** Thirteen pieces of four bytes, each a byte further on than the one before. Then the last piece, and 1, 2, 3 … added to it: from there on slot after slot, so that a
@@ -14,25 +14,51 @@ from minikafka.lab.exercises.compaction import cleanable_range, filthiest_log, m
 map_position.check(slot_of)
 
 # %% [markdown]
-# **Exercise 2, from where to where.** Three bounds, and the least of them counts. Only segments from the first dirty offset on are asked for their age: what was cleaned once holds nothing back.
-
-# %%
-cleanable_range.check(cleanable_offsets)
-
-# %% [markdown]
-# **Exercise 3, the filthiest log.** The active segment is on neither side of the fraction.
+# **Exercise 2, the filthiest log.** The active segment is on neither side of the fraction.
 
 # %%
 filthiest_log.check(filthiest)
 
 # %% [markdown]
-# **Exercise 4, does a record stay?** `>=` and not `==`: for a key that the head does not have the map says −1, and what lies in the tail stays.
-
-# %%
-retained_record.check(should_retain_record)
-
-# %% [markdown]
-# **Exercise 5, who stays.** The window is over all rows of a key, but takes only those into account that the offset map would: below `end`, and not aborted.
+# **Exercise 3, who stays.** The window is over all rows of a key, but takes only those into account that the offset map would: below `end`, and not aborted.
 
 # %%
 survivors.check(surviving)
+
+# %% [markdown]
+# ### The rungs
+
+# %%
+from minikafka.common.java_numbers import INT_MAX
+from minikafka.lab.rebuild.ladders.compaction import checks, delays, groups, ranges, retains
+from minikafka.record.record_filter import BatchRetention, BatchRetentionResult
+
+# %% [markdown]
+# **Rung 1, a log that has waited too long.** Without a dirty segment nothing has waited: then the oldest is as old as *now*.
+
+# %%
+delays.check(max_compaction_delay)
+
+# %% [markdown]
+# **Rung 2, from where to where.** Three bounds, and the least of them counts. Only segments from the first dirty offset on are asked for their age: what was cleaned once holds nothing back.
+
+# %%
+ranges.check(cleanable_offsets)
+
+# %% [markdown]
+# **Rung 3, which records stay.** `>=` and not `==`: for a key that the head does not have the map says −1, and what lies in the tail stays.
+
+# %%
+retains.check(should_retain_records)
+
+# %% [markdown]
+# **Rung 4, what becomes of a batch.** Being the last of its producer is asked first: such a header stays even where all its records go.
+
+# %%
+checks.check(check_batch_retention)
+
+# %% [markdown]
+# **Rung 5, which segments become one.** All sums are from before the cleaning, so a group always fits.
+
+# %%
+groups.check(group_segments_by_size)

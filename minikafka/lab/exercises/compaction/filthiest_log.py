@@ -132,7 +132,7 @@ def _of_enough(weight):
 
 
 filthiest_log = Exercise(
-    "Exercise 3, the filthiest log",
+    "Exercise 2, the filthiest log",
     lambda: [
         _case(
             0.5,

@@ -107,7 +107,7 @@ def _kept(
 
 
 survivors = Exercise(
-    "Exercise 5, who stays",
+    "Exercise 3, who stays",
     lambda: [
         _case("five rows", ["a b a c b"], "0:a 1:b 2:a 3:c 4:b", end=5),
         _case("deletions that nobody has seen before", ["a b -a c -b b"], "0:a 1:b 2:-a 3:c 4:-b 5:b", end=6),

@@ -1,6 +1,16 @@
 """The ladders: the rungs of each lesson, from a few lines to a page, each with one way to climb it."""
 
-from minikafka.lab.rebuild.ladders import append, crash, high_watermark, loading, producers, read, records, segments
+from minikafka.lab.rebuild.ladders import (
+    append,
+    compaction,
+    crash,
+    high_watermark,
+    loading,
+    producers,
+    read,
+    records,
+    segments,
+)
 
 ALL = (
     (
@@ -18,5 +28,6 @@ ALL = (
     (read.times, read.reads, read.collects),
     (loading.collects, loading.replaces, loading.ends, loading.cuts_epochs, loading.keeps_snapshots),
     (crash.trusts, crash.recovers, crash.scans, crash.empties),
+    (compaction.delays, compaction.ranges, compaction.retains, compaction.checks, compaction.groups),
 )
 """By lesson, in the order in which they are climbed."""
