@@ -177,8 +177,13 @@ def plain(value: object) -> object:
 
 
 def _in_words(value: object) -> str:
+    return f"{answer_in_words(value)} as {value.data.hex()}" if isinstance(value, Answer) else str(value)
+
+
+def answer_in_words(value: object) -> str:
+    """What was answered: a response's fields by their names, or what an append came to."""
     if isinstance(value, Answer):
-        return f"{plain(parse_response(value.api_key, value.version, value.data)[1])} as {value.data.hex()}"
+        return str(plain(parse_response(value.api_key, value.version, value.data)[1]))
     return str(value)
 
 

@@ -89,20 +89,8 @@ class Workload:
         return self.with_operations((*self.operations, *operations))
 
     def shrunk(self, fails) -> "Workload":
-        """The smallest workload found, by leaving out operations, for which `fails(workload)` is still true.
-
-        Relative offsets (`leo-3`) keep what is left meaningful. `fails(self)` must be true.
-        """
-        operations, chunk = list(self.operations), max(len(self.operations) // 2, 1)
-        while chunk:
-            start = len(operations) - chunk
-            while start > -chunk:
-                fewer = operations[: max(start, 0)] + operations[start + chunk :]
-                if len(fewer) < len(operations) and fails(self.with_operations(fewer)):
-                    operations = fewer
-                start -= chunk
-            chunk //= 2
-        return self.with_operations(operations)
+        """The smallest workload found for which `fails(workload)` is still true; see `shrunk`."""
+        return shrunk(self, fails)
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -138,6 +126,24 @@ class Workload:
         caption = f"start {self.start_ms} ms {settings}" + (f" in-sync followers {self.isr}" if self.isr else "")
         rows = "".join(f"<tr>{line}</tr>" for line in ("<th>#</th><th>operation</th>", *lines))
         return f'<table class="workload"><caption>{caption}</caption>{rows}</table>'
+
+
+def shrunk(workload, fails):
+    """The smallest workload found, by leaving out operations, for which `fails(workload)` is still true.
+
+    Any workload will do that has `operations` and `with_operations`. Relative offsets (`leo-3`) keep what is left
+    meaningful. `fails` must be true of `workload` itself.
+    """
+    operations, chunk = list(workload.operations), max(len(workload.operations) // 2, 1)
+    while chunk:
+        start = len(operations) - chunk
+        while start > -chunk:
+            fewer = operations[: max(start, 0)] + operations[start + chunk :]
+            if len(fewer) < len(operations) and fails(workload.with_operations(fewer)):
+                operations = fewer
+            start -= chunk
+        chunk //= 2
+    return workload.with_operations(operations)
 
 
 def _setting(value) -> str:

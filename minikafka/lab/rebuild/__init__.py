@@ -2,7 +2,7 @@
 
 Read `mine` first: how a function takes a method's place, for a moment and for one thread. Then `learners_code`, which
 stands between the engine and that function: what goes wrong in it is told as the learner's, and an endless loop ends.
-`trial` does a workload by the engine with that function and by a judge, Kafka's own log, and compares observations and
-files; `rung` is one method to rebuild, with its workloads, its wrong versions and its check. The `ladders` hold the
-rungs of each lesson, and one way to climb them.
+`grounds` are what can be driven, one log or a few brokers, and `trial` does a workload there by the engine with that
+function and by a judge, Kafka's own, and compares observations and files; `rung` is one method to rebuild, with its
+workloads, its wrong versions and its check. The `ladders` hold the rungs of each lesson, and one way to climb them.
 """

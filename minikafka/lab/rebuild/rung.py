@@ -11,19 +11,14 @@ from typing import Any
 
 from minikafka.lab.exercises import progress
 from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, Hints, PlainText, Verdict
+from minikafka.lab.rebuild.grounds import ENGINE, KAFKA, ONE_LOG, Ground, Outcome
 from minikafka.lab.rebuild.learners_code import Guard, LearnersError, NotAttempted, arguments_in_words
 from minikafka.lab.rebuild.mine import Method, WrongParametersError, function_of, mine
-from minikafka.lab.rebuild.trial import KAFKA, Outcome, Trial, done, judge_name, smallest, tried
+from minikafka.lab.rebuild.trial import Trial, judge_name, smallest, tried
 from minikafka.lab.stepper.kafka_source import kafka_link
 from minikafka.lab.stepper.stepper import in_words, with_code
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.offset_ruler import Offsets, RulerFrame, render_ruler
-from minikafka.witness.runner import minikafka_log
-from minikafka.witness.workload import Workload
-from minikafka.witness.workload_drawer import draw_workload
-
-_SMALL_INDEXES = "config segment.index.bytes=1200\n"
-"""So that comparing the files of many small logs takes no longer than writing them."""
 
 HELD_OUT_SEED = 20_260
 """From which the workloads are drawn that decide."""
@@ -61,7 +56,8 @@ class Rung:
     - `invariants`: what any version must keep.
     - `returns`: the types of its results; `raises`: those of the exceptions that it raises, besides Kafka's own;
       `changes_nothing`: whether it only looks.
-    - `profiles`: the knobs of `minikafka.witness.workload_drawer.Drawer`, one set for each workload to draw.
+    - `profiles`: the knobs of the ground's drawer (`Drawer`, `ReplicaDrawer`), one set for each workload to draw.
+    - `ground`: what its workloads are about: one log, or brokers that replicate.
     - `wrong`: versions that are recognised by what they lead to; `solution`: one that passes; `hints` go from gentle to
       plain.
     """
@@ -83,9 +79,11 @@ class Rung:
         changes_nothing: bool = False,
         operations: int = 40,
         kafka: str | None = None,
+        ground: Ground = ONE_LOG,
     ):
         self.name, self.method, self.why = name, method, why
         self.invariants, self.wrong = tuple(invariants), tuple(wrong)
+        self._ground = ground
         self._chosen, self._profiles, self._operations = tuple(chosen), tuple(profiles), operations
         self._solution, self._hints = solution, Hints(hints)
         self._returns, self._raises, self._changes_nothing = returns, raises, changes_nothing
@@ -123,10 +121,10 @@ class Rung:
         by_the_learner = self._in_place(function, guard)
         try:
             for workload in self._workloads(seed):
-                trial = tried(workload, by_the_learner)
+                trial = tried(workload, by_the_learner, self._ground)
                 operations += len(workload)
                 if not trial.passed:
-                    shown = smallest(trial, by_the_learner)
+                    shown = smallest(trial, by_the_learner, self._ground)
                     words = "\n".join(filter(None, (str(shown), self._belief(trial, function, guard, seed))))
                     return RungVerdict(self.name, NOT_YET, words, operations, shown.moment)
             if self._changes_nothing and (words := self._other_results(function, seed)):
@@ -143,12 +141,12 @@ class Rung:
     def _guard(self) -> Guard:
         return Guard(self._returns, raises=self._raises, changes_nothing=self._changes_nothing)
 
-    def _workloads(self, seed: int) -> Iterator[Workload]:
+    def _workloads(self, seed: int) -> Iterator[Any]:
         for text in self._chosen:
-            yield Workload.parse(_SMALL_INDEXES + text)
+            yield self._ground.read(text)
         seeds = random.Random(f"{self.name} {seed}")
         for knobs in self._profiles:
-            yield draw_workload(seeds.getrandbits(32), self._operations, **knobs)
+            yield self._ground.draw(seeds.getrandbits(32), self._operations, knobs)
 
     def _in_place(self, function: Callable[..., Any], guard: Guard) -> Callable[[], AbstractContextManager[None]]:
         return lambda: mine(self.method, function, guard)
@@ -165,7 +163,7 @@ class Rung:
                 break
             try:
                 with self._in_place(function, guard)():
-                    outcome, _ = done(workload, minikafka_log)
+                    outcome, _ = self._ground.done(workload, ENGINE)
             except LearnersError:
                 continue
             versions = [version for version in versions if self._leads_to(version, workload, outcome)]
@@ -174,7 +172,7 @@ class Rung:
         return versions[0].words if versions else ""
 
     def _answering_so(
-        self, versions: list[WrongVersion], function: Callable[..., Any], workload: Workload
+        self, versions: list[WrongVersion], function: Callable[..., Any], workload: Any
     ) -> list[WrongVersion]:
         """Those of `versions` that return what `function` returns in each call of the workload."""
 
@@ -183,7 +181,7 @@ class Rung:
             versions = [version for version in versions if version.function(*args, **kwargs) == result]
 
         with self._in_place(function, Guard(self._returns, changes_nothing=True, seen=compare))():
-            done(workload, minikafka_log)
+            self._ground.done(workload, ENGINE)
         return versions
 
     def _other_results(self, function: Callable[..., Any], seed: int) -> str:
@@ -208,13 +206,13 @@ class Rung:
         guard = Guard(self._returns, raises=self._raises, changes_nothing=True, seen=compare)
         for workload in self._workloads(seed):
             with mine(self.method, function, guard):
-                done(workload, minikafka_log)
+                self._ground.done(workload, ENGINE)
         return "\n".join([words, *(version.words for version in versions[:1])]) if words else ""
 
-    def _leads_to(self, version: WrongVersion, workload: Workload, outcome: Outcome) -> bool:
+    def _leads_to(self, version: WrongVersion, workload: Any, outcome: Outcome) -> bool:
         try:
             with mine(self.method, version.function, self._guard()):
-                return done(workload, minikafka_log)[0].equals(outcome)
+                return self._ground.done(workload, ENGINE)[0].equals(outcome)
         except LearnersError:
             return False
 

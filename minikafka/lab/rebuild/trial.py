@@ -4,36 +4,18 @@ import functools
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
+from minikafka.lab.rebuild.grounds import ENGINE, KAFKA, ONE_LOG, Ground, Outcome
 from minikafka.lab.rebuild.learners_code import LearnersError
-from minikafka.lab.stage.workbench import kafka_witness, scratch
+from minikafka.lab.stage.workbench import kafka_witness
 from minikafka.lab.widgets.offset_ruler import Offsets
 from minikafka.witness.agreement import Difference, agree
 from minikafka.witness.directory_diff import FileDifference, directory_diff
-from minikafka.witness.observation import Observation, Observations
-from minikafka.witness.runner import Runner, minikafka_log
-from minikafka.witness.workload import Workload
+from minikafka.witness.runner import minikafka_log
+from minikafka.witness.workload import shrunk
 
-_TRIES = 40  # to leave out operations of a workload that shows a difference
-KAFKA, ENGINE, YOURS = "Apache Kafka", "minikafka's own method", "your function"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a log said after each operation of a workload, and the directory that it left."""
-
-    table: Observations
-    directory: Path
-
-    def equals(self, other: "Outcome") -> bool:
-        """Whether nothing tells them apart: what was observed, and every byte of the files.
-
-        Messages of errors are left out: some name the time at which a file was changed.
-        """
-        ours, theirs = ([{**row, "message": ""} for row in each.table.rows] for each in (self, other))
-        return ours == theirs and directory_diff(self.directory, other.directory).equal
+YOURS = "your function"
 
 
 @dataclass(frozen=True)
@@ -44,7 +26,7 @@ class Trial:
     none; `moment` is the log after the operation that differs, or at the end.
     """
 
-    workload: Workload
+    workload: Any
     judge: str
     difference: Difference | None
     file: FileDifference | None
@@ -77,48 +59,53 @@ def judge_factory() -> Any:
     return minikafka_log if judge_name() == ENGINE else kafka_witness()
 
 
-def judged(workload: Workload) -> Outcome:
+def judged(workload: Any, ground: Ground = ONE_LOG) -> Outcome:
     """The judge's outcome of a workload, kept for the next time."""
-    return _judged(str(workload), judge_name())
+    return _judged(ground, str(workload), judge_name())
 
 
 @functools.lru_cache(maxsize=128)
-def _judged(text: str, judge: str) -> Outcome:
-    return done(Workload.parse(text), judge_factory())[0]
+def _judged(ground: Ground, text: str, judge: str) -> Outcome:
+    return ground.done(ground.read(text), judge)[0]
 
 
-def tried(workload: Workload, by_the_learner: Callable[[], AbstractContextManager[None]]) -> Trial:
+def tried(workload: Any, by_the_learner: Callable[[], AbstractContextManager[None]], ground: Ground = ONE_LOG) -> Trial:
     """Do the workload within `by_the_learner()`, and compare with the judge what is seen and what lies on the disk.
 
     Raises LearnersError and NotAttempted, as the learner's function does.
     """
-    return _compared(workload, by_the_learner, lambda: judged(workload))
+    return _compared(workload, by_the_learner, ground, lambda: judged(workload, ground))
 
 
-def smallest(trial: Trial, by_the_learner: Callable[[], AbstractContextManager[None]]) -> Trial:
+def smallest(
+    trial: Trial, by_the_learner: Callable[[], AbstractContextManager[None]], ground: Ground = ONE_LOG
+) -> Trial:
     """The trial of the smallest workload found that still shows a difference, by leaving operations out."""
-    left = _TRIES
+    left = ground.tries
 
-    def differs(smaller: Workload) -> bool:
+    def differs(smaller: Any) -> bool:
         nonlocal left
         left -= 1
         if left < 0 or not len(smaller):
             return False
         try:
-            return not _compared(smaller, by_the_learner, lambda: done(smaller, minikafka_log)[0]).passed
+            return not _compared(smaller, by_the_learner, ground, lambda: ground.done(smaller, ENGINE)[0]).passed
         except LearnersError:
             return False
 
     end = len(trial.workload) if trial.difference is None else trial.difference.operation + 1
     shown = trial.workload.with_operations(trial.workload.operations[:end])
-    return tried(shown.shrunk(differs) if differs(shown) else trial.workload, by_the_learner)
+    return tried(shrunk(shown, differs) if differs(shown) else trial.workload, by_the_learner, ground)
 
 
 def _compared(
-    workload: Workload, by_the_learner: Callable[[], AbstractContextManager[None]], ask_the_judge: Callable[[], Outcome]
+    workload: Any,
+    by_the_learner: Callable[[], AbstractContextManager[None]],
+    ground: Ground,
+    ask_the_judge: Callable[[], Outcome],
 ) -> Trial:
     with by_the_learner():
-        ours, moments = done(workload, minikafka_log)
+        ours, moments = ground.done(workload, ENGINE)
     right = ask_the_judge()
     table = replace(ours.table, witness=YOURS)
     difference = agree(table, right.table).first_difference
@@ -131,22 +118,3 @@ def _compared(
         moments[difference.operation if difference else -1],
         ours,
     )
-
-
-def done(workload: Workload, factory: Any) -> tuple[Outcome, list[Offsets | None]]:
-    """Do a workload in a new directory; also where the offsets of minikafka's log were after each operation."""
-    runner = Runner(factory, scratch("topic-0"), workload)
-    rows: list[Observation] = []
-    moments: list[Offsets | None] = []
-    try:
-        for operation in workload:
-            rows.append(runner.apply(operation))
-            moments.append(Offsets.of(runner.log) if factory is minikafka_log and runner.log is not None else None)
-    except LearnersError as stopped:
-        stopped.moment = moments[-1] if moments else None
-        stopped.doing = str(operation)
-        raise
-    finally:
-        runner.let_go()
-    name = KAFKA if factory is not minikafka_log else ENGINE
-    return Outcome(Observations.of(name, workload, rows), runner.directory), moments

@@ -1,0 +1,146 @@
+"""Where a learner's function is tried: on one log, or on brokers that replicate. Each ground knows its workloads."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from minikafka.lab.rebuild.learners_code import LearnersError
+from minikafka.lab.stage.log_dir_witnesses import log_manager_jvm
+from minikafka.lab.stage.workbench import kafka_witness, scratch
+from minikafka.lab.widgets.offset_ruler import Offsets
+from minikafka.witness.directory_diff import directory_diff
+from minikafka.witness.observation import Observation, Observations
+from minikafka.witness.runner import Runner, minikafka_log
+from minikafka.witness.workload import Workload
+from minikafka.witness.workload_drawer import draw_workload
+
+KAFKA, ENGINE = "Apache Kafka", "minikafka's own method"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was seen after each operation of a workload, and the directory that it left."""
+
+    table: Observations
+    directory: Path
+
+    def equals(self, other: "Outcome") -> bool:
+        """Whether nothing tells them apart: what was observed, and every byte of the files.
+
+        Messages of errors are left out: some name the time at which a file was changed.
+        """
+        ours, theirs = ([{**row, "message": ""} for row in each.table.rows] for each in (self, other))
+        return ours == theirs and directory_diff(self.directory, other.directory).equal
+
+
+class Ground(ABC):
+    """What a workload is about. Its workloads have operations to iterate over, a length, a text, and
+    `with_operations`; equal texts are equal workloads.
+
+    `tries`: how often a workload that shows a difference may be done again to find a smaller one.
+    """
+
+    tries = 40
+
+    @abstractmethod
+    def read(self, text: str) -> Any:
+        """The workload that `text` tells."""
+
+    @abstractmethod
+    def draw(self, seed: int, operations: int, knobs: Mapping[str, Any]) -> Any:
+        """A workload of about so many operations, drawn from `seed`."""
+
+    @abstractmethod
+    def done(self, workload: Any, judge: str) -> tuple[Outcome, list[Offsets | None]]:
+        """Do a workload in a new directory, by Kafka (KAFKA) or minikafka (ENGINE).
+
+        Also where the offsets of minikafka's log were after each operation, None where there is no one log.
+        Raises LearnersError, which then says what was being done.
+        """
+
+
+class OneLog(Ground):
+    """One log, as `minikafka.witness.runner` drives it: a `Workload`."""
+
+    _SMALL_INDEXES = "config segment.index.bytes=1200\n"
+    """So that comparing the files of many small logs takes no longer than writing them."""
+
+    def read(self, text: str) -> Workload:
+        return Workload.parse(self._SMALL_INDEXES + text)
+
+    def draw(self, seed: int, operations: int, knobs: Mapping[str, Any]) -> Workload:
+        return draw_workload(seed, operations, **knobs)
+
+    def done(self, workload: Workload, judge: str) -> tuple[Outcome, list[Offsets | None]]:
+        factory: Any = kafka_witness() if judge == KAFKA else minikafka_log
+        runner = Runner(factory, scratch("topic-0"), workload)
+        rows: list[Observation] = []
+        moments: list[Offsets | None] = []
+        try:
+            for operation in workload:
+                rows.append(runner.apply(operation))
+                moments.append(Offsets.of(runner.log) if judge == ENGINE and runner.log is not None else None)
+        except LearnersError as stopped:
+            stopped.moment = moments[-1] if moments else None
+            stopped.doing = str(operation)
+            raise
+        finally:
+            runner.let_go()
+        return Outcome(Observations.of(judge, workload, rows), runner.directory), moments
+
+
+class Brokers(Ground):
+    """A few brokers that replicate, as `minikafka.witness.replica_runner` drives them: a `ReplicaWorkload`."""
+
+    tries = 25
+
+    def read(self, text: str) -> Any:
+        from minikafka.witness.replica_workload import ReplicaWorkload
+
+        return ReplicaWorkload.parse(text)
+
+    def draw(self, seed: int, operations: int, knobs: Mapping[str, Any]) -> Any:
+        from minikafka.witness.replica_drawer import draw_replica_workload
+
+        return draw_replica_workload(seed, operations, **knobs)
+
+    def done(self, workload: Any, judge: str) -> tuple[Outcome, list[Offsets | None]]:
+        from minikafka.witness.kafka_cluster import KafkaCluster
+        from minikafka.witness.minikafka_cluster import MinikafkaCluster
+        from minikafka.witness.replica_runner import ReplicaRunner
+
+        make = partial(KafkaCluster, log_manager_jvm()) if judge == KAFKA else MinikafkaCluster
+        directory = scratch("brokers")
+        runner = ReplicaRunner(make(directory, workload.start_ms), directory, workload)
+        rows: list[dict[str, Any]] = []
+        try:
+            for operation in workload:
+                rows.append(_flat(runner.apply(operation)))
+        except LearnersError as stopped:
+            stopped.doing = str(operation)
+            raise
+        finally:
+            runner.let_go()
+        return Outcome(Observations(judge, workload, tuple(rows)), directory), [None] * len(rows)
+
+
+def _flat(observed: Any) -> dict[str, Any]:
+    """What was seen of brokers, as a row of a table: answers in words, and each broker's partitions."""
+    from minikafka.witness.replica_differential import answer_in_words
+
+    row: dict[str, Any] = {"error": observed.error}
+    row |= {f"answer {ticket}": answer_in_words(answer) for ticket, answer in observed.answers.items()}
+    row["answered"] = tuple(observed.answers)
+    row |= {f"broker {broker} asks the controller": asked for broker, asked in observed.asked.items()}
+    for broker, state in observed.states.items():
+        row[f"broker {broker} has waiting"] = tuple(state["waiting"])
+        for partition, known in state["partitions"].items():
+            row |= {f"broker {broker}, {partition}: {name}": str(value) for name, value in known.items()}
+    return row
+
+
+ONE_LOG: Ground = OneLog()
+BROKERS: Ground = Brokers()
