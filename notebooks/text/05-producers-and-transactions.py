@@ -143,7 +143,7 @@ print("LEO", log.log_end_offset)
 # %% [markdown]
 # The last five are answered as they were the first time, and the
 # log does not grow. The oldest, sequence 0, is out of order: it is no longer remembered, and it is not the next one due. Now the broker restarts. What it
-# knows of producers comes from a snapshot file, which has room for one batch of each.
+# knows of producers comes from a snapshot file now.
 
 # %%
 log.close()
@@ -161,7 +161,7 @@ print([(b.first_seq, b.last_offset) for b in log.producer_state_manager.active_p
 print("the last one:", log.append_as_leader(sent(batches[-1][1]), leader_epoch=0).first_offset)
 
 # %% [markdown]
-# Sequence 8 was refused with `OutOfOrderSequenceException`: the snapshot had the last batch. That is enough to go on in sequence, and for the retry of the last batch.
+# Sequence 8 was refused with `OutOfOrderSequenceException`: a snapshot has room for one batch of each producer, the last. That is enough to go on in sequence, and for the retry of the last batch.
 #
 # Which sequence may a producer begin with? Here are four batches of a producer that this log has never seen: in epoch 3, twice in epoch 4, and then
 # once more in epoch 3.

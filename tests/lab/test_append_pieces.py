@@ -11,6 +11,7 @@ from minikafka.lab.stepper.refusals import APPENDS, refuse, refused_appends
 from minikafka.lab.widgets.append_tables import changed_fields, side_by_side
 from minikafka.lab.widgets.transaction_lanes import LaneBatch, TransactionLanes, render_lanes, transactions_of
 from minikafka.witness import Workload, agree, minikafka_log, run
+from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka_log import kafka_log
 
 
@@ -155,6 +156,67 @@ def test_apache_kafka_writes_a_batch_twice_where_the_lesson_says_so(tmp_path, ka
     theirs = run(workload, kafka_log(kafka), tmp_path / "theirs" / "lesson-0")
     assert theirs.column("log_end_offset") == [2, 2, 2, 4, 6, 8]
     agree(ours, theirs).check()
+
+
+@pytest.mark.kafka
+def test_apache_kafka_leaves_a_batch_as_it_came_where_the_lesson_says_so(tmp_path, kafka):
+    """The codec stays, whatever its level; a marker is never compressed; only `uncompressed` unpacks."""
+    appends = """
+    append_as_leader [40x50 codec=gzip]
+    append_as_leader origin=coordinator transaction_version=0 [commit pid=7 epoch=0]
+    """
+    settings = ("gzip compression.gzip.level=9", "producer", "uncompressed")
+    _agree_with_kafka(tmp_path, kafka, *(f"config compression.type={setting}{appends}" for setting in settings))
+
+
+@pytest.mark.kafka
+def test_apache_kafka_moves_the_recovery_point_when_the_lesson_says_so(tmp_path, kafka):
+    [theirs] = _agree_with_kafka(
+        tmp_path,
+        kafka,
+        """
+        config flush.messages=5
+        append_as_leader [2x10]
+        append_as_leader [2x10]
+        append_as_leader [2x10]
+        append_as_leader [1x10]
+        roll
+        tick 0
+        append_as_leader [1x10]
+        flush force_flush_active_segment=true
+        """,
+    )
+    assert theirs.column("recovery_point") == [0, 0, 6, 6, 6, 7, 7, 8]
+
+
+@pytest.mark.kafka
+def test_apache_kafka_fences_as_the_lesson_says(tmp_path, kafka):
+    [theirs] = _agree_with_kafka(
+        tmp_path,
+        kafka,
+        """
+        append_as_leader [1x1 pid=7 epoch=0 seq=0 txn]
+        append_as_leader origin=coordinator transaction_version=2 [commit pid=7 epoch=0]
+        append_as_leader origin=coordinator transaction_version=2 [commit pid=7 epoch=1]
+        append_as_leader origin=coordinator transaction_version=2 [commit pid=7 epoch=1]
+        append_as_leader [1x1 pid=7 epoch=0 seq=1 txn]
+        """,
+    )
+    refused = "InvalidProducerEpochException"
+    assert theirs.column("error") == ["", refused, "", "", refused]
+
+
+def _agree_with_kafka(tmp_path, kafka, *texts):
+    """Kafka's tables of these workloads, after minikafka's have been found equal, and each byte on the disk."""
+    tables = []
+    for number, text in enumerate(texts):
+        workload = Workload.parse(text)
+        ours, theirs = (tmp_path / name / f"{number}" / "lesson-0" for name in ("ours", "theirs"))
+        mine = run(workload, minikafka_log, ours)
+        tables.append(run(workload, kafka_log(kafka), theirs))
+        agree(mine, tables[-1]).check()
+        assert directory_diff(ours, theirs).equal
+    return tables
 
 
 def test_answers_stand_side_by_side(log):
