@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(config, items):
 def _is_left_out(item) -> bool:
     """Whether `make quick` does without the test, by its fixtures and marks."""
     names = {*item.fixturenames, *(marker.name for marker in item.iter_markers())}
-    return bool(names & {"kafka", "spark", "browser", "bare", "slow"})
+    return bool(names & {"kafka", "spark", "browser", "chromium", "bare", "slow"})
 
 
 @pytest.hookimpl(wrapper=True)

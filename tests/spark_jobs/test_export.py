@@ -110,6 +110,7 @@ def test_a_commit_that_runs_twice_counts_once(drawn, tmp_path):
     assert exported(tmp_path) == expected(drawn)
 
 
+@pytest.mark.slow
 def test_a_driver_dies_at_any_effect_of_its_commit(drawn, tmp_path):
     """However far the commit came, readers see all of the run or nothing after the next run has begun."""
     from minikafka.common import file_ops
