@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty minutes to read and run, forty for part 6 (twenty for its functions, twenty for its rungs).
+# **Time:** about forty-five minutes to read and run, forty-five for part 6 (twenty for its functions, twenty-five for its rungs).
 # **Before:** the lessons *Segments* and *High watermark*.
 # **Afterwards you can decide:** which check refused a producer and what the refusal has changed all the same, when a leader unpacks
 # a batch and packs it anew, what is safe after an append and what is not yet, and where each of these stands in Kafka's source.

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty-five minutes to read and run, forty-five for part 6 (twenty for its functions, twenty-five for its rungs).
+# **Time:** about thirty-five minutes to read and run, fifty-five for part 6 (twenty for its functions, thirty-five for its rungs).
 # **Before:** the lessons *High watermark* and *Append*.
 # **Afterwards you can decide:** why a retry makes no duplicate and when it does, what an `OutOfOrderSequenceException` says about whom, what holds
 # `read_committed` consumers back, and where each of these stands in Kafka's source.
