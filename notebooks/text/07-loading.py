@@ -371,9 +371,9 @@ for name, directory in (("all snapshots", killed), ("no snapshots", cleared), ("
 # | `removeTempFilesAndCollectSwapFiles` | `LogLoader`, same name | phase 1 |
 # | `completeSwapOperations` | none: `.swap` is taken off in `load` | phases 2 and 3 |
 # | `loadSegmentFiles`, `recoverSegment`, `recoverLog` | `LogLoader`, same names | phases 4 and 5 |
-# | `retryOnOffsetOverflow`, `splitOverflowedSegment` | `LogLoader`; the splitting in `UnifiedLog` | `segment_files` |
+# | `retryOnOffsetOverflow`, `splitOverflowedSegment` | `LogLoader`; the splitting in `LocalLog` | `segment_files` |
 # | `loadProducerState`, `rebuildProducerState` | `UnifiedLog.rebuildProducerState` | phase 7 |
-# | `replaceSegments`, `deleteSegmentFiles` | `UnifiedLog` and `LocalLog` | `segment_files` |
+# | `replaceSegments`, `deleteSegmentFiles` | `LocalLog`; `UnifiedLog.replaceSegments` calls it | `segment_files` |
 # | `append`, `read`, `roll`, `truncateTo` | `UnifiedLog`, the files' part in `LocalLog` | `Log`, `LocalLog` |
 # | the names of files (`logFile`, `offsetFromFile` …) | `LogFileUtils` | `log_file_utils` |
 

@@ -209,13 +209,15 @@ def render_crash(frame: CrashFrame, top: float | None = None, height: float | No
     parts.append(drawing.text(10, 41, f"{sign} {frame.outcome}", kind="b", fill=kind, room=drawing.WIDTH - 20))
     parts += _bar(frame)
     was, now = dict(frame.before), dict(frame.after)
-    parts += _files(10, top, "the crash leaves", frame.before, lambda name: "" if name in now else "−", 250)
+    changed = _changed(frame)
+    parts += _files(10, top, "the crash leaves", frame.before, changed, lambda name: "" if name in now else "−", 250)
     parts += _effects(282, top, frame.effects)
     parts += _files(
         638,
         top,
         "after the load",
         frame.after,
+        changed,
         lambda name: "+" if name not in was else "~" if was[name] != now[name] else "",
         232,
     )
@@ -266,17 +268,32 @@ def _bar(frame: CrashFrame) -> list[str]:
     return parts
 
 
+def _changed(frame: CrashFrame) -> frozenset[str]:
+    """The files that the load makes, takes away or gives another size, and the file that was being written."""
+    return frozenset(name for name, _ in set(frame.before) ^ set(frame.after)) | {frame.log}
+
+
 def _files(
-    x: float, top: float, heading: str, files: tuple[tuple[str, int], ...], sign: Callable[[str], str], width: float
+    x: float,
+    top: float,
+    heading: str,
+    files: tuple[tuple[str, int], ...],
+    changed: frozenset[str],
+    sign: Callable[[str], str],
+    width: float,
 ) -> list[str]:
     parts = [drawing.text(x, top, heading, kind="b"), drawing.line(x, top + 6, x + width, top + 6)]
-    for row, (name, size) in enumerate(_most(files)):
+    shown = tuple(file for file in files if file[0] in changed)
+    if folded := len(files) - len(shown):
+        words = f"{folded} other file{'s' * (folded > 1)} of unchanged size"
+        parts.append(drawing.text(x + 13, top + 24 + min(len(shown), _MOST_ROWS) * _ROW, words, kind="s"))
+    for row, (name, size) in enumerate(_most(shown)):
         y, mark = top + 24 + row * _ROW, sign(name)
         fill = {"−": "bad", "+": "good", "~": "leo"}.get(mark, "ink")
         parts.append(drawing.text(x, y, mark, kind="bm", fill=fill))
         parts.append(drawing.text(x + 13, y, drawing.shorten(name, 27), kind="sm", fill=fill))
         parts.append(drawing.text(x + width, y, f"{size:,} B", kind="sm", anchor="end", fill=fill))
-    return parts + _more(x, top, files)
+    return parts + _more(x, top, shown)
 
 
 def _effects(x: float, top: float, effects: tuple[Effect, ...]) -> list[str]:
@@ -305,8 +322,10 @@ def _top(frame: CrashFrame) -> float:
 
 
 def _rows_height(frame: CrashFrame) -> float:
-    rows = max(min(len(part), _MOST_ROWS) for part in (frame.before, frame.effects, frame.after))
-    return 48 + max(rows, 1) * _ROW
+    changed = _changed(frame)
+    columns = [[file for file in files if file[0] in changed] for files in (frame.before, frame.after)]
+    rows = max(min(len(part), _MOST_ROWS) + 1 for part in (*columns, frame.effects))
+    return 48 + rows * _ROW
 
 
 def _contents(directory: Path) -> dict[str, bytes]:
