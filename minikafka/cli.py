@@ -19,6 +19,7 @@ COMMANDS = {
     "verify": ("minikafka.tools.verify:verify", "Check partition or log directories without changing a byte."),
     "exam": ("minikafka.exam:exam", "Compare a log that you have written with Apache Kafka's."),
     "fetch": ("minikafka.fetch:fetch", "Download Kafka's jars into the cache, for work without a network."),
+    "grade": ("minikafka.grade:grade", "Grade submitted notebooks: predictions, exercises and rungs."),
     "lab": ("minikafka.open_lab:lab", "Open the lessons in JupyterLab, on a working copy of your own."),
     "ls": ("minikafka.tools.ls:ls", "List the partitions of a log directory: offsets, sizes, times, what is odd."),
     "spark": ("minikafka.spark.jobs.command:spark", "Ask whole log directories a question, in parallel, by Spark."),

@@ -1,0 +1,68 @@
+"""The command `minikafka grade`: submitted notebooks, graded without a word of theirs being believed."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from minikafka.lab.course.places import COURSE
+from minikafka.lab.course.run_lessons import lessons
+from minikafka.lab.grading.grade import Grade, Terms, table
+from minikafka.lab.grading.grade import grade as grade_of
+from minikafka.lab.rebuild.rung import HELD_OUT_SEED
+from minikafka.tools.failure import one_line
+from minikafka.tools.tool_command import ToolCommand
+
+
+@click.command(cls=ToolCommand, failure_exit_code=2, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("submissions", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path))
+@click.option("--lesson", "chosen", multiple=True, metavar="NAME", help="Grade this lesson; may be given again.")
+@click.option("--seed", type=int, default=HELD_OUT_SEED, help="What the workloads for rungs are drawn from; keep it.")
+@click.option("--seconds", type=click.FloatRange(1, 3600), default=60.0, show_default=True, help="For each check.")
+@click.option("--memory", type=click.IntRange(64), default=2048, show_default=True, help="MiB, beyond what is needed.")
+@click.option("--course", type=click.Path(path_type=Path), default=COURSE, hidden=True)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each submission.")
+def grade(
+    submissions: tuple[Path, ...],
+    chosen: tuple[str, ...],
+    seed: int,
+    seconds: float,
+    memory: int,
+    course: Path,
+    as_json: bool,
+) -> None:
+    """Grade the notebooks in each DIR, such as my-lessons/ or class/*/: a point for each prediction, exercise and rung.
+
+    Notebooks are read, not run: answers are compared with a run of the course's own notebook, functions are taken out
+    and checked in a process of their own. Each point that is lost is explained. The exit code is 2 when something
+    cannot be graded at all, else 0.
+    """
+    known = lessons(course)
+    wanted = [path for path in known if not chosen or any(name in path.stem for name in chosen)]
+    if not wanted:
+        raise click.UsageError(f"no lesson is called {', '.join(chosen)}")
+    missing = [directory for directory in submissions if not directory.is_dir()]
+    if missing:
+        raise click.UsageError(f"{missing[0]} is no directory of notebooks")
+    grades = []
+    for directory in submissions:
+        grades.append(grade_of(directory.resolve(), wanted, Terms(seed, seconds, memory)))
+        if as_json:
+            click.echo(json.dumps(_as_data(grades[-1])))
+        else:
+            _explain(grades[-1])
+    if not as_json:
+        for line in table(grades):
+            click.echo(line)
+
+
+def _as_data(of: Grade) -> dict[str, object]:
+    points, most = of.points()
+    return {"submission": of.name, "points": points, "of": most, "marks": [asdict(mark) for mark in of.marks]}
+
+
+def _explain(of: Grade) -> None:
+    for mark in of.marks:
+        if not mark.points:
+            click.echo(f"{of.name}: {mark.task.lesson}, {mark.task.kind} {mark.task.name}: {one_line(mark.why)}")

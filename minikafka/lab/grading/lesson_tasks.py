@@ -1,0 +1,84 @@
+"""What a lesson asks for, read from the course's own notebook."""
+
+import ast
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+PREDICTION, EXERCISE, RUNG = "prediction", "exercise", "rung"
+_MODULES = {"minikafka.lab.exercises": EXERCISE, "minikafka.lab.rebuild.ladders": RUNG}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One thing to do, worth one point.
+
+    - `lesson`: the notebook's name without its suffix; `kind`: "prediction", "exercise" or "rung";
+    - `name`: the question of a prediction, else the function to write;
+    - `module`, `check`: where the exercise or rung is found, "" for a prediction.
+    """
+
+    lesson: str
+    kind: str
+    name: str
+    module: str = ""
+    check: str = ""
+
+
+def tasks_of(notebook: Path) -> list[Task]:
+    """The tasks of the lesson in `notebook`, in their order."""
+    found: list[Task] = []
+    modules: dict[str, tuple[str, str]] = {}
+    for tree in code_of(notebook)[0]:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                kinds = (kind for root, kind in _MODULES.items() if node.module.startswith(root))
+                for kind in kinds:
+                    modules |= {alias.asname or alias.name: (kind, node.module) for alias in node.names}
+        found += _tasks(tree, notebook.stem, modules)
+    return found
+
+
+def code_of(notebook: Path) -> tuple[list[ast.Module], int]:
+    """The code cells that are Python, and the number of those that are not. Raises ValueError for what is no notebook.
+
+    A cell with IPython's own commands (`%time`, `!ls`) is none.
+    """
+    trees, unread = [], 0
+    for text in _code_cells(notebook):
+        try:
+            trees.append(ast.parse(text))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            unread += 1
+    return trees, unread
+
+
+def question_of(node: ast.AST) -> tuple[str, ast.expr] | None:
+    """The question and the answer of a call of `predict`; None for anything else."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "predict":
+        first = node.args[0] if len(node.args) >= 2 else None
+        if isinstance(first, ast.Constant) and isinstance(first.value, str):
+            return first.value, node.args[1]
+    return None
+
+
+def _code_cells(notebook: Path) -> Iterator[str]:
+    try:
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                yield "".join(cell["source"])
+    except (ValueError, KeyError, TypeError, RecursionError) as broken:
+        raise ValueError(f"{notebook.name} is no notebook") from broken
+
+
+def _tasks(tree: ast.Module, lesson: str, modules: dict[str, tuple[str, str]]) -> Iterator[Task]:
+    for node in ast.walk(tree):
+        if asked := question_of(node):
+            yield Task(lesson, PREDICTION, asked[0])
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "check":
+            check, given = node.func.value, node.args
+            if isinstance(check, ast.Name) and check.id in modules and given and isinstance(given[0], ast.Name):
+                kind, module = modules[check.id]
+                yield Task(lesson, kind, given[0].id, module, check.id)

@@ -1,0 +1,100 @@
+"""What a learner hands in: notebooks, of which the answers and the functions are taken out, and nothing is run."""
+
+import ast
+import operator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from minikafka.lab.grading.lesson_tasks import code_of, question_of
+
+_LARGEST_BYTES = 20 << 20
+_BLANK = "___"
+_OPERATORS = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_LARGEST = 1 << 64
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A learner's notebook of one lesson.
+
+    - `answers`: by question, the expression that stands in the place of the blank; the last one counts;
+    - `definitions`: functions and constants at the top of a cell by name, the last ones; `imports`: by name.
+    - `unread`: the number of cells that are no Python.
+    """
+
+    answers: dict[str, ast.expr] = field(default_factory=dict)
+    definitions: dict[str, ast.stmt] = field(default_factory=dict)
+    imports: dict[str, ast.stmt] = field(default_factory=dict)
+    unread: int = 0
+
+    def code_for(self, function: str) -> list[ast.stmt]:
+        """The statements that make `function`: imports, then what it uses, then itself; [] if there is none."""
+        if not isinstance(self.definitions.get(function), ast.FunctionDef):
+            return []
+        wanted, imported, at = [function], [], 0
+        while at < len(wanted):
+            for node in ast.walk(self.definitions[wanted[at]]):
+                if isinstance(node, ast.Name) and node.id in self.definitions and node.id not in wanted:
+                    wanted.append(node.id)
+                elif isinstance(node, ast.Name) and node.id in self.imports:
+                    imported.append(self.imports[node.id])
+            at += 1
+        return [*dict.fromkeys(imported), *(self.definitions[name] for name in reversed(wanted))]
+
+
+def read(notebook: Path) -> Answered:
+    """The notebook of a learner. Raises ValueError for what is none, and OSError."""
+    if not notebook.is_file():
+        raise ValueError(f"{notebook.name} is no file")
+    if notebook.stat().st_size > _LARGEST_BYTES:
+        raise ValueError(f"{notebook.name} has more than {_LARGEST_BYTES >> 20} MB")
+    trees, unread = code_of(notebook)
+    found = Answered(unread=unread)
+    for statement in (statement for tree in trees for statement in tree.body):
+        for node in ast.walk(statement):
+            if asked := question_of(node):
+                found.answers[asked[0]] = asked[1]
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            for alias in statement.names:
+                found.imports[alias.asname or alias.name.partition(".")[0]] = statement
+        elif isinstance(statement, ast.FunctionDef):
+            found.definitions[statement.name] = statement
+        elif isinstance(statement, ast.Assign) and _is_plain(statement.value):
+            found.definitions.update({each.id: statement for each in statement.targets if isinstance(each, ast.Name)})
+    return found
+
+
+def is_blank(answer: ast.expr) -> bool:
+    """Whether an answer is still `___`."""
+    return isinstance(answer, ast.Name) and answer.id == _BLANK
+
+
+def value_of(answer: ast.expr) -> object:
+    """The value that an answer writes down: a literal, a sum of numbers, an exception's name. Raises ValueError."""
+    if isinstance(answer, ast.Name):
+        return answer.id
+    if isinstance(answer, ast.BinOp) and type(answer.op) in _OPERATORS:
+        left, right = value_of(answer.left), value_of(answer.right)
+        if all(isinstance(each, int | float) and abs(each) < _LARGEST for each in (left, right)):
+            try:
+                return _OPERATORS[type(answer.op)](left, right)
+            except ArithmeticError as error:
+                raise ValueError(str(error)) from error
+    try:
+        return ast.literal_eval(answer)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
+        raise ValueError(f"{ast.unparse(answer)[:80]} is no plain value") from error
+
+
+def _is_plain(value: ast.expr) -> bool:
+    try:
+        ast.literal_eval(value)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,205 @@
+"""A class of five hands in its notebooks: sound, half done, cheating, broken, and none at all."""
+
+import ast
+import inspect
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import nbformat
+import pytest
+
+from minikafka.lab.exercises.high_watermark import clamp, increment
+from minikafka.lab.grading.answer_key import told
+from minikafka.lab.grading.fair_code import unfair
+from minikafka.lab.grading.lesson_tasks import tasks_of
+from minikafka.lab.grading.submission import read, value_of
+from minikafka.lab.rebuild.ladders.high_watermark import clamps
+
+LESSON = "01-small.ipynb"
+IMPORTS = """from minikafka.lab import ___, predict
+from minikafka.lab.exercises.high_watermark import clamp, increment
+from minikafka.lab.rebuild.ladders.high_watermark import clamps
+from minikafka.log.log_offset_metadata import LogOffsetMetadata
+"""
+PREDICTIONS = 'predict("How many?", {}, lambda: 3)\n', 'predict("Which error?", {}, lambda: [][1])\n'
+CHECKS = "clamp.check(updated)", "increment.check(incremented)", "clamps.check(update_high_watermark)"
+STUBS = (
+    "def updated(old, suggested, log_start, log_end):\n    return ___\n",
+    "def incremented(old, new, log_end):\n    return ___\n",
+    "def update_high_watermark(self, high_watermark):\n    return ___\n",
+)
+
+
+def source_of(function) -> str:
+    return textwrap.dedent(inspect.getsource(function))
+
+
+SOLUTIONS = source_of(clamp.solved_by()), source_of(increment.solved_by()), source_of(clamps.solved_by())
+assert all(f"def {stub[4:].partition('(')[0]}(" in solution for stub, solution in zip(STUBS, SOLUTIONS))
+
+
+def notebook(directory, *cells: str) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    lesson = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    nbformat.write(lesson, directory / LESSON)
+
+
+def lesson_with(answers: tuple[str, str], functions: tuple[str, ...]) -> list[str]:
+    asked = [question.format(answer) for question, answer in zip(PREDICTIONS, answers)]
+    return [IMPORTS, *asked, *(f"{function}\n\n{check}" for function, check in zip(functions, CHECKS))]
+
+
+@pytest.fixture
+def school(tmp_path):
+    """A course of one small lesson, and the class."""
+    notebook(tmp_path / "course", *lesson_with(("___", "___"), STUBS))
+    of = tmp_path / "class"
+    notebook(of / "sound", *lesson_with(("1 + 2", '"IndexError"'), SOLUTIONS))
+    notebook(of / "half", *lesson_with(("4", "___"), (SOLUTIONS[0], STUBS[1], STUBS[2].replace("___", "3"))))
+    forged = (
+        "from minikafka.lab.exercises.solutions.high_watermark import updated as right\n"
+        "def updated(*arguments):\n    print('correct')\n    return right(*arguments)",
+        "def incremented(old, new, log_end):\n    return ___\nincrement.check = lambda function: 'correct'",
+        "def update_high_watermark(self, high_watermark):\n    return clamps.solved_by()(self, high_watermark)",
+    )
+    notebook(of / "cheating", *lesson_with(("[3][0]", "IndexError"), forged), "print('Exercise 1: correct')")
+    (of / "broken").mkdir()
+    (of / "broken" / LESSON).write_text('{"cells": [')
+    (of / "empty").mkdir()
+    return tmp_path
+
+
+def graded(school, *arguments: str, **options) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "minikafka", "grade", "--course", str(school / "course"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_a_class(school):
+    names = ("sound", "half", "cheating", "broken", "empty")
+    told = graded(school, "--json", "--seed", "7", *(str(school / "class" / name) for name in names))
+    assert (told.returncode, told.stderr) == (0, "")
+    grades = {grade["submission"]: grade for grade in map(json.loads, told.stdout.splitlines())}
+    assert {name: (grade["points"], grade["of"]) for name, grade in grades.items()} == {
+        "sound": (5, 5),
+        "half": (1, 5),
+        "cheating": (1, 5),
+        "broken": (0, 5),
+        "empty": (0, 5),
+    }
+    why = {name: [mark["why"] for mark in grade["marks"]] for name, grade in grades.items()}
+    assert why["sound"] == [""] * 5
+    assert why["half"][:4] == ["the answer is 4; the run gives 3", "not answered", "", "not attempted"]
+    assert why["half"][4].startswith("not yet: ")
+    assert why["cheating"] == [
+        "[3][0] is no plain value",
+        "",
+        "not run: it imports with `from minikafka.lab.exercises.solutions.high_watermark import updated as right`",
+        "not attempted",
+        "not run: it imports with `from minikafka.lab.rebuild.ladders.high_watermark import clamps`",
+    ]
+    assert set(why["broken"]) == {f"{LESSON} is no notebook"} and set(why["empty"]) == {f"{LESSON} is missing"}
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_functions_that_never_end_or_take_all_memory_are_stopped(school):
+    endless = """def updated(*arguments):
+        while True:
+            try:
+                sum(range(9**6))
+            except BaseException:
+                pass"""
+    greedy = "def incremented(*arguments):\n    return [0] * 10**10"
+    notebook(school / "class" / "mad", *lesson_with(("___", "___"), (endless, greedy, STUBS[2])))
+    ended = graded(school, str(school / "class" / "mad"), "--seconds", "2")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    lines = ended.stdout.splitlines()
+    assert lines[-1] == "mad  0 of 5 points, 0 of 2 predictions, 0 of 2 exercises, 0 of 1 rungs"
+    # An alarm comes again and again, until one falls between the function's handlers; else the process is ended.
+    assert any("exercise updated: " in line and ("not ended" in line or "did not end" in line) for line in lines)
+    assert any("exercise incremented: not yet: " in line and "MemoryError" in line for line in lines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere"], "nowhere is no directory of notebooks"),
+        (["class", "--lesson", "99"], "no lesson is called 99"),
+        ([], "Missing argument 'DIR...'"),
+    ],
+)
+def test_what_cannot_be_graded_is_told_in_one_line(school, arguments, said):
+    ended = graded(school, *arguments, cwd=school, env={**os.environ, "PYTHONPATH": os.getcwd()})
+    assert (ended.returncode, ended.stdout) == (2, "") and said in ended.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("def f(a):\n    return sorted(a)[0]", ""),
+        ("def f(self, a):\n    self._mark = a\n    found = self.log\n    found.end = 3", ""),
+        ("def f(a):\n    import math\n    return math.pi", ""),
+        ("def f(a):\n    import os", "imports with `import os`"),
+        ("def f(a):\n    from minikafka.lab import predict", "imports with `from minikafka.lab import predict`"),
+        ("from minikafka.witness import kafka_log", "imports with `from minikafka.witness import kafka_log`"),
+        ("def f(a):\n    return open('x')", "uses `open`"),
+        ("def f(a):\n    return a.__class__", "uses `.__class__`"),
+        ("def f(a):\n    return local_log.os.getpid()", "uses `.os`"),
+        ("def f(a):\n    Log.append = a", "changes `Log.append`, which is not its own"),
+        ("def f(a):\n    del Log.append", "changes `Log.append`, which is not its own"),
+        ("def f(a):\n    type(a).append = 3", "changes `type(a).append`, which is not its own"),
+        ("def f(a=setattr(1, 'b', 2)):\n    pass", "uses `setattr`"),
+    ],
+)
+def test_what_a_function_may_use(code, words):
+    assert unfair(ast.parse(code).body) == words
+
+
+def test_a_functions_helpers_come_with_it(tmp_path):
+    notebook(
+        tmp_path,
+        "LIMIT = 3\nimport math, os\n%time\n",
+        "LIMIT = 4\nimport math\n",
+        "def helper(a):\n    return math.floor(a) + LIMIT",
+        "def updated(a):\n    return helper(a)",
+        "raise SystemExit",
+    )
+    answered = read(tmp_path / LESSON)
+    assert [ast.unparse(each).splitlines()[0] for each in answered.code_for("updated")] == [
+        *("import math", "LIMIT = 4", "def helper(a):", "def updated(a):"),
+    ]
+    assert answered.unread == 1 and answered.code_for("other") == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"), [("3", 3), ("30 + 6", 36), ("-1", -1), ("(1, [2])", [1, [2]]), ("OSError", "OSError")]
+)
+def test_answers(answer, value):
+    assert told(value_of(ast.parse(answer, mode="eval").body)) == told(value)
+
+
+@pytest.mark.parametrize("answer", ["f(3)", "9 ** 9", "1 // 0", "[x for x in 'ab']", "a.b", "2.5 + 'a'"])
+def test_answers_that_are_no_values(answer):
+    with pytest.raises(ValueError):
+        value_of(ast.parse(answer, mode="eval").body)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"cells": 3}', '{"cells": [3]}', "\udcff", "[" * 100_000])
+def test_files_that_are_no_notebooks(text, tmp_path):
+    (tmp_path / LESSON).write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(ValueError, match="is no notebook"):
+        read(tmp_path / LESSON)
+
+
+def test_every_lesson_has_tasks_of_its_own():
+    from minikafka.lab.course.places import COURSE
+    from minikafka.lab.course.run_lessons import lessons
+
+    for lesson in lessons(COURSE):
+        assert len(tasks_of(lesson)) == len(set(tasks_of(lesson))), lesson
