@@ -34,7 +34,7 @@ def test_the_first_unread_record(drawn, isolation_level):
     end = drawn.last_stable_offset if isolation_level == "read_committed" else drawn.records[-1].offset + 1
     offsets = list(range(-1, drawn.records[-1].offset + 5))
     asked = pa.RecordBatch.from_pylist([{"directory": str(drawn.directory), "offsets": offsets}])
-    [batch] = unread_records([asked], isolation_level=isolation_level, mode="FAILFAST")
+    [batch] = unread_records([asked], settings={}, isolation_level=isolation_level, mode="FAILFAST")
     for row in batch.to_pylist():
         first = next((each.timestamp for each in visible if each.offset >= row["committed"]), None)
         assert row["oldestUnread"] == (None if first == -1 else first)

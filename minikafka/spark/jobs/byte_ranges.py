@@ -8,7 +8,7 @@ Arrow, and Spark only brings together the few rows that it gives. Nothing here n
 through Spark Connect as well.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -30,10 +30,11 @@ __all__ = ["PartitionDirectory", "for_each_directory", "for_each_task", "partiti
 
 
 class PartitionDirectory(NamedTuple):
-    """A partition and its directory."""
+    """A partition and its directory; `settings` as for `storage_of`."""
 
     topic_partition: TopicPartition
     directory: str
+    settings: Mapping[str, str] = {}
 
 
 def ranges(spark: "SparkSession", paths: "Sequence[str | PathLike[str]]", **options: object) -> "DataFrame":
@@ -84,10 +85,13 @@ def for_each_directory(
 ) -> "DataFrame":
     """As `for_each_task`, with the directories of the table `partitions`."""
 
+    settings = carried_settings(partitions.schema)
+
     def run(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         rows = (row for batch in batches for row in batch.to_pylist())
         return function(
-            PartitionDirectory(TopicPartition(row["topic"], row["partition"]), row["directory"]) for row in rows
+            PartitionDirectory(TopicPartition(row["topic"], row["partition"]), row["directory"], settings)
+            for row in rows
         )
 
     return partitions.mapInArrow(run, schema)

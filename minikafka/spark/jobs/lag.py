@@ -12,6 +12,7 @@ from minikafka.spark.jobs.row_type import schema_of_rows
 from minikafka.spark.jobs.spark_time import spark_time
 from minikafka.spark.jobs.unread_records import Unread, unread_records
 from minikafka.spark.source.damage import Mode
+from minikafka.spark.source.range_rows import carried_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -60,7 +61,9 @@ where the checkpoint of high watermarks is older than the commit |
     commits = groups.where("group IS NOT NULL").groupBy(*key).agg(newest.alias("commit")).select(*key, "commit.*")
     offsets = commits.groupBy("topic", "partition").agg(F.collect_set("committed").alias("offsets"))
     logs = partitions.select("topic", "partition", "directory")
-    look = partial(unread_records, isolation_level=isolation_level, mode=mode)
+    look = partial(
+        unread_records, settings=carried_settings(partitions.schema), isolation_level=isolation_level, mode=mode
+    )
     found = logs.join(offsets, ["topic", "partition"]).mapInArrow(look, schema_of_rows(Unread))
     ends = (
         logs.join(found, "directory")

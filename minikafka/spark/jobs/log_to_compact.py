@@ -51,8 +51,8 @@ def rounds_ahead(
 
     Raises CorruptRecordException, in mode FAILFAST, for what cannot be read.
     """
-    for _, directory in directories:
-        for partition in find_partitions([directory]):
+    for _, directory, settings in directories:
+        for partition in find_partitions([directory], settings=settings):
             if partition.segments:
                 try:
                     yield batch_of_rows(RoundAhead, [_round_ahead(partition, LogConfig(configs), now, mode)])

@@ -40,8 +40,8 @@ class SegmentFacts(NamedTuple):
 
 def segment_facts(directories: Iterator[PartitionDirectory], mode: str) -> Iterator[pa.RecordBatch]:
     """A row for each segment, in order. Raises CorruptRecordException, in mode FAILFAST, for what cannot be read."""
-    for _, directory in directories:
-        for partition in find_partitions([directory]):
+    for _, directory, settings in directories:
+        for partition in find_partitions([directory], settings=settings):
             if partition.segments:
                 yield batch_of_rows(SegmentFacts, list(_facts(partition, mode)))
 

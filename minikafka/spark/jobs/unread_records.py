@@ -1,6 +1,6 @@
 """How far the consumers of a partition are behind: its bounds, and the first record that each has not read."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from minikafka.record.record_batch import NO_TIMESTAMP
@@ -34,14 +34,14 @@ class Unread(NamedTuple):
 
 
 def unread_records(
-    batches: "Iterable[pa.RecordBatch]", *, isolation_level: str, mode: str
+    batches: "Iterable[pa.RecordBatch]", *, settings: Mapping[str, str], isolation_level: str, mode: str
 ) -> "Iterator[pa.RecordBatch]":
-    """Of rows with a `directory` and different `offsets`, an `Unread` for each offset.
+    """Of rows with a `directory` and different `offsets`, an `Unread` for each offset; `settings` as for `storage_of`.
 
     Raises CorruptRecordException, in mode FAILFAST, for what cannot be read.
     """
     for row in (row for batch in batches for row in batch.to_pylist()):
-        for partition in find_partitions([row["directory"]]):
+        for partition in find_partitions([row["directory"]], settings=settings):
             if partition.segments:
                 yield batch_of_rows(Unread, list(_unread(partition, row["offsets"], isolation_level, mode)))
 

@@ -46,6 +46,7 @@ from minikafka.spark.source.transactions_on_disk import Aborted
 
 RANGES = "ranges"
 _SETTINGS = "fs"
+_PATHS = ("segment", "directory")
 PARTITIONS = "partitions"
 
 _ABORTED = StructType(
@@ -73,14 +74,12 @@ RANGE_COLUMNS: dict[str, DataType] = {
 
 
 def carrying(schema: StructType, settings: Mapping[str, str]) -> StructType:
-    """`schema` of the table, with the settings of an object store (`storage_of`) beside the column `segment`.
+    """`schema` of either table, with the settings of an object store (`storage_of`) beside the column of its paths.
 
     Functions that are mapped over the table need them to open what it names, and no row shows what is secret.
     """
     fields = [
-        StructField(field.name, field.dataType, metadata={_SETTINGS: dict(settings)})
-        if field.name == "segment"
-        else field
+        StructField(field.name, field.dataType, metadata={_SETTINGS: dict(settings)}) if field.name in _PATHS else field
         for field in schema
     ]
     return StructType(fields)
@@ -90,7 +89,7 @@ def carried_settings(schema: StructType) -> dict[str, str]:
     """The settings that came with the table, or what is left of it."""
     carried: dict[str, str] = {}
     for field in schema:
-        carried |= field.metadata.get(_SETTINGS, {}) if field.name == "segment" else {}
+        carried |= field.metadata.get(_SETTINGS, {}) if field.name in _PATHS else {}
     return carried
 
 

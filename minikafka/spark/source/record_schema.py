@@ -16,7 +16,7 @@ from pyspark.sql.types import (
 
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.spark.source.damage import Mode
-from minikafka.spark.source.range_rows import RANGES, carrying
+from minikafka.spark.source.range_rows import PARTITIONS, RANGES, carrying
 from minikafka.spark.source.record_rows import CORRUPT
 from minikafka.spark.source.source_options import SourceOptions
 from minikafka.spark.source.tables import RECORDS, schema_of_table
@@ -59,7 +59,7 @@ def schema_of(options: SourceOptions) -> StructType:
     damage = DAMAGE if options.mode is Mode.PERMISSIVE else {}
     if options.table != RECORDS:
         schema = schema_of_table(options.table, damage)
-        return carrying(schema, options.storage_settings) if options.table == RANGES else schema
+        return carrying(schema, options.storage_settings) if options.table in (RANGES, PARTITIONS) else schema
     headers = HEADERS if options.include_headers else {}
     batches = BATCHES if options.include_batches else {}
     columns = RECORD | headers | batches | damage
