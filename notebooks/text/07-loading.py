@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty-five minutes to read, half an hour for the functions of part 6, three quarters of an hour for its five rungs.
+# **Time:** about forty minutes to read and run, fifty for part 6 (twenty for its functions, thirty for its rungs).
 # **Before:** the lessons *Segments*; *Producers and transactions* for producers and epochs; *Read* for what each reader is given.
 # **Afterwards you can decide:** which files of a partition's directory a start takes away and why, what a directory full of `.swap` files
 # means, which checkpoints a log believes, and where in Kafka's source each phase of a start stands.

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** about fifty minutes to read, half an hour for the functions of part 6, an hour for its four rungs. **Before:** the lesson *Loading*.
+# **Time:** about forty-five minutes to read and run, forty-five for part 6 (twenty for its functions, twenty-five for its rungs). **Before:** the lesson *Loading*.
 # **Afterwards you can decide:** what a killed broker can have lost and what not, why one start takes seconds and another half an hour,
 # which files of a partition's directory you may delete by hand after a crash, and which you must not.
 #
