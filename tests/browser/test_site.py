@@ -107,6 +107,9 @@ def test_a_prediction_is_judged_and_kept(visit):
     page.reload()
     page.wait_for_selector("body[data-ready]")
     assert "and so it is" in page.get_by_role("status").inner_text()
+    page.goto(page.url.replace("98-small", "index"))
+    page.wait_for_selector("body[data-ready]")
+    assert [line.inner_text().strip() for line in page.locator(".done").all()] == ["1 of 1 predictions made", ""]
 
 
 def test_the_search_finds_a_section_by_keyboard(visit):

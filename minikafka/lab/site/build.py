@@ -74,7 +74,8 @@ def require_free(folder: Path) -> None:
 def _start_page(pages: Sequence[Page], subtitles: Sequence[str]) -> Page:
     rows = "".join(
         f'<li><a href="{page.name}.html">{escape(page.name.split("-")[0])} {escape(page.title)}</a>'
-        f"<p>{escape(subtitle)}</p></li>"
+        f"<p>{escape(subtitle)}</p>"
+        f'<p class="done" data-lesson="{page.name}" data-questions="{_questions(page)}"></p></li>'
         for page, subtitle in zip(pages, subtitles, strict=True)
     )
     title = "Inside Kafka's log"
@@ -92,6 +93,10 @@ def _start_page(pages: Sequence[Page], subtitles: Sequence[str]) -> Page:
     )
     sections = [(Heading(1, title, "start"), words), (Heading(2, "Lessons", "lessons"), "")]
     return Page("index", title, body, [], sections)
+
+
+def _questions(page: Page) -> int:
+    return sum(record["kind"] == "question" for record in page.records)
 
 
 def _with_links_to_pages(html: str, order: Sequence[tuple[str, str]]) -> str:

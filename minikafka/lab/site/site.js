@@ -16,6 +16,9 @@
   const kept = {
     get(key) { try { return localStorage.getItem(`minikafka ${key}`); } catch { return null; } },
     set(key, value) { try { localStorage.setItem(`minikafka ${key}`, value); } catch { /* nothing is kept */ } },
+    count(beginning) {
+      try { return Object.keys(localStorage).filter((key) => key.startsWith(`minikafka ${beginning}`)).length; } catch { return 0; }
+    },
   };
 
   // Light and dark: the system's choice, until the reader chooses.
@@ -106,6 +109,15 @@
   }
   const frames = () => document.querySelectorAll("pre, .scroll").forEach(reachable);
   addEventListener("resize", frames);
+
+  // The start page is a map: how far one has come in each lesson.
+  for (const line of document.querySelectorAll("[data-lesson]")) {
+    const { lesson, questions } = line.dataset;
+    if (questions === "0") continue;
+    const done = Math.min(kept.count(`${lesson}: `), Number(questions));
+    const words = `${done} of ${questions} predictions made`;
+    line.append(make("meter", { min: "0", max: questions, value: String(done), "aria-label": words }), ` ${words}`);
+  }
 
   // The search: all words that were typed must occur in a section; a hit in a heading comes first.
   const search = document.getElementById("search");
