@@ -122,7 +122,7 @@ class Agreement:
         caption = f"{self.operations} operations, {self.cells} values compared"
         return (
             f'<table class="agreement"><caption>{caption}</caption>'
-            f"<tr><th>quantity</th>{head}<th>values</th><th></th></tr>{''.join(rows)}</table>{last}"
+            f"<tr><th>quantity</th>{head}<th>values</th><th>agree?</th></tr>{''.join(rows)}</table>{last}"
         )
 
 

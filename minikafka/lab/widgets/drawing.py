@@ -23,7 +23,7 @@ LIGHT = {
 DARK = {
     "paper": "#14171c", "ink": "#e8ebf0", "faint": "#a3adb9", "line": "#4a5361", "panel": "#20252d",
     "start": "#a3adb9", "lso": "#c8a6ff", "hw": "#ffab57", "leo": "#79b8ff",
-    "committed": "#1f4a2e", "pending": "#5c421a", "gone": "#2c323b", "mark": "#5a4d0c", "good": "#6fdd8b", "bad": "#ff8a80",
+    "committed": "#1f4a2e", "pending": "#5c421a", "gone": "#2c323b", "mark": "#40370a", "good": "#6fdd8b", "bad": "#ff8a80",
     "a": "#24456b", "b": "#6b3a28", "c": "#275235", "d": "#4b3570", "e": "#5f4d14", "f": "#1f5257", "g": "#642f4a",
 }  # fmt: skip
 
