@@ -23,6 +23,7 @@ help:
 	@echo "make test       every test"
 	@echo "make quick      what one runs after each edit: style and the tests without a JVM, in a minute"
 	@echo "make lessons    run every lesson without a browser, one line each"
+	@echo "make nbval      compare what every cell of the lessons shows with what is stored, without a browser"
 	@echo "make notebooks  build the notebooks from their texts in notebooks/text/"
 	@echo "make site       the lessons as pages without a kernel, in FOLDER=site"
 	@echo "make diagrams   draw the diagrams from their sources"
@@ -57,6 +58,11 @@ quick: ready-dev
 lessons: ready-lab
 	@$(FETCH)
 	@$(BIN)/python -m minikafka.lab.course.run_lessons $(NOTEBOOKS)
+
+# In `make test` the lessons run in a browser and are compared there.
+nbval: ready-dev
+	@$(FETCH)
+	$(PYTEST) -q $(WORKERS) --dist loadfile --nbval --nbval-cell-timeout 240 --nbval-sanitize-with tests/nbval.cfg notebooks
 
 notebooks: ready-lab
 	@$(FETCH)
@@ -114,4 +120,4 @@ ready-dev:
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-.PHONY: help lab fresh test quick lessons notebooks site diagrams bench fuzz fuzz-replicas fuzz-promises fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-fuzz
+.PHONY: help lab fresh test quick lessons nbval notebooks site diagrams bench fuzz fuzz-replicas fuzz-promises fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-fuzz

@@ -206,7 +206,7 @@ print(kafka_link("LogSegment.shouldRoll"))
 # rest was split in two, `UnifiedLog` and `LocalLog`. Today all of them are Java, in the module `storage`. This table leads from the old places to today's:
 #
 # | in `Log.scala` of 2.5 | in 4.3.0 | in minikafka | lesson |
-# |---|---|---|---|
+# |:---|:---|:---|:---|
 # | `segments`, a sorted map | `LogSegments.add`, `LogSegments.floorSegment`, `LogSegments.higherSegment` | `LogSegments` | Segments |
 # | `maybeRoll`, `roll` | `UnifiedLog.maybeRoll`, `UnifiedLog.roll`, `LocalLog.roll` | `Log._maybe_roll`, `Log.roll`, `LocalLog.roll` | Segments |
 # | `deleteOldSegments`, `deletableSegments` | `UnifiedLog.deleteOldSegments`, `UnifiedLog.deletableSegments` | the same, in `Log` | Segments |

@@ -210,7 +210,7 @@ erratum(
 # The text that this course grew from counts twelve steps, on Kafka 2.5. They are all here, under other numbers:
 #
 # | older text | here | what became of it |
-# |---|---|---|
+# |:---|:---|:---|
 # | 1 analyze and validate | 2 | size limit no longer asked on followers; later epochs skipped |
 # | 2 trim | 3 | the same |
 # | 3 assign offsets, validate | 5, leader | the same |
@@ -808,7 +808,7 @@ examines.check(analyze_and_validate_records)
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
-# |---|---|---|
+# |:---|:---|:---|
 # | fifteen steps, their order, every check and exception, what a refusal leaves | one lock of Python's for the log | step 9 from within: the next lesson |
 # | every byte that the leader writes into a header | `Partition`, which completes the answer with HW's change, is not there | `acks`, which are answered one level up |
 # | when a batch is built anew, and when the device is asked to flush | a batch that is compressed anew may differ in bytes: the codecs' libraries are others | down-conversion, gone since 4.0; magic 0 and 1 on followers |

@@ -567,7 +567,7 @@ unstable.check(first_unstable_offset)
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
-# |---|---|---|
+# |:---|:---|:---|
 # | five batches remembered, one in a snapshot; every check of epoch and sequence, its order and its exception | one lock of Python's for the log | how a transaction is verified with its coordinator before its first batch |
 # | when a transaction opens, what its marker completes, what the index holds | no metrics of producers | the coordinator's own log, and how it decides |
 # | snapshots, to the byte | | how recovery rebuilds this memory: lesson *Crash and recovery* |

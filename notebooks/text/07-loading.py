@@ -88,7 +88,7 @@ print(*(f"{size:6}  {name}" for name, size in sizes(orders).items()), sep="\n")
 # (Names have 20 digits before the dot; the course shows the last three.)
 #
 # | suffix or name | what it is | who takes it away |
-# |---|---|---|
+# |:---|:---|:---|
 # | `.log` | the batches of one segment | retention, compaction |
 # | `.index`, `.timeindex` | offset → byte, timestamp → offset | go with their `.log` |
 # | `.txnindex` | aborted transactions; only where there are any | goes with its `.log` |
@@ -365,7 +365,7 @@ for name, directory in (("all snapshots", killed), ("no snapshots", cleared), ("
 # since 3.1, and all of them are Java today. Which way to look:
 #
 # | in 2.5: `Log.scala` | in 4.3: | here |
-# |---|---|---|
+# |:---|:---|:---|
 # | the constructor's block | `UnifiedLog.create` | `Log.create` |
 # | `loadSegments` | `LogLoader.load` | `LogLoader.load` |
 # | `removeTempFilesAndCollectSwapFiles` | `LogLoader`, same name | phase 1 |
@@ -583,7 +583,7 @@ keeps_snapshots.check(remove_stray_snapshots)
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
-# |---|---|---|
+# |:---|:---|:---|
 # | the seven phases, each file they make, rename or delete, to the byte | one thread; a broker loads several logs at a time, `num.recovery.threads.per.data.dir` | `LogManager`, which finds the directories and reads the checkpoints (*Storage layer*) |
 # | what is believed after a clean stop | no metrics, no progress in JMX | disks that fail while loading: the whole log directory goes offline |
 # | the order of renames | the new segments in the theatre are copies; compaction's have fewer records | logs in tiered storage |

@@ -392,7 +392,7 @@ for clean in (False, True):
 # After a clean stop `read_committed` consumers are given the records of an aborted transaction. To sum up, **with the broker stopped**:
 #
 # | file | may you delete it? |
-# |---|---|
+# |:---|:---|
 # | `.index` | yes, if the `.log` beside it is sound: the segment is recovered, after any stop. Else the log keeps a hole |
 # | `.timeindex` | only together with its `.index` |
 # | `.snapshot` | no: after a clean stop, with none left, the producers are forgotten |
@@ -630,7 +630,7 @@ empties.check(_delete_segments_if_log_start_greater_than_log_end)
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
-# |---|---|---|
+# |:---|:---|:---|
 # | what is scanned, cut, deleted and rebuilt, to the byte | one thread; a broker recovers several logs at a time, `num.recovery.threads.per.data.dir` | `LogManager`, which finds the directories and reads the checkpoints |
 # | what is checked after which kind of stop, and what is not | no metrics, no progress in JMX | disks that fail while loading: the whole log directory goes offline |
 # | splitting a segment, and the retry after it | the power cut in the theatre tears one write; a real one may also lose writes out of order | logs in tiered storage |
