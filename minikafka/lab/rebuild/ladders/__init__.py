@@ -9,6 +9,7 @@ from minikafka.lab.rebuild.ladders import (
     producers,
     read,
     records,
+    replication,
     segments,
 )
 
@@ -29,5 +30,6 @@ ALL = (
     (loading.collects, loading.replaces, loading.ends, loading.cuts_epochs, loading.keeps_snapshots),
     (crash.trusts, crash.recovers, crash.scans, crash.empties),
     (compaction.delays, compaction.ranges, compaction.retains, compaction.checks, compaction.groups),
+    (replication.leaves, replication.joins, replication.cuts, replication.raises),
 )
 """By lesson, in the order in which they are climbed."""
