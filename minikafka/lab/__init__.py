@@ -15,8 +15,10 @@ diagrams needs no widgets and a ruler no Spark.
 import logging
 from importlib import import_module
 
-# What the code under study logs (a mark that moves back, files that go) belongs to no cell of a lesson.
-logging.getLogger("minikafka").addHandler(logging.NullHandler())
+# What the code under study logs (a mark that moves back, files that go) belongs to no cell of a lesson. The root logger
+# needs a handler, too: py4j logs through it, and without one that call would have everything printed from then on.
+for _name in (None, "minikafka"):
+    logging.getLogger(_name).addHandler(logging.NullHandler())
 
 _HOMES = {
     "Case": "exercises.exercise",

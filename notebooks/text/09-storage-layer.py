@@ -83,7 +83,7 @@ for name in (RECOVERY_POINTS, LOG_STARTS):
 
 # %% [markdown]
 # | name | what it is | who writes it |
-# |---|---|---|
+# |:---|:---|:---|
 # | `.lock` | held by the process that uses the directory | `LogManager` at its start; deleted by a clean stop |
 # | `.kafka_cleanshutdown` | the marker, with the broker's epoch | the end of a clean stop; deleted by the next start |
 # | `recovery-point-offset-checkpoint` | the recovery points | a task, a clean stop, a deletion, a truncation |
@@ -238,7 +238,7 @@ erratum(
 
 # %% [markdown]
 # | the broker's setting | the topic's | default | what it does |
-# |---|---|---|---|
+# |:---|:---|:---|:---|
 # | `log.flush.interval.messages` | `flush.messages` | 2⁶³ − 1 | an append flushes, once as many records are not flushed |
 # | `log.flush.interval.ms` | `flush.ms` | as `log.flush.scheduler.interval.ms` | the flusher flushes a log that was not flushed for so long |
 # | `log.flush.scheduler.interval.ms` | – | 2⁶³ − 1 ms: one run, no second | the period of the flusher |
@@ -649,7 +649,7 @@ believed_checkpoint.check(read_recovery_points)
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
-# |---|---|---|
+# |:---|:---|:---|
 # | the five tasks, their order and periods, and the bytes of all files | directories are loaded in the order of their names; Kafka takes the order of the file system | moving a log to another directory (`-future`) |
 # | the steps of start, stop and deletion, and what a crash in between leaves | where Kafka halts the process, because no directory is left, an exception is raised | stray logs and cordoned directories outside the exercises, changed settings |
 # | what a damaged checkpoint leads to | no metrics, no remote storage | the cleaner: lesson *Compaction* |

@@ -721,7 +721,7 @@ groups.check(group_segments_by_size)
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
-# |---|---|---|
+# |:---|:---|:---|
 # | what stays and what goes, offsets, headers, indexes, the transaction index, times of files, to the byte | one cleaner, its turns taken by hand; Kafka runs `log.cleaner.threads` of them | topics with `compact,delete`, whose old segments a turn deletes as well |
 # | the offset map: digests, slots, tries, when it is full | no metrics | batches that were compressed: they are written anew with the same codec |
 # | the choice of the log, the checkpoint, the bounds | buffers for decompression are made anew for each batch | throttling, pausing and aborting, partitions that turned out to be uncleanable |

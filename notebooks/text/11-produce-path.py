@@ -534,7 +534,7 @@ answered_when.check(answers)
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
-# |---|---|---|
+# |:---|:---|:---|
 # | the bytes of requests and responses, the order of partitions in a response, every error and offset in it | no sockets and no threads: a request is handled in the caller's thread, and the timer looks at a clock that stands still | authorization: who may write to a topic; it is there, and allows everything unless told otherwise |
 # | who is asked in which order, what is looked at before and after the append | one lock for all lists of the purgatory, where Kafka spreads the keys over many; a heap for the timer, where Kafka has timing wheels | quotas: a producer that is too fast is told to pause, and not read from meanwhile |
 # | what waits, under which keys, who completes it, and with what | no metrics | transactional batches, which ask a coordinator first; the delayed fetch, which waits in a purgatory of its own |

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** fifty minutes to read, forty for the functions of part 6. **Before:** the lesson *High watermark*; *Append* for leader epochs in batches.
+# **Time:** fifty minutes to read, half an hour for the questions of part 6, an hour for its four rungs. **Before:** the lesson *High watermark*; *Append* for leader epochs in batches.
 # **Afterwards you can decide:** what `acks=all` and `min.insync.replicas` promise together, why a follower leaves the in-sync replicas and when it is back,
 # why a consumer waits after a change of the leader, and what an unclean election costs.
 #
@@ -582,11 +582,11 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 # ## 6. Exercises
 #
 # Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
-# more; `solution()` shows one way. Kafka has sat the same exam: the tests bring its own `Replica`, `Partition`, follower thread and `PartitionChangeBuilder` into the same states, and ask them. The functions of exercises 2, 4 and 5
-# have the names of Kafka's methods (`maybeIncrementLeaderHW`, `getOffsetTruncationState`, `electLeader`).
+# more; `solution()` shows one way. Kafka has sat the same exam: the tests bring its own `Replica`, `Partition` and `PartitionChangeBuilder` into the same states, and ask them. The function of exercise 3
+# has the name of Kafka's method (`electLeader`).
 
 # %%
-from minikafka.lab.exercises.replication import counted_end, elected_leader, marks_over_time, out_of_sync, truncation_point
+from minikafka.lab.exercises.replication import elected_leader, marks_over_time, out_of_sync
 
 # %% [markdown]
 # **Exercise 1, who lags, in Spark.** *Why: to know from a trace why a follower was thrown out, although it was fetching all the time.*
@@ -603,20 +603,7 @@ def lagging(fetches, began, leader_end, now, max_lag):
 out_of_sync.check(lagging)
 
 # %% [markdown]
-# **Exercise 2, the least end that counts.** *Why: this decides what every consumer sees, and what acks=all waits for.*
-
-# %%
-def maybe_increment_leader_hw(partition, now):
-    """partition: has high_watermark, log_end_offset (of the leader), isr and maximal_isr (broker ids, with the leader's), min_isr,
-    replica_lag_time_max_ms, remote_replicas; of these each has broker_id, log_end_offset (−1: unknown),
-    last_caught_up_time_ms, eligible (it may join the ISR). now: ms. Returns the new high watermark."""
-    return ___
-
-
-counted_end.check(maybe_increment_leader_hw)
-
-# %% [markdown]
-# **Exercise 3, the mark over time, in Spark.** *Why: to see afterwards which replica held a mark back, and when.* Here only the ISR counts: whoever is outside is far behind.
+# **Exercise 2, the mark over time, in Spark.** *Why: to see afterwards which replica held a mark back, and when.* Here only the ISR counts: whoever is outside is far behind.
 
 # %%
 def high_watermarks(events, min_isr):
@@ -629,20 +616,7 @@ def high_watermarks(events, min_isr):
 marks_over_time.check(high_watermarks)
 
 # %% [markdown]
-# **Exercise 4, where a follower cuts.** *Why: it is the one place where Kafka throws records away on purpose.*
-
-# %%
-def get_offset_truncation_state(log, leader_epoch_offset, fetch_offset):
-    """log: has log_end_offset, and end_offset_for_epoch(epoch): (offset, epoch) of its greatest epoch up to that one and
-    where that ends, or None. leader_epoch_offset: has leader_epoch and end_offset, the leader's answer, −1 for unknown.
-    fetch_offset: from where the follower would go on. Returns (offset to cut at, True if that settles it, False to ask the leader again)."""
-    return ___
-
-
-truncation_point.check(get_offset_truncation_state)
-
-# %% [markdown]
-# **Exercise 5, who is elected.** *Why: to know what happens before you switch a broker off.*
+# **Exercise 3, who is elected.** *Why: to know what happens before you switch a broker off.*
 
 # %%
 def elect_leader(replicas, leader, isr, is_acceptable, unclean):
@@ -655,10 +629,74 @@ def elect_leader(replicas, leader, isr, is_acceptable, unclean):
 elected_leader.check(elect_leader)
 
 # %% [markdown]
+# ### Rebuild
+#
+# Now the replicas themselves. In each rung you write one method anew, and minikafka's brokers run with *your* function in its place: they lead, follow, fall
+# behind and join again. Kafka's own brokers live through the same. Most of these lives are drawn, and this page does not show them. After each operation every answer, all that each broker knows of its
+# partitions, and what a leader asks of the controller must agree; at the end every byte of every file.
+#
+# Where they differ you get the shortest life that was found for it, and the first quantity. `hint()` helps, and `solution()` opens after a try of your own.
+
+# %%
+from minikafka.lab.rebuild.ladders.replication import cuts, joins, leaves, raises
+
+leaves
+
+# %%
+def get_out_of_sync_replicas(self, max_lag_ms):
+    """self: the leader's Partition: partition_state (is_inflight, isr), _local_broker_id, get_replica(broker id).state_snapshot
+    (log_end_offset, last_caught_up_time_ms), local_log_or_exception.log_end_offset, _time.milliseconds(). Returns a frozenset of
+    broker ids: those of the ISR that have been behind for more than max_lag_ms."""
+    return ___
+
+
+leaves.check(get_out_of_sync_replicas)
+
+# %%
+joins
+
+# %%
+def _is_follower_in_sync(self, follower_replica):
+    """self: a Partition: leader_log_if_local (None: another broker leads) and leader_epoch_start_offset (None likewise).
+    follower_replica: has state_snapshot.log_end_offset. Returns True if the follower lacks nothing that may be acknowledged."""
+    return ___
+
+
+joins.check(_is_follower_in_sync)
+
+# %%
+from minikafka.server.offset_truncation_state import OffsetTruncationState
+
+cuts
+
+# %%
+def get_offset_truncation_state(log, leader_epoch_offset, fetch_offset):
+    """log: has log_end_offset, and end_offset_for_epoch(epoch): its greatest epoch up to that one (epoch) and where that ends
+    (offset), or None. leader_epoch_offset: has leader_epoch and end_offset, the leader's answer, −1 for unknown. fetch_offset: from
+    where the follower would go on. Returns OffsetTruncationState(offset to cut at, whether that settles it)."""
+    return ___
+
+
+cuts.check(get_offset_truncation_state)
+
+# %%
+raises
+
+# %%
+def _maybe_increment_leader_hw(self, leader_log, current_time_ms):
+    """self: the leader's Partition: is_under_min_isr, partition_state.maximal_isr, replica_lag_time_max_ms, remote_replicas (each with
+    broker_id and state_snapshot), _is_replica_isr_eligible(broker id). leader_log: has log_end_offset_metadata, and
+    maybe_increment_high_watermark(metadata): None where nothing rose. Returns True where the mark rose."""
+    return ___
+
+
+raises.check(_maybe_increment_leader_hw)
+
+# %% [markdown]
 # ## 7. Honesty box
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
-# |---|---|---|
+# |:---|:---|:---|
 # | `Partition`, `Replica`, ISR and its pending changes, high watermark, epoch cache, follower and its cuts, to the byte on disk | one process, one clock; a follower takes a round when it is told to, over no socket | eligible leader replicas, which remember who left an ISR that was too small |
 # | election, epochs, what the controller checks of a proposal | one controller in the process; Kafka's is a Raft quorum with a log of its own | moving replicas to other brokers or disks, tiered logs |
 # | checkpoints of the high watermark, restarts from the files that a killed process left | the controller learns of a death when it is told to; Kafka's after 9 seconds without heartbeats | power failures, which take what was not flushed |

@@ -4,7 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lab.exercises.replication import counted_end, elected_leader, marks_over_time, out_of_sync, truncation_point
+from minikafka.lab.exercises.replication import elected_leader, marks_over_time, out_of_sync
 
 # %% [markdown]
 # **Exercise 1, who lags.** A fetch proves something about its own moment, or about the moment of the fetch before, or nothing. `greatest` passes over a null: a follower that never proved anything has the beginning.
@@ -13,25 +13,43 @@ from minikafka.lab.exercises.replication import counted_end, elected_leader, mar
 out_of_sync.check(lagging)
 
 # %% [markdown]
-# **Exercise 2, the least end that counts.** Twice the stricter set: the committed ISR where members help (to reach the minimum), the maximal one where they hold the mark back.
-
-# %%
-counted_end.check(maybe_increment_leader_hw)
-
-# %% [markdown]
-# **Exercise 3, the mark over time.** The grid has a row for each moment and replica, so that `last_value` has a gap to fill wherever nothing was told.
+# **Exercise 2, the mark over time.** The grid has a row for each moment and replica, so that `last_value` has a gap to fill wherever nothing was told.
 
 # %%
 marks_over_time.check(high_watermarks)
 
 # %% [markdown]
-# **Exercise 4, where a follower cuts.** `False` in one case only: the follower has never had the leader's epoch. It cuts, and asks with what is then its last one.
-
-# %%
-truncation_point.check(get_offset_truncation_state)
-
-# %% [markdown]
-# **Exercise 5, who is elected.** The present leader first, then the order of the assignment; the order of the ISR is nobody's.
+# **Exercise 3, who is elected.** The present leader first, then the order of the assignment; the order of the ISR is nobody's.
 
 # %%
 elected_leader.check(elect_leader)
+
+# %% [markdown]
+# ### The rungs
+#
+# Rung 1 asks two things of each member: does it end elsewhere than the leader, and has it been so for too long?
+
+# %%
+from minikafka.lab.rebuild.ladders.replication import cuts, joins, leaves, raises
+
+leaves.check(get_out_of_sync_replicas)
+
+# %% [markdown]
+# Rung 2 needs both bounds: the mark where it is known, the start of the epoch where a new leader's mark still lags behind.
+
+# %%
+joins.check(_is_follower_in_sync)
+
+# %% [markdown]
+# Rung 3 says `False` in one case only: the follower has never had the leader's epoch. It cuts, and asks with what is then its last one.
+
+# %%
+from minikafka.server.offset_truncation_state import OffsetTruncationState
+
+cuts.check(get_offset_truncation_state)
+
+# %% [markdown]
+# Rung 4 takes the stricter set twice: the committed ISR where members help (to reach the minimum), the maximal one where they hold the mark back.
+
+# %%
+raises.check(_maybe_increment_leader_hw)

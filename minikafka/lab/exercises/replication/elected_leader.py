@@ -164,7 +164,7 @@ def _elected(
 
 
 elected_leader = Exercise(
-    "Exercise 5, who is elected",
+    "Exercise 3, who is elected",
     lambda: [_case(number) for number in range(len(_ASKED))],
     judged_by_spark,
     solutions.elect_leader,

@@ -145,7 +145,7 @@ def _marks(
 
 
 marks_over_time = Exercise(
-    "Exercise 3, the mark over time",
+    "Exercise 2, the mark over time",
     lambda: [
         _case("two followers", "+3, 1:0, 2:0, 1:3, 2:2, 2:3"),
         _case("one is slow and leaves", "+2, 1:0, 1:2, 2:0, +2, 1:4, isr 01, +1, 1:5"),

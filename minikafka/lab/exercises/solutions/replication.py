@@ -18,19 +18,6 @@ def lagging(fetches, began, leader_end, now, max_lag):
     )
 
 
-def maybe_increment_leader_hw(partition, now):
-    if len(partition.isr) < partition.min_isr:
-        return partition.high_watermark
-    end, max_lag = partition.log_end_offset, partition.replica_lag_time_max_ms
-    counted = [
-        replica.log_end_offset
-        for replica in partition.remote_replicas
-        if replica.broker_id in partition.maximal_isr
-        or (replica.eligible and (replica.log_end_offset == end or now - replica.last_caught_up_time_ms <= max_lag))
-    ]
-    return max(partition.high_watermark, min([end, *counted]))
-
-
 def high_watermarks(events, min_isr):
     return events.sparkSession.sql(
         """WITH grid AS (SELECT * FROM (SELECT DISTINCT t FROM {events}), (SELECT DISTINCT replica FROM {events})),
@@ -43,22 +30,6 @@ def high_watermarks(events, min_isr):
         events=events,
         min_isr=min_isr,
     )
-
-
-def get_offset_truncation_state(log, leader_epoch_offset, fetch_offset):
-    leader_epoch, end_offset, log_end = (
-        leader_epoch_offset.leader_epoch,
-        leader_epoch_offset.end_offset,
-        log.log_end_offset,
-    )
-    if end_offset == -1:
-        return fetch_offset, True
-    own = None if leader_epoch == -1 else log.end_offset_for_epoch(leader_epoch)
-    if own is None:
-        return min(end_offset, log_end), True
-    if own.epoch != leader_epoch:
-        return min(own.offset, log_end), False
-    return min(own.offset, end_offset, log_end), True
 
 
 def elect_leader(replicas, leader, isr, is_acceptable, unclean):
