@@ -7,9 +7,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import fs
 
+from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.jobs.byte_ranges import PartitionDirectory
+from minikafka.spark.jobs.export import export
 from minikafka.spark.jobs.log_to_compact import rounds_ahead
+from minikafka.spark.jobs.replicas import _Copies
 from minikafka.spark.jobs.segment_facts import segment_facts
 from minikafka.spark.jobs.unread_records import unread_records
 from minikafka.spark.source.data_source import KafkaLogDataSource
@@ -60,3 +63,18 @@ def test_a_worker_finds_the_directory(store, job):
 def test_both_tables_that_jobs_read_carry_the_settings(store):
     expected = {name.removeprefix("fs."): setting for name, setting in store.settings.items()}
     assert carried(store, "ranges") == carried(store, "partitions") == expected
+
+
+def test_a_copy_tells_how_far_its_cleaner_has_been(store):
+    directory = f"{BUCKET}/cleaned"
+    fs.copy_files(str(GOLDEN / "mixed-0"), f"{directory}/mixed-0", destination_filesystem=store.file_system)
+    with store.file_system.open_output_stream(f"{directory}/cleaner-offset-checkpoint") as checkpoint:
+        checkpoint.write(b"0\n1\nmixed 0 7\n")
+    copies = _Copies(carried(store, "ranges"))
+    assert copies.of(f"s3://{directory}/mixed-0").cleaned_to == 7
+    assert copies.of(f"{URI}/mixed-0").cleaned_to == _Copies({}).of(str(GOLDEN / "mixed-0")).cleaned_to
+
+
+def test_an_export_into_an_object_store_is_refused_before_anything_is_read():
+    with pytest.raises(IllegalArgumentException, match=r"s3://bucket/out is not a directory"):
+        export(None, to="s3://bucket/out")

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from minikafka.common.errors import KafkaException
+from minikafka.common.errors import IllegalArgumentException, KafkaException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.jobs.byte_ranges import for_each_task
 from minikafka.spark.jobs.export_directory import ExportDirectory, ExportedFile, Reached, synced
@@ -74,8 +74,11 @@ def export(
     Records that a new leader has truncated after they were exported stay in the files; the answer warns of them if it
     can tell. With `mode` FAILFAST damage ends the run; otherwise damaged batches are left out for good.
 
-    Raises KafkaException when another export is at work, or lost its directory to another; OSError.
+    Raises KafkaException when another export is at work, or lost its directory to another; IllegalArgumentException
+    when `to` is a URI, for a run cannot become visible at once in an object store; OSError.
     """
+    if "://" in to:
+        raise IllegalArgumentException(f"{to} is not a directory: export writes to directories that all workers see")
     spark, to = ranges.sparkSession, os.path.abspath(to)
     run = f"{strftime('%Y%m%dT%H%M%SZ', gmtime())}-{uuid.uuid4().hex[:8]}"
     before = _begin(spark, to, run)

@@ -11,10 +11,9 @@ task saw which batch. Two different blocks with one digest would be taken for eq
 
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from os.path import dirname
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -30,8 +29,10 @@ from minikafka.spark.source.batch_columns import BatchFacts
 from minikafka.spark.source.batch_runs_on_disk import batch_pieces
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, find_partitions
+from minikafka.spark.source.range_rows import carried_settings
 from minikafka.spark.source.read_task import ByteRange
 from minikafka.spark.source.segment_positions import PositionRange, SegmentPositions
+from minikafka.spark.source.storage import joined
 from minikafka.tools.checkpoints import checkpointed_offsets
 
 if TYPE_CHECKING:
@@ -106,7 +107,9 @@ def replicas(ranges: "DataFrame", partitions: "DataFrame", *, block: int = BLOCK
         .withColumn("equalSegments", F.expr("`segments of first` <=> `segments of second`"))
         .select(*_PAIR, "block", "start", "end", "batches", "equalBytes", "equalSegments")
     )
-    verdicts = blocks.mapInArrow(partial(_verdicts, block=block), schema_of_rows(_Verdict))
+    verdicts = blocks.mapInArrow(
+        partial(_verdicts, block=block, settings=carried_settings(ranges.schema)), schema_of_rows(_Verdict)
+    )
     worst = F.min(F.struct("rank", *_FOUND))
     summed = verdicts.groupBy(*_PAIR).agg(
         F.max("start").alias("start"),
@@ -216,8 +219,8 @@ def _add(sums: list[int], low: int, high: int, segments: int) -> None:
 # ---- blocks with unequal digests, once more
 
 
-def _verdicts(batches: Iterator[pa.RecordBatch], block: int) -> Iterator[pa.RecordBatch]:
-    copies = _Copies()
+def _verdicts(batches: Iterator[pa.RecordBatch], block: int, settings: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+    copies = _Copies(settings)
     for each in batches:
         yield batch_of_rows(_Verdict, [_verdict(row, block, copies) for row in each.to_pylist()])
 
@@ -248,19 +251,26 @@ class _Copy(NamedTuple):
 
 
 class _Copies:
-    """The copies that a task has met."""
+    """The copies that a task has met; `settings` as for `storage_of`."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        self._settings = settings
         self._of: dict[str, _Copy] = {}
 
     def of(self, directory: str) -> _Copy:
         """The copy in that directory. Raises OSError, IllegalArgumentException when it is gone."""
         if directory not in self._of:
-            (partition,) = find_partitions([directory])
-            checkpoint = Path(dirname(directory)) / OFFSET_CHECKPOINT_FILE
-            cleaned_to = checkpointed_offsets(checkpoint).get(partition.topic_partition, 0)
-            self._of[directory] = _Copy(partition, cleaned_to)
+            (partition,) = find_partitions([directory], settings=self._settings)
+            self._of[directory] = _Copy(partition, _cleaned_to(partition))
         return self._of[directory]
+
+
+def _cleaned_to(partition: DiskPartition) -> int:
+    try:
+        with partition.storage.on_disk(joined(dirname(partition.directory), OFFSET_CHECKPOINT_FILE)) as checkpoint:
+            return checkpointed_offsets(checkpoint).get(partition.topic_partition, 0)
+    except FileNotFoundError:
+        return 0
 
 
 class _Found(NamedTuple):
