@@ -48,7 +48,7 @@ def test_the_texts_of_each_diagram_stay_in_their_boxes(page):
 @pytest.mark.parametrize("notebook", sorted(COURSE.glob("*.ipynb")), ids=lambda path: path.stem)
 def test_the_texts_of_each_picture_in_a_lesson_stay_in_their_boxes(page, notebook):
     drawings = list(pictures(notebook))
-    assert len(drawings) > 5
+    assert len(drawings) >= 5
     assert misplaced(page, drawings) == dict.fromkeys(FONTS, [])
 
 

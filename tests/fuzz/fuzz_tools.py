@@ -312,9 +312,11 @@ class Fuzzer:
 
     def told_of(self, seed: int, only: Collection[int] | None = None) -> str:
         """What fell, made small, and the command that repeats it; "" for nothing. The directory is kept."""
-        if not self.fault_of(seed, only)[1]:
+        first = self.fault_of(seed, only)[1]
+        if not first:
             return ""
         needed, mutation, fault = self.smallest(seed, only)
+        fault = fault or f"{first.rstrip()}\n(It did not happen again.)"
         kept = KEPT / str(seed)
         shutil.rmtree(kept, ignore_errors=True)
         mutate(seed, self._origins, kept, needed)

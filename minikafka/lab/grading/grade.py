@@ -15,6 +15,7 @@ from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED
 from minikafka.lab.grading.answer_key import answer_key, told
 from minikafka.lab.grading.fair_code import is_fair_import, unfair
 from minikafka.lab.grading.lesson_tasks import EXERCISE, PREDICTION, Task, code_of, tasks_of
+from minikafka.lab.grading.marking import STUBBORN
 from minikafka.lab.grading.submission import Answered, is_blank, read, value_of
 
 _START_S = 120.0  # for Java, Spark and the judges' answers
@@ -148,13 +149,15 @@ def _run(jobs: list[dict[str, str]], terms: Terms) -> tuple[list[dict[str, str]]
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))},
             start_new_session=True,
         )
-        why = "its process ended before the check did"
+        has_ended = True
         try:
             process.communicate(json.dumps(asked).encode(), timeout=_START_S + terms.seconds * len(jobs))
         except subprocess.TimeoutExpired:
-            why = "it did not end, even when told to"
+            has_ended = False
         finally:
             _end(process)
+        is_stubborn = not has_ended or process.returncode == STUBBORN
+        why = "it did not end, even when told to" if is_stubborn else "its process ended before the check did"
         lines = results.read_text(encoding="utf-8").splitlines() if results.exists() else []
     return [json.loads(line) for line in lines], why
 

@@ -10,6 +10,7 @@ import os
 import resource
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -20,6 +21,11 @@ from minikafka.lab.exercises.prediction import ___
 
 _OPEN_FILES = 1024
 _LARGEST_FILE = 256 << 20
+
+
+STUBBORN = 70
+"""The exit code of a process that ended itself, because a function went on whenever it was told to end."""
+_PATIENCE_S = 5.0
 
 
 class OutOfTime(BaseException):
@@ -82,7 +88,11 @@ def _limit(memory_mb: int) -> None:
 
 @contextmanager
 def _ended_after(seconds: float) -> Iterator[None]:
+    patient_until = time.monotonic() + seconds + _PATIENCE_S
+
     def too_long(*_: Any) -> None:
+        if time.monotonic() > patient_until:
+            os._exit(STUBBORN)
         raise OutOfTime
 
     signal.signal(signal.SIGALRM, too_long)
