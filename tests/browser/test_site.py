@@ -146,6 +146,7 @@ def test_a_page_without_its_script_can_be_read(chromium, site):
     context.close()
 
 
+@pytest.mark.slow
 def test_pages_are_light_and_ask_nobody(site):
     for path in site.glob("*.html"):
         html = path.read_text(encoding="utf-8")
@@ -153,6 +154,7 @@ def test_pages_are_light_and_ask_nobody(site):
         assert not re.findall(r'(?:src|href)="(?!#|[\w.-]+(?:#|"))(?!https://github\.com/apache/kafka/)[^"]*"', html)
 
 
+@pytest.mark.slow
 def test_a_page_holds_what_the_run_recorded(site):
     html = (site / "98-small.html").read_text(encoding="utf-8")
     records = json.loads(gzip.decompress(b64decode(re.search(r'records: "([^"]+)"', html)[1])))

@@ -14,6 +14,8 @@ from minikafka.lab.widgets.offset_map_slots import OffsetMapSlots, render_slots,
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 
+pytestmark = pytest.mark.slow
+
 COMPACTED = {"cleanup.policy": "compact", "internal.segment.bytes": 260, "min.cleanable.dirty.ratio": 0.1}
 
 

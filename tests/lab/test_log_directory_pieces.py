@@ -19,6 +19,8 @@ from minikafka.lab.widgets.plan_map import PLAN, READ, plan_frames, render_plan_
 from minikafka.witness import agree
 from minikafka.witness.workload import START_MS, Workload
 
+pytestmark = pytest.mark.slow
+
 EIGHT = datetime.datetime(2023, 11, 14, 20)
 LATE = "the last timestamp of a segment is taken for its largest"
 

@@ -25,6 +25,8 @@ from tests.spark.attack import demand_well_told
 from tests.spark.drawn_log import DrawnLog, draw_log
 from tests.spark.rows import rows
 
+pytestmark = pytest.mark.slow
+
 FIRST_SEED = 40_000
 DIRECTORIES = 40
 """In each slice; `make fuzz-tools` has thousands."""

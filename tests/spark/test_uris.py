@@ -25,6 +25,8 @@ from tests.spark.drawn_log import NOW, draw_log
 from tests.spark.object_store import BUCKET, ObjectStore
 from tests.spark.rows import rows
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parent.parent / "golden" / "kafka-4.3.0"
 TOPIC_ID = "oAtiIQ95REujbuzNd_lkLQ"
 SEGMENT_ID = "BFyXlC8ySMm-Uzxw5lZSMg"

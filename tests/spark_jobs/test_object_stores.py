@@ -19,6 +19,8 @@ from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.spark.source.range_rows import carried_settings
 from tests.spark.object_store import BUCKET, ObjectStore
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.0"
 URI = f"s3://{BUCKET}/log-dir"
 

@@ -5,9 +5,13 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 import minikafka.spark.jobs
 from minikafka.spark.jobs.registry import JOBS
 from minikafka.spark.jobs.travelling_code import write_code
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_zip_is_minikafka(tmp_path):

@@ -13,6 +13,8 @@ from minikafka.witness.kafka_log import KafkaLog
 from tests.spark.rows import rows
 from tests.spark_sink.writing import NOW, files, row, write
 
+pytestmark = pytest.mark.slow
+
 CODECS = ("uncompressed", "gzip", "snappy", "lz4", "zstd")
 SMALL = {"internal.segment.bytes": 3000, "index.interval.bytes": 250}
 
