@@ -15,7 +15,7 @@ from minikafka.lab.site.recorded_run import RECORD, record_of
 from minikafka.lab.site.search_entries import search_script
 
 LESSON = [
-    "# A small lesson\n\n*What it is about.*\n\n## 1. The question\n\nWhere does the log end? | see [the other](99-other.ipynb)\n",
+    "# A small lesson\n\n*What it is about.*\n\n## 1. The question\n\nWhere does the log end? See [the other](99-other.ipynb) and `a.very.long.name.in_code(that_has, no_blank)`.\n",
     "from minikafka.lab import OffsetRuler, fresh_log, predict, records, step_through, ___",
     "| offset | why it is so |\n|---|---|\n| 3 | three records with quite a long explanation beside them, <b>bold</b> |",
     "log = fresh_log()\nruler = OffsetRuler(log, 'Two appends').snap('nothing yet')\nprint('log end', log.log_end_offset)",

@@ -107,7 +107,7 @@
       for (const name of ["tabindex", "role", "aria-label"]) frame.removeAttribute(name);
     }
   }
-  const frames = () => document.querySelectorAll("pre, .scroll").forEach(reachable);
+  const frames = () => document.querySelectorAll("pre, .scroll, [style*=overflow]").forEach(reachable);
   addEventListener("resize", frames);
 
   // The start page is a map: how far one has come in each lesson.
