@@ -9,11 +9,13 @@ import sys
 import textwrap
 
 import nbformat
+import psutil
 import pytest
 
 from minikafka.lab.exercises.high_watermark import clamp, increment
 from minikafka.lab.grading.answer_key import told
 from minikafka.lab.grading.fair_code import unfair
+from minikafka.lab.grading.grade import _end
 from minikafka.lab.grading.lesson_tasks import tasks_of
 from minikafka.lab.grading.submission import read, value_of
 from minikafka.lab.rebuild.ladders.high_watermark import clamps
@@ -203,3 +205,15 @@ def test_every_lesson_has_tasks_of_its_own():
 
     for lesson in lessons(COURSE):
         assert len(tasks_of(lesson)) == len(set(tasks_of(lesson))), lesson
+
+
+def test_what_a_check_has_started_ends_with_it():
+    child = "import subprocess; print(subprocess.Popen(['sleep', '60'], process_group=0, stdout=2).pid, flush=True)"
+    process = subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE, start_new_session=True)
+    started = int(process.stdout.readline())
+    process.wait()
+    _end(process)
+    try:
+        assert psutil.Process(started).wait(timeout=5) is None
+    except (psutil.NoSuchProcess, psutil.TimeoutExpired):
+        assert not psutil.pid_exists(started) or psutil.Process(started).status() == psutil.STATUS_ZOMBIE

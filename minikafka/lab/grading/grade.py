@@ -8,8 +8,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED
 from minikafka.lab.grading.answer_key import answer_key, told
@@ -163,11 +166,11 @@ def _run(jobs: list[dict[str, str]], terms: Terms) -> tuple[list[dict[str, str]]
 
 
 def _end(process: subprocess.Popen) -> None:
-    """End the process and all that it has started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
+    """End all processes of its session; Spark's JVM has a group of its own."""
+    for pid in psutil.pids():
+        with suppress(ProcessLookupError, PermissionError):
+            if os.getsid(pid) == process.pid:
+                os.kill(pid, signal.SIGKILL)
     process.wait()
 
 
