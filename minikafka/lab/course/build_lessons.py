@@ -12,10 +12,10 @@ In a text of solutions a cell says only which function is checked; the function 
 import importlib
 import inspect
 import re
-import subprocess
 import sys
 from pathlib import Path
 
+from minikafka.lab.course.lesson_kernel import run_in_a_kernel
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.run_lessons import in_one_line
 
@@ -69,25 +69,21 @@ class NotBuiltError(Exception):
 def build(text: Path) -> Path:
     """Run the lesson and write its notebook; return where. Raises NotBuiltError, and then writes nothing."""
     import nbformat
-    from nbclient import NotebookClient
     from nbclient.exceptions import CellControlSignal, DeadKernelError
 
     notebook, target = read_text(text), notebook_of(text)
     target.parent.mkdir(exist_ok=True)
     metadata = dict(notebook.metadata)
     begun: list[int] = []
-    client = NotebookClient(
-        notebook,
-        timeout=300,
-        kernel_name="python3",
-        store_widget_state=False,
-        record_timing=False,
-        coalesce_streams=True,
-        resources={"metadata": {"path": str(target.parent)}},
-        on_cell_execute=lambda cell, cell_index: begun.append(cell_index),
-    )
     try:
-        client.execute(stderr=subprocess.DEVNULL)
+        run_in_a_kernel(
+            notebook,
+            target.parent,
+            store_widget_state=False,
+            record_timing=False,
+            coalesce_streams=True,
+            on_cell_execute=lambda cell, cell_index: begun.append(cell_index),
+        )
     except (CellControlSignal, DeadKernelError) as failure:
         raise NotBuiltError(_of_cell(notebook.cells[begun[-1]], in_one_line(failure))) from failure
     for cell in notebook.cells:

@@ -6,12 +6,12 @@ and exercises are counted by the values that cells show: `Agreement`s and `Verdi
 """
 
 import re
-import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from minikafka.lab.course.lesson_kernel import run_in_a_kernel
 from minikafka.lab.course.places import COURSE
 
 # Runs in the lesson's kernel, before its first cell.
@@ -69,21 +69,17 @@ def run_lesson(path: Path) -> str:
     Raises nbclient's CellExecutionError.
     """
     import nbformat
-    from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
     listen, ask = nbformat.v4.new_code_cell(_LISTEN), nbformat.v4.new_code_cell(_ASK)
     notebook.cells = [listen, *notebook.cells, ask]
     begun, ended = {}, {}
-    client = NotebookClient(
+    run_in_a_kernel(
         notebook,
-        timeout=300,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(path.parent)}},
+        path.parent,
         on_cell_execute=lambda cell, cell_index: begun.update({cell_index: time.monotonic()}),
         on_cell_executed=lambda cell, cell_index, **_: ended.update({cell_index: time.monotonic()}),
     )
-    client.execute(stderr=subprocess.DEVNULL)
     tally = "".join(output.get("text", "") for output in ask.outputs).strip()
     cells = enumerate(notebook.cells[1:-1], 1)
     first, *others = [ended[i] - begun[i] for i, cell in cells if cell.cell_type == "code"]

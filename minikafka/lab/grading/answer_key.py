@@ -2,8 +2,9 @@
 
 import functools
 import json
-import subprocess
 from pathlib import Path
+
+from minikafka.lab.course.lesson_kernel import run_in_a_kernel
 
 # Runs in the kernel first: each question is asked, as if it had been answered, and what its run gives is kept.
 _RECORD = """
@@ -18,7 +19,6 @@ def _minikafka_record():
 _minikafka_record()
 """
 _ASK = "import json\nprint(json.dumps(get_ipython()._minikafka_key))"
-_TIMEOUT_S = 300
 
 
 def told(value: object) -> str:
@@ -30,15 +30,11 @@ def told(value: object) -> str:
 def answer_key(notebook: Path) -> dict[str, str]:
     """By question, what its run gives, as `told` has it. Raises nbclient's errors where the notebook fails."""
     import nbformat
-    from nbclient import NotebookClient
 
     lesson = nbformat.read(notebook, as_version=4)
     ask = nbformat.v4.new_code_cell(_ASK)
     lesson.cells = [nbformat.v4.new_code_cell(_RECORD), *lesson.cells, ask]
-    client = NotebookClient(
-        lesson, timeout=_TIMEOUT_S, kernel_name="python3", resources={"metadata": {"path": str(notebook.parent)}}
-    )
-    client.execute(stderr=subprocess.DEVNULL)
+    run_in_a_kernel(lesson, notebook.parent)
     return json.loads("".join(output.get("text", "") for output in ask.outputs))
 
 

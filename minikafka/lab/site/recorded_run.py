@@ -1,9 +1,10 @@
 """A run of a lesson whose outputs also hold what a page without a kernel needs: all frames, questions and answers."""
 
-import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from minikafka.lab.course.lesson_kernel import run_in_a_kernel
 
 RECORD = "application/vnd.minikafka.record+json"
 """The kind of output that `record_of` makes; its `kind` is "player", "question" or "exercise"."""
@@ -70,18 +71,9 @@ def recorded_run(notebook_path: Path) -> Any:
     Raises nbclient's CellExecutionError and DeadKernelError.
     """
     import nbformat
-    from nbclient import NotebookClient
 
     notebook = nbformat.read(notebook_path, as_version=4)
     notebook.cells.insert(0, nbformat.v4.new_code_cell(_LISTEN))
-    client = NotebookClient(
-        notebook,
-        timeout=300,
-        kernel_name="python3",
-        store_widget_state=False,
-        coalesce_streams=True,
-        resources={"metadata": {"path": str(notebook_path.parent)}},
-    )
-    client.execute(stderr=subprocess.DEVNULL)
+    run_in_a_kernel(notebook, notebook_path.parent, store_widget_state=False, coalesce_streams=True)
     del notebook.cells[0]
     return notebook
