@@ -26,15 +26,16 @@ def left_as_they_are() -> Iterator[None]:
 def limit_pyspark_to_spark(spark_client: object) -> None:
     """Let PySpark convert only what comes from the JVM behind `spark_client`, and nothing within `left_as_they_are`.
 
-    Call it when the session exists, because making one is what installs PySpark's conversion.
+    What is replaced is the question "which exception of PySpark's is this?". The hook that asks it would not do: every
+    further session (`newSession`, a streaming query's function for batches) puts PySpark's own hook back.
     """
-    import py4j.java_gateway
-    from py4j.protocol import get_return_value as plain
+    from pyspark.errors.exceptions import captured
 
-    converting = py4j.java_gateway.get_return_value
+    converting = captured.convert_exception
 
-    def get_return_value(answer, gateway_client, target_id=None, name=None):
-        spared = gateway_client is not spark_client or getattr(_of_thread, "plain", False)
-        return (plain if spared else converting)(answer, gateway_client, target_id, name)
+    def convert_exception(throwable):
+        spared = throwable._gateway_client is not spark_client or getattr(_of_thread, "plain", False)
+        # PySpark raises py4j's own exception where it finds none of its own.
+        return captured.UnknownException(desc="", stackTrace="") if spared else converting(throwable)
 
-    py4j.java_gateway.get_return_value = get_return_value
+    captured.convert_exception = convert_exception

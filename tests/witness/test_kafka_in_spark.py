@@ -39,6 +39,7 @@ def test_the_log_in_sparks_jvm_is_the_same_kafka(spark, kafka):
 
 @pytest.mark.spark
 def test_pyspark_makes_its_own_of_sparks_exceptions_and_of_no_others(spark, kafka):
+    spark.newSession()  # each new session has PySpark put its hook into py4j again
     in_spark = KafkaJvm(spark._sc._gateway)
     for jvm in (in_spark, kafka):
         with pytest.raises(IllegalArgumentException), kafka_errors():
