@@ -79,6 +79,20 @@ def test_python_workers_run_this_python(spark):
     assert spark.range(1).mapInPandas(version, "id long").first().id == sys.version_info.minor
 
 
+def test_python_workers_collect_no_garbage_among_what_they_imported(spark):
+    def spared(batches):
+        import gc
+
+        import pandas
+
+        yield from (pandas.DataFrame({"id": [gc.get_freeze_count()]}) for _ in batches)
+
+    # A worker that is new has imported nothing before its first task; one of two workers gets the last of three tasks
+    # as its second.
+    counts = [spark.range(1).mapInPandas(spared, "id long").first().id for _ in range(3)]
+    assert max(counts) > 50_000
+
+
 def test_times_are_utc_and_small_queries_use_one_partition(spark):
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
     assert spark.sql("SELECT id % 3 AS k, count(*) FROM range(9) GROUP BY 1").rdd.getNumPartitions() == 1
