@@ -89,7 +89,7 @@ print(*(f"{size:6}  {name}" for name, size in sizes(orders).items()), sep="\n")
 #
 # | suffix or name | what it is | who takes it away |
 # |:---|:---|:---|
-# | `.log` | the batches of one segment | retention, compaction |
+# | `.log` | the batches of one segment | retention, compaction, truncation |
 # | `.index`, `.timeindex` | offset → byte, timestamp → offset | go with their `.log` |
 # | `.txnindex` | aborted transactions; only where there are any | goes with its `.log` |
 # | `.snapshot` | producers before the offset in its name | goes with the segment that begins there; the load, where none does |
@@ -121,7 +121,7 @@ diagram("loading_names")
 #
 # 1. A replacement of segments is either undone or completed, never half.
 # 2. After the load each index has its `.log`, there is at least one segment, and the indexes of the last one have room to grow.
-# 3. After a clean stop no batch is checked: damage stays where it is, and stays hidden.
+# 3. After a clean stop no batch is checked, except in a segment that has lost its `.index`: damage stays where it is, and stays hidden.
 # 4. base of the first segment ≤ log start ≤ recovery point ≤ LEO, whatever the checkpoints say. The high watermark begins at the log start.
 # 5. Loading twice gives the same bytes as loading once.
 
@@ -304,8 +304,8 @@ for checkpoint in (20, 100):
 
 # %% [markdown]
 # This was another directory, one that ends at 65. The two checkpoints that a load gets, recovery point and log start, are hints, bent to what is there, with one exception:
-# records below the checkpointed log start count as deleted. Where a log ends **below** that start, its upper segments
-# were lost, and all that is left is deleted records: they are dropped, and an empty log begins at the start
+# records below the checkpointed log start count as deleted. Where a log ends **below** that start, its upper part
+# was lost, and all that is left is deleted records: they are dropped, and an empty log begins at the start
 # (`LogLoader.deleteSegmentsIfLogStartGreaterThanLogEnd`). The high watermark has a checkpoint of its own, which the load does not read.
 #
 # ### Phase 6: epochs
@@ -596,8 +596,8 @@ keeps_snapshots.check(remove_stray_snapshots)
 #
 # <details><summary>One answer</summary>
 #
-# Whether the base offsets still join up: `minikafka ls DIRECTORY` and `minikafka verify DIRECTORY` name the segments and what a start would do, without changing
-# a byte. The `.deleted` files were on their way out. A `.swap` file is another matter: once no `.cleaned` file is left, the old segments may be gone already, and
+# Which segments are left: `minikafka ls DIRECTORY` and `minikafka verify DIRECTORY` name them and what a start would do, without changing
+# a byte. (A gap between two segments proves nothing by itself: compaction leaves gaps, too. Compare with another replica.) The `.deleted` files were on their way out. A `.swap` file is another matter: once no `.cleaned` file is left, the old segments may be gone already, and
 # the `.swap` was the only copy. Then the partition has to come from another replica: with the broker down, move its directory away, and let the follower
 # fetch it anew.
 #
