@@ -68,7 +68,7 @@ diagram("crash")
 
 # %% [markdown]
 # - **Unclean stop:** the broker's process or its machine died; the file `.kafka_cleanshutdown` is missing.
-# - **Page cache:** the system's memory, in which a write to a file ends at first. A **flush** (`fsync`) takes it to the device.
+# - **Page cache:** the system's memory, where a write to a file first arrives. A **flush** (`fsync`) takes it to the device.
 # - **Recovery point:** all records with offsets below it are known to be on the device. A checkpoint file keeps it for the next start.
 # - **To recover a segment:** to read all of it, check each batch, cut at the first bad one, and build its indexes anew.
 # - **Torn:** only a part of a write is there.
@@ -118,7 +118,7 @@ print("rule 6:", all((twice / file.name).read_bytes() == file.read_bytes() for f
 # ### What has been flushed
 #
 # Kafka does not flush at each append: by default (`flush.messages`, `flush.ms`) it leaves that to the system, and to the replicas. Three things flush a log and move its recovery point: a **roll**,
-# which asks a task in the background to flush everything below the new segment (`UnifiedLog.roll`); those two settings, where they are set;
+# which leaves the flush to a task in the background (`UnifiedLog.roll`); those two settings, where they are set;
 # and a clean stop. Six records, a roll after the fourth:
 
 # %%
@@ -404,8 +404,8 @@ for clean in (False, True):
 #
 # The two checkpoints that a load gets, recovery point and log start, are written every minute by default, the log at every append: they are
 # hints, bent to what is there. (The high watermark's is written every 5 seconds; the load does not read it.) Only one of the two outranks the
-# log: the log start. Records below it count as deleted. So where a log ends **below** the start that the checkpoint names, its upper segments
-# were lost, and all that is left is deleted records: it is dropped, and an empty log begins at the start.
+# log: the log start. Records below it count as deleted. So where a log ends **below** the start that the checkpoint names, its upper part
+# was lost, and all that is left is deleted records: it is dropped, and an empty log begins at the start.
 
 # %% [markdown]
 # ### What the older text made up: overflowing offsets

@@ -72,7 +72,7 @@ _ABORTED = (
 trusts = Rung(
     "Rung 1, which segment is suspect",
     LogSegment.sanity_check,
-    why="It is all that a clean start asks of a segment. What it passes over stays wrong for years.",
+    why="It is all that a clean start asks of a segment. What it passes over stays wrong as long as the segment lives.",
     invariants=(
         "A segment without its offset index raises `FileNotFoundError`: the loader recovers it.",
         "A bad transaction index raises `CorruptIndexException` (`self.txn_index.sanity_check()` looks): the same.",
