@@ -5,8 +5,8 @@
 #
 # ## 1. The question
 #
-# **Time:** an hour to read, half an hour for the functions of part 6. **Before:** the lessons *Segments* for rolling and retention; *Loading and
-# recovery* for what happens to one log.
+# **Time:** an hour to read, half an hour for the functions of part 6. **Before:** the lessons *Segments* for rolling and retention; *Loading*
+# and *Crash and recovery* for what happens to one log.
 # **Afterwards you can decide:** which settings flush anything and whether you need one, when the disk space of a deleted topic comes back, which file in a log directory you
 # may lose, and what a start after a crash will cost.
 #
@@ -41,7 +41,7 @@ layer.start()
 print("a consumer gets", layer.values("orders-0"))
 
 # %% [markdown]
-# All six lie in one segment, and no file of `orders-0` says that four of them are gone. Take away one small file beside it, and start again:
+# All six lie in one segment, and the load finds nothing in `orders-0` that tells it where the log begins. Take away one small file beside it, and start again:
 
 # %%
 layer.kill()
@@ -84,7 +84,7 @@ for name in (RECOVERY_POINTS, LOG_STARTS):
 # %% [markdown]
 # | name | what it is | who writes it |
 # |:---|:---|:---|
-# | `.lock` | held by the process that uses the directory | `LogManager` at its start; deleted by a clean stop |
+# | `.lock` | held by the process that uses the directory | `LogManager` at its start; deleted at the end of a stop, clean or not |
 # | `.kafka_cleanshutdown` | the marker, with the broker's epoch | the end of a clean stop; deleted by the next start |
 # | `recovery-point-offset-checkpoint` | the recovery points | a task, a clean stop, a deletion, a truncation |
 # | `log-start-offset-checkpoint` | where logs begin | a task, a clean stop, a deletion |
@@ -110,9 +110,9 @@ erratum(
 #
 # 1. At any time at most one process has a log directory.
 # 2. The marker is there only while nobody has the logs open.
-# 3. For each log: recovery point in the file ≤ recovery point in memory ≤ log end.
-# 4. The file of log starts names only logs that begin inside their first segment. All others begin where their first segment does.
-# 5. What a directory is, its name says. The next start has nothing else to go by.
+# 3. For each log: recovery point in the file ≤ recovery point in memory ≤ log end. (A truncation may lower the last two, and then the file is written at once.)
+# 4. The file of log starts names only logs that begin above the base of their first segment. All others begin where their first segment does.
+# 5. What a directory is, its name says. (A start also asks the cluster's metadata whether a partition is still this broker's; if it is not, the name says so from then on: `-stray`.)
 #
 # Here they are on the log directory of part 2. (`refused_by` calls a function and gives the name of the exception that it ends with.)
 
@@ -168,8 +168,8 @@ predict(
 lanes.play()
 
 # %% [markdown]
-# Go through the frames. Below the lanes lies the log directory; beside each log stands what is in memory of it. Acknowledged is not flushed: for 90 seconds three records that producers
-# count on were in the page cache only. And the task that writes recovery points flushes nothing. It notes what has been flushed by others: by a roll, by a stop, and by those whom you ask for it.
+# Go through the frames. Below the lanes lies the log directory; beside each log stands what is in memory of it. Acknowledged is not flushed: for 90 seconds Kafka did nothing to bring three records that producers
+# count on from the page cache to the device. And the task that writes recovery points flushes nothing. It notes what has been flushed by others: by a roll, by a stop, and by those whom you ask for it.
 
 # %%
 erratum(
@@ -366,7 +366,7 @@ for name in ("orders-0", "users-0"):
 step_through(layer.before_shutdown(), into={"LogManager.shutdown"}, locals_of_interest={"log_dir"}).play()
 
 # %% [markdown]
-# Everything is flushed, noted and closed, and then the marker is written. The broker starts again, is killed at once, without having written a record, and starts a third time.
+# Everything is flushed, closed and noted, and then the marker is written. The broker starts again, is killed at once, without having written a record, and starts a third time.
 
 # %%
 print("left behind:", layer.checkpoint(), " marker:", layer.has_marker())
@@ -474,7 +474,7 @@ layer.sleep(30)
 
 # %%
 predict(
-    "What comes of an append to users-0 now? (the log's new end, or the name of the exception)",
+    "What does an append to users-0 give now? (the log's new end, or the name of the exception)",
     ___,
     lambda: layer.append("users-0", "x"),
 )

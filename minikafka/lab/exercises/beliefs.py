@@ -453,7 +453,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         (1, False): "The file is not believed at all, so nothing is known to be on the device: everything is read.",
         (0, False): "The stop was unclean. Without recovery points everything has to be read.",
     },
-    "What comes of an append to users-0 now? (the log's new end, or the name of the exception)": {
+    "What does an append to users-0 give now? (the log's new end, or the name of the exception)": {
         1: "The log could be written, but its directory has failed, and no log of a failed directory does anything more.",
         "IOException": "That is what the task got. Everybody else is told that the directory is offline.",
     },

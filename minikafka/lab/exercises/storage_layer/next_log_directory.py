@@ -112,7 +112,8 @@ next_log_directory = Exercise(
     hints=[
         "Leave out the cordoned ones. If none is left, the answer is the first live one, alone.",
         "The others are sorted by how many logs they have: `log_counts.get(name, 0)`.",
-        "Python's `sorted` keeps the order of those that are equal: the order of log.dirs.",
+        "Python's `sorted` keeps the order of those that are equal: the order of log.dirs. (So does Kafka with up to four"
+        " directories; with more, equal ones come in the order of a hash map.)",
     ],
     beliefs=[
         Belief(
