@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** fifty minutes to read, half an hour for the questions of part 6, an hour for its five rungs. **Before:** the lessons *Segments*; *Append* for producers and transactions; *Read* for what
+# **Time:** fifty minutes to read, half an hour for the questions of part 6, an hour for its five rungs. **Before:** the lessons *Segments*; *Producers and transactions*; *Read* for what
 # each reader is given.
 # **Afterwards you can decide:** why a compacted topic is larger than its table, why a cleaner leaves a log alone, how long a consumer may be
 # away before it misses a deletion, and how much memory a cleaner needs.
@@ -200,7 +200,7 @@ print(logs[0].name, "is left alone:", round(logs[0].log_segments[1].size / logs[
 
 # %% [markdown]
 # `users` had the most dirty bytes, `prices` the greatest share. `orders` is left alone, and could be for ever. `max.compaction.lag.ms` is the way out: a log
-# with a dirty record older than that is cleaned, however small its ratio is.
+# is cleaned, however small its ratio is, if the first batch of one of its dirty segments is older than that. (The active segment does not count.)
 
 # %%
 late = fresh_log({"cleanup.policy": "compact", "max.compaction.lag.ms": 3_600_000}, name="late-0")
@@ -215,7 +215,7 @@ for wait in (3_600_000, 1):
 # ### The offset map
 #
 # The cleaner must know the newest offset of each key in the head, and keys may be long and many. The map is one block of memory with slots of 24 bytes: an MD5 digest of
-# the key and an offset. `log.cleaner.dedupe.buffer.size` says how large the block is. There are no pointers and no lists: if a slot is taken by another
+# the key and an offset. `log.cleaner.dedupe.buffer.size` says how large the blocks of all cleaner threads are together. There are no pointers and no lists: if a slot is taken by another
 # digest, the next **try** reads four bytes that begin one byte further on in the digest, and looks there.
 #
 # A map of 8 slots gets the keys `a`, `b`, `c`, `d`, each with an offset. Then comes `e`. Here is where the first four went, and which slots the first four tries for `e` name:
