@@ -73,7 +73,7 @@ diagram("produce_path")
 # 2. A partition takes the one batch that it is sent, or nothing.
 # 3. With `acks=all` a partition takes nothing while fewer than the minimum are in sync.
 # 4. Success with `acks=all` means: the high watermark has reached the required offset.
-# 5. A request that waits is answered when its time is over, at the latest. Its records stay in the log, whatever the answer is.
+# 5. A request that waits is answered when its time is over, at the latest. No answer takes its records out of the log again.
 #
 # Here they are, with two brokers and a minimum of 2. (`produce(("orders-0", "a b"))` sends one batch with two records for partition `orders-0` to broker 0; `["c", "d"]` would be two batches. `fetch(1)` lets broker 1 fetch once.)
 
@@ -125,7 +125,7 @@ PathWalk(walk).play()
 # %% [markdown]
 # The picture above each step marks where we are. In `ProduceHandler` step 4 comes twice, once for each partition: `orders-9` is sorted out there, and nothing below hears of it. (Three questions are asked, in this order: may this user write to the topic? Is there such a partition? Is it one batch, in the right format?) From
 # `ReplicaManager` on, each partition is treated by itself. `Partition` asks about leadership and replicas **before** the log is touched. `Log` gives out the offsets. `LogSegment` writes bytes; the log end moves when they are in the file. Nobody has flushed them to the device and,
-# unless `flush.messages` says so, nobody will before the answer: with `acks=all` it is the other replicas that make records safe.
+# unless `flush.messages` says so, no answer waits for that: with `acks=all` it is the other replicas that make records safe.
 #
 # The walk is over, and the request has not been answered: the last step of `append_records` has put it aside.
 
@@ -257,7 +257,7 @@ print(waiting)
 PathWalk(walk).play()
 
 # %% [markdown]
-# The first fetch took the record along; only the second one, which asks for what follows, tells the leader that it has arrived. A fetch names all the partitions that broker 1 follows on broker 0. There are two, so `update_follower_fetch_state` runs twice, and in one of them the mark rises. (The lesson *Replication and leader epochs* counts these rounds.) The answer goes out in the middle of handling a follower's request. `force_complete` makes sure that it goes out only once, because the timer may be trying at the same moment.
+# The first fetch took the record along; only the second one, which asks for what follows, tells the leader that it has arrived. A fetch is for all the partitions that broker 1 follows on broker 0. There are two, so `update_follower_fetch_state` runs twice, and in one of them the mark rises. (The lesson *Replication and leader epochs* counts these rounds.) The answer goes out in the middle of handling a follower's request. `force_complete` makes sure that it goes out only once, because the timer may be trying at the same moment.
 #
 # ### Three ways out
 #
