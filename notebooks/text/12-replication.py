@@ -61,7 +61,7 @@ print("a consumer of broker 2 gets:", *sound.consumed())
 diagram("replication")
 
 # %% [markdown]
-# - **Leader epoch:** the number of a leader's term. It grows with each election, and stands in every batch that was written in that term.
+# - **Leader epoch:** the number of a leader's term. It grows with each election, and when the leader is lost. It stands in every batch that was written in that term.
 # - **Epoch cache:** for each epoch in a log the offset at which it begins, in the file `leader-epoch-checkpoint`.
 # - **ISR**, in-sync replicas: leader and followers that keep up. The controller has the list; the leader proposes changes. While a proposal is under way, the **maximal ISR**
 #   holds everyone who is in the ISR before the change or after it.
@@ -78,6 +78,8 @@ diagram("replication")
 # 2. Below a follower's HW, its log is equal to the leader's.
 # 3. In a log epochs never fall. Two records with the same offset and the same epoch are the same record.
 # 4. What was acknowledged with `acks=all` is held by every member of the ISR; so whoever is elected from the ISR has it.
+#
+# (All four hold as long as leaders come from the ISR and no broker loses what it has written. Rule 2 also leaves compaction aside: each replica is cleaned at its own time.)
 #
 # Here they are after the two failures, when brokers 0 and 1 are back and have fetched:
 
@@ -282,7 +284,7 @@ predict(
 
 # %% [markdown]
 # Whoever has everything lags behind nobody. What counts is how long a follower was *behind*, not when it was last heard from. (That a broker is dead, the controller notices by itself: it hears no
-# heartbeats for 9 seconds, fences the broker, and takes it out of every ISR.)
+# heartbeats for 9 seconds, fences the broker, and takes it out of every ISR that has another member.)
 
 # %% [markdown]
 # **Below the minimum.** `min.insync.replicas` is 2. Broker 1 and broker 2 die, one record is sent with `acks=all`, one with `acks=1`.
@@ -314,7 +316,7 @@ erratum(
 )
 
 # %% [markdown]
-# `c` was acknowledged, to a producer that asked for no more than this one broker, and no consumer sees it until a second broker has it.
+# `c` was acknowledged, to a producer that asked for no more than this one broker, and no consumer sees it until a second broker is in the ISR again.
 #
 # **On the way back in.** Two brokers, at least one in the ISR. Broker 1 was down for a minute and is back; its first fetch, from offset 0, has brought it three records. Then `d` is appended, and
 # acknowledged at once: broker 0 is alone in the ISR. Broker 1 fetches `d`. Then comes `e`.
@@ -708,7 +710,7 @@ raises.check(_maybe_increment_leader_hw)
 # <details><summary>One answer</summary>
 #
 # The ISR, and since when (`kafka-topics.sh --describe --under-min-isr-partitions`; the broker's log has each shrink and expand). Below `min.insync.replicas` the mark stands still and `acks=all` is refused; that fits both. Then why the others are not in it. Do they fetch (the follower's log, its
-# metrics `ReplicaFetcherManager`: `MaxLag`, `DeadThreadCount`)? A fetcher that gave a partition up after an error (`FailedPartitionsCount`) stays out until the next change of the leader, or its restart. Do they fetch and stay behind? Then disk, network, `replica.fetch.max.bytes`, or too few
+# metrics `ReplicaFetcherManager`: `MaxLag`, `DeadThreadCount`)? A fetcher that gave a partition up after an error (`FailedPartitionsCount`) stays out until the next change of the leader, or until its broker restarts. Do they fetch and stay behind? Then disk, network, `replica.fetch.max.bytes`, or too few
 # `num.replica.fetchers`. Setting `unclean.leader.election.enable` does not help: there is a leader. Lowering `min.insync.replicas` lets consumers and producers go on, but then the failure of a single disk can lose records.
 #
 # </details>
