@@ -187,8 +187,8 @@ answer(spark.sql("""
 """))
 
 # %% [markdown]
-# The second segment has some: a till without a network sent at four in the morning what it had sold in the evening. Files and indexes tell how *late* a segment reaches, not how early. `.timeindex` notes the largest timestamp so far and nothing
-# else. So a condition `timestamp >= …` prunes, and `timestamp < …` does not.
+# The second segment has some: a till without a network sent at four in the morning what it had sold in the evening. Files and indexes tell how *late* a segment reaches, not how early. `.timeindex` notes the largest timestamp so far, never the
+# smallest. So a condition `timestamp >= …` prunes, and `timestamp < …` does not.
 
 # %%
 gaps = spark.sql("""
@@ -376,7 +376,7 @@ print("Kafka's own cleaner, on a copy of the disk:", noted("compaction"))
 #
 # ### Are the replicas equal?
 #
-# `orders` is on both brokers. Broker 2 failed at five in the morning, so its copy is shorter. Below the high watermark of both, the copies must be equal, offset by offset:
+# `orders` is on both brokers. Broker 2 failed at five in the morning, so its copy is shorter. Below the high watermark of both, the copies must be equal, offset by offset (of a compacted topic they need not be: each broker cleans its own copy):
 
 # %%
 one = spark.read.format("minikafka").load(str(NIGHT / "broker-1" / "orders-0"))
@@ -470,7 +470,8 @@ print("clicks:", batches.selectExpr("sum(records)").first()[0], " of these added
 # ### Back from Parquet
 #
 # The orders go into an archive, as Parquet. A year later somebody needs them in Kafka again. `write_log_dir` makes a log directory of a table, with segments, indexes and checkpoints as a broker would have written them; the column `offset` says where each record
-# belongs. No broker takes part, and one that starts on the directory has the topic.
+# belongs. No broker takes part. One can start on the directory if its cluster knows the topic, under the id that `write_log_dir` gets as `topic_id`; under another id it would
+# take the directory for a stray.
 
 # %%
 from minikafka.lab import scratch
