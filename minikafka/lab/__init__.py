@@ -1,5 +1,6 @@
 """What the notebooks use. Rooms, in reading order:
 
+- `language`: the languages of the course, and how one is chosen;
 - `stage`: logs at hand, their senders and readers, damage and planted bugs;
 - `widgets`: pictures with frames: rulers, shelves, lanes, byte views; `drawing` is what all of them draw with;
 - `stepper`: a real method run step by step, and refusals and crashes played the same way;
@@ -77,6 +78,7 @@ _HOMES = {
     "three_headers": "stage.header_witnesses",
     "three_witnesses": "stage.workbench",
     "transaction": "stage.readers",
+    "use_language": "language.chosen",
     "values_of": "stage.workbench",
     "values_seen": "stage.readers",
     "wake_witnesses": "stage.workbench",

@@ -4,6 +4,7 @@ import html
 from dataclasses import dataclass
 
 from minikafka.witness.observation import BLANK, Observations, show
+from minikafka.witness.spoken import say
 
 IGNORED = ("message",)
 
@@ -20,8 +21,17 @@ class Difference:
     values: dict[str, object]
 
     def __str__(self) -> str:
-        said = "; ".join(f"{witness} says {show(value) or 'nothing'}" for witness, value in self.values.items())
-        return f"after operation {self.operation} ({self.text}), {self.quantity}: {said}"
+        said = say("; ").join(
+            say("{witness} says {value}", witness=witness, value=show(value) or say("nothing"))
+            for witness, value in self.values.items()
+        )
+        return say(
+            "after operation {operation} ({text}), {quantity}: {said}",
+            operation=self.operation,
+            text=self.text,
+            quantity=self.quantity,
+            said=said,
+        )
 
 
 @dataclass(frozen=True)
@@ -99,11 +109,12 @@ class Agreement:
 
     def __str__(self) -> str:
         width = max(len(line.quantity) for line in self.lines)
-        lines = [f"{' · '.join(self.witnesses)}: {self.operations} operations, {self.cells} values compared"]
+        lines = [f"{' · '.join(self.witnesses)}: {self._compared()}"]
         for line in self.lines:
-            sign = "agree " if line.agreed else "DIFFER"
-            lines.append(f"  {sign} {line.quantity:{width}}  {line.cells:4} values  {' · '.join(line.witnesses)}")
-        lines.append(f"First difference: {self.first_difference}" if self.first_difference else "No difference.")
+            sign, cells = say("agree" if line.agreed else "DIFFER"), say("{cells:4} values", cells=line.cells)
+            lines.append(f"  {sign:6} {line.quantity:{width}}  {cells}  {' · '.join(line.witnesses)}")
+        first = self.first_difference
+        lines.append(say("First difference: {difference}", difference=first) if first else say("No difference."))
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -113,17 +124,19 @@ class Agreement:
         rows = []
         for line in self.lines:
             spoke = "".join(f"<td>{'✓' if name in line.witnesses else '—'}</td>" for name in self.witnesses)
-            verdict = "agree" if line.agreed else "<b>differ</b>"
-            rows.append(
-                f"<tr><td>{line.quantity.replace('_', ' ')}</td>{spoke}<td>{line.cells}</td><td>{verdict}</td></tr>"
-            )
+            verdict = say("agree") if line.agreed else f"<b>{say('differ')}</b>"
+            name = say(line.quantity.replace("_", " "))
+            rows.append(f"<tr><td>{name}</td>{spoke}<td>{line.cells}</td><td>{verdict}</td></tr>")
         first = self.first_difference
-        last = f"<p><b>First difference</b> {html.escape(str(first))}</p>" if first else "<p>No difference.</p>"
-        caption = f"{self.operations} operations, {self.cells} values compared"
+        last = f"<b>{say('First difference')}</b> {html.escape(str(first))}" if first else say("No difference.")
         return (
-            f'<table class="agreement"><caption>{caption}</caption>'
-            f"<tr><th>quantity</th>{head}<th>values</th><th>agree?</th></tr>{''.join(rows)}</table>{last}"
+            f'<table class="agreement"><caption>{self._compared()}</caption>'
+            f"<tr><th>{say('quantity')}</th>{head}<th>{say('values')}</th><th>{say('agree?')}</th></tr>"
+            f"{''.join(rows)}</table><p>{last}</p>"
         )
+
+    def _compared(self) -> str:
+        return say("{operations} operations, {cells} values compared", operations=self.operations, cells=self.cells)
 
 
 def agree(*witnesses: Observations | None, ignore=IGNORED) -> Agreement:

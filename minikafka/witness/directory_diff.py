@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from minikafka.witness.spoken import say
+
 NOT_DETERMINED = {
     ".lock": "held by a broker, says nothing about the log",
     "meta.properties": "names the cluster and the directory by ids drawn at random",
@@ -72,11 +74,9 @@ class FileDifference:
     meaning: str
 
     def __str__(self) -> str:
-        return (
-            f"{self.file}: {self.meaning}"
-            if self.position is None
-            else f"{self.file} at byte {self.position}: {self.meaning}"
-        )
+        if self.position is None:
+            return f"{self.file}: {self.meaning}"
+        return say("{file} at byte {position}: {meaning}", file=self.file, position=self.position, meaning=self.meaning)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 import html
 from dataclasses import dataclass, field, fields
 
+from minikafka.witness.spoken import say
+
 
 class _Blank:
     """Stands where a witness says nothing. It equals no value and never counts as agreement."""
@@ -108,5 +110,7 @@ class Observations:
 def show(value) -> str:
     """A value as short text: segments and pairs as `0:300 3:450`."""
     if isinstance(value, tuple):
-        return " ".join(":".join(map(str, item)) if isinstance(item, tuple) else str(item) for item in value) or "none"
+        return " ".join(":".join(map(str, item)) if isinstance(item, tuple) else str(item) for item in value) or say(
+            "none"
+        )
     return str(value)

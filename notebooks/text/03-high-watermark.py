@@ -3,6 +3,8 @@
 #
 # *Up to which offset are records safe? One number says so, and all of replication serves to move it.*
 #
+# [中文](zh/03-high-watermark.ipynb)
+#
 # ## 1. The question
 #
 # **Time:** about an hour to read, half an hour for the functions of part 6, half an hour for its three rungs. **Before:** the lesson *Segments*.

@@ -6,7 +6,8 @@ import re
 import nbformat
 import pytest
 
-from minikafka.lab.course.places import COURSE, DIAGRAMS
+from minikafka.lab.course.places import DIAGRAMS
+from minikafka.lab.course.run_lessons import lessons, translations
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.letters import WIDTHS
 
@@ -41,11 +42,11 @@ def misplaced(page, drawings):
 
 
 def test_the_texts_of_each_diagram_stay_in_their_boxes(page):
-    drawings = [drawing.drawing_of(file.read_text()) for file in sorted(DIAGRAMS.glob("*.svg"))]
+    drawings = [drawing.drawing_of(file.read_text()) for file in sorted(DIAGRAMS.rglob("*.svg"))]
     assert drawings and misplaced(page, drawings) == dict.fromkeys(FONTS, [])
 
 
-@pytest.mark.parametrize("notebook", sorted(COURSE.glob("*.ipynb")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("notebook", [*lessons(), *translations()], ids=lambda path: path.parent.name + path.stem)
 def test_the_texts_of_each_picture_in_a_lesson_stay_in_their_boxes(page, notebook):
     drawings = list(pictures(notebook))
     assert len(drawings) >= 5

@@ -214,7 +214,7 @@ def test_a_log_of_many_offsets_has_a_plain_axis():
     assert "10,000" in render_ruler(OffsetRuler(large).snap("large").frames[0])
 
 
-@pytest.mark.parametrize("source", sorted(DIAGRAMS.glob("*.dot")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("source", sorted(DIAGRAMS.rglob("*.dot")), ids=lambda path: path.stem)
 def test_a_drawn_diagram_stands_alone_and_takes_the_style_of_a_page_that_has_one(source):
     drawn = source.with_suffix(".svg").read_text(encoding="utf-8")
     xml.dom.minidom.parseString(drawn)

@@ -5,6 +5,8 @@ in a fresh kernel and stores the outputs, without the state of widgets. A test n
 drifted apart. Nothing is stored of a run in which a cell raised, a witness failed or was absent, or an exercise was
 failed: the notebook stays as it was, and the exit code is 1.
 
+A lesson in another language has its text in a folder, `text/zh`, and the first cell chooses the language.
+
 In a text of solutions a cell says only which function is checked; the function itself comes from
 `minikafka.lab.exercises.solutions`.
 """
@@ -18,6 +20,8 @@ from pathlib import Path
 from minikafka.lab.course.lesson_kernel import run_in_a_kernel
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.run_lessons import in_one_line
+from minikafka.lab.exercises.exercise import NOT_YET
+from minikafka.lab.language.chosen import in_every_language
 
 TEXTS = COURSE / "text"
 
@@ -110,8 +114,16 @@ def fault_of(cell) -> str | None:
     return None
 
 
-_FAULTS = re.compile(r"^First difference: .*|^.*: not yet\. .*", re.MULTILINE)
-_COMPARED = re.compile(r"^(.*): \d+ operations, \d+ values compared$", re.MULTILINE)
+def _in_any_language(words: str) -> str:
+    """A pattern for `words` in every language; a number may stand in each place in braces."""
+    forms = (re.sub(r"\\{\w+\\}", r"\\d+", re.escape(form)) for form in in_every_language(words))
+    return f"(?:{'|'.join(forms)})"
+
+
+_FAULTS = re.compile(
+    rf"^{_in_any_language('First difference')}.*|^.*[:：] ?{_in_any_language(NOT_YET)}[.。].*", re.MULTILINE
+)
+_COMPARED = re.compile(rf"^(.*): {_in_any_language('{operations} operations, {cells} values compared')}$", re.MULTILINE)
 
 
 def _of_cell(cell, fault: str) -> str:

@@ -1,4 +1,4 @@
-"""The course's diagrams: Graphviz sources in `diagrams/`, drawn to SVG by `make diagrams` (`python -m
+"""The course's diagrams: Graphviz sources in `diagrams/`, those of other languages in a folder each, drawn to SVG by `make diagrams` (`python -m
 minikafka.lab.course.diagrams`).
 
 Only the pinned Graphviz of the wheel `graphviz-pure` draws them, because another `dot` produces different SVG.
@@ -14,6 +14,7 @@ from typing import Any
 
 from minikafka.lab.course.places import DIAGRAMS
 from minikafka.lab.course.readme_picture import readme_picture
+from minikafka.lab.language.chosen import spoken_folder
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.letters import width_of
 
@@ -23,6 +24,8 @@ _COLOURS = {  # each colour that a source may use, and the role that it stands f
     "committed": "#0a0a0a", "pending": "#0b0b0b", "gone": "#0c0c0c", "mark": "#0d0d0d",
     "a": "#0e0e0e", "b": "#0f0f0f", "c": "#101010", "d": "#111111", "e": "#121212", "f": "#131313", "g": "#141414",
 }  # fmt: skip
+_WIDE = re.compile("[\u2e80-\u9fff\uff00-\uffef]")
+_TEXT = re.compile(r"(?<=>)[^<>]*(?=</text>)")
 _DEFAULTS = """
   graph [bgcolor="transparent" fontname="Liberation Sans" fontsize=10 fontcolor="ink" color="line" pad=0.15 nodesep=0.35 ranksep=0.45]
   node [shape=box style="filled,rounded" fontname="Liberation Sans" fontsize=10 fontcolor="ink" color="line" fillcolor="panel" margin="0.14,0.08"]
@@ -46,8 +49,8 @@ class Picture:
 
 
 def diagram(name: str) -> Picture:
-    """The drawn diagram `name`. Raises FileNotFoundError when `make diagrams` has not drawn it."""
-    svg = drawing.drawing_of((DIAGRAMS / f"{name}.svg").read_text(encoding="utf-8"))
+    """The drawn diagram `name`, in the language that is spoken. Raises FileNotFoundError when `make diagrams` has not drawn it."""
+    svg = drawing.drawing_of((DIAGRAMS / spoken_folder() / f"{name}.svg").read_text(encoding="utf-8"))
     words = re.search(r"<title>(.*?)</title>", svg, flags=re.DOTALL).group(1)
     return Picture(svg, unescape(words))
 
@@ -63,8 +66,17 @@ def draw(source: str) -> str:
     plain = source.replace("{", "{" + _DEFAULTS, 1)
     for role, colour in _COLOURS.items():
         plain = re.sub(rf'(color=)"?{role}\b"?', rf'\g<1>"{colour}"', plain)
-    drawn = graphviz.Source(plain, engine="dot").pipe("svg", encoding="utf-8", quiet=True)
+    drawn = _laid_out(plain)
+    if _WIDE.search(plain):  # Graphviz takes a Chinese letter for narrower than it is, and "@" for as wide as that
+        texts = iter(_TEXT.findall(drawn))
+        drawn = _TEXT.sub(lambda _: next(texts), _laid_out(_WIDE.sub("@", plain)))
     return _themed(drawn, words)
+
+
+def _laid_out(source: str) -> str:
+    import graphviz
+
+    return graphviz.Source(source, engine="dot").pipe("svg", encoding="utf-8", quiet=True)
 
 
 def dot_binary() -> str:
@@ -111,14 +123,14 @@ def main() -> None:
     directory = Path(sys.argv[1]) if len(sys.argv) > 1 else DIAGRAMS
     drawn = {
         source.with_suffix(".svg"): drawing.standing_alone(draw(source.read_text(encoding="utf-8")))
-        for source in sorted(directory.glob("*.dot"))
+        for source in [*sorted(directory.glob("*.dot")), *sorted(directory.glob("*/*.dot"))]
     }
     drawn[directory / "lesson.svg"] = readme_picture()
     for target, svg in drawn.items():
         changed = not target.exists() or target.read_text(encoding="utf-8") != svg
         if changed:
             target.write_text(svg, encoding="utf-8")
-        print(f"{'drawn    ' if changed else 'unchanged'} {target.name}")
+        print(f"{'drawn    ' if changed else 'unchanged'} {target.relative_to(directory)}")
 
 
 if __name__ == "__main__":

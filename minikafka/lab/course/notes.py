@@ -4,6 +4,7 @@ from html import escape
 from typing import Any
 
 from minikafka.lab.widgets import drawing
+from minikafka.witness.spoken import say
 
 
 class Erratum:
@@ -13,17 +14,20 @@ class Erratum:
         self.claim, self.truth, self.shown = claim, truth, shown
 
     def __str__(self) -> str:
-        return f"Erratum\n  older text: {self.claim}\n  the source: {self.truth}\n  the run:    {self.shown}"
+        rows = "".join(f"\n  {f'{name}:':11} {words}" for name, words in self._rows())
+        return say("Erratum") + rows
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = (("older text", self.claim), ("the source", self.truth), ("the run", self.shown))
         body = "".join(
-            f"<tr><td class='mk-faint'>{name}</td><td>{escape(str(words))}</td></tr>" for name, words in rows
+            f"<tr><td class='mk-faint'>{name}</td><td>{escape(str(words))}</td></tr>" for name, words in self._rows()
         )
-        title = f"<b>Erratum</b>, for those who know an older text: <i>{escape(self.claim)}</i>"
+        title = f"<b>{say('Erratum')}</b>{say(', for those who know an older text: ')}<i>{escape(self.claim)}</i>"
         return drawing.page(f'<details class="mk-box"><summary>{title}</summary><table>{body}</table></details>')
+
+    def _rows(self) -> tuple[tuple[str, Any], ...]:
+        return (say("older text"), self.claim), (say("the source"), self.truth), (say("the run"), self.shown)
 
 
 def erratum(claim: str, truth: str, shown: Any) -> Erratum:

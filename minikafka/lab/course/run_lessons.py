@@ -13,6 +13,7 @@ from pathlib import Path
 
 from minikafka.lab.course.lesson_kernel import run_in_a_kernel
 from minikafka.lab.course.places import COURSE
+from minikafka.lab.language.chosen import LANGUAGES
 
 # Runs in the lesson's kernel, before its first cell.
 _LISTEN = """
@@ -95,9 +96,14 @@ def lessons(course: Path = COURSE) -> list[Path]:
     return sorted(course.glob("*.ipynb"))
 
 
+def translations(course: Path = COURSE) -> list[Path]:
+    """The lessons in other languages, in a folder for each."""
+    return [path for folder in LANGUAGES for path in sorted((course / folder).glob("*.ipynb"))]
+
+
 def main() -> None:
-    """Run the notebooks named on the command line, or all lessons; exit with 1 if one fails."""
-    chosen = [Path(name) for name in sys.argv[1:]] or lessons()
+    """Run the notebooks named on the command line, or all lessons in all languages; exit with 1 if one fails."""
+    chosen = [Path(name) for name in sys.argv[1:]] or [*lessons(), *translations()]
     names = [path.stem if path.parent.resolve() == COURSE else f"{path.parent.name}/{path.stem}" for path in chosen]
     width = max(map(len, names), default=0)
     begin, failures = time.monotonic(), 0

@@ -16,8 +16,11 @@ from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.stage.background import while_the_reader_reads
 from minikafka.lab.stepper.stepper import with_code
 from minikafka.lab.widgets import drawing
+from minikafka.witness.spoken import say
 
 NOT_ATTEMPTED, NOT_YET, CORRECT = "not attempted", "not yet", "correct"
+STUB = "Replace ___ in the function above, then run this cell again."
+"""Said of a function that still returns the blank."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Verdict:
         return self.state == CORRECT
 
     def __str__(self) -> str:
-        return f"{self.exercise}: {self.state}. {self.words}"
+        return say("{exercise}: {state}. {words}", exercise=say(self.exercise), state=say(self.state), words=self.words)
 
     __repr__ = __str__
 
@@ -60,8 +63,8 @@ class Verdict:
         sign = {CORRECT: "✓", NOT_YET: "✗", NOT_ATTEMPTED: "…"}[self.state]
         words = with_code(self.words).replace("\n", "<br>")
         return drawing.page(
-            f'<div class="mk-box"><b>{self.exercise}</b> <span class="{kind}">{sign}'
-            f" {self.state}</span><br>{words}</div>"
+            f'<div class="mk-box"><b>{say(self.exercise)}</b> <span class="{kind}">{sign}'
+            f" {say(self.state)}</span><br>{words}</div>"
         )
 
 
@@ -140,26 +143,32 @@ class Exercise:
             if error is not None:
                 break
             if answer is ___:
-                return Verdict(self.name, NOT_ATTEMPTED, "Replace ___ in the function above, then run this cell again.")
+                return Verdict(self.name, NOT_ATTEMPTED, say(STUB))
             answers.append(self.normal(answer))
         if error is None and all(answer is None for answer in answers):
-            return Verdict(self.name, NOT_ATTEMPTED, "Your function returns nothing so far.")
+            return Verdict(self.name, NOT_ATTEMPTED, say("Your function returns nothing so far."))
         for number, (case, answer) in enumerate(zip(cases, answers, strict=False)):
             right = self.normal(judge(case)) if judge else self.answer(number)
             if not _equal(answer, right):
-                words = f"{case.name}: {first_difference(answer, right)}. ({self.judge_name} is the judge.)"
+                words = say(
+                    "{case}: {difference}. ({judge} is the judge.)",
+                    case=say(case.name),
+                    difference=first_difference(answer, right),
+                    judge=self.judge_name,
+                )
                 belief = self._belief(answers)
                 return Verdict(self.name, NOT_YET, f"{words}\n{belief}" if belief else words, number + 1)
         if error is not None:
-            words = f"{cases[len(answers)].name}: your function raised {_said(error)}"
+            words = say("{case}: your function raised {error}", case=say(cases[len(answers)].name), error=_said(error))
             return Verdict(self.name, NOT_YET, words, len(answers))
-        return Verdict(self.name, CORRECT, f"Equal to {self.judge_name}'s answers in {_cases(len(cases))}.", len(cases))
+        words = say("Equal to {judge}'s answers in {cases}.", judge=self.judge_name, cases=_cases(len(cases)))
+        return Verdict(self.name, CORRECT, words, len(cases))
 
     def _belief(self, answers: list[Any]) -> str:
         """The words for the wrong belief whose answers are exactly these; there may be fewer `answers` than cases."""
         for belief in self.beliefs:
             if all(self._believes(belief, number, answer) for number, answer in enumerate(answers)):
-                return belief.words
+                return say(belief.words)
         return ""
 
     def _believes(self, belief: Belief, number: int, answer: Any) -> bool:
@@ -199,7 +208,8 @@ class Hints:
     def next(self) -> PlainText:
         """The next hint; after the last one, the last one again."""
         self._given = min(self._given + 1, len(self._hints))
-        return PlainText(f"Hint {self._given} of {len(self._hints)}: {self._hints[self._given - 1]}")
+        hint = say(self._hints[self._given - 1])
+        return PlainText(say("Hint {number} of {count}: {hint}", number=self._given, count=len(self._hints), hint=hint))
 
 
 def first_difference(got: Any, expected: Any) -> str:
@@ -207,15 +217,24 @@ def first_difference(got: Any, expected: Any) -> str:
     if isinstance(got, list | tuple) and isinstance(expected, list | tuple):
         for place, (mine, theirs) in enumerate(zip(got, expected)):
             if not _equal(mine, theirs):
-                words = f"entry {place} is {mine!r}, expected {theirs!r}"
-                return f"the right entries in another order: {words}" if _reordered(got, expected) else words
+                words = say(
+                    "entry {place} is {mine}, expected {theirs}", place=place, mine=repr(mine), theirs=repr(theirs)
+                )
+                return say("the right entries in another order: ") + words if _reordered(got, expected) else words
         if len(got) != len(expected):
-            more = "missing" if len(got) < len(expected) else "one too many"
-            entries = "1 entry" if len(got) == 1 else f"{len(got)} entries"
+            more = say("missing" if len(got) < len(expected) else "one too many")
+            entries = say("1 entry") if len(got) == 1 else say("{count} entries", count=len(got))
             longer = expected if len(got) < len(expected) else got
             place = min(len(got), len(expected))
-            return f"{entries}, expected {len(expected)}; entry {place}, {longer[place]!r}, is {more}"
-    return f"you answer {got!r}, expected {expected!r}"
+            return say(
+                "{entries}, expected {expected}; entry {place}, {entry}, is {more}",
+                entries=entries,
+                expected=len(expected),
+                place=place,
+                entry=repr(longer[place]),
+                more=more,
+            )
+    return say("you answer {got}, expected {expected}", got=repr(got), expected=repr(expected))
 
 
 def _reordered(got: Sequence[Any], expected: Sequence[Any]) -> bool:
@@ -232,7 +251,7 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any,
 def _said(error: Exception) -> str:
     """The error in words; for a name in braces that `sql` was not given, PySpark raises a bare KeyError."""
     if isinstance(error, KeyError) and any(frame.name == "sql" for frame in traceback.extract_tb(error.__traceback__)):
-        return f"KeyError: your query names {{{error.args[0]}}}, and sql(…) was not given {error.args[0]}=…"
+        return say("KeyError: your query names {{{name}}}, and sql(…) was not given {name}=…", name=error.args[0])
     return f"{type(error).__name__}: {error}"
 
 
@@ -243,4 +262,4 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 def _cases(count: int) -> str:
-    return f"{count} case{'' if count == 1 else 's'}"
+    return say("1 case") if count == 1 else say("{count} cases", count=count)

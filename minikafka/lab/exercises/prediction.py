@@ -9,6 +9,7 @@ from typing import Any
 from minikafka.lab.exercises import progress
 from minikafka.lab.exercises.beliefs import BELIEFS
 from minikafka.lab.widgets import drawing
+from minikafka.witness.spoken import in_english, say
 
 
 class _Unanswered:
@@ -44,11 +45,12 @@ class Prediction:
 
     def __str__(self) -> str:
         if self.state == "unanswered":
-            return f"{self.question}\n{NOT_YET}"
+            return f"{self.question}\n{say(NOT_YET)}"
         if self.state == "right":
-            return f"{self.question}\nYou said {self.answer!r}, and so it is."
-        why = f" {self.belief}" if self.belief else ""
-        return f"{self.question}\nYou said {self.answer!r}; the run gives {self.actual!r}.{why}"
+            return f"{self.question}\n{say('You said {said}, and so it is.', said=repr(self.answer))}"
+        compared = say("You said {said}; the run gives {given}.", said=repr(self.answer), given=repr(self.actual))
+        why = f" {say(self.belief)}" if self.belief else ""
+        return f"{self.question}\n{compared}{why}"
 
     __repr__ = __str__
 
@@ -56,7 +58,7 @@ class Prediction:
         lines = str(self).split("\n")
         kind = {"unanswered": "mk-faint", "right": "mk-good", "wrong": "mk-bad"}[self.state]
         sign = {"unanswered": "…", "right": "✓", "wrong": "✗"}[self.state]
-        body = f'<b>Predict.</b> {escape(lines[0])}<br><span class="{kind}">{sign} {escape(" ".join(lines[1:]))}</span>'
+        body = f'<b>{say("Predict.")}</b> {escape(lines[0])}<br><span class="{kind}">{sign} {escape(" ".join(lines[1:]))}</span>'
         return drawing.page(f'<div class="mk-box">{body}</div>')
 
 
@@ -70,9 +72,14 @@ def predict(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping
     """
     if answer is ___:
         return Prediction(question, answer, None, "", "unanswered")
-    prediction = _compared(question, answer, run, BELIEFS.get(question, {}) if beliefs is None else beliefs)
-    progress.note("predictions", question, prediction.state)
+    prediction = _compared(question, answer, run, beliefs_about(question) if beliefs is None else beliefs)
+    progress.note("predictions", in_english(question), prediction.state)
     return prediction
+
+
+def beliefs_about(question: str) -> Mapping[Any, str]:
+    """The wrong answers that are known for a question, asked in any language, with what they believe, in English."""
+    return BELIEFS.get(in_english(question), {})
 
 
 def _compared(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping[Any, str]) -> Prediction:

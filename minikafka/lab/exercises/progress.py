@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from minikafka.lab.language.chosen import LANGUAGES
+
 LAID_OUT = ".laid-out.json"
 """Stands in a working copy, and nowhere else: the notebooks as they were laid out."""
 FILE = ".progress.json"
@@ -63,13 +65,15 @@ def read(desk: Path) -> dict[str, dict[str, dict[str, Any]]]:
 def desk_here() -> Path | None:
     """The working copy in whose top directory this process runs, as the kernel of a lesson does; None elsewhere.
 
-    The notebooks of solutions run one directory below it, and count for nothing.
+    A lesson in another language runs one directory below it, in that language's folder, and counts. The notebooks of
+    solutions run one directory below it as well, and count for nothing.
     """
     try:
         here = Path.cwd()
     except OSError:  # the directory has gone
         return None
-    return here if (here / LAID_OUT).is_file() else None
+    desk = here.parent if here.name in LANGUAGES else here
+    return desk if (desk / LAID_OUT).is_file() else None
 
 
 def _new_entry() -> dict[str, Any]:

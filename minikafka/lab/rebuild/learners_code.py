@@ -16,6 +16,7 @@ from minikafka.common import errors
 from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.stepper.stepper import in_words, without_directories
 from minikafka.lab.widgets.offset_ruler import Offsets
+from minikafka.witness.spoken import say
 
 LIMIT_S = 3.0
 """How long all calls of a function may take together while it is on trial."""
@@ -39,8 +40,8 @@ class LearnersError(BaseException):
         self.moment: Offsets | None = None
 
     def __str__(self) -> str:
-        doing = f"While the engine did: {self.doing}" if self.doing else ""
-        log = f"The log before it: {self.moment}" if self.moment else ""
+        doing = say("While the engine did: {operation}", operation=self.doing) if self.doing else ""
+        log = say("The log before it: {log}", log=self.moment) if self.moment else ""
         return "\n".join(filter(None, (self.words, self.line, self.arguments, doing, log)))
 
 
@@ -88,7 +89,11 @@ class Guard:
                 if _is_kafkas(error) or isinstance(error, self._raises):
                     raise
                 raise LearnersError(
-                    f"Your function raised {type(error).__name__}: {without_directories(str(error))}".rstrip(": "),
+                    say(
+                        "Your function raised {error}: {message}",
+                        error=type(error).__name__,
+                        message=without_directories(str(error)),
+                    ).rstrip(": "),
                     _line_of(error.__traceback__, function.__code__),
                     self._called_with(function, args, kwargs),
                 ) from error
@@ -98,7 +103,7 @@ class Guard:
                 raise LearnersError(wrong, arguments=self._called_with(function, args, kwargs))
             if self._changes_nothing and _contents(args) != before:
                 raise LearnersError(
-                    "Your function changed what it was given; the method that it stands for only looks.",
+                    say("Your function changed what it was given; the method that it stands for only looks."),
                     arguments=self._called_with(function, args, kwargs),
                 )
             if self._seen is not None:
@@ -126,14 +131,16 @@ class Guard:
             isinstance(result, self._returns) and (not isinstance(result, bool) or bool in self._returns)
         ):
             return ""
-        wanted = " or ".join("None" if each is type(None) else each.__name__ for each in self._returns)
-        return (
-            f"Your function returned {in_words(result)}, of the type {type(result).__name__}; "
-            f"the method returns {wanted}."
+        wanted = say(" or ").join("None" if each is type(None) else each.__name__ for each in self._returns)
+        return say(
+            "Your function returned {result}, of the type {type}; the method returns {wanted}.",
+            result=in_words(result),
+            type=type(result).__name__,
+            wanted=wanted,
         )
 
     def _called_with(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-        return f"Called with {self.aside(arguments_in_words)(function, args, kwargs)}"
+        return say("Called with {arguments}", arguments=self.aside(arguments_in_words)(function, args, kwargs))
 
     @contextmanager
     def _ended_in_time(self, function: Callable[..., Any]) -> Iterator[None]:
@@ -143,7 +150,10 @@ class Guard:
 
         def too_long(_signal: int, frame: FrameType | None) -> None:
             error = LearnersError(
-                f"Your function has not ended after {self._all_s:g} seconds. Is there a loop whose end never comes?",
+                say(
+                    "Your function has not ended after {seconds:g} seconds. Is there a loop whose end never comes?",
+                    seconds=self._all_s,
+                ),
                 _line_at(frame, function.__code__),
             )
             _raise_at_every_line(frame, function.__code__, error)
@@ -185,7 +195,7 @@ def _is_kafkas(error: BaseException) -> bool:
 def _line_of(trace: Any, code: CodeType) -> str:
     """The last line of the learner's own code in a traceback, or in what it calls from the same file."""
     lines = [each for each in traceback.extract_tb(trace) if each.filename == code.co_filename]
-    return f"Line {lines[-1].lineno}: {lines[-1].line}" if lines else ""
+    return say("Line {number}: {line}", number=lines[-1].lineno, line=lines[-1].line) if lines else ""
 
 
 def _line_at(frame: FrameType | None, code: CodeType) -> str:
@@ -193,7 +203,8 @@ def _line_at(frame: FrameType | None, code: CodeType) -> str:
         frame = frame.f_back
     if frame is None:
         return ""
-    return f"Line {frame.f_lineno}: {linecache.getline(code.co_filename, frame.f_lineno).strip()}"
+    line = linecache.getline(code.co_filename, frame.f_lineno).strip()
+    return say("Line {number}: {line}", number=frame.f_lineno, line=line)
 
 
 def arguments_in_words(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from minikafka.lab.rebuild.detours import detours_of
 from minikafka.lab.rebuild.learners_code import Guard
 from minikafka.record.record_columns import plain_kernel
 from minikafka.witness.batch import Batch
+from minikafka.witness.spoken import say
 
 Method = Callable[..., Any] | property
 """What is named as `LogSegment.should_roll` or `Log.last_stable_offset`: a function or a property of a class, or a
@@ -107,6 +108,10 @@ def _require_same_parameters(engine: FunctionType, function: Callable[..., Any])
         each.name for each in given if each.kind is each.KEYWORD_ONLY
     ] != [each.name for each in wanted if each.kind is each.KEYWORD_ONLY]:
         raise WrongParametersError(
-            f"{engine.__qualname__} takes ({', '.join(each.name for each in wanted)}); "
-            f"yours takes ({', '.join(each.name for each in given)})"
+            say(
+                "{method} takes ({wanted}); yours takes ({given})",
+                method=engine.__qualname__,
+                wanted=", ".join(each.name for each in wanted),
+                given=", ".join(each.name for each in given),
+            )
         )

@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 
 from minikafka.lab.exercises import progress
-from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, Hints, PlainText, Verdict
+from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, STUB, Hints, PlainText, Verdict
 from minikafka.lab.rebuild.grounds import ENGINE, KAFKA, ONE_LOG, Ground, Outcome
 from minikafka.lab.rebuild.learners_code import Guard, LearnersError, NotAttempted, arguments_in_words
 from minikafka.lab.rebuild.mine import Method, WrongParametersError, function_of, mine
@@ -19,6 +19,7 @@ from minikafka.lab.stepper.kafka_source import kafka_link
 from minikafka.lab.stepper.stepper import in_words, with_code
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.offset_ruler import Offsets, RulerFrame, render_ruler
+from minikafka.witness.spoken import say
 
 HELD_OUT_SEED = 20_260
 """From which the workloads are drawn that decide."""
@@ -42,7 +43,7 @@ class RungVerdict(Verdict):
         words = super()._repr_html_()
         if self.moment is None:
             return words
-        return words + drawing.page(render_ruler(RulerFrame("the log at that moment", self.moment)))
+        return words + drawing.page(render_ruler(RulerFrame(say("the log at that moment"), self.moment)))
 
 
 class Rung:
@@ -107,7 +108,7 @@ class Rung:
     def solution(self) -> str:
         """The source of a version that passes, once a version of the learner's own has been checked; it is counted."""
         if not self._was_tried:
-            return PlainText("Check a version of your own first, however wrong it may be; then this opens.")
+            return PlainText(say("Check a version of your own first, however wrong it may be; then this opens."))
         self.solutions_seen += 1
         progress.note("rungs", self.name, "", tries=0, solutions_seen=1)
         return PlainText(textwrap.dedent(inspect.getsource(self._solution)).rstrip())
@@ -130,12 +131,16 @@ class Rung:
             if self._changes_nothing and (words := self._other_results(function, seed)):
                 return RungVerdict(self.name, NOT_YET, words, operations)
         except NotAttempted:
-            return RungVerdict(self.name, NOT_ATTEMPTED, "Replace ___ in the function above, then run this cell again.")
+            return RungVerdict(self.name, NOT_ATTEMPTED, say(STUB))
         except (LearnersError, WrongParametersError) as error:
             return RungVerdict(self.name, NOT_YET, str(error), operations, getattr(error, "moment", None))
         if not guard.calls:
             raise AssertionError(f"{self.name}: the engine never called the function, so nothing was judged")
-        words = f"{operations} operations, and every byte on disk, as {judge_name()} has them."
+        words = say(
+            "{count} operations, and every byte on disk, as {judge} has them.",
+            count=operations,
+            judge=say(judge_name()),
+        )
         return RungVerdict(self.name, CORRECT, words, operations)
 
     def _guard(self) -> Guard:
@@ -169,7 +174,7 @@ class Rung:
             versions = [version for version in versions if self._leads_to(version, workload, outcome)]
         if len(versions) > 1 and self._changes_nothing:
             versions = self._answering_so(versions, function, failed.workload)
-        return versions[0].words if versions else ""
+        return say(versions[0].words) if versions else ""
 
     def _answering_so(
         self, versions: list[WrongVersion], function: Callable[..., Any], workload: Any
@@ -207,7 +212,7 @@ class Rung:
         for workload in self._workloads(seed):
             with mine(self.method, function, guard):
                 self._ground.done(workload, ENGINE)
-        return "\n".join([words, *(version.words for version in versions[:1])]) if words else ""
+        return "\n".join([words, *(say(version.words) for version in versions[:1])]) if words else ""
 
     def _leads_to(self, version: WrongVersion, workload: Any, outcome: Outcome) -> bool:
         try:
@@ -218,19 +223,27 @@ class Rung:
 
     def __str__(self) -> str:
         function = function_of(self.method)
-        lines = [f"{self.name} stands for {self.kafka} ({function.__qualname__} in minikafka).", self.why]
-        lines += [f"- {invariant}" for invariant in self.invariants]
+        stands = say(
+            "{rung} stands for {kafka} ({ours} in minikafka).",
+            rung=say(self.name),
+            kafka=self.kafka,
+            ours=function.__qualname__,
+        )
+        lines = [stands, say(self.why), *(f"- {say(invariant)}" for invariant in self.invariants)]
         return "\n".join(lines)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         function = function_of(self.method)
-        rows = "".join(f"<li>{with_code(invariant)}</li>" for invariant in self.invariants)
-        judge = "Kafka" if judge_name() == KAFKA else "minikafka's own method"
+        rows = "".join(f"<li>{with_code(say(invariant))}</li>" for invariant in self.invariants)
+        judge = "Kafka" if judge_name() == KAFKA else say(ENGINE)
         kafka = f'<a href="{escape(kafka_link(self.kafka))}" target="_blank" rel="noopener">{escape(self.kafka)}</a>'
-        return drawing.page(
-            f'<div class="mk-box"><b>{escape(self.name)}</b>, for Kafka\'s <code>{kafka}</code>, in minikafka '
-            f"<code>{escape(function.__qualname__)}</code>. {judge} is the judge.<br>{escape(self.why)}"
-            f"<ul>{rows}</ul></div>"
+        head = say(
+            "<b>{rung}</b>, for Kafka's <code>{kafka}</code>, in minikafka <code>{ours}</code>. {judge} is the judge.",
+            rung=escape(say(self.name)),
+            kafka=kafka,
+            ours=escape(function.__qualname__),
+            judge=judge,
         )
+        return drawing.page(f'<div class="mk-box">{head}<br>{escape(say(self.why))}<ul>{rows}</ul></div>')

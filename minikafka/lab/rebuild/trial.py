@@ -13,6 +13,7 @@ from minikafka.lab.widgets.offset_ruler import Offsets
 from minikafka.witness.agreement import Difference, agree
 from minikafka.witness.directory_diff import FileDifference, directory_diff
 from minikafka.witness.runner import minikafka_log
+from minikafka.witness.spoken import say
 from minikafka.witness.workload import shrunk
 
 YOURS = "your function"
@@ -40,12 +41,12 @@ class Trial:
 
     def __str__(self) -> str:
         if self.passed:
-            return f"{len(self.workload)} operations, as {self.judge} does them."
-        lines = [f"Shortest workload found: {'; '.join(map(str, self.workload))}."]
+            return say("{count} operations, as {judge} does them.", count=len(self.workload), judge=say(self.judge))
+        lines = [say("Shortest workload found: {workload}.", workload="; ".join(map(str, self.workload)))]
         if self.difference is not None:
-            lines.append(f"First difference {self.difference}.")
+            lines.append(say("First difference {difference}.", difference=self.difference))
         if self.file is not None:
-            lines.append(f"First differing byte: {self.file}.")
+            lines.append(say("First differing byte: {file}.", file=self.file))
         return "\n".join(lines)
 
 

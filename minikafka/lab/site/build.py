@@ -4,14 +4,15 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from html import escape
 from pathlib import Path
 
 import click
 
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.course.run_lessons import in_one_line, lessons
+from minikafka.lab.course.run_lessons import in_one_line, lessons, translations
+from minikafka.lab.language.chosen import LANGUAGES
 from minikafka.lab.site.page import Heading, Page, html_of, page_of, page_of_markdown
 from minikafka.lab.site.recorded_run import recorded_run
 from minikafka.lab.site.search_entries import search_script
@@ -32,7 +33,8 @@ def pages_of(notebooks: Sequence[Path], say=lambda words: None) -> tuple[list[Pa
     for path in notebooks:
         say(path.stem)
         notebook = recorded_run(path)
-        pages.append(page_of(path.stem, notebook))
+        folder = path.parent.name if path.parent.name in LANGUAGES else ""
+        pages.append(page_of(f"{folder}-{path.stem}" if folder else path.stem, notebook, folder))
         subtitle = _SUBTITLE.search(notebook.cells[0].source)
         subtitles.append(subtitle[1] if subtitle else "")
     return pages, subtitles
@@ -46,15 +48,16 @@ def write_site(folder: Path, pages: Sequence[Page], subtitles: Sequence[str]) ->
     require_free(folder)
     glossary = page_of_markdown("glossary", (COURSE / "glossary.md").read_text(encoding="utf-8"))
     everything = [_start_page(pages, subtitles), *pages, glossary]
-    order = [(page.name, page.title) for page in everything]
+    names = {page.name for page in everything}
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as workshop:
         new, old = Path(workshop, "new"), Path(workshop, "old")
         new.mkdir()
         (new / MARK).write_text("This folder was made by minikafka and is replaced when the site is made again.\n")
         for page in everything:
-            html = html_of(page, order)
-            (new / f"{page.name}.html").write_text(_with_links_to_pages(html, order), encoding="utf-8")
+            order = [(other.name, other.title) for other in everything if other.folder == page.folder]
+            html = _with_links_to_pages(html_of(page, order), names)
+            (new / f"{page.name}.html").write_text(html, encoding="utf-8")
         (new / "search.js").write_text(search_script(everything), encoding="utf-8")
         for name in ("site.js", "site.css"):
             shutil.copyfile(_HERE / name, new / name)
@@ -72,11 +75,12 @@ def require_free(folder: Path) -> None:
 
 
 def _start_page(pages: Sequence[Page], subtitles: Sequence[str]) -> Page:
-    rows = "".join(
-        f'<li><a href="{page.name}.html">{escape(page.name.split("-")[0])} {escape(page.title)}</a>'
-        f"<p>{escape(subtitle)}</p>"
-        f'<p class="done" data-lesson="{page.name}" data-questions="{_questions(page)}"></p></li>'
-        for page, subtitle in zip(pages, subtitles, strict=True)
+    described = list(zip(pages, subtitles, strict=True))
+    rows = "".join(_row(page, subtitle) for page, subtitle in described if not page.folder)
+    translated = "".join(
+        f'<h2 id="{folder}" lang="{other.tag}">{other.own_name}</h2><ol class="lessons" lang="{other.tag}">{found}</ol>'
+        for folder, other in LANGUAGES.items()
+        if (found := "".join(_row(page, subtitle) for page, subtitle in described if page.folder == folder))
     )
     title = "Inside Kafka's log"
     words = (
@@ -89,24 +93,32 @@ def _start_page(pages: Sequence[Page], subtitles: Sequence[str]) -> Page:
     )
     body = (
         f'<h1 id="start">{title}</h1><p>{escape(words)}</p><p>{how}</p><h2 id="lessons">Lessons</h2>'
-        f'<ol class="lessons">{rows}</ol><p><a href="glossary.html">Glossary</a></p>'
+        f'<ol class="lessons">{rows}</ol>{translated}<p><a href="glossary.html">Glossary</a></p>'
     )
     sections = [(Heading(1, title, "start"), words), (Heading(2, "Lessons", "lessons"), "")]
     return Page("index", title, body, [], sections)
+
+
+def _row(page: Page, subtitle: str) -> str:
+    number = page.name.removeprefix(f"{page.folder}-").split("-")[0]
+    return (
+        f'<li><a href="{page.name}.html">{escape(number)} {escape(page.title)}</a><p>{escape(subtitle)}</p>'
+        f'<p class="done" lang="en" data-lesson="{page.name}" data-questions="{_questions(page)}"></p></li>'
+    )
 
 
 def _questions(page: Page) -> int:
     return sum(record["kind"] == "question" for record in page.records)
 
 
-def _with_links_to_pages(html: str, order: Sequence[tuple[str, str]]) -> str:
-    """Links to notebooks of the course lead to their pages."""
-    names = {name for name, _ in order}
-    return re.sub(
-        r'href="([\w-]+)\.(?:ipynb|md)(#[^"]*)?"',
-        lambda link: f'href="{link[1]}.html{link[2] or ""}"' if link[1] in names else link[0],
-        html,
-    )
+def _with_links_to_pages(html: str, names: Collection[str]) -> str:
+    """Links to notebooks of the course, from one language to another as well, lead to their pages."""
+
+    def to_page(link: re.Match) -> str:
+        name = link[1].replace("/", "-")
+        return f'href="{name}.html{link[2] or ""}"' if name in names else link[0]
+
+    return re.sub(r'href="(?:\.\./)?((?:\w+/)?[\w-]+)\.(?:ipynb|md)(#[^"]*)?"', to_page, html)
 
 
 @click.command()
@@ -114,7 +126,7 @@ def _with_links_to_pages(html: str, order: Sequence[tuple[str, str]]) -> str:
 @click.argument("words", nargs=-1)
 def main(folder: Path, words: tuple[str, ...]) -> None:
     """Run the lessons whose names contain one of WORDS, or all, and write the site into FOLDER."""
-    chosen = [path for path in lessons() if not words or any(word in path.stem for word in words)]
+    chosen = [path for path in [*lessons(), *translations()] if not words or any(word in path.stem for word in words)]
     if not chosen:
         raise click.UsageError(f"no lesson's name contains {' or '.join(words)}")
     try:

@@ -5,8 +5,9 @@ import gzip
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape, unescape
+from pathlib import Path
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -14,11 +15,15 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from minikafka.lab.language.chosen import spoken_in
 from minikafka.lab.site.recorded_run import RECORD
 from minikafka.lab.widgets import drawing
+from minikafka.witness.spoken import language, say
 
 _ONLY_SHOWS = re.compile(r"(predict|diagram)\(")
 """The code of a cell of which only the output is meant to be read."""
+_SCRIPT_WORDS = re.findall(r'say\("([^"]+)"', Path(__file__).with_name("site.js").read_text(encoding="utf-8"))
+"""What the script says, in English; a page in another language brings the translations along."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,8 @@ class Heading:
 class Page:
     """A page of the site: `name` is the file's, without `.html`; `body` is HTML, `records` what its script replays.
 
-    `sections` pairs each heading with the plain words below it, for the search.
+    `sections` pairs each heading with the plain words below it, for the search. `folder` is that of its language, ""
+    for English.
     """
 
     name: str
@@ -42,6 +48,7 @@ class Page:
     body: str
     records: Sequence[dict[str, Any]]
     sections: Sequence[tuple[Heading, str]]
+    folder: str = ""
 
     @property
     def headings(self) -> list[Heading]:
@@ -49,9 +56,10 @@ class Page:
         return [heading for heading, _ in self.sections]
 
 
-def page_of(name: str, notebook: Any) -> Page:
-    """The page of a lesson that has run (`recorded_run`)."""
-    return _Maker(name).page(notebook.cells)
+def page_of(name: str, notebook: Any, folder: str = "") -> Page:
+    """The page of a lesson that has run (`recorded_run`); `folder` is that of its language."""
+    with spoken_in(folder):
+        return replace(_Maker(name).page(notebook.cells), folder=folder)
 
 
 def page_of_markdown(name: str, words: str) -> Page:
@@ -62,7 +70,12 @@ def page_of_markdown(name: str, words: str) -> Page:
 
 
 def html_of(page: Page, pages: Sequence[tuple[str, str]]) -> str:
-    """The whole file. `pages`: name and title of all pages of the site in reading order."""
+    """The whole file. `pages`: name and title of all pages in its language in reading order."""
+    with spoken_in(page.folder):
+        return _html_of(page, pages)
+
+
+def _html_of(page: Page, pages: Sequence[tuple[str, str]]) -> str:
     names = [name for name, _ in pages]
     place = names.index(page.name) if page.name in names else None
     before = pages[place - 1] if place else None
@@ -72,14 +85,18 @@ def html_of(page: Page, pages: Sequence[tuple[str, str]]) -> str:
         for heading in page.headings
         if heading.level in (2, 3)
     )
-    contents = f"<details><summary>On this page</summary><ul>{inner}</ul></details>" if inner else ""
+    contents = f"<details><summary>{say('On this page')}</summary><ul>{inner}</ul></details>" if inner else ""
     way = "".join(
-        f'<a rel="{rel}" href="{other[0]}.html">{words} {escape(other[1])}</a>'
+        f'<a rel="{rel}" href="{other[0]}.html">{say(words)} {escape(other[1])}</a>'
         for rel, words, other in (("prev", "Before:", before), ("next", "Next:", after))
         if other
     )
+    hint = say("Search (press /)")
+    kept = {words: said for words in _SCRIPT_WORDS if (said := say(words)) != words}
+    script_words = f", words: {json.dumps(kept, ensure_ascii=False)}" if kept else ""
+    data = f'page: {json.dumps(page.name)}, records: "{_packed(page.records)}"{script_words}'
     return f"""<!DOCTYPE html>
-<html lang="en">
+<html lang="{language()}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -88,20 +105,20 @@ def html_of(page: Page, pages: Sequence[tuple[str, str]]) -> str:
 <link rel="stylesheet" href="site.css">
 </head>
 <body>
-<a class="skip" href="#content">To the text</a>
+<a class="skip" href="#content">{say("To the text")}</a>
 <header>
 <a class="home" href="index.html">minikafka</a>
-<form role="search" id="search-form"><label for="search">Search</label>
-<input id="search" type="search" autocomplete="off" placeholder="Search (press /)" aria-controls="found"></form>
-<button type="button" id="theme">Dark or light</button>
+<form role="search" id="search-form"><label for="search">{say("Search")}</label>
+<input id="search" type="search" autocomplete="off" placeholder="{hint}" aria-controls="found"></form>
+<button type="button" id="theme">{say("Dark or light")}</button>
 </header>
-<div id="found" role="region" aria-label="Search results" aria-live="polite" hidden></div>
+<div id="found" role="region" aria-label="{say("Search results")}" aria-live="polite" hidden></div>
 <main id="content" tabindex="-1">
-<nav aria-label="On this page">{contents}</nav>
+<nav aria-label="{say("On this page")}">{contents}</nav>
 {page.body}
 </main>
-<footer><nav aria-label="Lessons">{way}</nav></footer>
-<script>window.MINIKAFKA = {{page: {json.dumps(page.name)}, records: "{_packed(page.records)}"}};</script>
+<footer><nav aria-label="{say("Lessons")}">{way}</nav></footer>
+<script>window.MINIKAFKA = {{{data}}};</script>
 <script src="search.js" defer></script>
 <script src="site.js" defer></script>
 </body>
@@ -175,8 +192,8 @@ class _Maker:
 
     def _place_for(self, record: dict[str, Any]) -> str:
         if record["kind"] == "exercise":
-            words = "In the notebook the line above runs your function and says where it differs first."
-            return f'<p class="aside">{escape(record["name"])}. {words}</p>'
+            words = say("In the notebook the line above runs your function and says where it differs first.")
+            return f'<p class="aside">{escape(record["name"])}{say(". ")}{words}</p>'
         self._records.append(record)
         return f'<div class="{record["kind"]}" data-record="{len(self._records) - 1}">{_without_script(record)}</div>'
 
@@ -184,7 +201,7 @@ class _Maker:
 def _without_script(record: dict[str, Any]) -> str:
     """What stands in a record's place until the script has run, and for whoever runs none."""
     if record["kind"] == "question":
-        return f"<p><b>Predict.</b> {escape(record['question'])}</p>"
+        return f"<p><b>{say('Predict.')}</b> {escape(record['question'])}</p>"
     return f"<p><b>{escape(record['title'])}</b></p><pre>{escape(record['words'][record['start']])}</pre>"
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from minikafka.lab.course.lesson_kernel import run_in_a_kernel
+from minikafka.witness.spoken import say
 
 RECORD = "application/vnd.minikafka.record+json"
 """The kind of output that `record_of` makes; its `kind` is "player", "question" or "exercise"."""
@@ -12,6 +13,7 @@ RECORD = "application/vnd.minikafka.record+json"
 # Runs in the lesson's kernel, before its first cell.
 _LISTEN = """
 from minikafka.lab.site.recorded_run import listen
+from minikafka.witness.spoken import say
 listen(get_ipython())
 del listen
 """
@@ -34,11 +36,10 @@ def listen(shell: Any) -> None:
     from IPython.display import publish_display_data
 
     import minikafka.lab
-    from minikafka.lab.exercises.beliefs import BELIEFS
-    from minikafka.lab.exercises.prediction import outcome_of
+    from minikafka.lab.exercises.prediction import beliefs_about, outcome_of
 
     def asked(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping[Any, str] | None = None) -> Question:
-        return Question(question, outcome_of(question, run), BELIEFS.get(question, {}) if beliefs is None else beliefs)
+        return Question(question, outcome_of(question, run), beliefs_about(question) if beliefs is None else beliefs)
 
     def after_the_cell(result: Any) -> None:
         record = record_of(result.result)
@@ -58,10 +59,10 @@ def record_of(value: Any) -> dict[str, Any] | None:
         pictures, words = value.pictures, [str(frame) for frame in value.frames]
         return {"kind": "player", "title": value.title, "start": value.slider.value, "frames": pictures, "words": words}
     if isinstance(value, Question):
-        beliefs = [[repr(wrong), words] for wrong, words in value.beliefs.items()]
+        beliefs = [[repr(wrong), say(words)] for wrong, words in value.beliefs.items()]
         return {"kind": "question", "question": value.question, "answer": repr(value.actual), "beliefs": beliefs}
     if isinstance(value, Verdict):
-        return {"kind": "exercise", "name": value.exercise}
+        return {"kind": "exercise", "name": say(value.exercise)}
     return None
 
 

@@ -12,6 +12,10 @@
     return element;
   };
 
+  // A page in another language than English brings the script's words along.
+  const say = (words, values = {}) =>
+    (window.MINIKAFKA.words?.[words] ?? words).replace(/\{(\w+)\}/g, (_, name) => values[name]);
+
   // What a reader has set stays on his machine; a browser that keeps nothing for files forgets it, and that is all.
   const kept = {
     get(key) { try { return localStorage.getItem(`minikafka ${key}`); } catch { return null; } },
@@ -43,26 +47,27 @@
 
   function player(place, record) {
     const last = record.frames.length - 1;
-    const slider = make("input", { type: "range", min: "0", max: String(last), "aria-label": `Frame of ${record.title}` });
+    const slider = make("input", { type: "range", min: "0", max: String(last), "aria-label": say("Frame of {title}", record) });
     const count = make("span", { class: "mk-faint" });
     const picture = make("div", { class: "picture mk scroll" });
     const words = make("pre", { class: "words" });
     const show = (number) => {
       slider.value = number;
-      slider.setAttribute("aria-valuetext", `${number + 1} of ${last + 1}: ${record.words[number].split("\n")[0]}`);
-      count.textContent = `frame ${number + 1} of ${last + 1}`;
+      const place = { number: number + 1, count: last + 1, words: record.words[number].split("\n")[0] };
+      slider.setAttribute("aria-valuetext", say("{number} of {count}: {words}", place));
+      count.textContent = say("frame {number} of {count}", place);
       picture.innerHTML = record.frames[number];
       words.textContent = record.words[number];
       reachable(picture);
     };
     const step = (by) => show(Math.min(Math.max(Number(slider.value) + by, 0), last));
-    const back = make("button", { type: "button" }, "◀ back");
-    const next = make("button", { type: "button" }, "next ▶");
+    const back = make("button", { type: "button" }, say("◀ back"));
+    const next = make("button", { type: "button" }, say("next ▶"));
     back.addEventListener("click", () => step(-1));
     next.addEventListener("click", () => step(1));
     slider.addEventListener("input", () => show(Number(slider.value)));
     const controls = make("div", { class: "controls" }, back, slider, next);
-    const text = make("details", {}, make("summary", {}, "this frame as text"), words);
+    const text = make("details", {}, make("summary", {}, say("this frame as text")), words);
     place.replaceChildren(make("p", {}, make("b", {}, record.title), " ", count));
     if (last) place.append(controls);
     place.append(picture, text);
@@ -86,12 +91,13 @@
       const isRight = plain(said) === plain(record.answer);
       const belief = record.beliefs.find(([wrong]) => plain(wrong) === plain(said));
       verdict.className = isRight ? "mk-good" : "mk-bad";
+      const values = { said, given: record.answer, belief: belief ? belief[1] : "" };
       verdict.textContent = isRight
-        ? `✓ You said ${said}, and so it is.`
-        : `✗ You said ${said}; the run gives ${record.answer}. ${belief ? belief[1] : ""}`;
+        ? say("✓ You said {said}, and so it is.", values)
+        : say("✗ You said {said}; the run gives {given}. {belief}", values);
     };
     const form = make("form", { class: "mk mk-box" },
-      make("label", {}, make("b", {}, "Predict. "), record.question, " ", input), make("button", {}, "Answer"), verdict);
+      make("label", {}, make("b", {}, say("Predict."), " "), record.question, " ", input), make("button", {}, say("Answer")), verdict);
     form.addEventListener("submit", (event) => { event.preventDefault(); judge(); });
     place.replaceChildren(form);
     if (kept.get(key)) { input.value = kept.get(key); judge(); }
@@ -102,7 +108,7 @@
     if (frame.scrollWidth > frame.clientWidth) {
       frame.tabIndex = 0;
       frame.setAttribute("role", "group");
-      frame.setAttribute("aria-label", "Can be scrolled sideways");
+      frame.setAttribute("aria-label", say("Can be scrolled sideways"));
     } else {
       for (const name of ["tabindex", "role", "aria-label"]) frame.removeAttribute(name);
     }
@@ -138,7 +144,9 @@
     }
     hits.sort((one, other) => other[0] - one[0]);
     const most = 20;
-    const line = hits.length > most ? `${hits.length} sections, the first ${most}:` : `${hits.length} sections`;
+    const line = hits.length > most
+      ? say("{count} sections, the first {most}:", { count: hits.length, most })
+      : say("{count} sections", { count: hits.length });
     found.replaceChildren(make("p", {}, line), make("ul", {}, ...hits.slice(0, most).map((hit) => hit[1])));
   }
   search.addEventListener("input", look);

@@ -23,10 +23,12 @@ from minikafka.lab.stepper.steps import Method, Step, method_of
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.offset_ruler import Offsets, RulerFrame, render_ruler, scale_of
 from minikafka.lab.widgets.player import Player
+from minikafka.witness.spoken import say
 
 _DIRECTORY = re.compile(r"(?<![\w/.])/(?:[^\s/,)]+/)+(?=[^\s/,)])")
 _UNIQUE_ID = re.compile(r"\b[0-9a-f]{32}\b")
 _NORMAL_ENDS = {"RETURN_VALUE", "RETURN_CONST", "YIELD_VALUE", "RETURN_GENERATOR"}
+_SIGNS = {"returned": "↩", "raised": "✗"}
 
 
 @dataclass
@@ -34,7 +36,8 @@ class StepFrame:
     """One entry into one step.
 
     `depth` counts the recorded methods around it; `changed` has the locals that the step set, in words; `outcome` is
-    "returned …" or "raised …" when the method ended in this step, else "". `before` and `after` are the log's offsets.
+    "returned …" or "raised …", in the language that is spoken, when the method ended in this step, which `ended` then
+    tells by "returned" or "raised", else "". `before` and `after` are the log's offsets.
     """
 
     method: Method
@@ -44,16 +47,17 @@ class StepFrame:
     after: Offsets | None = None
     changed: dict[str, str] = field(default_factory=dict)
     outcome: str = ""
+    ended: str = ""
 
     @property
     def raised(self) -> bool:
         """True when the method ended in this step by an exception."""
-        return self.outcome.startswith("raised ")
+        return self.ended == "raised"
 
     @property
     def returned(self) -> bool:
         """True when the method returned from this step."""
-        return self.outcome.startswith("returned")
+        return self.ended == "returned"
 
     @property
     def source(self) -> tuple[str, ...]:
@@ -61,13 +65,13 @@ class StepFrame:
         return self.method.lines(self.step)
 
     def __str__(self) -> str:
-        words = f"{'  ' * self.depth}{self.method.name} {self.step.number}. {self.step.text}"
+        words = f"{'  ' * self.depth}{self.method.name} {self.step.number}. {say(self.step.text)}"
         details = [f"{name} = {value}" for name, value in self.changed.items()]
         if self.before and self.after and self.before != self.after:
             details += self.after.moved_since(self.before)
         if self.outcome:
             details.append(self.outcome)
-        return words + (f" [{'; '.join(details)}]" if details else "")
+        return words + (f" [{say('; ').join(details)}]" if details else "")
 
 
 class Walk:
@@ -111,7 +115,7 @@ def step_through(
     is part of the lesson, not an error of the stepper.
     """
     root = inspect.unwrap(getattr(run, "__func__", run)).__code__
-    walk = Walk(f"{root.co_qualname} step by step")
+    walk = Walk(say("{method} step by step", method=root.co_qualname))
     recorder = _Recorder(walk, root, watch, into, locals_of_interest)
     previous = sys.gettrace()
     sys.settrace(recorder.global_trace)
@@ -221,7 +225,7 @@ class _Recorder:
         elif event == "return":
             self._settle(activation, frame)
             if activation.frame is not None:
-                activation.frame.outcome = _outcome(frame, arg, activation.pending)
+                activation.frame.ended, activation.frame.outcome = _outcome(frame, arg, activation.pending)
             self._running.remove(activation)
 
     def _on_line(self, activation: _Activation, frame: FrameType) -> None:
@@ -256,14 +260,18 @@ class _Recorder:
         return None if self._watch is None else Offsets.of(self._watch)
 
 
-def _outcome(frame: FrameType, value: Any, pending: BaseException | None) -> str:
-    """How a method ended. A `return` event alone does not tell, because it carries None after an exception as well."""
+def _outcome(frame: FrameType, value: Any, pending: BaseException | None) -> tuple[str, str]:
+    """How a method ended, in one word and in words.
+
+    A `return` event alone does not tell, because it carries None after an exception as well.
+    """
     instruction = dis.opname[frame.f_code.co_code[frame.f_lasti]]
     if instruction in _NORMAL_ENDS:
-        return "returned" if value is None else f"returned {in_words(value)}"
+        return "returned", say("returned") if value is None else say("returned {value}", value=in_words(value))
     if pending is None:
-        return "raised"
-    return f"raised {type(pending).__name__}: {drawing.shorten(without_directories(str(pending)), 160)}"
+        return "raised", say("raised")
+    message = drawing.shorten(without_directories(str(pending)), 160)
+    return "raised", say("raised {error}: {message}", error=type(pending).__name__, message=message)
 
 
 def in_words(value: Any) -> str:
@@ -320,17 +328,17 @@ def render_step(frame: StepFrame, frames: Sequence[StepFrame], index: int, scale
         if link
         else escape(method.kafka)
     )
-    head = f"<b><code>{escape(method.name)}</code></b> · step {step.number}" + (
+    head = f"<b><code>{escape(method.name)}</code></b> · {say('step {number}', number=step.number)}" + (
         f" &nbsp; Kafka: {twin}" if method.kafka else ""
     )
     title = (
-        f'<div style="font-size:15px;font-weight:700;margin:4px 0">{step.number}. {with_code(step.text)}</div>'
+        f'<div style="font-size:15px;font-weight:700;margin:4px 0">{step.number}. {with_code(say(step.text))}</div>'
         if method.marked
         else ""
     )
     ruler = ""
     if frame.after is not None:
-        caption = f"{method.name}, after step {step.number}"
+        caption = say("{method}, after step {number}", method=method.name, number=step.number)
         ruler = render_ruler(RulerFrame(caption, frame.after, frame.before), *(scale or (None, None)))
     return f"{_trail(frames, index)}<div>{head}</div>{title}{_source(frame)}{_effects(frame)}{ruler}"
 
@@ -342,8 +350,8 @@ def _trail(frames: Sequence[StepFrame], index: int) -> str:
     for i in range(low, min(low + 7, len(frames))):
         other = frames[i]
         pointer = "▶" if i == index else "&nbsp;&nbsp;"
-        end = "&nbsp;✗ raised" if other.raised else "&nbsp;↩ returned" if other.returned else ""
-        words = f"{'· ' * other.depth}{other.method.name} {other.step.number}. {other.step.text}"
+        end = f"&nbsp;{_SIGNS[other.ended]} {say(other.ended)}" if other.ended else ""
+        words = f"{'· ' * other.depth}{other.method.name} {other.step.number}. {say(other.step.text)}"
         kind = "mk-b" if i == index else "mk-faint"
         rows.append(f'<div class="mk-line {kind}"><span>{pointer} {with_code(words)}</span>{end}</div>')
     return f'<div style="font-size:12px;margin:4px 0 8px">{"".join(rows)}</div>'
@@ -366,7 +374,7 @@ def _source(frame: StepFrame) -> str:
         is_now = step.first_line <= number <= last and method.belongs_to(number) == step
         rows.append(f'<span class="mk-{"now" if is_now else "faint"}">{"▌" if is_now else " "}  {line[margin:]}</span>')
     cut = (
-        f'<div class="mk-faint">… {step.last_line - last} more lines in this step</div>'
+        f'<div class="mk-faint">{say("… {count} more lines in this step", count=step.last_line - last)}</div>'
         if last < step.last_line
         else ""
     )
@@ -378,8 +386,9 @@ def _effects(frame: StepFrame) -> str:
         f"<tr><td><code>{escape(name)}</code></td><td>= {escape(value)}</td></tr>"
         for name, value in frame.changed.items()
     ]
-    table = f"<table>{''.join(rows)}</table>" if rows else '<div class="mk-faint">no local variable changed</div>'
+    nothing = f'<div class="mk-faint">{say("no local variable changed")}</div>'
+    table = f"<table>{''.join(rows)}</table>" if rows else nothing
     if not frame.outcome:
         return table
-    kind, sign = ("mk-bad", "✗") if frame.raised else ("mk-good", "↩")
+    kind, sign = "mk-bad" if frame.raised else "mk-good", _SIGNS[frame.ended]
     return f'{table}<div class="{kind}">{sign} {escape(frame.method.name)} {escape(frame.outcome)}</div>'

@@ -10,6 +10,7 @@ from html import escape
 from itertools import count
 
 from minikafka.lab.widgets.letters import width_of
+from minikafka.witness.spoken import ENGLISH, language
 
 WIDTH = 880
 """Width of every picture in px; JupyterLab's cells are at least that wide in a window of 1,280 px."""
@@ -71,7 +72,7 @@ PAGE_STYLE = (
 
 def page(html: str) -> str:
     """One lab piece as it stands in a live page: `html` in its frame, with the style it needs."""
-    return f'{PAGE_STYLE}<div class="mk">{html}</div>'
+    return f'{PAGE_STYLE}<div class="mk"{_lang()}>{html}</div>'
 
 
 def static_page(html: str) -> str:
@@ -114,9 +115,14 @@ def svg(width: float, height: float, body: str, title: str) -> str:
     """A picture on the page's paper; `title` is its text equivalent."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" viewBox="0 0 {width:g}'
-        f' {height:g}" role="img"><title>{escape(title)}</title><rect width="100%" height="100%"'
+        f' {height:g}" role="img"{_lang()}><title>{escape(title)}</title><rect width="100%" height="100%"'
         f' fill="var(--mk-paper)"/>{body}</svg>'
     )
+
+
+def _lang() -> str:
+    """The attribute that tells the browser another language than English; by it Chinese letters get a Chinese font."""
+    return "" if language() == ENGLISH else f' lang="{language()}"'
 
 
 def text(

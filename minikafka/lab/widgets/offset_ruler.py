@@ -9,6 +9,7 @@ from typing import Any
 
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.player import Player
+from minikafka.witness.spoken import say
 
 _LEFT, _RIGHT = 116, 36
 _MARKS = (("LEO", "leo"), ("HW", "hw"), ("LSO", "lso"), ("log start", "start"))
@@ -52,7 +53,7 @@ class Offsets:
     def marks(self) -> tuple[tuple[str, str, int], ...]:
         """(name, colour, offset) of the four marks, topmost first."""
         values = (self.leo, self.hw, self.lso, self.log_start)
-        return tuple((name, colour, value) for (name, colour), value in zip(_MARKS, values, strict=True))
+        return tuple((say(name), colour, value) for (name, colour), value in zip(_MARKS, values, strict=True))
 
     def moved_since(self, before: "Offsets | None") -> list[str]:
         """What differs from `before`, in words."""
@@ -61,18 +62,24 @@ class Offsets:
         pairs = zip(reversed(before.marks()), reversed(self.marks()), strict=True)
         moved = [f"{name} {old} → {new}" for (name, _, old), (_, _, new) in pairs if old != new]
         old_bases, bases = ({span.base_offset for span in state.segments} for state in (before, self))
-        moved += [f"segment {base} added" for base in sorted(bases - old_bases)]
-        moved += [f"segment {base} removed" for base in sorted(old_bases - bases)]
+        moved += [say("segment {base} added", base=base) for base in sorted(bases - old_bases)]
+        moved += [say("segment {base} removed", base=base) for base in sorted(old_bases - bases)]
         sizes = {span.base_offset: span.size for span in before.segments}
         for span in self.segments:
             if sizes.get(span.base_offset, span.size) != span.size:
-                moved.append(f"segment {span.base_offset}: {sizes[span.base_offset]:,} → {span.size:,} B")
-        return moved or ["nothing moved"]
+                before_it = sizes[span.base_offset]
+                grown = say("segment {base}: {old:,} → {new:,} B", base=span.base_offset, old=before_it, new=span.size)
+                moved.append(grown)
+        return moved or [say("nothing moved")]
 
     def __str__(self) -> str:
-        return (
-            f"log start {self.log_start} ≤ LSO {self.lso} ≤ HW {self.hw} ≤ LEO {self.leo}; "
-            f"segments {', '.join(map(str, self.segments)) or 'none'}"
+        return say(
+            "log start {log_start} ≤ LSO {lso} ≤ HW {hw} ≤ LEO {leo}; segments {segments}",
+            log_start=self.log_start,
+            lso=self.lso,
+            hw=self.hw,
+            leo=self.leo,
+            segments=", ".join(map(str, self.segments)) or say("none"),
         )
 
 
@@ -86,7 +93,8 @@ class RulerFrame:
 
     def __str__(self) -> str:
         moved = self.offsets.moved_since(self.before)
-        return f"{self.caption}: {self.offsets}" + (f" ({', '.join(moved)})" if moved else "")
+        in_brackets = say(" ({words})", words=say(", ").join(moved)) if moved else ""
+        return f"{self.caption}{say(': ')}{self.offsets}{in_brackets}"
 
 
 class OffsetRuler:
@@ -94,7 +102,7 @@ class OffsetRuler:
 
     def __init__(self, log: Any, title: str = "Offsets of the log"):
         self._log = log
-        self._title = title
+        self._title = say(title)
         self.frames: list[RulerFrame] = []
 
     def snap(self, caption: str) -> "OffsetRuler":
@@ -126,7 +134,9 @@ def render_ruler(frame: RulerFrame, low: int | None = None, high: int | None = N
     offsets = frame.offsets
     parts = [drawing.text(10, 20, frame.caption, kind="h", room=drawing.WIDTH - 20)]
     moved = offsets.moved_since(frame.before)
-    parts.append(drawing.text(10, 38, "; ".join(moved) or "as it was found", kind="s", room=drawing.WIDTH - 20))
+    parts.append(
+        drawing.text(10, 38, say("; ").join(moved) or say("as it was found"), kind="s", room=drawing.WIDTH - 20)
+    )
     parts += _marks(offsets, scale)
     parts += _cells(offsets, scale)
     parts += _segments(offsets, scale)
@@ -156,7 +166,7 @@ def _marks(offsets: Offsets, scale: _Scale) -> list[str]:
         x, y = scale.x(value), 60 + row * 19
         near_end = x > drawing.WIDTH - 130
         parts.append(drawing.text(10, y + 4, name, kind="b", fill=colour))
-        parts.append(drawing.line(64 if name != "log start" else 78, y, x, y, colour, weight=1, dash="2 3"))
+        parts.append(drawing.line(64 if colour != "start" else 78, y, x, y, colour, weight=1, dash="2 3"))
         parts.append(drawing.line(x, y, x, 142, colour, weight=2))
         parts.append(drawing.polygon([(x - 4, 135), (x + 4, 135), (x, 142)], colour))
         label = f"{value:,}"
@@ -227,7 +237,7 @@ def _texture(offset: int, offsets: Offsets, x: float, y: float, width: float, he
 
 
 def _segments(offsets: Offsets, scale: _Scale) -> list[str]:
-    top, parts = 178, [drawing.text(10, 193, "segments", kind="b")]
+    top, parts = 178, [drawing.text(10, 193, say("segments"), kind="b")]
     for number, span in enumerate(offsets.segments):
         active = number == len(offsets.segments) - 1
         x, end = scale.x(span.base_offset), scale.x(span.end_offset)
@@ -241,12 +251,12 @@ def _segments(offsets: Offsets, scale: _Scale) -> list[str]:
         parts.append(drawing.text(x + 5, top + 14, words, kind="s", fill="ink"))
         if active:
             room = drawing.WIDTH - 10 - (x + width + 4)
-            words = drawing.fitting(room, "active" if width > 7 else "active, empty", "active")
+            words = drawing.fitting(room, say("active" if width > 7 else "active, empty"), say("active"))
             parts.append(drawing.text(x + width + 4, top + 14, words, kind="s"))
     legend = [
-        ("committed", "below HW: committed", ""),
-        ("pending", "from HW on: not yet", "hatch"),
-        ("gone", "below log start: not readable", "line"),
+        ("committed", say("below HW: committed"), ""),
+        ("pending", say("from HW on: not yet"), "hatch"),
+        ("gone", say("below log start: not readable"), "line"),
     ]
     x = _LEFT
     for colour, words, texture in legend:

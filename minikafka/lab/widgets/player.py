@@ -7,6 +7,7 @@ from typing import Any
 import ipywidgets as widgets
 
 from minikafka.lab.widgets import drawing
+from minikafka.witness.spoken import say
 
 _PICTURES = 4
 """How many frames a page without a kernel shows as pictures, at even distances."""
@@ -50,8 +51,8 @@ class Player:
             continuous_update=True,
             layout=widgets.Layout(width="420px"),
         )
-        back = widgets.HTML(_BUTTON.format(words="◀ back", title="one frame back", key="ArrowLeft"))
-        next_ = widgets.HTML(_BUTTON.format(words="next ▶", title="one frame on", key="ArrowRight"))
+        back = widgets.HTML(_BUTTON.format(words=say("◀ back"), title=say("one frame back"), key="ArrowLeft"))
+        next_ = widgets.HTML(_BUTTON.format(words=say("next ▶"), title=say("one frame on"), key="ArrowRight"))
         wide = widgets.Layout(width="100%", margin="0")
         pages = [widgets.HTML(drawing.page(self._headed(i)), layout=wide) for i in range(last + 1)]
         stack = widgets.Stack(pages, selected_index=start, layout=wide)
@@ -70,13 +71,12 @@ class Player:
         shown = sorted({round(last * part / (_PICTURES - 1)) for part in range(_PICTURES)} | self._pictured)
         parts = []
         for i in shown:
-            summary = f"{escape(self.title)}, frame {i + 1} of {last + 1}: {escape(_first_line(self.frames[i]))}"
+            summary = f"{escape(self.title)}{say(', ')}{self._place(i)}{say(': ')}{escape(_first_line(self.frames[i]))}"
             picture = drawing.static_page(self.pictures[i])
             parts.append(f"<details{' open' if i == last else ''}><summary>{summary}</summary>{picture}</details>")
         if len(shown) <= last:
-            parts.append(
-                f"<details><summary>all {last + 1} frames as text</summary><pre>{escape(str(self))}</pre></details>"
-            )
+            summary = say("all {count} frames as text", count=last + 1)
+            parts.append(f"<details><summary>{summary}</summary><pre>{escape(str(self))}</pre></details>")
         return "".join(parts)
 
     def __str__(self) -> str:
@@ -88,8 +88,11 @@ class Player:
         live = self.widget._repr_mimebundle_() or {}
         return {**live, "text/html": self.static_html(), "text/plain": str(self)}
 
+    def _place(self, index: int) -> str:
+        return say("frame {number} of {count}", number=index + 1, count=len(self.frames))
+
     def _headed(self, index: int) -> str:
-        count = f'<span class="mk-faint">frame {index + 1} of {len(self.frames)}</span>'
+        count = f'<span class="mk-faint">{self._place(index)}</span>'
         return f"<div><b>{escape(self.title)}</b> &nbsp; {count}</div>{self.pictures[index]}"
 
 

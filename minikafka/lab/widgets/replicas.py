@@ -15,6 +15,7 @@ from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.offset_ruler import SegmentSpan
 from minikafka.lab.widgets.player import Player
 from minikafka.witness.leading_partition import LeadingPartition
+from minikafka.witness.spoken import say
 
 _LEFT, _ROW = 130, 40
 
@@ -32,12 +33,18 @@ class ReplicaFrame:
     hw_before: int | None = None
 
     def __str__(self) -> str:
-        fetched = ", ".join(
-            f"{name} {'has not fetched' if end is None else f'fetched {end}'}{'' if in_sync else ' (not in the ISR)'}"
+        fetched = say(", ").join(
+            (
+                say("{name} has not fetched", name=name)
+                if end is None
+                else say("{name} fetched {end}", name=name, end=end)
+            )
+            + ("" if in_sync else say(" (not in the ISR)"))
             for name, end, in_sync in self.followers
         )
-        moved = "" if self.hw_before in (None, self.hw) else f" (was {self.hw_before})"
-        return f"{self.caption}: leader's LEO {self.leo}, {fetched}, HW {self.hw}{moved}"
+        moved = "" if self.hw_before in (None, self.hw) else say(" (was {before})", before=self.hw_before)
+        words = say("leader's LEO {leo}, {fetched}, HW {hw}", leo=self.leo, fetched=fetched, hw=self.hw)
+        return f"{self.caption}{say(': ')}{words}{moved}"
 
 
 class Replicas:
@@ -51,11 +58,11 @@ class Replicas:
         self, log: Any, followers: Iterable[str] = ("follower 1", "follower 2"), title: str = "Leader and followers"
     ):
         self.log = log
-        self.title = title
+        self.title = say(title)
         self._ids = {name: broker_id for broker_id, name in enumerate(followers, start=1)}
         self._leader = LeadingPartition(log, self._ids.values())
         self.frames: list[ReplicaFrame] = []
-        self.note("as it was found")
+        self.note(say("as it was found"))
 
     def note(self, caption: str) -> "Replicas":
         """Record the current state under `caption`."""
@@ -77,22 +84,22 @@ class Replicas:
         """Append `records` as the leader."""
         info = self.log.append_as_leader(records, 0)
         self._leader.look_again()
-        return self.note(f"leader appends {info.first_offset}–{info.last_offset}")
+        return self.note(say("leader appends {first}–{last}", first=info.first_offset, last=info.last_offset))
 
     def fetch(self, follower: str, offset: int) -> "Replicas":
         """`follower` fetches from `offset`; the leader notes it and tries to raise the high watermark."""
         self._leader.fetch(self._ids[follower], offset)
-        return self.note(f"{follower} fetches from {offset}")
+        return self.note(say("{follower} fetches from {offset}", follower=follower, offset=offset))
 
     def shrink(self, follower: str) -> "Replicas":
         """`follower` leaves the ISR."""
         self._leader.change_isr(broker_id for broker_id in self._leader.isr if broker_id != self._ids[follower])
-        return self.note(f"{follower} leaves the ISR")
+        return self.note(say("{follower} leaves the ISR", follower=follower))
 
     def expand(self, follower: str) -> "Replicas":
         """`follower` joins the ISR."""
         self._leader.change_isr({*self._leader.isr, self._ids[follower]})
-        return self.note(f"{follower} joins the ISR")
+        return self.note(say("{follower} joins the ISR", follower=follower))
 
     def play(self) -> Player:
         """A slider through what happened so far."""
@@ -183,7 +190,7 @@ def render_replicas(frame: ReplicaFrame, low: int | None = None, high: int | Non
         parts += _lane(name, end, in_sync, 66 + row * _ROW, frame, low, unit)
     x = _LEFT + (frame.hw - low) * unit
     parts.append(drawing.line(x, 50, x, bottom, "hw", weight=2.5))
-    moved = "" if frame.hw_before in (None, frame.hw) else f", was {frame.hw_before}"
+    moved = "" if frame.hw_before in (None, frame.hw) else say(", was {before}", before=frame.hw_before)
     right = x > drawing.WIDTH - 240
     parts.append(
         drawing.text(
@@ -210,19 +217,20 @@ def _reason(frame: ReplicaFrame) -> str:
     in_sync = [(name, end) for name, end, in_isr in frame.followers if in_isr]
     waiting = [name for name, end in in_sync if end is None]
     if waiting:
-        return f"no fetch of {' and '.join(waiting)} yet: the HW waits"
+        return say("no fetch of {names} yet: the HW waits", names=say(" and ").join(waiting))
     least = min([frame.leo, *(end for _, end in in_sync)])
     if frame.hw > least:
-        return f"the least end in the ISR is {least} now, but the HW never falls"
-    return f"HW = the least end of the in-sync replicas; {frame.leo - frame.hw} offsets wait for it"
+        return say("the least end in the ISR is {least} now, but the HW never falls", least=least)
+    return say("HW = the least end of the in-sync replicas; {count} offsets wait for it", count=frame.leo - frame.hw)
 
 
 def _lane(name: str, end: int | None, in_sync: bool, y: float, frame: ReplicaFrame, low: int, unit: float) -> list[str]:
     parts = [drawing.text(10, y + 15, name, kind="b")]
-    parts.append(drawing.text(10, y + 29, "in the ISR" if in_sync else "not in the ISR", kind="s"))
+    parts.append(drawing.text(10, y + 29, say("in the ISR" if in_sync else "not in the ISR"), kind="s"))
     begin = _LEFT + (frame.log_start - low) * unit
     if end is None:
-        return [*parts, drawing.text(_LEFT + 4, y + 16, "no fetch yet: the leader knows nothing of it", kind="s")]
+        words = say("no fetch yet: the leader knows nothing of it")
+        return [*parts, drawing.text(_LEFT + 4, y + 16, words, kind="s")]
     parts.append(drawing.rect(begin, y, (min(end, frame.hw) - frame.log_start) * unit, 24, "committed"))
     if end > frame.hw:
         x, width = _LEFT + (frame.hw - low) * unit, (end - frame.hw) * unit
@@ -231,5 +239,5 @@ def _lane(name: str, end: int | None, in_sync: bool, y: float, frame: ReplicaFra
     parts.append(
         drawing.rect(begin, y, (end - frame.log_start) * unit, 24, "none", stroke="ink", dash=dash, weight=1.3)
     )
-    label = f"LEO {end}" if name == "leader" else f"fetched {end}"
+    label = f"LEO {end}" if name == "leader" else say("fetched {end}", end=end)
     return [*parts, drawing.text(_LEFT + (end - low) * unit + 6, y + 17, label, kind="s", fill="ink")]

@@ -3,6 +3,7 @@
 from minikafka.lab.exercises.exercise import Belief, Exercise
 from minikafka.lab.exercises.solutions import high_watermark as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
+from minikafka.witness.spoken import say
 from minikafka.witness.workload import Workload
 
 
@@ -10,7 +11,13 @@ def _set_to(suggested: int, *, old: int, log_start: int, records: int = 10) -> W
     lines = ["append_as_leader [1x10]\n" * records + f"update_high_watermark {max(old, log_start)}"]
     lines += [f"maybe_increment_log_start_offset {log_start}"] if log_start else []
     lines += [f"update_high_watermark {old}", f"update_high_watermark {suggested}"]
-    name = f"HW {old}, suggested {suggested}, log start {log_start}, LEO {records}"
+    name = say(
+        "HW {old}, suggested {suggested}, log start {log_start}, LEO {leo}",
+        old=old,
+        suggested=suggested,
+        log_start=log_start,
+        leo=records,
+    )
 
     def answer(observations):
         return observations.value(-1, "high_watermark")

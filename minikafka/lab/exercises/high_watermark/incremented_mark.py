@@ -3,6 +3,7 @@
 from minikafka.lab.exercises.exercise import Belief, Exercise
 from minikafka.lab.exercises.solutions import high_watermark as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
+from minikafka.witness.spoken import say
 from minikafka.witness.workload import Workload
 
 
@@ -15,7 +16,8 @@ def _increment_to(new: int, *, old: int, records: int = 10) -> WitnessedCase:
             return "refused" if before == after else "moved"
         return "moved" if after != before else "stays"
 
-    return WitnessedCase(f"HW {old}, new {new}, LEO {records}", (old, new, records), Workload.parse(text), answer)
+    name = say("HW {old}, new {new}, LEO {leo}", old=old, new=new, leo=records)
+    return WitnessedCase(name, (old, new, records), Workload.parse(text), answer)
 
 
 increment = Exercise(

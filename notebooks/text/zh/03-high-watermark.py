@@ -1,0 +1,542 @@
+# %% [markdown]
+# # 高水位
+#
+# *哪个 offset 以下的消息是安全的？有一个数给出答案，而整个复制机制都是为了推进它。*
+#
+# [English](../03-high-watermark.ipynb)
+#
+# ## 1. 问题
+#
+# **时间：** 阅读约一小时，第 6 部分的函数半小时，三级重写半小时。**前置：** *Segments*（日志段）一课。
+# **学完之后，你能判断：** 消息已经在 leader 的磁盘上，消费者为什么还看不到它；是哪个副本拖住了它；`acks=all` 在等什么。
+#
+# 这一页有两种读法。**阅读：** 预测、运行、解释。**重写：** 完成第 6 部分的函数。`___` 是留给你填的空。
+# 第一个单元格要运行几秒：它唤醒 Spark 和 Apache Kafka；到了第 5 部分，它们会说出 minikafka 对不对。
+
+# %%
+from minikafka.lab import OffsetRuler, Replicas, ___, copied_log, diagram, erratum, fresh_log, planted, predict
+from minikafka.lab import records, replicate, scratch, step_through, three_witnesses, use_language, values_of, wake_witnesses
+from minikafka.log.fetch_isolation import FetchIsolation
+from minikafka.log.log_offset_metadata import LogOffsetMetadata
+
+use_language("zh")
+wake_witnesses()
+
+# %% [markdown]
+# 没有高水位会出什么问题？先把它拿掉：让消费者读到 leader 拥有的一切。leader 有三条消息，follower 到目前为止拉取了其中两条。
+
+# %%
+leader, follower = fresh_log(name="leader-0"), fresh_log(name="follower-0")
+for number in range(3):
+    leader.append_as_leader(records(1, 1, first=number), leader_epoch=0)
+replicate(leader, follower, up_to=2)
+print("leader 的末端是", leader.log_end_offset, " follower 的末端是", follower.log_end_offset)
+print("没有高水位时，消费者看到", values_of(leader, FetchIsolation.LOG_END))
+
+# %% [markdown]
+# 这时 leader 所在的机器没了。follower 成为新的 leader，并在它所知道的下一个 offset 上写入一条自己的消息：
+
+# %%
+follower.append_as_leader(records(1, 1, first=7), leader_epoch=1)
+print("同一个消费者再读一次，看到", values_of(follower, FetchIsolation.LOG_END))
+
+# %% [markdown]
+# offset 2 原来是消息 `2`，现在成了消息 `7`。谁要是凭着前一条消息付了款，麻烦就来了。
+# 如果高水位在它该在的地方，也就是 2，即 follower 已经拉取到的位置，消费者根本不会看到它：
+
+# %%
+leader.maybe_increment_high_watermark(LogOffsetMetadata(2))
+print("高水位", leader.high_watermark, " 消费者看到", values_of(leader, FetchIsolation.HIGH_WATERMARK))
+
+# %% [markdown]
+# **每一个同步副本都有了某条消息，这条消息才可见，绝不提前。** 高水位就是这条界线。
+
+# %% [markdown]
+# ## 2. 图示
+
+# %%
+diagram("high_watermark")
+
+# %% [markdown]
+# - **LEO**（log end offset，日志末端位移）：下一条消息将要写入的 offset。那里还没有消息。
+# - **HW**（high watermark，高水位）：在它以下，每一个同步副本都有每一条消息。
+# - **ISR**（in-sync replicas，同步副本集合）：leader，以及跟得上的 follower。
+# - **日志起始位移**（log start offset）：可以读取的第一个 offset。**LSO**（last stable offset，最后稳定位移）：等于 HW；有事务尚未结束时可能更小。
+#
+# 除日志起始位移之外，这些都是**不含自身**的上界：高水位为 2，表示 0 和 1 已提交。
+#
+# 这里又用到上一课的目录。broker 停止时不会忘记高水位：每隔几秒，它就把所有分区的高水位写进一个文件，每个日志目录一个。
+# 这个文件就在 `orders-0` 旁边。
+
+# %%
+from pathlib import Path
+
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+
+TOPIC = {"internal.segment.bytes": 1000, "index.interval.bytes": 250, "retention.ms": -1}
+orders = copied_log("../data/orders-0", TOPIC)
+checkpoint = OffsetCheckpointFile(Path("../data/replication-offset-checkpoint")).read()
+print("只看日志:", orders.high_watermark, " broker 的检查点:", checkpoint[orders.topic_partition])
+
+# %%
+erratum(
+    "高水位从日志起始位移开始",
+    "只在日志的构造函数里如此；随后 Partition.createLog 会设置检查点里的值",
+    f"打开之后是 {orders.high_watermark}，再往后是 {orders.update_high_watermark(checkpoint[orders.topic_partition])}",
+)
+
+# %% [markdown]
+# ## 3. 规则
+#
+# 1. 日志起始位移 ≤ LSO ≤ HW ≤ LEO。
+# 2. 消费者看到 HW 以下的消息，follower 看到 LEO 以下的消息。
+# 3. 在 leader 上，拉取只会让 HW 上升，而且绝不超过 LEO。（启动或截断可能让它下降。）
+# 4. HW 是同步副本中最小的末端：leader 的末端是 LEO，follower 的末端是最近一次拉取的 offset。
+# 5. 在 follower 上，HW 是 leader 说的值，但绝不超过 follower 自己拥有的。
+#
+# 下面用一个有十条消息的日志逐条检验。follower 1 从 8 拉取，follower 2 从 6 拉取；第三个 follower 有四条消息，并得知 leader 的高水位：
+
+# %%
+log = fresh_log()
+for number in range(10):
+    log.append_as_leader(records(1, 1, first=number), leader_epoch=0)
+replicas = Replicas(log).fetch("follower 1", 8).fetch("follower 2", 6)
+print("规则 1:", log.log_start_offset <= log.last_stable_offset <= log.high_watermark <= log.log_end_offset)
+seen = [len(values_of(log, isolation)) for isolation in (FetchIsolation.HIGH_WATERMARK, FetchIsolation.LOG_END)]
+print("规则 2:", seen == [log.high_watermark, log.log_end_offset], " 消费者和 follower 看到", seen)
+moved = log.maybe_increment_high_watermark(LogOffsetMetadata(3))
+print("规则 3:", moved is None and log.high_watermark > 3, " 要求它降到 3，它仍然是", log.high_watermark)
+print("规则 4:", log.high_watermark == min(log.log_end_offset, 8, 6))
+
+# %%
+third = fresh_log(name="follower-0")
+replicate(log, third, up_to=4)
+print("规则 5:", third.maybe_update_high_watermark(log.high_watermark) == min(log.high_watermark, third.log_end_offset))
+
+# %%
+erratum(
+    "follower 读到高水位为止，普通消费者读到 LEO 为止",
+    "正好相反：消费者（HIGH_WATERMARK）读 HW 以下，follower（LOG_END）读 LEO 以下，否则什么也复制不了",
+    f"{log.log_end_offset} 条消息中，消费者看到 {len(values_of(log, FetchIsolation.HIGH_WATERMARK))} 条，"
+    f"follower 看到 {len(values_of(log, FetchIsolation.LOG_END))} 条",
+)
+
+# %% [markdown]
+# ## 4. 走读源码
+#
+# ### offset 和它的位置
+#
+# 高水位不只是一个数。`LogOffsetMetadata` 包含 offset、所在日志段的基准位移，以及它在日志段中的字节位置。
+# 有了位置，读取操作就知道该在哪里停下；同一个日志段上的两个位置，还能说出它们之间有多少字节。
+
+# %%
+orders = copied_log("../data/orders-0", TOPIC)
+snapshot = orders.fetch_offset_snapshot()
+print("日志末端:", snapshot.log_end_offset)
+print("高水位:", snapshot.high_watermark)
+bare = LogOffsetMetadata(33)
+print("只有数:", bare, " 只含 offset:", bare.message_offset_only)
+
+# %% [markdown]
+# `(offset=90, segment=[75:915])`：下一条消息写到从 75 开始的日志段的字节 915 处。**只有数**的 `LogOffsetMetadata`，两个位置都是 −1。
+# `maybe_convert_to_offset_metadata` 在那个 offset 处读一个字节，由此查出位置。（预测的答案如果是异常的名字，请加引号。
+# 这一课可能出现两种：`"KafkaException"` 表示这个问题没有答案，`"IllegalArgumentException"` 表示参数不可能正确。）
+
+# %%
+here, there = (orders.maybe_convert_to_offset_metadata(offset) for offset in (30, 36))
+print(here, there, " 相距字节数:", there.position_diff(here))
+print("在同一个日志段上:", here.on_same_segment(there), " 第一个在更旧的日志段上:", here.on_older_segment(snapshot.log_end_offset))
+
+# %%
+predict(
+    "there.position_diff(snapshot.log_end_offset) 的结果是什么？（一个数，或一个异常的名字）",
+    ___,
+    lambda: there.position_diff(snapshot.log_end_offset),
+)
+
+# %% [markdown]
+# 36 在日志段 30 的文件里，日志末端在日志段 75 的文件里。字节数只能在同一个文件之内计算。也正因为如此，才有两个先行询问的方法，
+# 其中一个经常被说错：
+
+# %%
+erratum(
+    "onOlderSegment 判断给定的 offset 是否在更旧的日志段上",
+    "它判断的是：这个 offset 所在的日志段，是否比给定的 offset 所在的更旧",
+    f"{here}.on_older_segment({snapshot.log_end_offset}) → {here.on_older_segment(snapshot.log_end_offset)}",
+)
+
+# %% [markdown]
+# ### 多条路，一个 setter
+
+# %%
+diagram("high_watermark_methods")
+
+# %% [markdown]
+# `update_high_watermark` 用在起点上：加载之后、截断之后、日志起始位移越过高水位之后。它接受传入的值，并强制把它限制在日志的界限之内。
+# 这里又有十条消息，高水位在 6；现在把它设为 12。
+
+# %%
+log, twin = fresh_log(), fresh_log()
+for each in (log, twin):
+    for number in range(10):
+        each.append_as_leader(records(1, 1, first=number), leader_epoch=0)
+    each.update_high_watermark(6)
+ruler = OffsetRuler(log, "高水位在移动").snap("十条消息，高水位在 6")
+
+# %%
+predict(
+    "日志的末端是 10，update_high_watermark(12) 返回什么？",
+    ___,
+    lambda: twin.update_high_watermark(12),
+)
+
+# %%
+step_through(log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}).play()
+
+# %% [markdown]
+# setter 只设置一个字段。读取者为此不用加锁：一次赋值，就用一个新的不可变三元组换掉了旧的。然后通知其他各方：生产者状态、监听器和最后稳定位移。
+# `update_high_watermark` 也可以让高水位**后退**：
+
+# %%
+ruler.snap("update_high_watermark(12)")
+log.update_high_watermark(4)
+ruler.snap("update_high_watermark(4)：可以下降").play()
+
+# %% [markdown]
+# ### leader 的方法
+#
+# `Partition` 在这些时候调用 `maybe_increment_high_watermark`：追加之后、一次带来新信息的拉取之后、ISR 变化之后，以及开始担任 leader 时。
+# 高水位只升不降。那么超过 LEO 呢？
+
+# %%
+predict(
+    "日志的末端是 10，maybe_increment_high_watermark(LogOffsetMetadata(11)) 的结果是什么？（一个值，或一个异常的名字）",
+    ___,
+    lambda: twin.maybe_increment_high_watermark(LogOffsetMetadata(11)),
+)
+
+# %%
+walk = step_through(log.maybe_increment_high_watermark, LogOffsetMetadata(11), watch=log)
+print(walk.frames[-1].outcome)
+
+# %%
+step_through(
+    log.maybe_increment_high_watermark,
+    log.log_end_offset_metadata,
+    watch=log,
+    into={"Log.maybe_increment_high_watermark", "Log._update_high_watermark_metadata"},
+).play()
+
+# %% [markdown]
+# 高水位移动了，它就返回**原来的**高水位；没有移动，就返回 None：调用者想知道，正在等待的生产者能否得到应答。
+# （在此之间，第 3 步查出原高水位的位置，并通过 setter 保存下来。下文*查找元数据*会说明为什么。）
+#
+# offset 相同但在更新的日志段上，也算*向前*。切分之后，日志末端的 offset 不变，位置却变了。这里切分操作自己就把高水位带了过去，
+# 否则读取者会以为界限还在那个已经写满的文件里：
+
+# %%
+before = log.fetch_offset_snapshot().high_watermark
+log.roll()
+print(before, "→", log.fetch_offset_snapshot().high_watermark)
+
+# %%
+erratum(
+    "新的日志末端低于高水位时，才修正高水位",
+    "低于或等于时都会修正：相等时，会在切分或追加之后刷新位置",
+    f"日志末端仍是 {log.log_end_offset}，高水位从 {before} 变为 {log.fetch_offset_snapshot().high_watermark}",
+)
+
+# %% [markdown]
+# ### follower 的方法
+#
+# follower 从 leader 的应答中得知高水位。`maybe_update_high_watermark` 把它限制在 follower 自己拥有的范围之内，并且只报告变化：
+
+# %%
+follower = fresh_log(name="follower-0")
+replicate(log, follower, up_to=5)
+for told in (3, 8, 8, 2):
+    print("leader 说", told, " 变为:", follower.maybe_update_high_watermark(told), " HW:", follower.high_watermark)
+
+# %% [markdown]
+# leader 说 8，它到 5：follower 没有更多的消息。leader 再说一次 8，它什么也不报告。leader 说 2，它**退回**到 2：follower 相信自己的 leader。
+# （新 leader 的高水位可能会暂时落后。）
+#
+# ### 查找元数据
+#
+# 下一个单元格里的 `update_high_watermark(34)` 只知道 offset，不知道位置。第一个需要位置的读取者去查，只查一次，查到的结果保存在高水位里。
+# 这种查找就是一次读取，而读取找到的是整个批次：它报告批次从哪里开始。在这个日志里，一个批次有三条消息，offset 34 在某个批次的中间。
+# 查找之后，高水位会在哪里？
+
+# %%
+orders, twin = (copied_log("../data/orders-0", TOPIC) for _ in range(2))
+for each in (orders, twin):
+    each.update_high_watermark(34)
+batch = next(batch for batch in orders.log_segments[2].log.batches() if batch.last_offset >= 34)
+print("设为", orders.high_watermark, " 所在批次从", batch.base_offset, "到", batch.last_offset)
+
+# %%
+predict(
+    "第一次读到高水位之后，高水位是多少？",
+    ___,
+    lambda: twin.fetch_offset_snapshot().high_watermark.message_offset,
+)
+
+# %%
+walk = step_through(
+    orders.read, 30, 1_048_576, FetchIsolation.HIGH_WATERMARK,
+    watch=orders, into={"Log._fetch_high_watermark_metadata", "Log._update_high_watermark_metadata"},
+)  # fmt: skip
+walk.play()
+
+# %% [markdown]
+# 仅仅一次读取，就让高水位从 34 降到了 33。真正的 Kafka 4.3.0 也是如此（第 5 部分会证明）。这没有害处，也不违反规则 3：
+# 由拉取得出的高水位总在两个批次之间，这样的高水位，查找之后仍在原处。
+#
+# ### 一个 leader 和两个 follower
+#
+# 现在把一切放到一起。各次拉取列成一张表；每一行是一个到达 leader 的请求。*从 x 拉取*的意思是：x 以下的我都有了。
+# 除此之外，leader 没有别的办法了解 follower。
+
+# %%
+fetches = [
+    ("follower 1", 0), ("follower 2", 0), ("follower 1", 5), ("follower 2", 3),
+    ("follower 2", 5), ("follower 1", 8), ("follower 2", 8),
+]  # fmt: skip
+leader = fresh_log()
+for number in range(8):
+    leader.append_as_leader(records(1, 1, first=number), leader_epoch=0)
+replicas = Replicas(leader)
+for name, offset in fetches:
+    replicas.fetch(name, offset)
+
+# %%
+predict(
+    "follower 1 从 5 开始拉取时，follower 2 刚刚从 0 拉取过。这次拉取之后，高水位是多少？",
+    ___,
+    lambda: replicas.frames[3].hw,
+)
+
+# %%
+replicas.play()
+
+# %% [markdown]
+# 高水位晚一轮才到：从收到应答那一刻起，follower 的磁盘上就有了消息 0 到 4，但是要等到下一次拉取请求 5，leader 才知道。
+# 那次拉取的应答如果带有消息，带的仍是旧的高水位：leader 先读取，后推进高水位。所以 follower 要从更晚的应答中才得知新的高水位。
+# （拉取不到消息的请求会在 leader 上等待，应答之前重新读取；这时应答里可能就是新的高水位。）
+#
+# 请你自己拖动拉取。这个 leader 有 12 条消息；两个 follower 都拉取过之后，高水位就会上升。你能让它下降吗？
+
+# %%
+playground = Replicas(fresh_log(), title="拖动一个 follower")
+for number in range(12):
+    playground.append(records(1, 1, first=number))
+playground.drag()
+
+# %% [markdown]
+# 不能：把一个 follower 往回拖，高水位不动。只有 ISR 能拖住它，也只有 ISR 能放开它。回到前面那个 leader：它又得到四条消息，
+# follower 1 把它们全部拉取，follower 2 很慢，离开了 ISR。
+
+# %%
+for number in range(8, 12):
+    replicas.append(records(1, 1, first=number))
+replicas.fetch("follower 1", 12)
+held = leader.high_watermark
+replicas.shrink("follower 2")
+print("被拖住时是", held, " 没有 follower 2 之后是", leader.high_watermark)
+
+# %% [markdown]
+# ## 5. 三个证人
+#
+# 同一个工作负载，由 **minikafka** 运行，由 **Spark** 只根据这些行推算，再由真正的 **Apache Kafka** 运行。`isr 1` 把 follower 2 移出 ISR；
+# `isr 1,2` 在它仍然落后时又把它加回来。（broker 不会这样做：它的 `Partition` 要等 follower 追上高水位才让它加入。在这里，
+# 它表明日志自己守住了高水位。）选出最小的末端，也是 `Partition` 的工作：两个日志都由 minikafka 的 `Partition` 来选，Spark 则有自己的查询。
+
+# %%
+from minikafka.witness import Workload, agree, minikafka_log, run
+
+workload = Workload.parse("""
+isr 1,2
+append_as_leader [1x10]
+append_as_leader [1x10]
+append_as_leader [1x10]
+append_as_leader [1x10]
+fetch 1 4
+fetch 2 1
+isr 1
+isr 1,2
+fetch 2 3
+read 0 isolation=high_watermark
+""")
+ours, spark, kafka = three_witnesses(workload)
+agree(ours, spark, kafka)
+
+# %% [markdown]
+# 每个操作之后的高水位。（最上面的 `isr 1,2` 是开始时的状态，不是操作；操作 0 是第一次追加。）
+
+# %%
+print("minikafka 的高水位:", ours.column("high_watermark"))
+print("Spark 的高水位:    ", spark.column("high_watermark"))
+
+# %% [markdown]
+# 再来看第 4 部分的意外：一次读取让高水位从 34 移到 33。这里换成一个每批三条消息的日志。批次中间的高水位，Spark 的规则管不到：
+# 横线表示它不表态。所以这要由 Kafka 来证实：
+
+# %%
+surprise = Workload.parse("append_as_leader [3x10]\nappend_as_leader [3x10]\nupdate_high_watermark 4\nread 0 isolation=high_watermark")
+ours_2, spark_2, kafka_2 = three_witnesses(surprise)
+for witness in filter(None, (ours_2, spark_2, kafka_2)):
+    print(f"{witness.witness:12}", witness.column("high_watermark"))
+print("证人意见一致:", bool(agree(ours_2, spark_2, kafka_2)))
+
+# %% [markdown]
+# 现在埋下一个错误：leader 的高水位可以下降。在哪个操作（0 是第一次追加）之后，证人之间第一次出现分歧？
+# 在那里，另外两个证人中有几个与 minikafka 说法不同？（最先出现分歧的是调用的*返回值*，它排在各个高水位之前。）
+
+# %%
+with planted("the leader's high watermark may fall"):
+    sick = run(workload, minikafka_log, scratch())
+found = agree(sick, spark, kafka)
+
+# %%
+predict(
+    "在哪个操作之后，证人之间第一次出现分歧？",
+    ___,
+    lambda: found.first_difference.operation,
+)
+
+# %%
+predict(
+    "关于那个操作的返回值，有几个证人与 minikafka 说法不同？（1 或 2）",
+    ___,
+    lambda: len(found.first_difference.values) - 1,
+)
+
+# %%
+print(found.first_difference)
+print("有这个错误时的高水位:", sick.column("high_watermark"))
+
+# %% [markdown]
+# *返回值*（`result`）是调用返回的内容：高水位移动了，就是原来的高水位。正确的日志没有移动它，所以返回的是 `none`。最后一行显示的就是下降本身。
+
+# %% [markdown]
+# ## 6. 练习
+#
+# 每个练习是一个函数。`check` 把它与 Spark 的答案比较，并报告第一处差异；每调用一次 `hint()`，就多透露一点；`solution()` 给出一种写法。
+
+# %%
+from minikafka.lab.exercises.high_watermark import acks_all, clamp, increment, least_end
+
+# %% [markdown]
+# **练习 1，最小的末端，用 Spark。** *为什么：每个消费者能看到什么，都由这一个数决定。*
+# `ends.sparkSession.sql("SELECT … FROM {ends}", ends=ends)` 可以查询这张表。
+
+# %%
+def high_watermarks(ends):
+    """ends：DataFrame，列为 t、replica、end，即每个 t 时的同步副本。follower 还没有拉取时，end 为 null：
+    leader 不知道它的末端，也就不推进高水位。返回 DataFrame，列为 t、hw，按 t 升序；hw 从 0 开始，遵守规则 3 和 4。"""
+    return ___
+
+
+least_end.check(high_watermarks)
+
+# %% [markdown]
+# **练习 2，update_high_watermark。** *为什么：检查点与日志不符时，broker 就是这样处理的。*
+
+# %%
+def updated(old, suggested, log_start, log_end):
+    """参数都是 offset。返回 update_high_watermark(suggested) 之后的高水位。"""
+    return ___
+
+
+clamp.check(updated)
+
+# %% [markdown]
+# **练习 3，maybe_increment_high_watermark。** *为什么：是修正一个值，还是拒绝它，差别在于能否及早发现程序错误。*
+
+# %%
+def incremented(old, new, log_end):
+    """参数都是 offset。返回 "moved"（移动）、"stays"（不动）或 "refused"（拒绝）。"""
+    return ___
+
+
+increment.check(incremented)
+
+# %% [markdown]
+# **练习 4，acks=all 何时得到应答，用 Spark。** *为什么：你的生产者的延迟，就是这两个时刻之间的距离。*
+
+# %%
+def answered(appends, watermarks):
+    """appends：DataFrame，列为 t、last_offset；watermarks：DataFrame，列为 t、hw。返回 t 和 answered，
+    即 acks=all 的生产者得到应答的第一个 t（null：永远得不到），按 t 的顺序。"""
+    return ___
+
+
+acks_all.check(answered)
+
+# %% [markdown]
+# ### 重写
+#
+# 重新写出日志的三个方法。minikafka 会用你的函数代替原来的方法，运行这一页没有列出的工作负载，Apache Kafka 也做同样的事：
+# 每个操作之后可以观察到的一切必须一致，最后磁盘上的每一个字节也必须一致。第 2 级可以调用第 1 级写出的方法。
+# `hint()` 提供帮助；你自己试过一次之后，`solution()` 才会打开。
+
+# %%
+from minikafka.lab.rebuild.ladders.high_watermark import clamps, follows, increments
+from minikafka.log.log_offset_metadata import LogOffsetMetadata
+
+clamps
+
+# %%
+def update_high_watermark(self, high_watermark):
+    """self：一个 Log；high_watermark：一个 offset，或一个 LogOffsetMetadata。设置高水位，返回实际设置的 offset。"""
+    return ___
+
+
+clamps.check(update_high_watermark)
+
+# %%
+follows
+
+# %%
+def maybe_update_high_watermark(self, high_watermark):
+    """self：follower 的 Log；high_watermark：它的 leader 告知的 offset。返回新的高水位；没有变化时返回 None。"""
+    return ___
+
+
+follows.check(maybe_update_high_watermark)
+
+# %%
+from minikafka.common.errors import IllegalArgumentException
+
+increments
+
+# %%
+def maybe_increment_high_watermark(self, new_high_watermark):
+    """self：leader 的 Log；new_high_watermark：一个 LogOffsetMetadata。返回原来的高水位和它的位置；不动时返回 None。"""
+    return ___
+
+
+increments.check(maybe_increment_high_watermark)
+
+# %% [markdown]
+# ## 7. 实话实说
+#
+# | 与 Kafka 相同 | 比 Kafka 简单 | 这里没有展示 |
+# |:---|:---|:---|
+# | 移动高水位的每一个方法，以及它的检查和异常 | follower 是表里的行，不是 broker | `Partition`：它询问 ISR，也等待一个已经追上、即将加入的 follower（以后的一课） |
+# | 查找位置，以及查找会移动批次中间的高水位 | 锁是 Python 的 | `min.insync.replicas`：ISR 小于它时，高水位停住不动 |
+# | 高水位告知生产者状态和最后稳定位移的内容 | 没有监控指标 | ISR 本身如何达成一致 |
+#
+# *告诉 Spark 的内容：* 一个批次有多少字节，取自消息构建器，与生产者发送的一样；有一个测试按格式自身的规则检查它。
+# 其余的一切，都由 Spark 根据工作负载推算。
+#
+# **一个带走的问题。** 某个分区的消费者看不到任何新消息，而它的 leader 的 LEO 在增长。你先检查什么？
+#
+# <details><summary>一种回答</summary>
+#
+# 哪个同步副本的末端最小：高水位在等它。一个 follower 很慢，但是没有慢过 `replica.lag.time.max.ms`，它就留在 ISR 里，拖住所有人。
+# 如果 ISR 小于 `min.insync.replicas`，高水位就完全停住。对于 `read_committed` 消费者，接下来要看最后稳定位移：尚未结束的事务会拖住它。
+#
+# </details>
+#
+# **下一课：** *Append*（追加），LEO 在那里移动，一次追加要走十五步。
