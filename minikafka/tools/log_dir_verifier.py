@@ -31,6 +31,9 @@ _CHECKPOINTS = {
     CLEANER_OFFSET_CHECKPOINT_FILE: (Fate.OFFLINE, "the directory goes offline"),
 }
 
+FILES_OF_A_LOG_DIR = (*_CHECKPOINTS, META_PROPERTIES_NAME)
+"""Those beside its partitions that are looked at."""
+
 
 def partitions_of(directory: Path, report: Callable[[Finding], None], unread: Callable[[str], None]) -> list[Path]:
     """The partition directories that `directory` stands for: itself, or all those of a log directory.

@@ -268,11 +268,6 @@ def test_a_stream_follows_an_object_store(store, tmp_path):
     assert read == [each.offset for each in drawn.records]
 
 
-def test_only_disks_are_verified():
-    with pytest.raises(IllegalArgumentException, match=f"{URI} is no directory of a disk"):
-        rows(URI, table="verify")
-
-
 @pytest.mark.slow
 def test_in_spark(spark, store, log_dir):
     """The settings reach the workers."""

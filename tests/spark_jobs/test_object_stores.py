@@ -1,23 +1,26 @@
 """What jobs look at in workers says of an object store what it says of the same files on a disk."""
 
+import shutil
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
 from pyarrow import fs
 
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.spark.jobs.byte_ranges import PartitionDirectory
+from minikafka.spark.jobs.byte_ranges import PartitionDirectory, partitions, ranges
 from minikafka.spark.jobs.export import export
 from minikafka.spark.jobs.log_to_compact import rounds_ahead
-from minikafka.spark.jobs.replicas import _Copies
+from minikafka.spark.jobs.replicas import _Copies, replicas
 from minikafka.spark.jobs.segment_facts import segment_facts
 from minikafka.spark.jobs.unread_records import unread_records
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.spark.source.range_rows import carried_settings
 from tests.spark.object_store import BUCKET, ObjectStore
+from tests.spark.rows import rows
 
 pytestmark = pytest.mark.slow
 
@@ -75,6 +78,30 @@ def test_a_copy_tells_how_far_its_cleaner_has_been(store):
     copies = _Copies(carried(store, "ranges"))
     assert copies.of(f"s3://{directory}/mixed-0").cleaned_to == 7
     assert copies.of(f"{URI}/mixed-0").cleaned_to == _Copies({}).of(str(GOLDEN / "mixed-0")).cleaned_to
+
+
+def test_an_export_reads_an_object_store(spark, store, tmp_path):
+    (added,) = export(ranges(spark, [URI], **store.settings), to=str(tmp_path)).collect()
+    (again,) = export(ranges(spark, [URI], **store.settings), to=str(tmp_path)).collect()
+    there = ds.dataset(tmp_path, format="parquet", partitioning="hive").to_table(columns=["offset", "key", "value"])
+    here = [{name: row[name] for name in ("offset", "key", "value")} for row in rows(GOLDEN)]
+    assert here and there.sort_by("offset").to_pylist() == here
+    assert (added.records, again.records, again.nextOffset) == (len(here), 0, added.nextOffset)
+
+
+def test_replicas_in_an_object_store_differ_where_they_differ_on_disks(spark, store, tmp_path):
+    log_dirs = [Path(shutil.copytree(GOLDEN, tmp_path / name)) for name in ("one", "two")]
+    log = sorted((log_dirs[1] / "mixed-0").glob("*.log"))[1]
+    log.write_bytes(log.read_bytes()[:-1] + b"?")
+    uris = [store.put(log_dir, log_dir.name) for log_dir in log_dirs]
+
+    def told(paths: list[str], settings: dict[str, str]) -> list[str]:
+        found = replicas(ranges(spark, paths, **settings), partitions(spark, paths, **settings)).collect()
+        return [str(row) for row in found]
+
+    there = [line.replace(f"s3://{BUCKET}", str(tmp_path)) for line in told(uris, store.settings)]
+    here = told(list(map(str, log_dirs)), {})
+    assert there == here and any(str(log) in line for line in here)
 
 
 def test_an_export_into_an_object_store_is_refused_before_anything_is_read():

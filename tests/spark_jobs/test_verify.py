@@ -14,10 +14,12 @@ from minikafka.cli import main
 from minikafka.spark.jobs.byte_ranges import table
 from minikafka.spark.jobs.verify import _findings, _notes, _Settings, verify
 from minikafka.spark.source.data_source import KafkaLogDataSource
+from minikafka.spark.source.range_rows import carried_settings
 from tests.spark.drawn_log import draw_log
+from tests.spark.object_store import BUCKET, ObjectStore
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-SETTINGS = _Settings((), follow_links=False)
+SETTINGS = _Settings((), follow_links=False, storage={})
 
 
 def found_by_the_tool(*directories: Path) -> tuple[list[tuple], list[str]]:
@@ -33,17 +35,18 @@ def found(rows: list[dict]) -> tuple[list[tuple], list[str]]:
     return findings, [row["what"] for row in rows if row["fate"] is None]
 
 
-def found_by_the_job(*directories: Path, **options) -> tuple[list[tuple], list[str]]:
+def found_by_the_job(*directories: Path | str, **options) -> tuple[list[tuple], list[str]]:
     """The same by the job's parts, with a task for each piece, and without Spark."""
     paths = json.dumps(list(map(str, directories)))
     source = KafkaLogDataSource({"table": "verify", "paths": paths, "maxBytesPerTask": "1", **options})
+    settings = SETTINGS._replace(storage=carried_settings(source.schema()))
     reader = source.reader(source.schema())
     tasks = [reader.read(task) for task in reader.partitions()]
-    noted = pa.Table.from_batches([batch for task in tasks for batch in _notes(task, SETTINGS)])
+    noted = pa.Table.from_batches([batch for task in tasks for batch in _notes(task, settings)])
     rows = []
     for number in sorted(set(noted.column("number").to_pylist())):
         part = noted.filter(pa.compute.equal(noted.column("number"), number))
-        rows += _findings(part, SETTINGS).to_pylist()
+        rows += _findings(part, settings).to_pylist()
     return found(sorted(rows, key=lambda row: (row["unread"], row["number"], row["place"])))
 
 
@@ -70,9 +73,10 @@ def test_damaged_directories(seed, tmp_path):
     assert found_by_the_job(*log_dirs, maxBytesPerTask="5000") == found
 
 
-def damage(file: Path, draw: random.Random) -> None:
+def damage(file: Path, draw: random.Random, fifo: str = "fifo") -> None:
+    """Do something to the file; `fifo`: what is done instead where no pipe can be."""
     data = bytearray(file.read_bytes())
-    what = draw.choice(("flip", "flip", "cut", "zeros", "remove", "double", "fifo"))
+    what = draw.choice(("flip", "flip", "cut", "zeros", "remove", "double", fifo))
     if what == "flip" and data:
         data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
     elif what == "cut":
@@ -105,6 +109,55 @@ def test_what_is_no_directory(tmp_path):
     findings, unread = found_by_the_job(*nothing)
     assert (findings, unread) == found_by_the_tool(*nothing)
     assert len(unread) == 3
+
+
+@pytest.mark.slow
+def test_what_lies_in_an_object_store(tmp_path):
+    """Copies are found to have what the originals have, under their own names; each byte is asked for once."""
+    found = []
+    with ObjectStore() as store:
+        for seed in range(3):
+            draw, log_dir = random.Random(seed), tmp_path / str(seed)
+            shutil.copytree(GOLDEN / "kafka-4.3.0", log_dir)
+            draw_log(log_dir, seed)
+            if seed % 2:
+                (log_dir / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":1}')
+            files = sorted(file for file in log_dir.rglob("*") if file.is_file())
+            for file in draw.sample(files, 2 + seed):
+                damage(file, draw, fifo="remove")
+            if seed == 2:
+                (log_dir / "meta.properties").write_bytes(b"nonsense")
+            uri = store.put(log_dir, f"kafka/{seed}")
+            for path in ("", "/drawn-3"):
+                store.forget()
+                there = found_by_the_job(uri + path, **store.settings)
+                assert named(there, uri, log_dir) == found_by_the_tool(Path(f"{log_dir}{path}"))
+                found += there[0]
+                assert store.bytes_of(".log") == sum(
+                    log.stat().st_size for log in Path(f"{log_dir}{path}").rglob("*.log")
+                )
+        nothing = [
+            f"s3://{BUCKET}/kafka",
+            f"s3://{BUCKET}/kafka/none",
+            f"{uri}/drawn-3/{0:020}.log",
+            "s3://no-bucket/t-0",
+        ]
+        findings, unread = found_by_the_job(*nothing, **store.settings)
+        assert (
+            named(([], unread), f"s3://{BUCKET}/kafka", tmp_path)[1][:3]
+            == found_by_the_tool(tmp_path, tmp_path / "none", log_dir / "drawn-3" / f"{0:020}.log")[1]
+        )
+        assert len(found) > 5 and findings == [] and "s3://no-bucket/t-0" in unread[3]
+
+
+def named(found: tuple[list[tuple], list[str]], uri: str, directory: Path) -> tuple[list[tuple], list[str]]:
+    """What was found below the URI, as if it had been found below the directory."""
+
+    def at_home(value):
+        return value.replace(uri, str(directory)) if isinstance(value, str) else value
+
+    findings, unread = found
+    return [tuple(map(at_home, finding)) for finding in findings], list(map(at_home, unread))
 
 
 def test_with_spark(spark, tmp_path):

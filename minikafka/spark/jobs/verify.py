@@ -8,10 +8,15 @@ or where something could not be read.
 Notes of batches are short: of neighbouring batches only what the rest of a directory, its snapshots and epochs, can be
 compared with. The rehearsal of a partition's load stays one task's work; it reads a partition whole after an unclean
 stop.
+
+The verifier reads files of a disk. A partition in an object store is therefore copied whole to the disk of the worker
+that looks at it, and removed again: there must be room for the largest partition, as often as a worker has cores. Its
+segments are not spread over tasks, so that each byte is asked for once. What tiered storage has is no partition's
+directory, and is not verified.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,6 +31,8 @@ from minikafka.log.log_config import LogConfig
 from minikafka.log.log_file_utils import PRODUCER_SNAPSHOT_FILE_SUFFIX
 from minikafka.log.partition_files import look_into
 from minikafka.spark.jobs.row_type import batch_of_rows, schema_of_rows
+from minikafka.spark.source.directory_on_disk import DirectoryOnDisk
+from minikafka.spark.source.range_rows import carried_settings
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.findings import BatchFacts, Damage, Finding, NextStart
 from minikafka.tools.log_dir_verifier import LogDir, allow_many_open_files, partitions_of
@@ -56,7 +63,7 @@ def verify(pieces: "DataFrame", *, configs: tuple[str, ...] = (), follow_links: 
     be read there is no more than the line that `minikafka verify` prints, in `what`.
     """
     config_of(configs)  # raises here, not in a worker
-    settings = _Settings(configs, follow_links)
+    settings = _Settings(configs, follow_links, carried_settings(pieces.schema))
 
     def findings_of(notes):  # without hints: PySpark looks for them at run time, and trips over `partial`
         return _findings(notes, settings)
@@ -69,6 +76,7 @@ def verify(pieces: "DataFrame", *, configs: tuple[str, ...] = (), follow_links: 
 class _Settings(NamedTuple):
     configs: tuple[str, ...]
     follow_links: bool
+    storage: Mapping[str, str]
 
 
 class _Note(NamedTuple):
@@ -256,28 +264,30 @@ def _findings(notes: pa.Table, settings: _Settings) -> pa.Table:
     number, directory, is_partition = (notes.column(name)[0].as_py() for name in ("number", "directory", "partition"))
     findings: list[Finding] = []
     unread: list[str] = []
-    path = Path(directory)
+    on_disk = DirectoryOnDisk(directory, settings.storage, is_partition=is_partition)
     allow_many_open_files()
     try:
-        if is_partition:
-            next_start = LogDir(path.parent).next_start_of(path, config_of(settings.configs))
-            PartitionVerifier(
-                path,
-                next_start,
-                report=findings.append,
-                unread=unread.append,
-                scan=_Recital(notes),
-                follow_links=settings.follow_links,
-            ).verify()
-        else:
-            partitions_of(path, findings.append, unread.append)
+        with on_disk as path:
+            if is_partition:
+                next_start = LogDir(path.parent).next_start_of(path, config_of(settings.configs))
+                PartitionVerifier(
+                    path,
+                    next_start,
+                    report=findings.append,
+                    unread=unread.append,
+                    scan=_Recital(notes),
+                    follow_links=settings.follow_links,
+                ).verify()
+            else:
+                partitions_of(path, findings.append, unread.append)
     except TOLD as error:
-        unread.append(f"{path}: {describe(error)}" if is_partition else describe(error))
+        unread.append(f"{directory}: {describe(error)}" if is_partition else describe(error))
+    named = on_disk.named
     rows = [
-        _Row(False, number, place, str(file), position, offset, what, fate.value, next_start)
+        _Row(False, number, place, named(str(file)), position, offset, named(what), fate.value, named(next_start))
         for place, (file, position, offset, what, fate, next_start) in enumerate(findings)
     ]
-    rows += [_Row(True, number, place, None, None, None, line, None, None) for place, line in enumerate(unread)]
+    rows += [_Row(True, number, place, None, None, None, named(line), None, None) for place, line in enumerate(unread)]
     return pa.Table.from_batches([batch_of_rows(_Row, rows)])
 
 

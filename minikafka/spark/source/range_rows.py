@@ -74,7 +74,7 @@ RANGE_COLUMNS: dict[str, DataType] = {
 
 
 def carrying(schema: StructType, settings: Mapping[str, str]) -> StructType:
-    """`schema` of either table, with the settings of an object store (`storage_of`) beside the column of its paths.
+    """`schema` of either table, or of `verify`, with a store's settings (`storage_of`) beside the column of its paths.
 
     Functions that are mapped over the table need them to open what it names, and no row shows what is secret.
     """

@@ -20,6 +20,7 @@ from minikafka.spark.source.range_rows import PARTITIONS, RANGES, carrying
 from minikafka.spark.source.record_rows import CORRUPT
 from minikafka.spark.source.source_options import SourceOptions
 from minikafka.spark.source.tables import RECORDS, schema_of_table
+from minikafka.spark.source.verify_rows import VERIFY
 
 RECORD: dict[str, DataType] = {
     "key": BinaryType(),
@@ -59,7 +60,8 @@ def schema_of(options: SourceOptions) -> StructType:
     damage = DAMAGE if options.mode is Mode.PERMISSIVE else {}
     if options.table != RECORDS:
         schema = schema_of_table(options.table, damage)
-        return carrying(schema, options.storage_settings) if options.table in (RANGES, PARTITIONS) else schema
+        is_for_jobs = options.table in (RANGES, PARTITIONS, VERIFY)
+        return carrying(schema, options.storage_settings) if is_for_jobs else schema
     headers = HEADERS if options.include_headers else {}
     batches = BATCHES if options.include_batches else {}
     columns = RECORD | headers | batches | damage

@@ -7,11 +7,12 @@
 | `partition` | |
 | `baseOffset` | of a segment; null for the rest of the directory |
 
-As in `minikafka verify`, a log directory stands for all its partitions, those that are put aside included.
+As in `minikafka verify`, a log directory stands for all its partitions, those that are put aside included. A partition
+in an object store is one piece.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,10 +20,11 @@ import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import BooleanType, DataType, IntegerType, LongType, StringType
 
-from minikafka.common.errors import IllegalArgumentException
 from minikafka.log.log_file_utils import log_file
+from minikafka.spark.source.directory_on_disk import DirectoryOnDisk
 from minikafka.spark.source.read_task import neighbours
 from minikafka.spark.source.source_options import SourceOptions
+from minikafka.spark.source.storages import storage_of
 from minikafka.tools.failure import TOLD
 from minikafka.tools.log_dir_verifier import partitions_of
 from minikafka.tools.partition_verifier import base_offsets_of
@@ -48,19 +50,22 @@ class VerifyTask(InputPartition):
 def verify_tasks(options: SourceOptions) -> list[VerifyTask]:
     """The tasks; what cannot be listed is told when its directory is looked at.
 
-    Raises IllegalArgumentException for a URI: what it checks are files on a disk.
+    Raises IllegalArgumentException for a scheme or a setting that there is not.
     """
-    for path in options.paths:
-        if "://" in path:
-            raise IllegalArgumentException(f"{path} is no directory of a disk, and only those can be verified")
-    pieces: list[_Piece] = [(number, path, False, None) for number, path in enumerate(options.paths)]
+    settings = options.storage_settings
+    # Without what is secret in a URI.
+    paths = [storage_of(path, settings)[1] if "://" in path else path for path in options.paths]
+    pieces: list[_Piece] = [(number, path, False, None) for number, path in enumerate(paths)]
     sizes = [0] * len(pieces)
-    partitions = [partition for path in options.paths for partition in _partitions(Path(path))]
-    for number, partition in enumerate(partitions, len(options.paths)):
-        pieces.append((number, str(partition), True, None))
+    partitions = [partition for path in paths for partition in _partitions(path, settings)]
+    for number, partition in enumerate(partitions, len(paths)):
+        pieces.append((number, partition, True, None))
+        if "://" in partition:
+            sizes.append(_stored_bytes(partition, settings))
+            continue
         sizes.append(0)
-        for base_offset, size in _segments(partition):
-            pieces.append((number, str(partition), True, base_offset))
+        for base_offset, size in _segments(Path(partition)):
+            pieces.append((number, partition, True, base_offset))
             sizes.append(size)
     groups = neighbours(pieces, sizes, options.max_bytes_per_task, options.min_partitions)
     return [VerifyTask(group) for group in groups]
@@ -74,11 +79,23 @@ def verify_rows(task: VerifyTask, schema: pa.Schema) -> Iterator[pa.RecordBatch]
     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _partitions(path: Path) -> list[Path]:
+def _partitions(path: str, settings: Mapping[str, str]) -> list[str]:
+    directory = DirectoryOnDisk(path, settings, is_partition=False)
     try:
-        return partitions_of(path, lambda finding: None, lambda line: None)
+        with directory as there:
+            found = partitions_of(there, lambda finding: None, lambda line: None)
     except TOLD:
         return []
+    return [directory.named(str(partition)) for partition in found]
+
+
+def _stored_bytes(partition: str, settings: Mapping[str, str]) -> int:
+    """The bytes of the segments of a partition behind a URI, as far as they can be seen."""
+    storage, uri = storage_of(partition, settings)
+    try:
+        return sum(file.size for file in storage.segment_files(uri).values())
+    except OSError:
+        return 0
 
 
 def _segments(partition: Path) -> list[tuple[int, int]]:
