@@ -5,7 +5,7 @@ The peers are Spark's own Kafka connector, Python's clients, and Parquet files o
 answer is compared. A ratio above 1 means that minikafka is faster than the connector. "two cores": the same question on
 one core takes so many times as long.
 
-    python benchmarks/spark_read_bench.py [--gb 0.5] [--rounds 3] [--no-clients] [--topics 100-zstd]
+    python benchmarks/spark_read_bench.py [--gb 0.5] [--rounds 3] [--no-clients] [--topics 100-zstd] [--data DIR]
 """
 
 import argparse
@@ -58,6 +58,8 @@ GOALS = {
 }  # fmt: skip
 GOALS_OF_TWO_CORES = {"rows": 1.3, "job": 1.6, "profile": 1.6}
 EXPORT_GOAL = 200
+AS_KAFKA_STARTS_IT = "-Xmx1g", "-XX:TieredStopAtLevel=4", "-XX:-UseSerialGC", "-XX:+UseG1GC"
+"""The broker's JVM, as Kafka's own scripts have it."""
 WITH_CONNECTOR = {"rows": "rows", "values": "rows", "columns": "columns", "job": "by key"}
 """What the connector is asked beside a question."""
 CHEAPEST = "columns"
@@ -264,6 +266,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="of which the best counts")
     parser.add_argument("--no-clients", action="store_true")
     parser.add_argument("--topics", default="", help="only topics whose names have this in them")
+    parser.add_argument("--data", type=Path, help="keep the topics in this directory, for further runs")
     given = parser.parse_args()
     os.environ["JAVA_HOME"], os.environ["PYSPARK_PYTHON"] = str(java_home()), sys.executable
     try:
@@ -274,13 +277,15 @@ def main() -> None:
         print(f"Spark's Kafka connector is not run: {unavailable}")
     topics = [topic for topic in topics_of(given.gb) if given.topics in topic.name]
     print(f"{'topic':18} {'question':46} {'minikafka':>10} {'connector':>10} {'ratio':>6}   goal")
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory(dir=given.data) as scratch:
         home = Path(scratch)
-        broker = KafkaBroker(home)
-        with broker:
-            create_topics(broker.bootstrap_servers, topics)
-        for topic in topics:
-            write_topic(broker.log_dir, topic)
+        broker = KafkaBroker(given.data / f"{given.gb:g}-gb" if given.data else home, java_options=AS_KAFKA_STARTS_IT)
+        new = [topic for topic in topics if not (broker.log_dir / f"{topic.name}-0").exists()]
+        if new:
+            with broker:
+                create_topics(broker.bootstrap_servers, new)
+            for topic in new:
+                write_topic(broker.log_dir, topic)
         seconds = {}
         with broker:
             with session(CORES, jars) as spark:

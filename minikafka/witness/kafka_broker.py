@@ -4,7 +4,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from minikafka.common.uuid import random_uuid
@@ -43,6 +43,7 @@ class KafkaBroker:
     - `stop` ends it as an operator would (a clean shutdown), `kill` as a power cut would.
     - `settings` count more than its own. Several nodes of one cluster are given the same `cluster_id`, and `ports`: the
       broker's, and the controller's, which the others have to know before it is up.
+    - `java_options` come behind those of a small JVM that starts soon, and count more.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class KafkaBroker:
         *,
         cluster_id: str | None = None,
         ports: tuple[int, int] | None = None,
+        java_options: Sequence[str] = (),
     ):
         self.home = Path(home)
         self.log_dir = self.home / "log.dir"
@@ -59,6 +61,7 @@ class KafkaBroker:
         self._cluster_id = cluster_id
         self._ports = ports
         self._settings = dict(settings or {})
+        self._java_options = java_options
         self._process = None
 
     @property
@@ -85,7 +88,7 @@ class KafkaBroker:
                 raise BrokerError(f"Kafka's storage tool refused to format {self.log_dir}: {formatted.stderr[-2000:]}")
         with open(self.home / "broker.out", "wb") as output:
             self._process = subprocess.Popen(
-                tool_command("kafka.Kafka", str(properties)),
+                tool_command("kafka.Kafka", str(properties), java_options=self._java_options),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
