@@ -117,9 +117,9 @@ log.close()
 print("closed:", {file.name: file.stat().st_size for file in sorted(Path(log.dir).glob("0*"))})
 
 # %% [markdown]
-# Both indexes of an open segment are made at their full size (`segment.index.bytes`, 10 MiB unless told otherwise) and mapped into memory; when the segment
-# is rolled or closed, they are cut to what they hold. So `ls -l` on a running broker shows index files far larger than their `.log`. The lesson
-# *Segments* tells what stands in an index, and what costs room.
+# Both indexes of the newest segment, the one that is written to, are made at their full size (`segment.index.bytes`, 10 MiB unless told otherwise) and mapped into
+# memory; when the next segment begins or the log is closed, they are cut to what they hold. So `ls -l` on a running broker shows index files far larger than their
+# `.log`, two for each partition. The lesson *Segments* shows what stands in an index.
 
 # %% [markdown]
 # ## 3. How a lesson works
