@@ -63,7 +63,7 @@ diagram("records")
 # - **Varint:** a whole number in as many bytes as it needs.
 # - **CRC:** a checksum of 32 bits. Kafka's is CRC-32C.
 # - **Magic:** the version of the format. It is 2 in all that today's producers send; 0 and 1 are found in old logs.
-# - **Control batch:** a batch that a broker's coordinator writes, with a record that no consumer sees.
+# - **Control batch:** a batch that comes from a broker and not from a producer, the end of a transaction for instance. No application sees its record.
 #
 # A real broker wrote the directory `data/orders-0`. We open a copy and take the batches as they lie in its files.
 
@@ -142,7 +142,7 @@ step_through(
 print(len(out), "bytes:", out.hex(" "))
 erratum(
     "each message has its offset, its size, its own CRC, a magic byte and a timestamp",
-    "so it was in magic 0 and 1 (LegacyRecord); since 0.11 DefaultRecord.writeTo writes none of these but a size",
+    "so it was in magic 1 (LegacyRecord; magic 0 had no timestamp); in magic 2, since 0.11, DefaultRecord.writeTo writes none of these but a size",
     f"a record with a value of 6 bytes and a header of 5 takes {len(out)} bytes in all",
 )
 
@@ -377,7 +377,7 @@ def attributes(bits):
 attribute_bits.check(attributes)
 
 # %% [markdown]
-# **Exercise 2, a new CRC.** *Why: it is the only work that grows with a batch's bytes and that a topic's setting decides.*
+# **Exercise 2, a new CRC.** *Why: the leader has gone over all bytes of a batch to compare its CRC; whether it must do so a second time, a topic's setting decides.*
 
 # %%
 def needs_new_crc(batch_type, max_timestamp, topic_type, now):

@@ -9,7 +9,7 @@ from minikafka.lab.widgets.player import Player
 from minikafka.witness.batch import CODECS
 
 _HEADER = (  # name, bytes, what it is
-    ("baseOffset", 8, "offset of the first record, which may be gone by now"),
+    ("baseOffset", 8, "what offset deltas count from"),
     ("batchLength", 4, "bytes that follow this field"),
     ("partitionLeaderEpoch", 4, "number of the leader's reign, −1: not known"),
     ("magic", 1, "version of the format"),

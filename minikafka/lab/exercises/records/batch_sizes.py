@@ -68,7 +68,7 @@ batch_sizes = Exercise(
     beliefs=[
         Belief(
             _sized(of=lambda number: 4),
-            "You count four bytes for each size and delta, as in magic 0 and 1. They are varints.",
+            "You count four bytes for each size and delta, as magic 0 and 1 do for sizes. All of them are varints.",
         ),
         Belief(
             _sized(of=lambda number: max(1, (abs(number).bit_length() + 6) // 7)),
