@@ -176,8 +176,8 @@ erratum(
 diagram("high_watermark_methods")
 
 # %% [markdown]
-# `update_high_watermark` is for beginnings: a load, a truncation, a log start that has overtaken the mark. It takes what it is given and
-# forces it into the bounds of the log. Again there are ten records, with the mark at 6; it is set to 12.
+# `update_high_watermark` is for beginnings: a load, a truncation, a log start that has overtaken the mark. Again there are ten records, with the
+# mark at 6; it is set to 12.
 
 # %%
 log, twin = fresh_log(), fresh_log()
@@ -198,7 +198,7 @@ predict(
 step_through(log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}).play()
 
 # %% [markdown]
-# The setter sets one field. Readers take no lock for it: a frozen triple is replaced by another in one assignment. Then the others
+# The method takes what it is given and forces it into the bounds of the log. The setter sets one field. Readers take no lock for it: a frozen triple is replaced by another in one assignment. Then the others
 # are told: the producers' state, listeners, and the last stable offset. `update_high_watermark` can also move the mark **back**:
 
 # %%
@@ -269,8 +269,8 @@ for told in (3, 8, 8, 2):
 # ### Fetching the metadata
 #
 # `update_high_watermark(34)` in the next cell knows an offset and no place. The first reader that needs the place looks it up, once, and
-# the mark keeps what the lookup found. The lookup is a read, and a read finds whole batches: it reports where a batch begins.
-# In this log a batch has three records, and offset 34 lies inside one. Where will the mark be after the lookup?
+# the mark keeps what the lookup found. The lookup is a read. In this log a batch has three records, and offset 34 lies inside one. Where
+# will the mark be after the lookup?
 
 # %%
 orders, twin = (copied_log("data/orders-0", TOPIC) for _ in range(2))
@@ -294,7 +294,7 @@ walk = step_through(
 walk.play()
 
 # %% [markdown]
-# The mark moved from 34 down to 33, merely by a read. Real Kafka 4.3.0 does the same (part 5 proves it). It is harmless, and no breach of
+# A read finds whole batches, and reports where a batch begins: the mark moved from 34 down to 33, merely by a read. Real Kafka 4.3.0 does the same (part 5 proves it). It is harmless, and no breach of
 # rule 3: marks that come from fetches lie between batches, and the lookup leaves such a mark where it is.
 #
 # ### A leader and two followers
