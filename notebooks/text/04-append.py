@@ -172,8 +172,8 @@ step_through(
 ).play()
 
 # %% [markdown]
-# What the follower did not do: no validator, no `max.message.bytes`. Damaged bytes and offsets out of order it refuses as a
-# leader would; *Refused*, further down, has them all.
+# What the follower did not do: no validator, no `max.message.bytes`. It refuses damaged bytes as a leader does, and also offsets out of order, which a leader
+# does not ask about; *Refused*, further down, has them all.
 #
 # Asking again, in epoch 1, the follower gets the batch that was left out. Then come offsets 20 and 21, which leave a gap. What if
 # something comes next that begins at 21?
