@@ -408,7 +408,7 @@ predict(
 
 # %% [markdown]
 # Offset 1, the record of noon + 5000: the first, by offset, that is **not older**. Offset 2 has exactly that timestamp, but comes after it. Whoever
-# reads from the answer on misses nothing that is younger, and may get what is older in between.
+# reads from the answer on misses nothing of that time or later, and may get what is older in between.
 #
 # ### A view of the file
 #
