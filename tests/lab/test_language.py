@@ -216,3 +216,25 @@ def test_a_page_of_the_site_says_its_language_and_brings_the_words_of_the_script
     assert '<html lang="zh-CN">' in html and "本页内容" in html and '"Answer": "作答"' in html
     english = html_of(page_of("x", nbformat.v4.new_notebook(cells=cells)), [])
     assert '<html lang="en">' in english and "words:" not in english
+
+
+def test_the_lesson_speaks_in_the_terms_of_the_table():
+    table = (TEXTS.parents[1] / "teaching" / "terms.md").read_text()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| ")][
+        2:
+    ]
+    here = {row[0].split(" (")[0]: row[1].split("、") for row in rows}
+    assert len(here) >= 60 and all(re.search("[✓–]$", row[3]) for row in rows)
+    words = CHINESE.read_text() + "".join(CATALOGUE.values())
+    for term in (
+        "high watermark",
+        "log end offset",
+        "log start offset",
+        "last stable offset",
+        "roll",
+        "fetch",
+        "base offset",
+    ):
+        assert all(word in words for word in here[term]), term
+    avoided = re.search(r"^Words .* avoids: (.*)\.$", table, re.MULTILINE)[1].split(", ")
+    assert len(avoided) > 5 and [word for word in avoided if word in words] == []
