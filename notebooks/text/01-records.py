@@ -98,7 +98,7 @@ print("rule 5:", all(b.count == b.last_offset - b.base_offset + 1 for b in batch
 # ### Under the microscope
 #
 # The first batch of the orders. The slider, or the arrow keys on it, go from field to field; with the mouse on a byte you see which field it belongs
-# to. The names are those of Kafka's own documentation of the message format.
+# to. The names of the header's fields are those of Kafka's own documentation of the message format.
 
 # %%
 microscope(batches[0])

@@ -478,8 +478,8 @@ print(*LogReadInfo._fields, sep="\n")
 # %% [markdown]
 # The four marks are noted **before** the read. A record that is appended meanwhile must not count against a follower: it asked for everything
 # that there was. The marks travel in the response, so a follower learns the leader's high watermark and log start with each fetch.
-# `diverging_epoch` is for a follower whose log differs from the leader's: it gets no records, but the place where it must cut
-# (the lesson *Replication and leader epochs*).
+# `diverging_epoch` is for a follower whose log differs from the leader's: it gets no records, but an epoch and the offset at which that epoch ends on the
+# leader; from these it works out where to cut (the lesson *Replication and leader epochs*).
 
 # %% [markdown]
 # ## 5. Three witnesses
