@@ -249,8 +249,8 @@ agree(ours, spark, kafka)
 # %% [markdown]
 # One line for each quantity, and who spoke of it. Spark says nothing where no rule of its own applies, and its silence is not counted as agreement.
 #
-# Now the opinion of part 3, *always roll*, once more, beside the two others. They know nothing of it. After which operation do the segments differ first? (Operations are counted from 0. A log
-# that has just been opened has one segment, which is empty.)
+# Now the opinion of part 3, *always roll*, once more, beside the two others. They know nothing of it. After which operation do the segments differ first? (Operations are counted from 0. A new log
+# has one segment, which is empty.)
 
 # %%
 with mine(LogSegment.should_roll, lambda self, roll_params: True):
