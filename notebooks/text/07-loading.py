@@ -196,11 +196,6 @@ theatre = CrashTheatre(log, "A replacement of segments")
 theatre.stop_in(lambda: replace_by_copies(log, [0, 6], [12, 18]), only=["rename"])
 outcomes = [[name for name, _ in frame.after if name.endswith(".log")] for frame in theatre.frames]
 
-# %% [markdown]
-# How the load decides: in phase 1 every `.swap` file whose offset is at or above that of the lowest `.cleaned` file is dropped. In phase 2 the `.swap`
-# segments that remain replace **all** segments whose base lies in their range: from the lowest base to the end of the last record. In phase 3 they get
-# their names.
-
 # %%
 predict(
     "The upper new segment is .swap already, of the lower one only the .log is, its .index still .cleaned. The load…? ('undoes' or 'completes')",
@@ -215,6 +210,11 @@ theatre.play()
 for found in (outcomes[0], outcomes[-1]):
     print(outcomes.count(found), "crashes leave", found)
 print("others:", sum(found not in (outcomes[0], outcomes[-1]) for found in outcomes), " log ends:", {frame.end for frame in theatre.frames})
+
+# %% [markdown]
+# How the load decides: in phase 1 every `.swap` file whose offset is at or above that of the lowest `.cleaned` file is dropped. In phase 2 the `.swap`
+# segments that remain replace **all** segments whose base lies in their range: from the lowest base to the end of the last record. In phase 3 they get
+# their names.
 
 # %%
 erratum(

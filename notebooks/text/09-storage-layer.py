@@ -440,7 +440,7 @@ for line, (recovered, recovery_point, offline) in told.items():
     print(f"{line:14} recovered {recovered}, recovery point {recovery_point}{', directory offline' if offline else ''}")
 
 # %% [markdown]
-# Too low costs time. Too high is bent to the log end; what it costs is trust: what lies below the last segment is taken for good, flushed or not. Where a number should be and is not, the whole file is ignored, and everything is read. A line that is not made of three
+# Too low costs time. Too high is bent to the log end; what it costs is trust: what lies below the last segment is taken for good, flushed or not. Where a line has something else than a number for its partition or its offset, the whole file is ignored, and everything is read. A line that is not made of three
 # words is taken for a failing disk, after any stop. But what the numbers say counts after an unclean stop only:
 
 # %%

@@ -184,7 +184,8 @@ elected_leader = Exercise(
         ),
         Belief(
             _elected(keeps=False),
-            "You replace a leader that may stay. An election keeps the present leader while it is alive and in the ISR.",
+            "You replace a leader that may stay. Unless the preferred replica is asked for, an election keeps a leader that"
+            " is alive and in the ISR.",
         ),
         Belief(
             _elected(valid=lambda replica, isr, alive: alive(replica)),

@@ -113,7 +113,7 @@ believed_checkpoint = Exercise(
     hints=[
         "Version 0, the number of lines, then the lines. Empty is not damaged: there are no recovery points then.",
         "Another version, a line that does not have three words, or more or fewer lines than announced: the directory is "
-        "offline. A word that should be a number and is not: the file is not believed, and that is all.",
+        "offline. A partition or an offset that is no number: the file is not believed, and that is all.",
         "The lines are read one after the other, and the first fault counts. The number of lines is compared last.",
     ],
     beliefs=[

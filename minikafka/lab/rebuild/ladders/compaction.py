@@ -57,7 +57,10 @@ _LATE = (
 delays = Rung(
     "Rung 1, a log that has waited too long",
     bounds.max_compaction_delay,
-    why="A log that is hardly dirty is left alone, until one of its records has waited for max.compaction.lag.ms.",
+    why=(
+        "A log that is hardly dirty is left alone, until the first batch of one of its dirty segments has waited for "
+        "max.compaction.lag.ms."
+    ),
     invariants=(
         "It only asks, and never answers less than 0.",
         "Only segments count that are dirty and are not the active one.",
@@ -141,11 +144,12 @@ ranges = Rung(
     bounds.cleanable_offsets,
     why="What ends this range is why a topic is not being compacted.",
     invariants=(
-        "It only asks; a cleaning rewrites what lies between its first two answers.",
+        "It only asks. A cleaning reads keys from its first answer to its second one, and writes all segments below "
+        "the second anew.",
         "It begins at the checkpoint's offset. Without one, or where that lies outside the log, it begins at the log "
         "start; the third answer is True in the second case, and the checkpoint is written anew.",
-        "Nothing at or above the last stable offset, in the active segment, or behind a dirty segment with a record "
-        "younger than min.compaction.lag.ms.",
+        "Nothing at or above the last stable offset, in the active segment, or from the first dirty segment on that "
+        "has a record younger than min.compaction.lag.ms.",
         "The end is never below the beginning.",
     ),
     chosen=(
