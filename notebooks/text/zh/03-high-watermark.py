@@ -34,7 +34,7 @@ print("leader 的末端是", leader.log_end_offset, " follower 的末端是", fo
 print("没有高水位时，消费者看到", values_of(leader, FetchIsolation.LOG_END))
 
 # %% [markdown]
-# 这时 leader 所在的机器没了。follower 成为新的 leader，并在它所知道的下一个 offset 上写入一条自己的消息：
+# 这时，leader 所在的机器宕机了，不再回来。follower 成为新的 leader，并在它所知道的下一个 offset 上写入一条自己的消息：
 
 # %%
 follower.append_as_leader(records(1, 1, first=7), leader_epoch=1)
@@ -82,7 +82,7 @@ print("只看日志:", orders.high_watermark, " broker 的检查点:", checkpoin
 erratum(
     "高水位从日志起始位移开始",
     "只在日志的构造函数里如此；随后 Partition.createLog 会设置检查点里的值",
-    f"打开之后是 {orders.high_watermark}，再往后是 {orders.update_high_watermark(checkpoint[orders.topic_partition])}",
+    f"打开之后是 {orders.high_watermark}，设置检查点的值之后是 {orders.update_high_watermark(checkpoint[orders.topic_partition])}",
 )
 
 # %% [markdown]
@@ -135,10 +135,10 @@ snapshot = orders.fetch_offset_snapshot()
 print("日志末端:", snapshot.log_end_offset)
 print("高水位:", snapshot.high_watermark)
 bare = LogOffsetMetadata(33)
-print("只有数:", bare, " 只含 offset:", bare.message_offset_only)
+print("没有位置的:", bare, " 只含 offset:", bare.message_offset_only)
 
 # %% [markdown]
-# `(offset=90, segment=[75:915])`：下一条消息写到从 75 开始的日志段的字节 915 处。**只有数**的 `LogOffsetMetadata`，两个位置都是 −1。
+# `(offset=90, segment=[75:915])`：下一条消息写到从 75 开始的日志段的字节 915 处。**没有位置**的 `LogOffsetMetadata`，两处都是 −1。
 # `maybe_convert_to_offset_metadata` 在那个 offset 处读一个字节，由此查出位置。（预测的答案如果是异常的名字，请加引号。
 # 这一课可能出现两种：`"KafkaException"` 表示这个问题没有答案，`"IllegalArgumentException"` 表示参数不可能正确。）
 
@@ -155,7 +155,7 @@ predict(
 )
 
 # %% [markdown]
-# 36 在日志段 30 的文件里，日志末端在日志段 75 的文件里。字节数只能在同一个文件之内计算。也正因为如此，才有两个先行询问的方法，
+# 36 在日志段 30 的文件里，日志末端在日志段 75 的文件里。字节数只能在同一个文件之内计算。也正因为如此，才有两个方法供人先问一问，
 # 其中一个经常被说错：
 
 # %%
@@ -349,7 +349,8 @@ print("被拖住时是", held, " 没有 follower 2 之后是", leader.high_water
 #
 # 同一个工作负载，由 **minikafka** 运行，由 **Spark** 只根据这些行推算，再由真正的 **Apache Kafka** 运行。`isr 1` 把 follower 2 移出 ISR；
 # `isr 1,2` 在它仍然落后时又把它加回来。（broker 不会这样做：它的 `Partition` 要等 follower 追上高水位才让它加入。在这里，
-# 它表明日志自己守住了高水位。）选出最小的末端，也是 `Partition` 的工作：两个日志都由 minikafka 的 `Partition` 来选，Spark 则有自己的查询。
+# 这样做表明日志自己守住了高水位。）选出最小的末端，也是 `Partition` 的工作：minikafka 和 Kafka 的日志，
+# 都由 minikafka 的 `Partition` 来选，Spark 则有自己的查询。
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
