@@ -67,16 +67,23 @@ class LogDirCheckpoints:
         """
         if log_dir in self._files:
             _, log_start_offsets = self._files[log_dir]
-            offsets = {
-                partition: log.log_start_offset
-                for partition, log in logs.items()
-                if log.log_start_offset > log.log_segments[0].base_offset
-            }
-            _write(log_start_offsets, offsets, in_order_of_a_map_grown)
+            _write(log_start_offsets, log_starts_to_checkpoint(logs), in_order_of_a_map_grown)
 
     def handle_failure(self, log_dir: str) -> None:
         """Forget the files of a directory whose disk failed. Kafka: `LogManager.handleLogDirFailure`."""
         self._files = {known: files for known, files in self._files.items() if str(known) != log_dir}
+
+
+def log_starts_to_checkpoint(logs: Mapping[TopicPartition, Log]) -> dict[TopicPartition, int]:
+    """The log start offsets that the names of segments do not tell: of logs that start inside their first segment.
+
+    Kafka: `LogManager.checkpointLogStartOffsetsInDir`.
+    """
+    return {
+        partition: log.log_start_offset
+        for partition, log in logs.items()
+        if log.log_start_offset > log.log_segments[0].base_offset
+    }
 
 
 def _read(checkpoint: OffsetCheckpointFile, so: str) -> dict[TopicPartition, int]:

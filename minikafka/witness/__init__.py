@@ -9,15 +9,15 @@ opens minikafka's log; `kafka_log`, above `kafka_jvm`, has the runner's names fo
 `queries` and `fold`, asks Spark, and `survivors` who is left after a cleaning. `agreement` compares them,
 `directory_diff` their directories, and `differential` draws workloads (`workload_drawer`) until two of them differ.
 
-For a whole log directory there are `log_dir_workload`, `log_dir_runner`, `two_log_managers`, `kafka_log_manager` and
-`log_dir_expected`; for crashes `disk_effects`, `simulated_disk` and `stopped_worlds`; `kafka_broker` is a whole broker,
-`kafka_tools` are its tools.
+For a whole log directory there are `log_dir_workload`, `log_dir_drawer`, `log_dir_runner`, `two_log_managers`,
+`kafka_log_manager` and `log_dir_expected`; for crashes `disk_effects`, `simulated_disk` and `stopped_worlds`;
+`kafka_broker` is a whole broker, `kafka_tools` are its tools.
 
 For brokers that replicate, read `replica_workload`, then `replica_runner`, which is their controller too
 (`scripted_controller`). It does the same to `minikafka_cluster` and to `kafka_cluster`: Kafka's own KafkaApis,
 ReplicaManager, Partition and followers, several brokers in one JVM, driven by `KafkaReplicas.scala`.
-`replica_drawer` draws workloads, `replica_differential` compares. The command lines of both differentials stand in
-`drawn_comparisons`.
+`replica_drawer` draws workloads, `replica_differential` compares, without the ids in names of directories
+(`unique_ids`). The command lines of both differentials stand in `drawn_comparisons`.
 `replica_expected` asks Spark: its DataFrames are in `replica_trace`, its fold is `replica_fold`, and
 `replica_quantities` puts what brokers show into the same words.
 

@@ -66,8 +66,11 @@ _OF_A_LOG = {
 def log_dir_expected(workload: LogDirWorkload, spark=None) -> Observations:
     """What Spark expects after each operation of `workload`; quantities of the logs only while the broker is up.
 
-    Segments that are deleted because of the log's size, and segments that roll by themselves, are not followed.
+    Segments that are deleted because of the log's size, and segments that roll by themselves, are not followed. Raises
+    ValueError for a workload in which a whole log is deleted.
     """
+    if any(operation.kind == "delete" for operation in workload):
+        raise ValueError("Spark does not follow the deletion of a whole log")
     if spark is None:
         from minikafka.spark import session
 

@@ -11,22 +11,53 @@ from minikafka.witness.observation import Observations
 from minikafka.witness.two_log_managers import OneLogManager
 
 
+class Impossible(Exception):
+    """An operation for which the broker is not up, or is up already, or has no log. Nothing was done."""
+
+
+class LogDirRunner:
+    """Does one operation after another to one log manager, in the new log directory `directory`.
+
+    `make`: `LogManager`, or what makes a `KafkaLogManager`.
+    """
+
+    def __init__(self, workload: LogDirWorkload, make, directory: Path):
+        directory.mkdir(parents=True)
+        self.directory = directory
+        self._one = OneLogManager(make, directory.parent, [directory.name], workload.default, **workload.manager)
+        self._one.topic_configs = {name: dict(settings) for name, settings in workload.topics.items()}
+
+    def apply(self, operation: LogDirOperation) -> dict:
+        """Do it, and look; what was seen, by quantity.
+
+        Raises Impossible, and what the log manager and its logs raise. The log directory can be observed all the same.
+        """
+        is_up = self._one.manager is not None
+        if operation.kind != "tick" and is_up == (operation.kind == "start"):
+            raise Impossible(f"the broker is {'up' if is_up else 'down'}")
+        _apply(self._one, operation)
+        return self.observe()
+
+    def observe(self) -> dict:
+        """What is seen now, by quantity."""
+        return _observe(self._one, self.directory)
+
+    def let_go(self) -> None:
+        """Release everything, and write nothing."""
+        self._one.kill()
+
+
 def run_log_dir(workload: LogDirWorkload, make, directory: Path, witness: str = "minikafka") -> Observations:
     """What a log manager makes of `workload` in the new log directory `directory`, observed after each operation.
 
     `make`: `LogManager`, or what makes a `KafkaLogManager`. Offsets of partitions are tuples of (partition, offset);
     those of logs are missing while the broker is down, those of a file while the file is missing.
     """
-    directory.mkdir(parents=True)
-    one = OneLogManager(make, directory.parent, [directory.name], workload.default, **workload.manager)
-    one.topic_configs = {name: dict(settings) for name, settings in workload.topics.items()}
-    rows = []
+    runner = LogDirRunner(workload, make, directory)
     try:
-        for operation in workload:
-            _apply(one, operation)
-            rows.append(_observe(one, directory))
+        rows = [runner.apply(operation) for operation in workload]
     finally:
-        one.kill()
+        runner.let_go()
     return Observations(witness, workload, tuple(rows))
 
 
@@ -45,13 +76,23 @@ def _apply(one: OneLogManager, operation: LogDirOperation) -> None:
         case "create":
             one.manager.get_or_create_log(parse_partition(operation.partition), is_new=True)
         case "append":
+            _log(one, operation)
             one.append(parse_partition(operation.partition), *map(str, operation.batches))
         case "roll":
-            one.manager.get_log(parse_partition(operation.partition)).roll()
+            _log(one, operation).roll()
         case "delete_records":
-            log = one.manager.get_log(parse_partition(operation.partition))
-            log.maybe_increment_log_start_offset(operation.number, LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION)
+            reason = LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION
+            _log(one, operation).maybe_increment_log_start_offset(operation.number, reason)
+        case "delete":
+            one.manager.async_delete(_log(one, operation).topic_partition)
     one.scheduler.run_due_tasks()  # what a roll leaves to the background
+
+
+def _log(one: OneLogManager, operation: LogDirOperation):
+    log = one.manager.get_log(parse_partition(operation.partition))
+    if log is None:
+        raise Impossible(f"there is no log of {operation.partition}")
+    return log
 
 
 def _observe(one: OneLogManager, directory: Path) -> dict:

@@ -1,8 +1,8 @@
 """The life of a broker's log directory: what is done to its logs, and when the broker stops, is killed and starts."""
 
 import html
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from minikafka.common.java_numbers import LONG_MAX
@@ -29,6 +29,7 @@ ARGUMENTS = {
     "append": "pb",
     "roll": "p",
     "delete_records": "pn",
+    "delete": "p",
 }
 """What each operation takes: a partition (p), a number (n), batches (b)."""
 
@@ -37,8 +38,8 @@ ARGUMENTS = {
 class LogDirOperation:
     """One line: `append orders-0 [3x100]`, `tick 60000` (ms), `delete_records orders-0 5` (offset), `stop`.
 
-    `start`, `stop` and `kill` are the broker's; `roll` begins a segment at the log's end. All records that are appended
-    count as replicated at once.
+    `start`, `stop` and `kill` are the broker's; `roll` begins a segment at the log's end; `delete` takes a log out of
+    use, as the deletion of its topic does. All records that are appended count as replicated at once.
     """
 
     kind: str
@@ -127,6 +128,10 @@ class LogDirWorkload:
         """A setting of the partition's topic."""
         topic = parse_partition(partition).topic
         return self.topics.get(topic, {}).get(name, self.default.get(name, default))
+
+    def with_operations(self, operations: Iterable[LogDirOperation]) -> "LogDirWorkload":
+        """The same settings with other operations."""
+        return replace(self, operations=tuple(operations))
 
     def __len__(self) -> int:
         return len(self.operations)

@@ -22,6 +22,7 @@ from minikafka.witness.minikafka_cluster import MinikafkaCluster
 from minikafka.witness.replica_drawer import draw_replica_workload
 from minikafka.witness.replica_runner import Answer, ReplicaObservation, ReplicaRunner
 from minikafka.witness.replica_workload import ReplicaOperation, ReplicaWorkload
+from minikafka.witness.unique_ids import rename_without_unique_ids
 
 _OFTEN_DOWN = {"crash": 5, "stop": 2, "change": 8, "publish": 12}
 _ASKED = {"delete_records": 8, "list_offsets": 8, "offset_for_leader_epoch": 8, "fetch": 30}
@@ -43,8 +44,6 @@ PROFILES: Mapping[str, Mapping] = {
     "followers that wait": {"fixed": _PATIENT},
 }
 """Kinds of workloads, each with the knobs of `minikafka.witness.replica_drawer.ReplicaDrawer` that draw it."""
-
-_UNIQUE_ID_DIGITS = 32
 
 
 @dataclass(frozen=True)
@@ -121,14 +120,9 @@ def compare(
 
 
 def _compare_directories(ours: Path, theirs: Path) -> DirectoryDiff:
-    """All files of all brokers. The directories of logs that are to be deleted, or that belong to nobody, have unique
-    ids in their names; they are numbered instead.
-    """
-    for directory in (*ours.glob("*"), *theirs.glob("*")):
-        renamed = [path for path in directory.glob("*.*-*") if path.name.endswith(("-delete", "-stray"))]
-        for number, path in enumerate(sorted(renamed, key=lambda path: path.name.rpartition(".")[0])):
-            name, _, unique = path.name.rpartition(".")
-            path.rename(directory / f"{name}.{number}{unique[_UNIQUE_ID_DIGITS:]}")
+    """All files of all brokers. Unique ids in the names of logs' directories are left out."""
+    for log_dir in (*ours.glob("*"), *theirs.glob("*")):
+        rename_without_unique_ids(log_dir)
     return directory_diff(ours, theirs, excluded={".lock": NOT_DETERMINED[".lock"]})
 
 
@@ -184,7 +178,7 @@ def answer_in_words(value: object) -> str:
     """What was answered: a response's fields by their names, or what an append came to."""
     if isinstance(value, Answer):
         return str(plain(parse_response(value.api_key, value.version, value.data)[1]))
-    return str(value)
+    return str(dict(sorted(value.items())) if isinstance(value, dict) else value)  # an append has no order of answers
 
 
 def smallest(kafka: KafkaJvm, comparison: ReplicaComparison) -> ReplicaComparison:

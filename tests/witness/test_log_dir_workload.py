@@ -7,9 +7,10 @@ import pytest
 from minikafka.log.log_manager import LogManager
 from minikafka.witness import WorkloadError, agree
 from minikafka.witness.kafka_log_manager import KafkaLogManager
+from minikafka.witness.log_dir_drawer import draw_log_dir_workload
 from minikafka.witness.log_dir_expected import log_dir_expected
-from minikafka.witness.log_dir_runner import run_log_dir
-from minikafka.witness.log_dir_workload import LogDirWorkload
+from minikafka.witness.log_dir_runner import Impossible, LogDirRunner, run_log_dir
+from minikafka.witness.log_dir_workload import ARGUMENTS, LogDirWorkload
 
 LIFE = """\
 manager flush_check_ms=60000
@@ -63,7 +64,7 @@ def test_its_text_is_read_and_written():
     [
         ("manager flush=1", "there is no setting flush"),
         ("default flush.ms", "not of the form"),
-        ("delete orders-0", "there is no operation 'delete'"),
+        ("forget orders-0", "there is no operation 'forget'"),
         ("append orders-0", "append takes 2 arguments"),
         ("create orders", "invalid literal"),
         ("tick soon", "invalid literal"),
@@ -81,6 +82,41 @@ def test_a_life_has_expected_marks(tmp_path):
     assert "segments" in rows[0] and "segments" not in rows[-1]
     assert dict(rows[-1]["recovery_point_file"]) == {"audit-0": 7, "orders-0": 5, "orders-1": 7, "state-0": 2}
     assert dict(rows[22]["segments"])["audit-0"] == "0,4" and dict(rows[27]["segments"])["audit-0"] == "4"
+
+
+def test_what_cannot_be_done_is_told_and_changes_nothing(tmp_path):
+    workload = LogDirWorkload.parse("roll orders-0\nstart\nstart\ncreate orders-0\ndelete orders-0\nroll orders-0\n")
+    runner, told = LogDirRunner(workload, LogManager, tmp_path / "a"), []
+    for operation in workload:
+        before = runner.observe()
+        try:
+            runner.apply(operation)
+        except Impossible as impossible:
+            told.append(str(impossible))
+            assert runner.observe() == before
+    runner.let_go()
+    assert told == ["the broker is down", "the broker is up", "there is no log of orders-0"]
+
+
+def test_a_deleted_log_is_gone_after_its_minute(tmp_path):
+    lines = "start\ncreate orders-0\ntick 30000\ndelete orders-0\ntick 59000\n"
+    for more, left in (("", 1), ("tick 1000\n", 0)):
+        directory = tmp_path / f"a{left}"
+        rows = run_log_dir(LogDirWorkload.parse(lines + more), LogManager, directory).rows
+        assert rows[3]["log_end_offsets"] == rows[3]["recovery_point_file"] == ()
+        assert len(list(directory.glob("orders-0.*-delete"))) == left
+
+
+def test_spark_refuses_a_life_in_which_a_log_is_deleted():
+    with pytest.raises(ValueError, match="does not follow the deletion"):
+        log_dir_expected(LogDirWorkload.parse("start\ncreate orders-0\ndelete orders-0\n"))
+
+
+def test_drawn_workloads_are_repeated_by_their_seed_and_their_text():
+    drawn = [draw_log_dir_workload(seed, 200) for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert LogDirWorkload.parse(str(drawn[0])) == drawn[0]
+    assert {operation.kind for operation in drawn[0]} == set(ARGUMENTS)
 
 
 @pytest.mark.slow

@@ -1,8 +1,10 @@
-"""Where a learner's function is tried: on one log, or on brokers that replicate. Each ground knows its workloads."""
+"""Where a learner's function is tried: on one log, on a log directory, or on brokers that replicate. Each ground knows
+its workloads.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,10 @@ from minikafka.lab.stage.log_dir_witnesses import log_manager_jvm
 from minikafka.lab.stage.workbench import kafka_witness, scratch
 from minikafka.lab.widgets.offset_ruler import Offsets
 from minikafka.witness.directory_diff import directory_diff
+from minikafka.witness.kafka_errors import WitnessFailedError
 from minikafka.witness.observation import Observation, Observations
 from minikafka.witness.runner import Runner, minikafka_log
+from minikafka.witness.unique_ids import rename_without_unique_ids, without_unique_id
 from minikafka.witness.workload import Workload
 from minikafka.witness.workload_drawer import draw_workload
 
@@ -92,6 +96,51 @@ class OneLog(Ground):
         return Outcome(Observations.of(judge, workload, rows), runner.directory), moments
 
 
+class LogDirectory(Ground):
+    """One log directory, as `minikafka.witness.log_dir_runner` drives it: a `LogDirWorkload`."""
+
+    tries = 25
+
+    def read(self, text: str) -> Any:
+        from minikafka.witness.log_dir_drawer import SMALL_INDEXES
+        from minikafka.witness.log_dir_workload import LogDirWorkload
+
+        workload = LogDirWorkload.parse(text)
+        return replace(workload, default={**SMALL_INDEXES, **workload.default})
+
+    def draw(self, seed: int, operations: int, knobs: Mapping[str, Any]) -> Any:
+        from minikafka.witness.log_dir_drawer import draw_log_dir_workload
+
+        return draw_log_dir_workload(seed, operations, **knobs)
+
+    def done(self, workload: Any, judge: str) -> tuple[Outcome, list[Offsets | None]]:
+        from minikafka.log.log_manager import LogManager
+        from minikafka.witness.kafka_log_manager import KafkaLogManager
+        from minikafka.witness.log_dir_runner import LogDirRunner
+
+        make: Any = partial(KafkaLogManager, log_manager_jvm()) if judge == KAFKA else LogManager
+        runner = LogDirRunner(workload, make, scratch("disk"))
+        rows: list[dict[str, Any]] = []
+        try:
+            for operation in workload:
+                error = ""
+                try:
+                    seen = runner.apply(operation)
+                except WitnessFailedError:
+                    raise
+                except Exception as failure:
+                    error, seen = type(failure).__name__, runner.observe()
+                names = (without_unique_id(path.name) for path in runner.directory.iterdir() if path.is_dir())
+                rows.append({"error": error, "directories": tuple(sorted(names)), **seen})
+        except LearnersError as stopped:
+            stopped.doing = str(operation)
+            raise
+        finally:
+            runner.let_go()
+        rename_without_unique_ids(runner.directory)
+        return Outcome(Observations(judge, workload, tuple(rows)), runner.directory), [None] * len(rows)
+
+
 class Brokers(Ground):
     """A few brokers that replicate, as `minikafka.witness.replica_runner` drives them: a `ReplicaWorkload`."""
 
@@ -124,6 +173,8 @@ class Brokers(Ground):
             raise
         finally:
             runner.let_go()
+        for log_dir in sorted(directory.glob("*")):
+            rename_without_unique_ids(log_dir)
         return Outcome(Observations(judge, workload, tuple(rows)), directory), [None] * len(rows)
 
 
@@ -143,4 +194,5 @@ def _flat(observed: Any) -> dict[str, Any]:
 
 
 ONE_LOG: Ground = OneLog()
+LOG_DIRECTORY: Ground = LogDirectory()
 BROKERS: Ground = Brokers()

@@ -149,26 +149,30 @@ class Guard:
             return
 
         def too_long(_signal: int, frame: FrameType | None) -> None:
-            error = LearnersError(
-                say(
-                    "Your function has not ended after {seconds:g} seconds. Is there a loop whose end never comes?",
-                    seconds=self._all_s,
-                ),
-                _line_at(frame, function.__code__),
-            )
+            error = self._too_slow(_line_at(frame, function.__code__))
             _raise_at_every_line(frame, function.__code__, error)
             raise error
 
+        if self._left_s <= 0:  # by many short calls: the engine may be in a loop because of what they return
+            raise self._too_slow()
         handler, tracing = signal.signal(signal.SIGALRM, too_long), sys.gettrace()
-        signal.setitimer(signal.ITIMER_REAL, max(self._left_s, 1e-3))
+        given_s = max(self._left_s, 1e-3)
+        signal.setitimer(signal.ITIMER_REAL, given_s)
         self._is_running = True
         try:
             yield
         finally:
-            self._left_s, _ = signal.setitimer(signal.ITIMER_REAL, 0)
+            self._left_s -= given_s - signal.setitimer(signal.ITIMER_REAL, 0)[0]
             signal.signal(signal.SIGALRM, handler)
             sys.settrace(tracing)
             self._is_running = False
+
+    def _too_slow(self, line: str = "") -> LearnersError:
+        words = say(
+            "Your function has not ended after {seconds:g} seconds. Is there a loop whose end never comes?",
+            seconds=self._all_s,
+        )
+        return LearnersError(words, line)
 
 
 def _raise_at_every_line(frame: FrameType | None, code: CodeType, error: LearnersError) -> None:

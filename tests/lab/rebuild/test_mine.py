@@ -220,6 +220,14 @@ def test_the_time_is_shared_by_all_calls():
             log.append_as_leader(records(1), leader_epoch=0)
 
 
+def test_many_calls_that_are_short_have_an_end_too():
+    """Where the engine calls again and again because of what the function returns, no single call is too long."""
+    held = Guard(limit_s=0.002).around(lambda: sum(range(100)))
+    with pytest.raises(LearnersError, match="not ended"):
+        for _ in range(5_000):
+            held()
+
+
 @pytest.mark.parametrize("result", [1, 0, "yes", None])
 def test_a_result_of_another_type_is_told(engine_judges, result):
     words = rolls.check(lambda self, roll_params: result).words

@@ -21,8 +21,11 @@ def pytest_generate_tests(metafunc):
 
 def stub_of(rung: Rung):
     parameters = inspect.signature(function_of(rung.method)).parameters.values()
-    bare = inspect.Signature([each.replace(annotation=each.empty) for each in parameters])
-    return eval(f"lambda {str(bare)[1:-1]}: blank", {"blank": ___})
+    bare = [
+        each.replace(annotation=each.empty, default=each.empty if each.default is each.empty else None)
+        for each in parameters
+    ]
+    return eval(f"lambda {str(inspect.Signature(bare))[1:-1]}: blank", {"blank": ___})
 
 
 @pytest.mark.slow
