@@ -5,6 +5,8 @@ What the clock brings about is added to the operations: each run of a periodic t
 is one expression over the last state. Nothing here knows minikafka's code.
 """
 
+import threading
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -22,6 +24,8 @@ STATE = (
 )
 FOREVER = 10**15
 """A period (ms) that is longer than any workload."""
+
+_one_question_at_a_time = threading.Lock()  # the session has one set of views
 
 TASKS = {
     "retention": "retention_check_ms",
@@ -76,7 +80,9 @@ def log_dir_expected(workload: LogDirWorkload, spark=None) -> Observations:
 
         spark = session()
     rows: list[dict] = [{} for _ in workload]
-    for row in _states(workload, spark).collect():
+    with _one_question_at_a_time:
+        states = _states(workload, spark).collect()
+    for row in states:
         said = rows[row.op]
         said["clean_shutdown"] = row.last == "stop"
         for name in ("recovery_point_file", "log_start_file"):

@@ -1,6 +1,9 @@
 """The life of a log directory: minikafka's and Kafka's log managers and Spark tell the same of it."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from unittest import mock
 
 import pytest
 
@@ -110,6 +113,23 @@ def test_a_deleted_log_is_gone_after_its_minute(tmp_path):
 def test_spark_refuses_a_life_in_which_a_log_is_deleted():
     with pytest.raises(ValueError, match="does not follow the deletion"):
         log_dir_expected(LogDirWorkload.parse("start\ncreate orders-0\ndelete orders-0\n"))
+
+
+def test_one_question_is_asked_after_the_other(monkeypatch):
+    """A lesson's first cell may still be asking when the next question comes, and the session has one set of views."""
+    at_work, together = [], []
+
+    def states(workload, _spark):
+        at_work.append(workload)
+        time.sleep(0.02)
+        together.append(len(at_work))
+        at_work.remove(workload)
+        return mock.Mock(collect=list)
+
+    monkeypatch.setattr("minikafka.witness.log_dir_expected._states", states)
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(log_dir_expected, map(LogDirWorkload.parse, ("start\n", "stop\n")), ("a session",) * 2))
+    assert together == [1, 1]
 
 
 def test_drawn_workloads_are_repeated_by_their_seed_and_their_text():
