@@ -26,6 +26,7 @@ help:
 	@echo "make nbval      compare what every cell of the lessons shows with what is stored, without a browser"
 	@echo "make notebooks  build the notebooks from their texts in notebooks/text/"
 	@echo "make site       the lessons as pages without a kernel, in FOLDER=site"
+	@echo "make teaching   the pages for teachers: answers, quiz, invariants; NOTEBOOKS=03 runs that lesson for its answers"
 	@echo "make diagrams   draw the diagrams from their sources"
 	@echo "make bench      measure against the JVM and other clients, side by side"
 	@echo "make fuzz       draw workloads for MINUTES=10 and compare with real Kafka"
@@ -71,6 +72,9 @@ notebooks: ready-lab
 site: ready-lab
 	@$(FETCH)
 	@$(BIN)/python -m minikafka.lab.site.build "$(FOLDER)" $(NOTEBOOKS)
+
+teaching: ready-lab
+	@$(BIN)/python -m minikafka.lab.teaching.build $(NOTEBOOKS)
 
 diagrams: ready-lab
 	@$(BIN)/python -m minikafka.lab.course.diagrams
@@ -120,4 +124,4 @@ ready-dev:
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-.PHONY: help lab fresh test quick lessons nbval notebooks site diagrams bench fuzz fuzz-replicas fuzz-promises fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-fuzz
+.PHONY: help lab fresh test quick lessons nbval notebooks site teaching diagrams bench fuzz fuzz-replicas fuzz-promises fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-fuzz

@@ -7,7 +7,9 @@
 - `exercises`: predictions, exercises, their checks, and one way to solve each;
 - `rebuild`: the learner's own function in the place of an engine's method, judged by Kafka;
 - `course`: diagrams, and the notebooks built, run, and laid out as a working copy;
-- `site`: the lessons as pages that need no kernel.
+- `grading`: submitted notebooks, graded;
+- `site`: the lessons as pages that need no kernel;
+- `teaching`: pages for who teaches the course.
 
 A room imports those above it in this list, not those below. Names are imported when first used, so that drawing
 diagrams needs no widgets and a ruler no Spark.

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from importlib import import_module
 
 import nbformat
 import psutil
@@ -16,7 +17,7 @@ from minikafka.lab.exercises.high_watermark import clamp, increment
 from minikafka.lab.grading.answer_key import told
 from minikafka.lab.grading.fair_code import unfair
 from minikafka.lab.grading.grade import _end
-from minikafka.lab.grading.lesson_tasks import tasks_of
+from minikafka.lab.grading.lesson_tasks import PREDICTION, tasks_of
 from minikafka.lab.grading.submission import read, value_of
 from minikafka.lab.rebuild.ladders.high_watermark import clamps
 
@@ -205,6 +206,8 @@ def test_every_lesson_has_tasks_of_its_own():
 
     for lesson in lessons(COURSE):
         assert len(tasks_of(lesson)) == len(set(tasks_of(lesson))), lesson
+        for task in tasks_of(lesson):
+            assert task.kind == PREDICTION or hasattr(import_module(task.module), task.check), task
 
 
 def test_what_a_check_has_started_ends_with_it():

@@ -16,7 +16,7 @@ class Task:
 
     - `lesson`: the notebook's name without its suffix; `kind`: "prediction", "exercise" or "rung";
     - `name`: the question of a prediction, else the function to write;
-    - `module`, `check`: where the exercise or rung is found, "" for a prediction.
+    - `module`, `check`: where the exercise or rung is found, by the name that it has there; "" for a prediction.
     """
 
     lesson: str
@@ -29,14 +29,14 @@ class Task:
 def tasks_of(notebook: Path) -> list[Task]:
     """The tasks of the lesson in `notebook`, in their order."""
     found: list[Task] = []
-    modules: dict[str, tuple[str, str]] = {}
+    checks: dict[str, tuple[str, str, str]] = {}
     for tree in code_of(notebook)[0]:
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module:
                 kinds = (kind for root, kind in _MODULES.items() if node.module.startswith(root))
                 for kind in kinds:
-                    modules |= {alias.asname or alias.name: (kind, node.module) for alias in node.names}
-        found += _tasks(tree, notebook.stem, modules)
+                    checks |= {each.asname or each.name: (kind, node.module, each.name) for each in node.names}
+        found += _tasks(tree, notebook.stem, checks)
     return found
 
 
@@ -73,12 +73,12 @@ def _code_cells(notebook: Path) -> Iterator[str]:
         raise ValueError(f"{notebook.name} is no notebook") from broken
 
 
-def _tasks(tree: ast.Module, lesson: str, modules: dict[str, tuple[str, str]]) -> Iterator[Task]:
+def _tasks(tree: ast.Module, lesson: str, checks: dict[str, tuple[str, str, str]]) -> Iterator[Task]:
     for node in ast.walk(tree):
         if asked := question_of(node):
             yield Task(lesson, PREDICTION, asked[0])
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "check":
             check, given = node.func.value, node.args
-            if isinstance(check, ast.Name) and check.id in modules and given and isinstance(given[0], ast.Name):
-                kind, module = modules[check.id]
-                yield Task(lesson, kind, given[0].id, module, check.id)
+            if isinstance(check, ast.Name) and check.id in checks and given and isinstance(given[0], ast.Name):
+                kind, module, name = checks[check.id]
+                yield Task(lesson, kind, given[0].id, module, name)

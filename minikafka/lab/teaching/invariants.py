@@ -1,0 +1,99 @@
+"""The sheet of invariants: the rules of all lessons in groups, each with Kafka's method; to be read, or printed on A4.
+
+The words are those of the lessons' part 3. `invariants.toml` says what stands together.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from minikafka.lab.stepper.kafka_source import kafka_link
+from minikafka.lab.stepper.stepper import with_code
+from minikafka.lab.teaching.lesson_parts import lessons, rules_of
+
+_GROUPS = Path(__file__).with_name("invariants.toml")
+_HEAD = (
+    "What holds, and what each part of Kafka's storage keeps for the others. Behind each invariant stand the rules that"
+    " lessons check (03.1 is rule 1 of lesson 03) and the method of Kafka 4.3.0 in which to look first."
+)
+_STYLE = """
+@page { size: A4; margin: 9mm 10mm; }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 190mm; font: 6.8pt/1.24 system-ui, "Helvetica Neue", Arial, sans-serif; color: #111; }
+h1 { font-size: 13pt; margin: 0 0 1mm; }
+p { margin: 0 0 2mm; }
+main { columns: 2; column-gap: 7mm; }
+section { margin: 0 0 1.8mm; }
+h2 { font-size: 8.6pt; margin: 0 0 .6mm; border-bottom: .3mm solid #555; break-after: avoid; }
+ul { margin: 0; padding: 0 0 0 3mm; }
+li { margin: 0 0 .5mm; break-inside: avoid; }
+.from { color: #444; }
+.from code { white-space: nowrap; }
+code { font: 6pt ui-monospace, "DejaVu Sans Mono", monospace; }
+@media screen { body { padding: 6mm; font-size: 11pt; max-width: 70em; } code { font-size: 10pt; } }
+@media screen and (max-width: 50em) { main { columns: 1; } .from code { white-space: normal; } }
+"""
+
+
+@dataclass(frozen=True)
+class Invariant:
+    """What holds: its words, the rules ("03.1") that it stands for, and Kafka's method, "" for none."""
+
+    words: str
+    rules: tuple[str, ...]
+    kafka: str
+
+
+def all_rules() -> dict[str, str]:
+    """The rules of all lessons: "03.1" → its words."""
+    return {
+        f"{notebook.stem[:2]}.{number}": words for notebook in lessons() for number, words in rules_of(notebook).items()
+    }
+
+
+def groups() -> dict[str, list[Invariant]]:
+    """The groups of the sheet in their order. Raises KeyError for a rule that no lesson has."""
+    known = all_rules()
+    return {
+        group["name"]: [
+            Invariant(known[each["rules"][0]], tuple(each["rules"]), each["kafka"]) for each in group["invariants"]
+        ]
+        for group in tomllib.loads(_GROUPS.read_text(encoding="utf-8"))["group"]
+    }
+
+
+def sheet() -> str:
+    """The sheet in Markdown."""
+    parts = [f"# Invariants\n\n{_HEAD} To print it on one page of A4, open [invariants.html](invariants.html)."]
+    for name, invariants in groups().items():
+        lines = [f"## {name}", "", "| | lesson | Kafka |", "|:---|:---|:---|"]
+        for each in invariants:
+            link = f"[`{each.kafka}`]({kafka_link(each.kafka)})" if each.kafka else "–"
+            lines.append(f"| {each.words} | {', '.join(each.rules)} | {link} |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def printed_sheet() -> str:
+    """The sheet as a page of HTML that fills one page of A4."""
+    sections = []
+    for name, invariants in groups().items():
+        items = "\n".join(f"<li>{with_code(_plain(each.words))} {_from(each)}</li>" for each in invariants)
+        sections.append(f"<section><h2>{escape(name)}</h2><ul>\n{items}\n</ul></section>")
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Invariants</title>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<style>{_STYLE}</style></head>\n<body>\n<h1>Invariants of Kafka's storage</h1>\n<p>{escape(_HEAD)}</p>\n"
+        "<main>\n" + "\n".join(sections) + "\n</main>\n</body></html>\n"
+    )
+
+
+def _from(each: Invariant) -> str:
+    kafka = f" · <code>{escape(each.kafka)}</code>" if each.kafka else ""
+    return f'<span class="from">[{", ".join(each.rules)}]{kafka}</span>'
+
+
+def _plain(words: str) -> str:
+    """Without emphasis; code stays."""
+    return words.replace("*", "")

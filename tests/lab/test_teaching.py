@@ -1,0 +1,98 @@
+"""The pages below `teaching/` say what their sources say, and what minikafka answers."""
+
+import re
+from functools import cache
+
+import pytest
+
+from minikafka.lab.exercises.beliefs import BELIEFS
+from minikafka.lab.grading.lesson_tasks import EXERCISE, RUNG, tasks_of
+from minikafka.lab.stepper.kafka_source import kafka_line
+from minikafka.lab.teaching import answers_page, invariants
+from minikafka.lab.teaching.build import ANSWERS, TEACHING, pages, plan_of
+from minikafka.lab.teaching.known_answers import read_answers
+from minikafka.lab.teaching.lesson_parts import cells_of, lessons, questions_of, title_of
+from minikafka.lab.teaching.quiz import question as quiz
+from minikafka.lab.teaching.quiz.quiz_page import GROUPS
+
+LESSONS = lessons()
+QUIZ = TEACHING / "quiz.md"
+PAGES = pages()
+QUESTIONS = [each for _, group in GROUPS for each in group]
+each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=[lesson.stem for lesson in LESSONS])
+
+
+@cache
+def sections_of(lesson) -> set[tuple[int, str]]:
+    return {(cell.part, cell.section) for cell in cells_of(lesson)} | {(cell.part, "") for cell in cells_of(lesson)}
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.slow] * (page == QUIZ), id=page.name) for page in PAGES]
+)
+def test_a_page_is_what_its_sources_give(page):
+    assert page.read_text(encoding="utf-8") == PAGES[page](), "run `make teaching`"
+
+
+@each_lesson
+def test_every_prediction_has_its_answer(lesson):
+    answers = read_answers(ANSWERS)[lesson.stem]
+    assert [*answers] == [*questions_of(lesson)] and set(answers) <= set(BELIEFS)
+
+
+@each_lesson
+def test_a_plan_fills_its_minutes_and_names_what_is_there(lesson):
+    plan = plan_of(TEACHING / "lessons" / f"{lesson.stem}.md")
+    rows = re.findall(r"^\| (\d+) \| (.+) \| (.+) \|$", plan, re.MULTILINE)
+    assert plan.startswith(f"# {lesson.stem[:2]} {title_of(lesson)}\n")
+    assert sum(int(minutes) for minutes, _, _ in rows) == 90
+    for length, less in ((60, 30), (45, 15)):
+        line = re.search(rf"^- \*\*{length} minutes:\*\*.*$", plan, re.MULTILINE)[0]
+        assert sum(map(int, re.findall(r"\(−(\d+)\)", line))) == less
+    places = [place for _, _, where in rows for place in re.findall(r"part (\d)(?: \*((?:[^*\\]|\\.)+)\*)?", where)]
+    assert {(int(part), section.replace("\\", "")) for part, section in places} <= sections_of(lesson)
+    tasks = [task.kind for task in tasks_of(lesson)]
+    for sign, most in (("E", tasks.count(EXERCISE)), ("R", tasks.count(RUNG)), ("P", len(questions_of(lesson)))):
+        assert all(1 <= int(number) <= most for number in re.findall(rf"\b{sign}(\d+)\b", plan)), sign
+    named = [int(number) for _, _, where in rows for number in re.findall(r"\bP(\d+)\b", where)]
+    assert named == [*range(1, len(questions_of(lesson)) + 1)]
+    assert all(f"## {heading}\n" in plan for heading in ("Plan for 90 minutes", "Prepare", "Where a class stumbles"))
+
+
+@each_lesson
+def test_a_page_answers_every_task(lesson):
+    page = (TEACHING / "lessons" / f"{lesson.stem}.md").read_text(encoding="utf-8")
+    made = page.partition(answers_page.LINE)[2]
+    assert made.count("*The idea:*") == sum(task.kind in (EXERCISE, RUNG) for task in tasks_of(lesson))
+    assert "*The idea:* \n" not in made and "Why: \n" not in made
+
+
+def test_every_rule_of_every_lesson_is_on_the_sheet_once():
+    shown = [each for group in invariants.groups().values() for each in group]
+    rules = [rule for each in shown for rule in each.rules]
+    assert sorted(rules) == sorted(invariants.all_rules()) and len({rule[:2] for rule in rules}) == len(LESSONS) - 1
+    assert [each.kafka for each in shown if each.kafka and kafka_line(each.kafka) is None] == []
+
+
+def test_the_quiz_has_questions_of_all_kinds_from_all_lessons():
+    assert len(QUESTIONS) >= 30 and {each.kind for each in QUESTIONS} == set(quiz.KINDS)
+    asked = {each.lesson for each in QUESTIONS}
+    assert {lesson.stem[:2] for lesson in LESSONS} - asked <= {"00"}
+    by_number = {lesson.stem[:2]: lesson for lesson in LESSONS}
+    for each in QUESTIONS:
+        assert (4, each.section) in sections_of(by_number[each.lesson]), each.text
+
+
+def test_an_answer_that_is_no_option_is_refused():
+    asked = quiz.Question(quiz.CHOOSE, "00", "", "How many?", lambda: 3, "", {1: "one", 2: "two"})
+    with pytest.raises(ValueError, match="How many"):
+        asked.solved()
+    ordered = quiz.Question(quiz.ORDER, "00", "", "In which order?", lambda: [2], "", {1: "one", 2: "two"})
+    with pytest.raises(ValueError, match="In which order"):
+        ordered.solved()
+
+
+def test_links_between_the_pages_lead_somewhere():
+    for page in TEACHING.rglob("*.md"):
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
