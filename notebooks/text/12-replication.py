@@ -585,7 +585,7 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 #
 # Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
 # more; `solution()` shows one way. Kafka has sat the same exam: the tests bring its own `Replica`, `Partition` and `PartitionChangeBuilder` into the same states, and ask them. The function of exercise 3
-# has the name of Kafka's method (`electLeader`).
+# has the name of Kafka's method (`electLeader`), and leaves out the election of the preferred replica.
 
 # %%
 from minikafka.lab.exercises.replication import elected_leader, marks_over_time, out_of_sync
