@@ -902,7 +902,7 @@ class Log:
         Raises KafkaException when a segment with records begins there, KafkaStorageException. Kafka: `UnifiedLog.roll`.
         """
         with self._lock:
-            # 1. Close the old segment's indexes, open the new segment.
+            # 1. Cut the old segment's indexes to what they hold, open the new segment.
             new_segment = self._local_log.roll(expected_next_offset or 0)
             # 2. Keep the producers' state as it is where the segment begins: recovery can start from there. Not
             #    flushed under the lock, that would hold up the next append.

@@ -298,8 +298,8 @@ search_index(index, 65)
 # %%
 erratum(
     "The index entry is written first, then the data; its key is the first offset of the batch",
-    "since 0.10.1 the data is written first; since 2.0 the key is a last offset: first that of all batches appended together, since 4.1 that "
-    "of the batch itself",
+    "since 0.10.1 the data is written first; since 2.0 the key is a last offset: first that of all batches appended together, since 4.0.1 "
+    "(in the 3.9 line since 3.9.1) that of the batch itself",
     f"batches of segment 15 end at {[b.last_offset for b in orders.log_segments[1].log.batches()]}, index keys are "
     f"{[e.offset for e in entries]}",
 )
@@ -405,7 +405,7 @@ print("high watermark:", stuck.high_watermark, " deleted:", stuck.delete_old_seg
 # ## 5. Three witnesses
 #
 # The same workload goes to three witnesses. **minikafka** runs it. **Spark** knows only the lines below, and works out by
-# queries what must come of them. **Apache Kafka**, the real `UnifiedLog` 4.3.0, runs inside Spark's JVM with the same clock.
+# queries what must follow from them. **Apache Kafka**, the real `UnifiedLog` 4.3.0, runs inside Spark's JVM with the same clock.
 # (`[3x10]` is a batch of 3 records with values of 10 bytes, `leo` the log end.)
 
 # %%

@@ -142,8 +142,8 @@ print("LEO", log.log_end_offset)
 
 # %% [markdown]
 # The last five are answered as they were the first time, and the
-# log does not grow. The oldest, sequence 0, is out of order: it is no longer remembered, and it is not the next one due. Now the broker restarts. What it
-# knows of producers comes from a snapshot file now.
+# log does not grow. The oldest, sequence 0, is out of order: it is no longer remembered, and it is not the next one due. Now the broker restarts, and what
+# it knows of producers comes from a snapshot file.
 
 # %%
 log.close()
@@ -359,7 +359,7 @@ for entry in read_snapshot(last):
 # %%
 erratum(
     "The snapshot is on the device before the new segment is opened",
-    "since 3.x it is written without a flush, after the new segment is there; the task flush-log, which the roll leaves behind, flushes it",
+    "since 3.1 it is written after the new segment is there, since 3.7 without a flush; the task flush-log, which the roll leaves behind, flushes it",
     [frame.step.text for frame in step_through(fresh_log().roll, into={"Log.roll"}).frames][:2],
 )
 
@@ -581,10 +581,9 @@ unstable.check(first_unstable_offset)
 # <details><summary>One answer</summary>
 #
 # The last stable offset of the partition against its high watermark. If it is behind, somebody's transaction is open from that very offset:
-# `kafka-transactions.sh describe-producers` names the producer, and `minikafka dump-log` shows its first batch there. An open transaction ends by
-# `transaction.timeout.ms` at the latest, unless its coordinator knows nothing of it (those are what `find-hanging` finds); then an administrator aborts
-# it. And look whether the high
-# watermark itself moves: a marker that is not replicated decides nothing.
+# `kafka-transactions.sh describe-producers` names the producer, and `minikafka dump-log` shows its first batch there. Once `transaction.timeout.ms` has passed, the
+# coordinator aborts an open transaction (it looks every ten seconds), unless it knows nothing of it (those are what `find-hanging` finds); then an administrator
+# aborts it. And look whether the high watermark itself moves: a marker that is not replicated decides nothing.
 #
 # </details>
 #
