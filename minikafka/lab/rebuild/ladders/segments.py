@@ -369,7 +369,7 @@ appends = Rung(
         ),
         WrongVersion(
             _appends(of_the_append=True),
-            "Your key is the last offset of all batches appended together, as it was up to Kafka 4.0.0.",
+            "Your key is the last offset of all batches appended together, as it was up to Kafka 3.9.0, and in 4.0.0.",
         ),
         WrongVersion(
             _appends(minds_times=False), "You forget the time index, and the largest timestamp that it needs."
