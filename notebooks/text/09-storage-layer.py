@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** an hour to read, half an hour for the functions of part 6. **Before:** the lessons *Segments* for rolling and retention; *Loading*
+# **Time:** an hour to read, half an hour for the functions of part 6, forty minutes for its five rungs. **Before:** the lessons *Segments* for rolling and retention; *Loading*
 # and *Crash and recovery* for what happens to one log.
 # **Afterwards you can decide:** which settings flush anything and whether you need one, when the disk space of a deleted topic comes back, which file in a log directory you
 # may lose, and what a start after a crash will cost.
@@ -644,6 +644,83 @@ def read_recovery_points(text):
 
 
 believed_checkpoint.check(read_recovery_points)
+
+# %% [markdown]
+# ### Rebuild
+#
+# Now the log manager itself. In each rung you write one of its methods anew, and a broker's log directory lives with *your* function in its place: logs grow, roll and are
+# deleted, tasks run by the clock, the broker is stopped, killed and started again. Kafka's own `LogManager` lives the same life. Most of these lives are drawn, and this page does not
+# show them. After each operation the offsets of every log, both checkpoints, the marker and the names in the directory must agree (ids that are made up are left out); at the end every byte of every file.
+#
+# Where they differ you get the shortest life that was found for it, and the first quantity. `hint()` helps, and `solution()` opens after a try of your own.
+
+# %%
+from minikafka.lab.rebuild.ladders.storage_layer import flushes, retains, starts, stops, takes_away
+
+starts
+
+# %%
+def log_starts_to_checkpoint(logs):
+    """logs: dict, partition → log, all in one log directory. A log has log_start_offset and log_segments, the oldest first; a segment has
+    base_offset. Returns a dict: partition → offset, the lines of log-start-offset-checkpoint."""
+    return ___
+
+
+starts.check(log_starts_to_checkpoint)
+
+# %%
+flushes
+
+# %%
+def _flush_dirty_logs(self):
+    """self: the LogManager: all_logs and time.milliseconds(). A log has last_flush_time and config.flush_ms (both ms), and
+    flush(force_flush_active_segment=False). Flushes the logs that are due. Returns None."""
+    return ___
+
+
+flushes.check(_flush_dirty_logs)
+
+# %%
+retains
+
+# %%
+def _cleanup_logs(self):
+    """self: the LogManager: cleaner, with pause_cleaning_for_non_compacted_partitions() (returns a dict, partition → log) and
+    resume_cleaning(partitions); get_log(partition, is_future=True), None for no log. A log has delete_old_segments(). Returns None."""
+    return ___
+
+
+retains.check(_cleanup_logs)
+
+# %%
+from minikafka.log.log_dir_name import log_delete_dir_name, log_stray_dir_name
+
+takes_away
+
+# %%
+def async_delete(self, topic_partition, *, is_future=False, checkpoint=True, is_stray=False):
+    """self: the LogManager: current_logs and future_logs (dicts, partition → log), cleaner with abort_cleaning(partition) and
+    update_checkpoints(log directory, partition), logs_to_be_deleted.add(log), _checkpoint_dir(log directory). A log has dir (its parent is the
+    log directory) and rename_dir(name, should_reinitialize=False). Returns the log, None where there is none. No directory is offline."""
+    return ___
+
+
+takes_away.check(async_delete)
+
+# %%
+from minikafka.log.log_manager import _write_marker
+
+stops
+
+# %%
+def shutdown(self, broker_epoch=-1):
+    """self: the LogManager: cleaner.shutdown() (no cleaner: None), live_log_dirs, _logs_in_dir(log directory) (a dict), _checkpoint_dir(log
+    directory), stray_logs (a dict), logs_to_be_deleted, log_dirs.destroy_locks(). A log has flush(force_flush_active_segment=True), close()
+    and close_handlers(). _write_marker(log directory, broker_epoch) writes the marker. Returns None."""
+    return ___
+
+
+stops.check(shutdown)
 
 # %% [markdown]
 # ## 7. Honesty box

@@ -5,7 +5,7 @@
 #
 # ## 1. The question
 #
-# **Time:** forty-five minutes to read, forty-five for the functions of part 6. **Before:** the lessons *High watermark* and *Append*.
+# **Time:** forty-five minutes to read, forty-five for the functions of part 6, forty-five for its five rungs. **Before:** the lessons *High watermark* and *Append*.
 # **Afterwards you can decide:** which `acks` and which `min.insync.replicas` your data need, what a producer's error says about its records, and where a slow request waits.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
@@ -529,6 +529,101 @@ def answers(requests, fetches):
 
 
 answered_when.check(answers)
+
+# %% [markdown]
+# ### Rebuild
+#
+# Now the path itself. In each rung you write one method anew, and minikafka's brokers run with *your* function in its place: producers write with all kinds of `acks`, to partitions
+# of which some are here and some are not; followers fetch, leaders change, time passes. Kafka's own brokers live through the same. Most of these lives are drawn, and this page does
+# not show them. After each operation every answer, what waits in each broker, and all that it knows of its partitions must agree; at the end every byte of every file.
+#
+# Where they differ you get the shortest life that was found for it, and the first quantity. `hint()` helps, and `solution()` opens after a try of your own.
+
+# %%
+from minikafka.lab.rebuild.ladders.produce_path import adds, appends, completes, minimum, tells
+
+minimum
+
+# %%
+def _effective_min_isr(self, leader_log):
+    """self: the leader's Partition: remote_replicas, those on other brokers. leader_log: has config.min_in_sync_replicas, the topic's
+    setting. Returns how many replicas must be in sync for acks=all, the leader among them."""
+    return ___
+
+
+minimum.check(_effective_min_isr)
+
+# %%
+from minikafka.common.error_codes import Errors
+
+completes
+
+# %%
+def try_complete(self):
+    """self: a DelayedProduce: _produce_status, pairs of a partition (it has topic_partition) and its status (acks_pending,
+    required_offset, response_status.error); _status_validator(topic_partition, required_offset), which returns (whether the high watermark has
+    reached it, error or Errors.NONE); force_complete(), which answers. Returns True if this call has answered."""
+    return ___
+
+
+completes.check(try_complete)
+
+# %%
+from minikafka.cluster.partition import ACKS_ALL
+from minikafka.server.delayed_produce import DelayedProduce
+from minikafka.server.topic_partition_operation_key import TopicPartitionOperationKey
+
+adds
+
+# %%
+def _maybe_add_delayed_produce(self, required_acks, timeout_ms, results, produce_status, response_callback):
+    """self: the ReplicaManager: _enough_replicas, the question of rung 2, and delayed_produce_purgatory.try_complete_else_watch(operation, keys).
+    required_acks: ACKS_ALL (−1), 0 or 1. results: dict, partition → result (exception: None if it took its records). produce_status: dict,
+    partition → status (response_status). response_callback(dict of partition → response_status) answers. Returns None."""
+    return ___
+
+
+adds.check(_maybe_add_delayed_produce)
+
+# %%
+from minikafka.common.errors import NotEnoughReplicasException, NotLeaderOrFollowerException
+from minikafka.log.log_append_info import LeaderHwChange
+from minikafka.log.producer.verification_guard import VerificationGuard
+
+appends
+
+# %%
+def append_records_to_leader(
+    self, records, origin, required_acks, verification_guard=VerificationGuard.SENTINEL, transaction_version=-1
+):
+    """self: a Partition: _lock, leader_log_if_local (None: another broker leads), partition_state.isr, _effective_min_isr(log), leader_epoch,
+    topic_partition, _time.milliseconds(), _maybe_increment_leader_hw(log, now): True if the mark rose. The log has append_as_leader(records,
+    leader epoch, origin, guard, transaction version). Returns what that returned, with leader_hw_change set."""
+    return ___
+
+
+appends.check(append_records_to_leader)
+
+# %%
+from minikafka.common.errors import InvalidTopicException, RecordValidationException
+from minikafka.common.topic import is_internal
+from minikafka.log.log_append_info import LogAppendInfo
+from minikafka.server.log_append_result import LogAppendResult
+from minikafka.server.replica_manager import _KNOWN_APPEND_ERRORS
+
+tells
+
+# %%
+def _append_to_local_log(
+    self, internal_topics_allowed, origin, entries_per_partition, required_acks, verification_guards, transaction_version
+):
+    """self: the ReplicaManager: get_partition_or_exception(key), and _failed_append(key, error), the log start for an answer.
+    entries_per_partition: dict, key (it has topic_partition) → records. verification_guards: dict, topic_partition → guard. Returns a dict:
+    key → LogAppendResult(info, exception, has_custom_error_message); of a failure the info is LogAppendInfo.unknown(log start, record errors)."""
+    return ___
+
+
+tells.check(_append_to_local_log)
 
 # %% [markdown]
 # ## 7. Honesty box

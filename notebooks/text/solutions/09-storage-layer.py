@@ -36,3 +36,41 @@ deleted_by_retention.check(deleted)
 
 # %%
 believed_checkpoint.check(read_recovery_points)
+
+# %% [markdown]
+# ### The rungs
+#
+# Rung 1 compares with the first segment that is there now, so that a log whose old segments have been deleted is not listed.
+
+# %%
+from minikafka.lab.rebuild.ladders.storage_layer import flushes, retains, starts, stops, takes_away
+
+starts.check(log_starts_to_checkpoint)
+
+# %% [markdown]
+# Rung 2 asks for the time since the last flush, not for what is unflushed: a log without news is flushed in no time.
+
+# %%
+flushes.check(_flush_dirty_logs)
+
+# %% [markdown]
+# Rung 3 lets the cleaner say which logs are not compacted, because it must keep away from the same ones meanwhile.
+
+# %%
+retains.check(_cleanup_logs)
+
+# %% [markdown]
+# Rung 4 takes the log out of the map before anything else: whoever asks from now on gets nothing, and whoever has it reads on.
+
+# %%
+from minikafka.log.log_dir_name import log_delete_dir_name, log_stray_dir_name
+
+takes_away.check(async_delete)
+
+# %% [markdown]
+# Rung 5 goes from the logs to the checkpoints to the marker. minikafka's own method does the same with a few threads for each directory, and gives none of the rest to a directory with a log that could not be closed.
+
+# %%
+from minikafka.log.log_manager import _write_marker
+
+stops.check(shutdown)

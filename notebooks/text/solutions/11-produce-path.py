@@ -35,3 +35,53 @@ sorted_partitions.check(answered)
 
 # %%
 answered_when.check(answers)
+
+# %% [markdown]
+# ### The rungs
+#
+# Rung 1 counts the replicas that the partition has, in sync or not.
+
+# %%
+from minikafka.lab.rebuild.ladders.produce_path import adds, appends, completes, minimum, tells
+
+minimum.check(_effective_min_isr)
+
+# %% [markdown]
+# Rung 2 goes through the pending partitions, and answers when none is left. `force_complete` says whether it was this call that answered.
+
+# %%
+from minikafka.common.error_codes import Errors
+
+completes.check(try_complete)
+
+# %% [markdown]
+# Rung 3 is exercise 2, and what follows from it. The purgatory tries the request before it watches it, and once more afterwards: the mark may have risen in between.
+
+# %%
+from minikafka.cluster.partition import ACKS_ALL
+from minikafka.server.delayed_produce import DelayedProduce
+from minikafka.server.topic_partition_operation_key import TopicPartitionOperationKey
+
+adds.check(_maybe_add_delayed_produce)
+
+# %% [markdown]
+# Rung 4 is exercise 1 with the append behind it. The lock is held from the question to the mark, so that nobody changes the ISR in between.
+
+# %%
+from minikafka.common.errors import NotEnoughReplicasException, NotLeaderOrFollowerException
+from minikafka.log.log_append_info import LeaderHwChange
+from minikafka.log.producer.verification_guard import VerificationGuard
+
+appends.check(append_records_to_leader)
+
+# %% [markdown]
+# Rung 5 catches from the special to the general, and goes on with the next partition after each.
+
+# %%
+from minikafka.common.errors import InvalidTopicException, RecordValidationException
+from minikafka.common.topic import is_internal
+from minikafka.log.log_append_info import LogAppendInfo
+from minikafka.server.log_append_result import LogAppendResult
+from minikafka.server.replica_manager import _KNOWN_APPEND_ERRORS
+
+tells.check(_append_to_local_log)

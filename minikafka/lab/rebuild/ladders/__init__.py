@@ -6,11 +6,13 @@ from minikafka.lab.rebuild.ladders import (
     crash,
     high_watermark,
     loading,
+    produce_path,
     producers,
     read,
     records,
     replication,
     segments,
+    storage_layer,
 )
 
 ALL = (
@@ -29,7 +31,15 @@ ALL = (
     (read.times, read.reads, read.collects),
     (loading.collects, loading.replaces, loading.ends, loading.cuts_epochs, loading.keeps_snapshots),
     (crash.trusts, crash.recovers, crash.scans, crash.empties),
+    (storage_layer.starts, storage_layer.flushes, storage_layer.retains, storage_layer.takes_away, storage_layer.stops),
     (compaction.delays, compaction.ranges, compaction.retains, compaction.checks, compaction.groups),
+    (
+        produce_path.minimum,
+        produce_path.completes,
+        produce_path.adds,
+        produce_path.appends,
+        produce_path.tells,
+    ),
     (replication.leaves, replication.joins, replication.cuts, replication.raises),
 )
 """By lesson, in the order in which they are climbed."""
