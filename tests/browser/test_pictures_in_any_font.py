@@ -8,6 +8,7 @@ import pytest
 
 from minikafka.lab.course.places import DIAGRAMS
 from minikafka.lab.course.run_lessons import lessons, translations
+from minikafka.lab.teaching.invariants import printed_sheet
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.letters import WIDTHS
 
@@ -51,6 +52,12 @@ def test_the_texts_of_each_picture_in_a_lesson_stay_in_their_boxes(page, noteboo
     drawings = list(pictures(notebook))
     assert len(drawings) >= 5
     assert misplaced(page, drawings) == dict.fromkeys(FONTS, [])
+
+
+@pytest.mark.parametrize("font", FONTS[:2])
+def test_the_sheet_of_invariants_is_one_page_of_a4(page, font):
+    page.set_content(printed_sheet().replace("</style>", f"body {{ font-family: '{font}' }}</style>", 1))
+    assert len(re.findall(rb"/Type */Page\b", page.pdf(prefer_css_page_size=True))) == 1
 
 
 def test_a_text_that_leaves_its_box_is_told(page):

@@ -12,8 +12,11 @@ from minikafka.lab.course.build_lessons import notebook_of, read_text, texts
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.beliefs import BELIEFS
 from minikafka.lab.exercises.prediction import predict
+from minikafka.lab.grading.answer_key import told
 from minikafka.lab.stage import shop_night
 from minikafka.lab.stepper.kafka_source import kafka_line
+from minikafka.lab.teaching.build import ANSWERS
+from minikafka.lab.teaching.known_answers import read_answers
 
 PARTS = [
     "## 1. The question", "## 2. The picture", "## 3. The rules", "## 4. The source, walked",
@@ -180,7 +183,7 @@ def test_predictions_can_be_answered_and_wrong_answers_are_named(text, monkeypat
     monkeypatch.chdir(COURSE)
     # The Python processes of a Spark session that is there already stay in the directory in which it was started.
     monkeypatch.setattr(shop_night, "NIGHT", COURSE / "data" / "night")
-    asked = []
+    asked, known = [], read_answers(ANSWERS)[text.stem]
 
     def answered(question, answer, run):
         actual = predict(question, object(), run).actual
@@ -191,6 +194,9 @@ def test_predictions_can_be_answered_and_wrong_answers_are_named(text, monkeypat
             prediction = predict(question, wrong, lambda: actual)
             assert prediction.state == "wrong" and str(prediction).endswith(words)
         assert predict(question, actual, lambda: actual).state == "right"
+        assert told(actual) == known[question], (
+            "the teachers' page has another answer: run `make teaching` for the lesson"
+        )
         asked.append(question)
 
     names = {}

@@ -18,9 +18,9 @@ _HEAD = (
     " lessons check (03.1 is rule 1 of lesson 03) and the method of Kafka 4.3.0 in which to look first."
 )
 _STYLE = """
-@page { size: A4; margin: 9mm 10mm; }
+@page { size: A4; margin: 8mm 10mm; }
 * { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 190mm; font: 6.8pt/1.24 system-ui, "Helvetica Neue", Arial, sans-serif; color: #111; }
+body { margin: 0 auto; max-width: 190mm; font: 6.8pt/1.22 system-ui, "Helvetica Neue", Arial, sans-serif; color: #111; }
 h1 { font-size: 13pt; margin: 0 0 1mm; }
 p { margin: 0 0 2mm; }
 main { columns: 2; column-gap: 7mm; }
@@ -45,6 +45,15 @@ class Invariant:
     kafka: str
 
 
+@dataclass(frozen=True)
+class Group:
+    """Invariants that belong together; `note` limits them, "" for nothing."""
+
+    name: str
+    invariants: tuple[Invariant, ...]
+    note: str
+
+
 def all_rules() -> dict[str, str]:
     """The rules of all lessons: "03.1" → its words."""
     return {
@@ -52,23 +61,28 @@ def all_rules() -> dict[str, str]:
     }
 
 
-def groups() -> dict[str, list[Invariant]]:
+def groups() -> list[Group]:
     """The groups of the sheet in their order. Raises KeyError for a rule that no lesson has."""
     known = all_rules()
-    return {
-        group["name"]: [
-            Invariant(known[each["rules"][0]], tuple(each["rules"]), each["kafka"]) for each in group["invariants"]
-        ]
+    return [
+        Group(
+            group["name"],
+            tuple(
+                Invariant(known[each["rules"][0]], tuple(each["rules"]), each["kafka"]) for each in group["invariants"]
+            ),
+            group.get("note", ""),
+        )
         for group in tomllib.loads(_GROUPS.read_text(encoding="utf-8"))["group"]
-    }
+    ]
 
 
 def sheet() -> str:
     """The sheet in Markdown."""
     parts = [f"# Invariants\n\n{_HEAD} To print it on one page of A4, open [invariants.html](invariants.html)."]
-    for name, invariants in groups().items():
-        lines = [f"## {name}", "", "| | lesson | Kafka |", "|:---|:---|:---|"]
-        for each in invariants:
+    for group in groups():
+        lines = [f"## {group.name}", *(["", f"({group.note})"] if group.note else [])]
+        lines += ["", "| | lesson | Kafka |", "|:---|:---|:---|"]
+        for each in group.invariants:
             link = f"[`{each.kafka}`]({kafka_link(each.kafka)})" if each.kafka else "–"
             lines.append(f"| {each.words} | {', '.join(each.rules)} | {link} |")
         parts.append("\n".join(lines))
@@ -78,9 +92,11 @@ def sheet() -> str:
 def printed_sheet() -> str:
     """The sheet as a page of HTML that fills one page of A4."""
     sections = []
-    for name, invariants in groups().items():
-        items = "\n".join(f"<li>{with_code(_plain(each.words))} {_from(each)}</li>" for each in invariants)
-        sections.append(f"<section><h2>{escape(name)}</h2><ul>\n{items}\n</ul></section>")
+    for group in groups():
+        items = [f"<li>{with_code(_plain(each.words))} {_from(each)}</li>" for each in group.invariants]
+        note = f'<div class="from">({with_code(group.note)})</div>' if group.note else ""
+        listed = "\n".join(items)
+        sections.append(f"<section><h2>{escape(group.name)}</h2>{note}<ul>\n{listed}\n</ul></section>")
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Invariants</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
