@@ -75,7 +75,7 @@ class LogDirCheckpoints:
 
 
 def log_starts_to_checkpoint(logs: Mapping[TopicPartition, Log]) -> dict[TopicPartition, int]:
-    """The log start offsets that the names of segments do not tell: of logs that start inside their first segment.
+    """The log start offsets that no segment's name tells: of logs that start above the base of their first segment.
 
     Kafka: `LogManager.checkpointLogStartOffsetsInDir`.
     """
