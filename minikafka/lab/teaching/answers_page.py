@@ -41,7 +41,7 @@ def _predictions(notebook: Path, answers: Mapping[str, str]) -> Iterator[list[st
     yield ["### Predictions"]
     for number, (question, cell) in enumerate(questions_of(notebook).items(), 1):
         right = answers[question]
-        lines = [f"**{number}. {_text(question)}** `{right}`", f"<br>*{cell.where.replace('*', '')}*"]
+        lines = [f"**{number}. {_text(question)}** `{right}`", f"<br>{cell.where}"]
         wrong = {answer: words for answer, words in BELIEFS.get(question, {}).items() if repr(answer) != right}
         if wrong:
             lines += ["", "| who says | needs to hear |", "|:---|:---|"]

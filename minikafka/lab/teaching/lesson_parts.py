@@ -32,7 +32,7 @@ class Cell:
     @property
     def where(self) -> str:
         """Where a teacher finds it: the part, the section, and the number beside the cell."""
-        section = f", *{self.section}*" if self.section else ""
+        section = ", *{}*".format(self.section.replace("*", r"\*")) if self.section else ""
         return f"part {self.part}{section}, cell [{self.number}]"
 
 

@@ -44,4 +44,4 @@ def _shown(number: int, question: Question) -> str:
 
 def _where(question: Question) -> str:
     [lesson] = [each for each in lessons() if each.stem.startswith(question.lesson)]
-    return f"lesson {question.lesson} {title_of(lesson)}, {question.section}"
+    return f"lesson {question.lesson} {title_of(lesson)}, {question.section}".replace("*", r"\*")
