@@ -107,6 +107,13 @@ def test_chinese_and_latin_letters_are_spaced_by_one_rule():
     assert [found for line in lines for found in misspaced(re.sub(r"：\* ", "：*", line))] == []
 
 
+def test_no_paragraph_is_broken_into_lines():
+    """A browser shows a line's end as a space, which Chinese doesn't have there."""
+    for cell in read_text(CHINESE).cells:
+        if cell.cell_type == "markdown":
+            assert re.findall(r"(?m)^[^\n|#<-].*\n(?!\d\. )[^\n|#<-].*", cell.source) == []
+
+
 def code_and_words(source):
     """The code of a cell without its strings, and the strings; those that are put together from values are left out."""
     tree = ast.parse(source.replace('use_language("zh")\n', "").replace("use_language, ", ""))

@@ -7,11 +7,9 @@
 #
 # ## 1. 问题
 #
-# **时间：** 阅读约一小时，第 6 部分的函数半小时，三级重写半小时。**前置：** *Segments*（日志段）一课。
-# **学完之后，你能判断：** 消息已经在 leader 的磁盘上，消费者为什么还看不到它；是哪个副本拖住了它；`acks=all` 在等什么。
+# **时间：** 阅读约一小时，第 6 部分的函数半小时，三级重写半小时。**前置：** *Segments*（日志段）一课。**学完之后，你能判断：** 消息已经在 leader 的磁盘上，消费者为什么还看不到它；是哪个副本拖住了它；`acks=all` 在等什么。
 #
-# 这一页有两种读法。**阅读：** 预测、运行、解释。**重写：** 完成第 6 部分的函数。`___` 是留给你填的空。
-# 第一个单元格要运行几秒：它唤醒 Spark 和 Apache Kafka；到了第 5 部分，它们会说出 minikafka 对不对。
+# 这一页有两种读法。**阅读：** 预测、运行、解释。**重写：** 完成第 6 部分的函数。`___` 是留给你填的空。第一个单元格要运行几秒：它唤醒 Spark 和 Apache Kafka；到了第 5 部分，它们会说出 minikafka 对不对。
 
 # %%
 from minikafka.lab import OffsetRuler, Replicas, ___, copied_log, diagram, erratum, fresh_log, planted, predict
@@ -41,8 +39,7 @@ follower.append_as_leader(records(1, 1, first=7), leader_epoch=1)
 print("同一个消费者再读一次，看到", values_of(follower, FetchIsolation.LOG_END))
 
 # %% [markdown]
-# offset 2 原来是消息 `2`，现在成了消息 `7`。谁要是凭着前一条消息付了款，麻烦就来了。
-# 如果高水位在它该在的地方，也就是 2，即 follower 已经拉取到的位置，消费者根本不会看到它：
+# offset 2 原来是消息 `2`，现在成了消息 `7`。谁要是凭着前一条消息付了款，麻烦就来了。如果高水位在它该在的地方，也就是 2，即 follower 已经拉取到的位置，消费者根本不会看到它：
 
 # %%
 leader.maybe_increment_high_watermark(LogOffsetMetadata(2))
@@ -65,8 +62,7 @@ diagram("high_watermark")
 #
 # 除日志起始位移之外，这些都是**不含自身**的上界：高水位为 2，表示 0 和 1 已提交。
 #
-# 这里又用到上一课的目录。broker 停止时不会忘记高水位：每隔几秒，它就把所有分区的高水位写进一个文件，每个日志目录一个。
-# 这个文件就在 `orders-0` 旁边。
+# 这里又用到上一课的目录。broker 停止时不会忘记高水位：每隔几秒，它就把所有分区的高水位写进一个文件，每个日志目录一个。这个文件就在 `orders-0` 旁边。
 
 # %%
 from pathlib import Path
@@ -126,8 +122,7 @@ erratum(
 #
 # ### offset 和它的位置
 #
-# 高水位不只是一个数。`LogOffsetMetadata` 包含 offset、所在日志段的基准位移，以及它在日志段中的字节位置。
-# 有了位置，读取操作就知道该在哪里停下；同一个日志段上的两个位置，还能说出它们之间有多少字节。
+# 高水位不只是一个数。`LogOffsetMetadata` 包含 offset、所在日志段的基准位移，以及它在日志段中的字节位置。有了位置，读取操作就知道该在哪里停下；同一个日志段上的两个位置，还能说出它们之间有多少字节。
 
 # %%
 orders = copied_log("../data/orders-0", TOPIC)
@@ -138,9 +133,7 @@ bare = LogOffsetMetadata(33)
 print("没有位置的:", bare, " 只含 offset:", bare.message_offset_only)
 
 # %% [markdown]
-# `(offset=90, segment=[75:915])`：下一条消息写到从 75 开始的日志段的字节 915 处。**没有位置**的 `LogOffsetMetadata`，两处都是 −1。
-# `maybe_convert_to_offset_metadata` 在那个 offset 处读一个字节，由此查出位置。（预测的答案如果是异常的名字，请加引号。
-# 这一课可能出现两种：`"KafkaException"` 表示这个问题没有答案，`"IllegalArgumentException"` 表示参数不可能正确。）
+# `(offset=90, segment=[75:915])`：下一条消息写到从 75 开始的日志段的字节 915 处。**没有位置**的 `LogOffsetMetadata`，两处都是 −1。`maybe_convert_to_offset_metadata` 在那个 offset 处读一个字节，由此查出位置。（预测的答案如果是异常的名字，请加引号。这一课可能出现两种：`"KafkaException"` 表示这个问题没有答案，`"IllegalArgumentException"` 表示参数不可能正确。）
 
 # %%
 here, there = (orders.maybe_convert_to_offset_metadata(offset) for offset in (30, 36))
@@ -155,8 +148,7 @@ predict(
 )
 
 # %% [markdown]
-# 36 在日志段 30 的文件里，日志末端在日志段 75 的文件里。字节数只能在同一个文件之内计算。也正因为如此，才有两个方法供人先问一问，
-# 其中一个经常被说错：
+# 36 在日志段 30 的文件里，日志末端在日志段 75 的文件里。字节数只能在同一个文件之内计算。也正因为如此，才有两个方法供人先问一问，其中一个经常被说错：
 
 # %%
 erratum(
@@ -172,8 +164,7 @@ erratum(
 diagram("high_watermark_methods")
 
 # %% [markdown]
-# `update_high_watermark` 用在起点上：加载之后、截断之后、日志起始位移越过高水位之后。
-# 这里又有十条消息，高水位在 6；现在把它设为 12。
+# `update_high_watermark` 用在起点上：加载之后、截断之后、日志起始位移越过高水位之后。这里又有十条消息，高水位在 6；现在把它设为 12。
 
 # %%
 log, twin = fresh_log(), fresh_log()
@@ -194,8 +185,7 @@ predict(
 step_through(log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}).play()
 
 # %% [markdown]
-# 这个方法接受传入的值，并强制把它限制在日志的界限之内。setter 只设置一个字段。读取者为此不用加锁：一次赋值，就用一个新的不可变三元组换掉了旧的。然后通知其他各方：生产者状态、监听器和最后稳定位移。
-# `update_high_watermark` 也可以让高水位**后退**：
+# 这个方法接受传入的值，并强制把它限制在日志的界限之内。setter 只设置一个字段。读取者为此不用加锁：一次赋值，就用一个新的不可变三元组换掉了旧的。然后通知其他各方：生产者状态、监听器和最后稳定位移。`update_high_watermark` 也可以让高水位**后退**：
 
 # %%
 ruler.snap("update_high_watermark(12)")
@@ -205,8 +195,7 @@ ruler.snap("update_high_watermark(4)：可以下降").play()
 # %% [markdown]
 # ### leader 的方法
 #
-# `Partition` 在这些时候调用 `maybe_increment_high_watermark`：追加之后、一次带来新信息的拉取之后、ISR 变化之后，以及开始担任 leader 时。
-# 高水位只升不降。那么超过 LEO 呢？
+# `Partition` 在这些时候调用 `maybe_increment_high_watermark`：追加之后、一次带来新信息的拉取之后、ISR 变化之后，以及开始担任 leader 时。高水位只升不降。那么超过 LEO 呢？
 
 # %%
 predict(
@@ -228,11 +217,9 @@ step_through(
 ).play()
 
 # %% [markdown]
-# 高水位移动了，它就返回**原来的**高水位；没有移动，就返回 None：调用者想知道，正在等待的生产者能否得到应答。
-# （在此之间，第 3 步查出原高水位的位置，并通过 setter 保存下来。下文*查找元数据*会说明为什么。）
+# 高水位移动了，它就返回**原来的**高水位；没有移动，就返回 None：调用者想知道，正在等待的生产者能否得到应答。（在此之间，第 3 步查出原高水位的位置，并通过 setter 保存下来。下文*查找元数据*会说明为什么。）
 #
-# offset 相同但在更新的日志段上，也算*向前*。切分之后，日志末端的 offset 不变，位置却变了。这里切分操作自己就把高水位带了过去，
-# 否则读取者会以为界限还在那个已经写满的文件里：
+# offset 相同但在更新的日志段上，也算*向前*。切分之后，日志末端的 offset 不变，位置却变了。这里切分操作自己就把高水位带了过去，否则读取者会以为界限还在那个已经写满的文件里：
 
 # %%
 before = log.fetch_offset_snapshot().high_watermark
@@ -258,14 +245,11 @@ for told in (3, 8, 8, 2):
     print("leader 说", told, " 变为:", follower.maybe_update_high_watermark(told), " HW:", follower.high_watermark)
 
 # %% [markdown]
-# leader 说 8，它到 5：follower 没有更多的消息。leader 再说一次 8，它什么也不报告。leader 说 2，它**退回**到 2：follower 相信自己的 leader。
-# （新 leader 的高水位可能会暂时落后。）
+# leader 说 8，它到 5：follower 没有更多的消息。leader 再说一次 8，它什么也不报告。leader 说 2，它**退回**到 2：follower 相信自己的 leader。（新 leader 的高水位可能会暂时落后。）
 #
 # ### 查找元数据
 #
-# 下一个单元格里的 `update_high_watermark(34)` 只知道 offset，不知道位置。第一个需要位置的读取者去查，只查一次，查到的结果保存在高水位里。
-# 这种查找就是一次读取。在这个日志里，一个批次有三条消息，offset 34 在某个批次的中间。
-# 查找之后，高水位会在哪里？
+# 下一个单元格里的 `update_high_watermark(34)` 只知道 offset，不知道位置。第一个需要位置的读取者去查，只查一次，查到的结果保存在高水位里。这种查找就是一次读取。在这个日志里，一个批次有三条消息，offset 34 在某个批次的中间。查找之后，高水位会在哪里？
 
 # %%
 orders, twin = (copied_log("../data/orders-0", TOPIC) for _ in range(2))
@@ -289,13 +273,11 @@ walk = step_through(
 walk.play()
 
 # %% [markdown]
-# 读取找到的是整个批次，报告的是批次从哪里开始：仅仅一次读取，就让高水位从 34 降到了 33。真正的 Kafka 4.3.0 也是如此（第 5 部分会证明）。这没有害处，也不违反规则 3：
-# 由拉取得出的高水位总在两个批次之间，这样的高水位，查找之后仍在原处。
+# 读取找到的是整个批次，报告的是批次从哪里开始：仅仅一次读取，就让高水位从 34 降到了 33。真正的 Kafka 4.3.0 也是如此（第 5 部分会证明）。这没有害处，也不违反规则 3：由拉取得出的高水位总在两个批次之间，这样的高水位，查找之后仍在原处。
 #
 # ### 一个 leader 和两个 follower
 #
-# 现在把一切放到一起。各次拉取列成一张表；每一行是一个到达 leader 的请求。*从 x 拉取*的意思是：x 以下的我都有了。
-# 除此之外，leader 没有别的办法了解 follower。
+# 现在把一切放到一起。各次拉取列成一张表；每一行是一个到达 leader 的请求。*从 x 拉取*的意思是：x 以下的我都有了。除此之外，leader 没有别的办法了解 follower。
 
 # %%
 fetches = [
@@ -320,9 +302,7 @@ predict(
 replicas.play()
 
 # %% [markdown]
-# 高水位晚一轮才到：从收到应答那一刻起，follower 的磁盘上就有了消息 0 到 4，但是要等到下一次拉取请求 5，leader 才知道。
-# 那次拉取的应答如果带有消息，带的仍是旧的高水位：leader 先读取，后推进高水位。所以 follower 要从更晚的应答中才得知新的高水位。
-# （拉取不到消息的请求会在 leader 上等待，应答之前重新读取；这时应答里可能就是新的高水位。）
+# 高水位晚一轮才到：从收到应答那一刻起，follower 的磁盘上就有了消息 0 到 4，但是要等到下一次拉取请求 5，leader 才知道。那次拉取的应答如果带有消息，带的仍是旧的高水位：leader 先读取，后推进高水位。所以 follower 要从更晚的应答中才得知新的高水位。（拉取不到消息的请求会在 leader 上等待，应答之前重新读取；这时应答里可能就是新的高水位。）
 #
 # 请你自己拖动拉取。这个 leader 有 12 条消息；两个 follower 都拉取过之后，高水位就会上升。你能让它下降吗？
 
@@ -333,8 +313,7 @@ for number in range(12):
 playground.drag()
 
 # %% [markdown]
-# 不能：把一个 follower 往回拖，高水位不动。只有 ISR 能拖住它，也只有 ISR 能放开它。回到前面那个 leader：它又得到四条消息，
-# follower 1 把它们全部拉取，follower 2 很慢，离开了 ISR。
+# 不能：把一个 follower 往回拖，高水位不动。只有 ISR 能拖住它，也只有 ISR 能放开它。回到前面那个 leader：它又得到四条消息，follower 1 把它们全部拉取，follower 2 很慢，离开了 ISR。
 
 # %%
 for number in range(8, 12):
@@ -347,10 +326,7 @@ print("被拖住时是", held, " 没有 follower 2 之后是", leader.high_water
 # %% [markdown]
 # ## 5. 三个证人
 #
-# 同一个工作负载，由 **minikafka** 运行，由 **Spark** 只根据这些行推算，再由真正的 **Apache Kafka** 运行。`isr 1` 把 follower 2 移出 ISR；
-# `isr 1,2` 在它仍然落后时又把它加回来。（broker 不会这样做：它的 `Partition` 要等 follower 追上高水位才让它加入。在这里，
-# 这样做表明日志自己守住了高水位。）选出最小的末端，也是 `Partition` 的工作：minikafka 和 Kafka 的日志，
-# 都由 minikafka 的 `Partition` 来选，Spark 则有自己的查询。
+# 同一个工作负载，由 **minikafka** 运行，由 **Spark** 只根据这些行推算，再由真正的 **Apache Kafka** 运行。`isr 1` 把 follower 2 移出 ISR；`isr 1,2` 在它仍然落后时又把它加回来。（broker 不会这样做：它的 `Partition` 要等 follower 追上高水位才让它加入。在这里，这样做表明日志自己守住了高水位。）选出最小的末端，也是 `Partition` 的工作：minikafka 和 Kafka 的日志，都由 minikafka 的 `Partition` 来选，Spark 则有自己的查询。
 
 # %%
 from minikafka.witness import Workload, agree, minikafka_log, run
@@ -379,8 +355,7 @@ print("minikafka 的高水位:", ours.column("high_watermark"))
 print("Spark 的高水位:    ", spark.column("high_watermark"))
 
 # %% [markdown]
-# 再来看第 4 部分的意外：一次读取让高水位从 34 移到 33。这里换成一个每批三条消息的日志。批次中间的高水位，Spark 的规则管不到：
-# 横线表示它不表态。所以这要由 Kafka 来证实：
+# 再来看第 4 部分的意外：一次读取让高水位从 34 移到 33。这里换成一个每批三条消息的日志。批次中间的高水位，Spark 的规则管不到：横线表示它不表态。所以这要由 Kafka 来证实：
 
 # %%
 surprise = Workload.parse("append_as_leader [3x10]\nappend_as_leader [3x10]\nupdate_high_watermark 4\nread 0 isolation=high_watermark")
@@ -390,8 +365,7 @@ for witness in filter(None, (ours_2, spark_2, kafka_2)):
 print("证人意见一致:", bool(agree(ours_2, spark_2, kafka_2)))
 
 # %% [markdown]
-# 现在埋下一个错误：leader 的高水位可以下降。在哪个操作（0 是第一次追加）之后，证人之间第一次出现分歧？
-# 在那里，另外两个证人中有几个与 minikafka 说法不同？（最先出现分歧的是调用的*返回值*，它排在各个高水位之前。）
+# 现在埋下一个错误：leader 的高水位可以下降。在哪个操作（0 是第一次追加）之后，证人之间第一次出现分歧？在那里，另外两个证人中有几个与 minikafka 说法不同？（最先出现分歧的是调用的*返回值*，它排在各个高水位之前。）
 
 # %%
 with planted("the leader's high watermark may fall"):
@@ -428,8 +402,7 @@ print("有这个错误时的高水位:", sick.column("high_watermark"))
 from minikafka.lab.exercises.high_watermark import acks_all, clamp, increment, least_end
 
 # %% [markdown]
-# **练习 1，最小的末端，用 Spark。** *为什么：每个消费者能看到什么，都由这一个数决定。*
-# `ends.sparkSession.sql("SELECT … FROM {ends}", ends=ends)` 可以查询这张表。
+# **练习 1，最小的末端，用 Spark。** *为什么：每个消费者能看到什么，都由这一个数决定。* `ends.sparkSession.sql("SELECT … FROM {ends}", ends=ends)` 可以查询这张表。
 
 # %%
 def high_watermarks(ends):
@@ -477,9 +450,7 @@ acks_all.check(answered)
 # %% [markdown]
 # ### 重写
 #
-# 重新写出日志的三个方法。minikafka 会用你的函数代替原来的方法，运行这一页没有列出的工作负载，Apache Kafka 也做同样的事：
-# 每个操作之后可以观察到的一切必须一致，最后磁盘上的每一个字节也必须一致。第 2 级可以调用第 1 级写出的方法。
-# `hint()` 提供帮助；你自己试过一次之后，`solution()` 才会打开。
+# 重新写出日志的三个方法。minikafka 会用你的函数代替原来的方法，运行这一页没有列出的工作负载，Apache Kafka 也做同样的事：每个操作之后可以观察到的一切必须一致，最后磁盘上的每一个字节也必须一致。第 2 级可以调用第 1 级写出的方法。`hint()` 提供帮助；你自己试过一次之后，`solution()` 才会打开。
 
 # %%
 from minikafka.lab.rebuild.ladders.high_watermark import clamps, follows, increments
@@ -528,15 +499,13 @@ increments.check(maybe_increment_high_watermark)
 # | 查找位置，以及查找会移动批次中间的高水位 | 锁是 Python 的 | `min.insync.replicas`：ISR 小于它时，高水位停住不动 |
 # | 高水位告知生产者状态和最后稳定位移的内容 | 没有监控指标 | ISR 本身如何达成一致 |
 #
-# *告诉 Spark 的内容：* 一个批次有多少字节，取自消息构建器，与生产者发送的一样；有一个测试按格式自身的规则检查它。
-# 其余的一切，都由 Spark 根据工作负载推算。
+# *告诉 Spark 的内容：* 一个批次有多少字节，取自消息构建器，与生产者发送的一样；有一个测试按格式自身的规则检查它。其余的一切，都由 Spark 根据工作负载推算。
 #
 # **一个带走的问题。** 某个分区的消费者看不到任何新消息，而它的 leader 的 LEO 在增长。你先检查什么？
 #
 # <details><summary>一种回答</summary>
 #
-# 哪个同步副本的末端最小：高水位在等它。一个 follower 很慢，但是没有慢过 `replica.lag.time.max.ms`，它就留在 ISR 里，拖住所有人。
-# 如果 ISR 小于 `min.insync.replicas`，高水位就完全停住。对于 `read_committed` 消费者，接下来要看最后稳定位移：尚未结束的事务会拖住它。
+# 哪个同步副本的末端最小：高水位在等它。一个 follower 很慢，但是没有慢过 `replica.lag.time.max.ms`，它就留在 ISR 里，拖住所有人。如果 ISR 小于 `min.insync.replicas`，高水位就完全停住。对于 `read_committed` 消费者，接下来要看最后稳定位移：尚未结束的事务会拖住它。
 #
 # </details>
 #
