@@ -4,10 +4,13 @@ PySpark would start it by `spark-submit`, a shell script and a second JVM that w
 Writing it ourselves saves a second, and leaving out a jar saves another.
 """
 
+import atexit
 import os
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -62,9 +65,9 @@ def class_path(kafka_jars: list[str]) -> list[str]:
 def start(jars: list[str], java_options: list[str]) -> "ClientServer":
     """Start the JVM with `jars` as its class path; return PySpark's gateway to it, whose `proc` is the process.
 
-    It ends when its standard input does, so at the latest with this process. It has a process group of its own and does
-    not receive the signals that a terminal or a notebook server sends to this one's. What it writes is read only if it
-    fails. Raises SparkDidNotStartError.
+    It ends when its standard input does, so at the latest with this process, also while it is starting. It has a
+    process group of its own and does not receive the signals that a terminal or a notebook server sends to this one's.
+    What it writes is read only if it fails. Raises SparkDidNotStartError.
     """
     from pyspark.java_gateway import launch_gateway
     from pyspark.serializers import UTF8Deserializer, read_int
@@ -81,19 +84,37 @@ def start(jars: list[str], java_options: list[str]) -> "ClientServer":
         process = subprocess.Popen(
             command, env=environment, stdin=subprocess.PIPE, stdout=said, stderr=said, process_group=0
         )
-        while not address.exists():
-            if process.poll() is not None:
-                raise SparkDidNotStartError(f"Spark's JVM did not start.\n{_last_lines(said)}")
-            time.sleep(0.01)
-        with open(address, "rb") as file:
-            os.environ["PYSPARK_GATEWAY_PORT"] = str(read_int(file))
-            os.environ["PYSPARK_GATEWAY_SECRET"] = UTF8Deserializer().loads(file)
+        with _ended_if_left(process):
+            while not address.exists():
+                if process.poll() is not None:
+                    raise SparkDidNotStartError(f"Spark's JVM did not start.\n{_last_lines(said)}")
+                time.sleep(0.01)
+            with open(address, "rb") as file:
+                os.environ["PYSPARK_GATEWAY_PORT"] = str(read_int(file))
+                os.environ["PYSPARK_GATEWAY_SECRET"] = UTF8Deserializer().loads(file)
     try:
         gateway = launch_gateway()  # given a port, it launches nothing and connects
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
     gateway.proc = process
     return gateway
+
+
+@contextmanager
+def _ended_if_left(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """End `process` if the block fails, or if Python ends meanwhile, which ends a daemon thread in its midst.
+
+    The directory to which Java is to write its address is then gone. Java's main thread fails at that, before it ever
+    looks at its standard input, and the threads of the gateway keep the process alive.
+    """
+    atexit.register(process.kill)
+    try:
+        yield
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        atexit.unregister(process.kill)
 
 
 def _last_lines(said: IO[bytes], count: int = 10) -> str:

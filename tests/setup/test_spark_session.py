@@ -123,7 +123,30 @@ print(process.pid)
 
 def test_the_jvm_is_in_a_group_of_its_own_and_ends_with_the_process():
     """A notebook server that ends a kernel signals the kernel's group, and waits for it."""
-    pid = int(run(ENDED).stdout)
+    assert_ended(int(run(ENDED).stdout))
+
+
+LEFT_BEHIND = """
+import subprocess, sys, threading, time
+from minikafka.spark import jvm
+def begin(*_args, env, **kwargs):  # a Java that starts slowly, and has not looked at its standard input yet
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(30)"], **kwargs)
+    print(process.pid, flush=True)
+    begun.set()
+    return process
+begun, jvm.subprocess = threading.Event(), type("Instead", (), {"Popen": begin, "PIPE": subprocess.PIPE})
+threading.Thread(target=jvm.start, args=([], []), daemon=True).start()
+begun.wait()
+time.sleep(0.2)
+"""
+
+
+def test_a_jvm_that_is_starting_ends_with_the_process():
+    """A notebook may be closed while its first cell wakes Spark in another thread."""
+    assert_ended(int(run(LEFT_BEHIND).stdout))
+
+
+def assert_ended(pid):
     for _ in range(100):
         try:
             os.kill(pid, 0)
