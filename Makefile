@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 NOTEBOOKS ?=
-FOLDER ?= site
+FOLDER ?= $(if $(filter slides,$(MAKECMDGOALS)),slides,site)
 MINUTES ?= 10
 INPUTS ?= 1000000
 DIRECTORIES ?= 5000
@@ -27,6 +27,7 @@ help:
 	@echo "make notebooks  build the notebooks from their texts in notebooks/text/"
 	@echo "make site       the lessons as pages without a kernel, in FOLDER=site"
 	@echo "make teaching   the pages for teachers: answers, quiz, invariants; NOTEBOOKS=03 runs that lesson for its answers"
+	@echo "make slides     ten slides a lesson, in FOLDER=slides; NOTEBOOKS=03 for some lessons"
 	@echo "make diagrams   draw the diagrams from their sources"
 	@echo "make bench      measure against the JVM and other clients, side by side"
 	@echo "make fuzz       draw workloads for MINUTES=10 and compare with real Kafka"
@@ -76,6 +77,9 @@ site: ready-lab
 teaching: ready-lab
 	@$(BIN)/python -m minikafka.lab.teaching.build $(NOTEBOOKS)
 
+slides: ready-lab
+	@$(BIN)/python -m minikafka.lab.teaching.slides.build "$(FOLDER)" $(NOTEBOOKS)
+
 diagrams: ready-lab
 	@$(BIN)/python -m minikafka.lab.course.diagrams
 
@@ -124,4 +128,4 @@ ready-dev:
 ready-fuzz:
 	@$(PYTHON) requirements/install.py dev fuzz
 
-.PHONY: help lab fresh test quick lessons nbval notebooks site teaching diagrams bench fuzz fuzz-replicas fuzz-promises fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-fuzz
+.PHONY: help lab fresh test quick lessons nbval notebooks site teaching slides diagrams bench fuzz fuzz-replicas fuzz-promises fuzz-bytes fuzz-tools mutants scripts lock ready-lab ready-dev ready-fuzz

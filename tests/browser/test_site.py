@@ -9,7 +9,8 @@ from base64 import b64decode
 import nbformat
 import pytest
 
-from minikafka.lab.site.build import MARK, FolderError, main, pages_of, require_free, write_site
+from minikafka.lab.site.build import MARK, main, pages_of, write_site
+from minikafka.lab.site.own_folder import FolderError, require_free
 from minikafka.lab.site.page import page_of, page_of_markdown
 from minikafka.lab.site.recorded_run import RECORD, record_of
 from minikafka.lab.site.search_entries import search_script
@@ -181,7 +182,7 @@ def test_only_a_site_is_replaced(tmp_path):
     ):
         make(tmp_path / name)
         with pytest.raises(FolderError, match=name):
-            require_free(tmp_path / name)
+            require_free(tmp_path / name, MARK)
     shutil.rmtree(folder)
     folder.mkdir()
     write_site(folder, [page], ["alone"])

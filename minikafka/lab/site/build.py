@@ -3,7 +3,6 @@
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Collection, Sequence
 from html import escape
 from pathlib import Path
@@ -13,6 +12,7 @@ import click
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.run_lessons import in_one_line, lessons, translations
 from minikafka.lab.language.chosen import LANGUAGES
+from minikafka.lab.site.own_folder import FolderError, replaced, require_free
 from minikafka.lab.site.page import Heading, Page, html_of, page_of, page_of_markdown
 from minikafka.lab.site.recorded_run import recorded_run
 from minikafka.lab.site.search_entries import search_script
@@ -21,10 +21,6 @@ MARK = ".minikafka-site"
 """The file by which a folder is known as a site that may be replaced."""
 _HERE = Path(__file__).parent
 _SUBTITLE = re.compile(r"^\*(.+)\*$", re.MULTILINE)
-
-
-class FolderError(Exception):
-    """The folder can't become a site; the message says why."""
 
 
 def pages_of(notebooks: Sequence[Path], say=lambda words: None) -> tuple[list[Page], list[str]]:
@@ -45,15 +41,10 @@ def write_site(folder: Path, pages: Sequence[Page], subtitles: Sequence[str]) ->
 
     Raises FolderError when `folder` holds something that is no earlier site, OSError as the disk does.
     """
-    require_free(folder)
     glossary = page_of_markdown("glossary", (COURSE / "glossary.md").read_text(encoding="utf-8"))
     everything = [_start_page(pages, subtitles), *pages, glossary]
     names = {page.name for page in everything}
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as workshop:
-        new, old = Path(workshop, "new"), Path(workshop, "old")
-        new.mkdir()
-        (new / MARK).write_text("This folder was made by minikafka and is replaced when the site is made again.\n")
+    with replaced(folder, MARK) as new:
         for page in everything:
             order = [(other.name, other.title) for other in everything if other.folder == page.folder]
             html = _with_links_to_pages(html_of(page, order), names)
@@ -61,17 +52,6 @@ def write_site(folder: Path, pages: Sequence[Page], subtitles: Sequence[str]) ->
         (new / "search.js").write_text(search_script(everything), encoding="utf-8")
         for name in ("site.js", "site.css"):
             shutil.copyfile(_HERE / name, new / name)
-        if folder.exists():
-            folder.rename(old)
-        new.rename(folder)
-
-
-def require_free(folder: Path) -> None:
-    """Raises FolderError unless `folder` is missing, empty, or an earlier site."""
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise FolderError(f"{folder} is no folder of its own")
-    if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
-        raise FolderError(f"{folder} is not empty, and no earlier site: name another folder, or empty this one")
 
 
 def _start_page(pages: Sequence[Page], subtitles: Sequence[str]) -> Page:
@@ -130,7 +110,7 @@ def main(folder: Path, words: tuple[str, ...]) -> None:
     if not chosen:
         raise click.UsageError(f"no lesson's name contains {' or '.join(words)}")
     try:
-        require_free(folder)
+        require_free(folder, MARK)
         pages, subtitles = pages_of(chosen, say=lambda name: click.echo(name, err=True))
         write_site(folder, pages, subtitles)
     except (FolderError, OSError) as failure:

@@ -7,5 +7,6 @@ In reading order:
 - `answers_page`: the answers below a lesson's plan;
 - `invariants`: the sheet;
 - `quiz`: questions that minikafka answers;
-- `build`.
+- `build`;
+- `slides`: ten for each lesson (`make slides`).
 """

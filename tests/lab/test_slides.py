@@ -1,0 +1,93 @@
+"""Each lesson has ten slides of its own pictures and words, short enough to be read, in files that stand alone."""
+
+import re
+
+import pytest
+
+from minikafka.lab.site.own_folder import FolderError
+from minikafka.lab.teaching.lesson_parts import lessons
+from minikafka.lab.teaching.slides.build import MARK, decks_of, main, write_slides
+from minikafka.lab.teaching.slides.deck import plain
+from minikafka.lab.teaching.slides.page import html_of
+from minikafka.lab.teaching.slides.plan import PLANS, ROLES, PlanError, read_plan
+
+DECKS = decks_of(lessons())
+each_deck = pytest.mark.parametrize("deck", DECKS, ids=[deck.name for deck in DECKS])
+
+
+def test_every_lesson_has_a_plan_and_no_plan_is_left_over():
+    assert {path.stem for path in PLANS.glob("*.toml")} == {path.stem for path in lessons()}
+
+
+@each_deck
+def test_a_deck_has_ten_slides_each_with_something_to_see(deck):
+    assert tuple(slide.role for slide in deck.slides) == ROLES
+    for slide in deck.slides:
+        assert slide.figure or slide.lines, slide.title
+        assert plain(slide.notes) or deck.name.startswith("00"), slide.title
+    assert all(
+        slide.figure for slide in deck.slides if slide.role in ("question", "picture", "walk", "witnesses", "exercise")
+    )
+
+
+@each_deck
+def test_a_slide_is_no_page(deck):
+    for slide in deck.slides:
+        assert slide.words <= (130 if slide.role == "rules" else 45), slide.title
+        assert len(plain(slide.answer).split()) <= 60, slide.title
+        assert len(slide.title.split()) <= 8, slide.title
+
+
+@each_deck
+def test_the_answer_is_hidden_until_it_is_asked_for(deck):
+    [prediction] = [slide for slide in deck.slides if slide.role == "prediction"]
+    assert "given" in prediction.answer and not prediction.lines
+    assert re.search(r'<details class="answer">', html_of(deck))
+
+
+@each_deck
+def test_a_deck_asks_nobody_and_leads_only_to_kafkas_source(deck):
+    html = html_of(deck)
+    targets = re.findall(r'(?:src|href)="([^"]*)"', html)
+    assert {t for t in targets if not t.startswith(("data:image/svg+xml;", "https://github.com/apache/kafka/"))} <= {
+        "index.html"
+    }
+    assert len(html) < 1_000_000
+    assert not re.search(r'<img(?![^>]*alt="[^"]+")', html)
+
+
+def test_slides_replace_slides_and_nothing_else(tmp_path):
+    folder = tmp_path / "slides"
+    write_slides(folder, DECKS[:2])
+    write_slides(folder, DECKS[3:4])
+    assert sorted(path.name for path in folder.iterdir()) == [MARK, "03-high-watermark.html", "index.html"]
+    (folder / MARK).unlink()
+    with pytest.raises(FolderError, match="not empty, and no earlier slides"):
+        write_slides(folder, DECKS[:1])
+
+
+def test_bad_input_is_one_line(tmp_path, capsys):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(SystemExit, match="^minikafka slides: .* is not empty"):
+        main([str(tmp_path), "03-"], standalone_mode=False)
+    with pytest.raises(SystemExit):
+        main([str(tmp_path / "new"), "no-such-lesson"])
+    assert "no lesson's name contains no-such-lesson" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("slide = 3", "plans 0 slides, not 10"),
+        ("[[slide]]\ntitle = 'alone'", "plans 1 slides, not 10"),
+        ("[[slide]]\n" * 10, "the slide for the question has no title"),
+        ("[[slide]]\ntitle = 'x'\ncolour = 'red'\n" * 10, "a slide knows no colour"),
+        ("[[slide", "Expected "),
+    ],
+)
+def test_a_plan_that_is_none_is_named(tmp_path, text, said):
+    (tmp_path / "x.toml").write_text(text)
+    with pytest.raises(PlanError, match=said):
+        read_plan(tmp_path / "x.toml")
+    with pytest.raises(PlanError, match="missing"):
+        read_plan(tmp_path / "y.toml")
