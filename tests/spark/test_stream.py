@@ -1,6 +1,11 @@
 """A stream reads each record once, whatever happens to the directory between its micro-batches."""
 
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -267,21 +272,29 @@ def test_two_copies_of_a_partition_are_refused(growing, tmp_path):
 
 
 @pytest.mark.slow
-def test_spark_reads_every_record_once_over_a_restart(spark, drawn, growing, tmp_path):
+def test_a_driver_that_is_killed_in_mid_stream_loses_and_doubles_nothing(spark, drawn, growing, tmp_path):
     register(spark)
+    checkpoint, out = tmp_path / "checkpoint", tmp_path / "out"
+    command = [sys.executable, "-m", "tests.spark.stream_slowly", growing, checkpoint, out]
+    driver = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+    deadline = time.monotonic() + 150
+    while len(list((checkpoint / "commits").glob("[0-9]*"))) < 2:
+        assert driver.poll() is None and time.monotonic() < deadline, driver.communicate()
+        time.sleep(0.01)
+    os.killpg(driver.pid, signal.SIGKILL)  # its JVM, too
+    driver.communicate()
+
+    def read() -> list[int]:
+        return sorted(row.offset for row in spark.read.parquet(str(out)).collect())
 
     def run() -> list[int]:
         stream = spark.readStream.format("minikafka").option("startingOffsets", "earliest").load(str(growing))
-        query = (
-            stream.selectExpr("offset")
-            .writeStream.trigger(availableNow=True)
-            .option("checkpointLocation", str(tmp_path / "checkpoint"))
-            .start(str(tmp_path / "out"), format="parquet")
-        )
-        query.awaitTermination()
-        return sorted(row.offset for row in spark.read.parquet(str(tmp_path / "out")).collect())
+        written = stream.selectExpr("offset").writeStream.trigger(availableNow=True)
+        written.option("checkpointLocation", str(checkpoint)).start(str(out), format="parquet").awaitTermination()
+        return read()
 
-    assert len(run()) < len(drawn.records)
+    before = read()
     grow(drawn, growing, drawn.segments)
+    assert before == offsets(drawn)[: len(before)] and 0 < len(before) < len(drawn.records)
     assert run() == offsets(drawn)
     assert run() == offsets(drawn)

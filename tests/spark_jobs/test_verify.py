@@ -116,7 +116,7 @@ def test_what_lies_in_an_object_store(tmp_path):
     """Copies are found to have what the originals have, under their own names; each byte is asked for once."""
     found = []
     with ObjectStore() as store:
-        for seed in range(3):
+        for seed in range(2):
             draw, log_dir = random.Random(seed), tmp_path / str(seed)
             shutil.copytree(GOLDEN / "kafka-4.3.0", log_dir)
             draw_log(log_dir, seed)
@@ -125,7 +125,7 @@ def test_what_lies_in_an_object_store(tmp_path):
             files = sorted(file for file in log_dir.rglob("*") if file.is_file())
             for file in draw.sample(files, 2 + seed):
                 damage(file, draw, fifo="remove")
-            if seed == 2:
+            if seed == 1:
                 (log_dir / "meta.properties").write_bytes(b"nonsense")
             uri = store.put(log_dir, f"kafka/{seed}")
             for path in ("", "/drawn-3"):
@@ -147,7 +147,7 @@ def test_what_lies_in_an_object_store(tmp_path):
             named(([], unread), f"s3://{BUCKET}/kafka", tmp_path)[1][:3]
             == found_by_the_tool(tmp_path, tmp_path / "none", log_dir / "drawn-3" / f"{0:020}.log")[1]
         )
-        assert len(found) > 5 and findings == [] and "s3://no-bucket/t-0" in unread[3]
+        assert len(found) > 3 and findings == [] and "s3://no-bucket/t-0" in unread[3]
 
 
 def named(found: tuple[list[tuple], list[str]], uri: str, directory: Path) -> tuple[list[tuple], list[str]]:
