@@ -8,7 +8,7 @@ import click
 
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.run_lessons import lessons
-from minikafka.lab.grading.grade import Grade, Terms, table
+from minikafka.lab.grading.grade import Grade, Terms, explained, table
 from minikafka.lab.grading.grade import grade as grade_of
 from minikafka.lab.rebuild.rung import HELD_OUT_SEED
 from minikafka.tools.failure import one_line
@@ -51,7 +51,8 @@ def grade(
         if as_json:
             click.echo(json.dumps(_as_data(grades[-1])))
         else:
-            _explain(grades[-1])
+            for line in explained(grades[-1]):
+                click.echo(one_line(line))
     if not as_json:
         for line in table(grades):
             click.echo(line)
@@ -60,9 +61,3 @@ def grade(
 def _as_data(of: Grade) -> dict[str, object]:
     points, most = of.points()
     return {"submission": of.name, "points": points, "of": most, "marks": [asdict(mark) for mark in of.marks]}
-
-
-def _explain(of: Grade) -> None:
-    for mark in of.marks:
-        if not mark.points:
-            click.echo(f"{of.name}: {mark.task.lesson}, {mark.task.kind} {mark.task.name}: {one_line(mark.why)}")

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import json
+import linecache
 import os
 import subprocess
 import sys
@@ -16,8 +17,9 @@ import pytest
 from minikafka.lab.exercises.high_watermark import clamp, increment
 from minikafka.lab.grading.answer_key import told
 from minikafka.lab.grading.fair_code import unfair
-from minikafka.lab.grading.grade import _end
-from minikafka.lab.grading.lesson_tasks import PREDICTION, tasks_of
+from minikafka.lab.grading.grade import Grade, Mark, _end, explained
+from minikafka.lab.grading.lesson_tasks import PREDICTION, Task, tasks_of
+from minikafka.lab.grading.marking import _made
 from minikafka.lab.grading.submission import read, value_of
 from minikafka.lab.rebuild.ladders.high_watermark import clamps
 
@@ -106,6 +108,29 @@ def test_a_class(school):
         "not run: it imports with `from minikafka.lab.rebuild.ladders.high_watermark import clamps`",
     ]
     assert set(why["broken"]) == {f"{LESSON} is no notebook"} and set(why["empty"]) == {f"{LESSON} is missing"}
+
+
+def test_tasks_that_share_a_reason_share_a_line():
+    tasks = [Task("01-small", "prediction", question) for question in ("How many?", "Which?", "Where?")]
+    tasks += [
+        Task("01-small", "exercise", "updated"),
+        *(Task("01-small", "rung", name) for name in ("reads", "writes")),
+    ]
+    reasons = ["not answered", "the answer is 1; the run gives 2", "not answered"] + ["not attempted"] * 3
+    half = Grade("half", tuple(map(Mark, tasks, [0] * 6, reasons)))
+    assert explained(half) == [
+        "half: 01-small, 2 predictions: not answered",
+        "half: 01-small, prediction Which?: the answer is 1; the run gives 2",
+        "half: 01-small, exercise updated, rungs reads, writes: not attempted",
+    ]
+    empty = Grade("empty", tuple(Mark(task, 0, "it is missing") for task in tasks))
+    assert explained(empty) == ["empty: 01-small, all 6 tasks: it is missing"]
+    assert explained(Grade("sound", (Mark(tasks[0], 1),))) == []
+
+
+def test_an_explanation_can_quote_a_line():
+    function = _made({"name": "updated", "given": "", "code": "def updated(old):\n    return old + ''"})
+    assert linecache.getline(function.__code__.co_filename, 2) == "    return old + ''"
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -192,6 +193,33 @@ def _is_stub(function: ast.stmt) -> bool:
 
 def _unread(answered: Answered) -> str:
     return f" ({answered.unread} cells are no Python)" if answered.unread else ""
+
+
+def explained(of: Grade) -> list[str]:
+    """A line for each reason for which points were lost. Tasks of a lesson that share a reason share its line."""
+    lost: dict[tuple[str, str], list[Task]] = {}
+    for mark in of.marks:
+        if not mark.points:
+            lost.setdefault((mark.task.lesson, mark.why), []).append(mark.task)
+    in_lesson = Counter(mark.task.lesson for mark in of.marks)
+    return [
+        f"{of.name}: {lesson}, {_named(tasks, all_of_them=len(tasks) == in_lesson[lesson] > 1)}: {why}"
+        for (lesson, why), tasks in lost.items()
+    ]
+
+
+def _named(tasks: list[Task], *, all_of_them: bool) -> str:
+    """The tasks in words: functions by their names, several predictions by their number."""
+    if all_of_them:
+        return f"all {len(tasks)} tasks"
+    words = []
+    for kind in dict.fromkeys(task.kind for task in tasks):
+        names = [task.name for task in tasks if task.kind == kind]
+        if kind == PREDICTION and len(names) > 1:
+            words.append(f"{len(names)} predictions")
+        else:
+            words.append(f"{kind}{'s' * (len(names) > 1)} {', '.join(names)}")
+    return ", ".join(words)
 
 
 def table(grades: Iterable[Grade]) -> list[str]:

@@ -6,6 +6,7 @@ done when the process has to be ended. What a function prints is dropped.
 """
 
 import json
+import linecache
 import os
 import resource
 import signal
@@ -58,7 +59,10 @@ def _marked(job: dict[str, Any], check: Any, seed: int, seconds: float) -> dict[
 def _made(job: dict[str, Any]) -> Any:
     namespace: dict[str, Any] = {"___": ___}
     exec(compile(job["given"], "<course>", "exec"), namespace)
-    exec(compile(job["code"], f"<{job['name']}>", "exec"), namespace)
+    file = f"<{job['name']}>"
+    # So that an explanation can quote the line that it names.
+    linecache.cache[file] = len(job["code"]), None, job["code"].splitlines(keepends=True), file
+    exec(compile(job["code"], file, "exec"), namespace)
     return namespace[job["name"]]
 
 
