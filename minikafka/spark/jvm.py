@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 _MAIN_CLASS = "org.apache.spark.api.python.PythonGatewayServer"
 
-# A JVM that starts sooner instead of peaking later.
-_QUICK = ("-Xmx1g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+# A JVM that starts sooner instead of peaking later, with room for all that it compiles: with the usual room for such a
+# JVM it throws code away and compiles it again.
+_QUICK = ("-Xmx1g", "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC")
 
 # What Spark asks of every Java (JavaModuleOptions) but its vector module, which not every Java has.
 _OPENED = (

@@ -1,6 +1,7 @@
 """The checks are checked: stub, solution and wrong answers, judged by Spark, by minikafka and by Apache Kafka."""
 
 import ast
+import functools
 import importlib
 import pkgutil
 import re
@@ -14,7 +15,7 @@ from IPython.core.formatters import DisplayFormatter
 import minikafka.lab.exercises
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.asked import AskedCase, judged_by_asking
-from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, Case, Exercise, first_difference
+from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, Belief, Case, Exercise, first_difference
 from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.exercises.witnessed import judged_by
 from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_loading
@@ -30,6 +31,30 @@ EXERCISES = [exercise for module in MODULES for exercise in getattr(module, "EXE
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=[exercise.name for exercise in EXERCISES])
 spark = pytest.mark.spark
 SOLUTIONS = sorted((COURSE / "solutions").glob("*.ipynb"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def each_is_asked_once():
+    """Solutions and beliefs are asked about each case once: many ask Spark, which takes its time, and say the same."""
+
+    def once(exercise, function):
+        answers = {}
+
+        @functools.wraps(function)
+        def answer(*arguments):
+            case = tuple(map(id, arguments))  # an exercise holds its cases
+            if case not in answers:
+                answers[case] = exercise.normal(function(*arguments))
+            return answers[case]
+
+        return answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        for each in EXERCISES:
+            patch.setattr(each, "_solution", once(each, each.solved_by()))
+            beliefs = (Belief(once(each, belief.function), belief.words) for belief in each.beliefs)
+            patch.setattr(each, "beliefs", tuple(beliefs))
+        yield
 
 
 def test_a_lesson_shows_each_exercise_that_a_module_holds():

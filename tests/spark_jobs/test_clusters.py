@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from minikafka.cli import main
 from minikafka.spark.jobs.registry import JOBS
 from tests.spark.drawn_log import NOW, draw_log
-from tests.spark_jobs.clusters import SMALL, connect_server, python_without_minikafka, standalone_cluster
+from tests.spark_jobs.clusters import SHORT_TASKS, SMALL, connect_server, python_without_minikafka, standalone_cluster
 from tests.spark_jobs.each_job import SCRATCH, answer
 from tests.spark_sink.test_killed import keys_in
 
@@ -86,13 +86,18 @@ def test_each_job(urls, cases, expected, python, tmp_path):
 @pytest.mark.slow
 def test_the_command(urls, log_dirs, python, tmp_path):
     master, remote = urls
-    where = ["--remote", remote] if master == "-" else ["--master", master]
-    for name, setting in SMALL.items() if master != "-" else ():
-        where += ["--conf", f"{name}={setting}"]
-    done = run([*COMMAND, "verify", log_dirs[0], "--json", *where], python, tmp_path)
+    if master == "-":
+        where, file = ["--json", "--remote", remote], None
+    else:
+        file = tmp_path / "x.json"
+        settings = [f"--conf={name}={setting}" for name, setting in (SMALL | SHORT_TASKS).items()]
+        where = ["--out", file, "--master", master, *settings]
+    done = run([*COMMAND, "verify", log_dirs[0], *where], python, tmp_path)
+    printed, stored = done.stdout, file.read_text() if file else ""
     told = json.loads(CliRunner().invoke(main, ["verify", "--json", str(log_dirs[0])]).stdout)["findings"]
     expected = [{("nextStart" if name == "next_start" else name): each[name] for name in each} for each in told]
-    assert (done.returncode, list(map(json.loads, done.stdout.splitlines()))) == (1, expected)
+    assert (done.returncode, list(map(json.loads, (stored or printed).splitlines()))) == (1, expected)
+    assert not (stored and printed)
     # A cluster that is still busy with the session before is told of in a line; nothing else is.
     assert [
         line for line in done.stderr.splitlines() if "has no worker with 512m of memory to spare yet" not in line

@@ -162,14 +162,6 @@ def run(*arguments: object, **streams) -> subprocess.CompletedProcess:
 
 
 @pytest.mark.slow
-def test_a_run(tmp_path):
-    done = run("transactions", GOLDEN, "--out", tmp_path / "x.json")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    (row,) = map(json.loads, (tmp_path / "x.json").read_text().splitlines())
-    assert (row["topic"], row["committed"], row["aborted"]) == ("mixed", 2, 1)
-
-
-@pytest.mark.slow
 def test_damage_is_told_in_one_line(tmp_path):
     log = tmp_path / "mixed-0" / f"{0:020d}.log"
     log.parent.mkdir()
