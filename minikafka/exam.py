@@ -1,17 +1,23 @@
 """The command `minikafka exam`: a learner's log beside Apache Kafka's, question by question."""
 
 import json
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import click
 
+from minikafka.common.errors import IllegalArgumentException
+from minikafka.lab.course.places import COURSE
 from minikafka.lab.rebuild.exam.learners_log import load
 from minikafka.lab.rebuild.exam.questions import LADDER
 from minikafka.lab.rebuild.rung import HELD_OUT_SEED
 from minikafka.tools.tool_command import ToolCommand
 
+_QUESTIONS = "; ".join(question.name for question in LADDER)
 
-@click.command(cls=ToolCommand, failure_exit_code=2)
+
+@click.command(cls=ToolCommand, failure_exit_code=2, epilog=f"The questions: {_QUESTIONS}.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--up-to", type=click.IntRange(1, len(LADDER)), default=len(LADDER), help="The last question to ask.")
 @click.option("--seed", type=int, default=HELD_OUT_SEED, help="What the stories are drawn from.")
@@ -26,13 +32,18 @@ def exam(file: Path, up_to: int, seed: int, keep: Path | None, as_json: bool) ->
     """Compare the log in FILE (a class MyLog; the template is my_log.py beside the lessons) with Apache Kafka's.
 
     Question by question, up to the first that fails. Ends with 0 when all passed, 1 when one failed, 2 when FILE is no
-    such log.
+    such log. What your log prints goes to stderr.
     """
-    my_log = load(file)
+    if not file.exists():
+        raise IllegalArgumentException(f"there is no {file}; the template to begin with is {COURSE / 'my_log.py'}")
+    learners_prints = redirect_stdout(sys.stderr)
+    with learners_prints:
+        my_log = load(file)
     if keep is not None:
         keep.mkdir(parents=True)
     for question in LADDER[:up_to]:
-        answer = question.ask(my_log, seed, keep)
+        with learners_prints:
+            answer = question.ask(my_log, seed, keep)
         if as_json:
             told = {"question": question.name, "passed": answer.passed, "difference": answer.difference}
             click.echo(json.dumps({**told, "steps": answer.steps}))

@@ -1,14 +1,26 @@
 """My log: Kafka's storage layer, written from nothing. `minikafka exam my_log.py` compares it with Apache Kafka's.
 
-Only the standard library and crc32c may be imported. All numbers in files are big-endian. Nine questions, each asks for
-more; fail one, and the first difference is told: a step of the story, or the first byte of a file. With `--keep DIR` the
-story, your directory and the right one are laid into DIR, where `minikafka dump-log` can look at them. Lessons to have at
-hand: *Records* and *Segments* (questions 1 to 4), *Read* (5), *Crash and recovery* (6), *Replication* (7), and for those
-who go on *Producers and transactions* (8, 9).
+Copy this file to where you work. Only the standard library and crc32c may be imported. All numbers in files are
+big-endian. Nine questions, each asks for more; fail one, and the first difference is told: a step of the story, or the
+first byte of a file. With `--keep DIR` the story, your directory and the right one are laid into DIR, where
+`minikafka dump-log` can look at them. Lessons to have at hand: *Records* and *Segments* (questions 1 to 4), *Read* (5),
+*Crash and recovery* (6), *Replication* (7), and for those who go on *Producers and transactions* (8, 9).
+
+The questions: 1. the .log of one segment, 2. the offset index, 3. the time index, 4. rolling, 5. reads, 6. recovery,
+7. leader epochs, 8. producer snapshots, 9. transactions. `read` is called in 5 alone, `clean=False` is given in 6
+alone. From 5 on the log is also closed and opened again within a story.
 
 The files are Kafka's: `.log` (1), `.index` (2) and `.timeindex` (3) for each segment, `leader-epoch-checkpoint` (7), a
 `.snapshot` of the producers wherever a segment begins and at the log's end when it is closed (8), a `.txnindex` for a
-segment with markers of aborted transactions (9).
+segment with markers of aborted transactions (9). The lessons do not show the bytes of the last two:
+
+- `.snapshot`: int16 version (1), uint32 CRC-32C of all bytes behind it, int32 number of producers; and for each, in
+  ascending order of the ids: int64 producer id, int16 epoch, int32 last sequence, int64 last offset, int32 last offset
+  minus first of that batch, int64 timestamp, int32 epoch of the coordinator, int64 first offset of its open
+  transaction. -1 stands for what there is not, 0 for the difference. A log that is opened deletes the snapshots at
+  whose offset no segment begins, but for the newest of these, unless that lies before the last segment.
+- `.txnindex`: for each aborted transaction int16 version (0), int64 producer id, int64 first offset, int64 offset of
+  its marker, int64 last stable offset after it.
 """
 
 
@@ -20,7 +32,8 @@ class MyLog:
 
         settings: segment.bytes, index.interval.bytes, segment.index.bytes (all in bytes).
         clean: True when the log is new, or was closed; False after a kill: then the end of the newest segment may be
-        torn or damaged, and the indexes of all segments have to be made again.
+        torn or damaged, and the indexes of all segments have to be made again. A kill loses what Python still holds
+        in a file's buffer, and keeps what was flushed.
         """
         raise NotImplementedError
 

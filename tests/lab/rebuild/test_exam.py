@@ -1,5 +1,7 @@
 """`minikafka exam`: a log that is right passes, each fault fails its question, and a file that is no log is told so."""
 
+import gc
+import json
 import re
 import subprocess
 import sys
@@ -13,7 +15,7 @@ from minikafka.common.errors import IllegalArgumentException
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.rebuild import trial
 from minikafka.lab.rebuild.exam import questions, stories
-from minikafka.lab.rebuild.exam.learners_log import ALLOWED, load
+from minikafka.lab.rebuild.exam.learners_log import ALLOWED, LearnersLog, load
 from minikafka.lab.rebuild.exam.questions import LADDER
 
 REFERENCE = Path(__file__).with_name("my_log_reference.py")
@@ -95,7 +97,8 @@ def test_a_failed_story_can_be_kept(engine_judges, tmp_path):
     logs = [(keep / each / "topic-0" / "00000000000000000000.log").read_bytes() for each in ("yours", "right")]
     assert [log[12:16] for log in logs] == [b"\0\0\0\7", b"\0\0\0\0"]
     story = (keep / "story.txt").read_text()
-    assert story.startswith("segment.bytes 1048576, ") and "\n0. append_as_leader [" in story
+    assert story.startswith("segment.bytes 1048576, ") and "files that end with .log;" in story
+    assert "\n0. append_as_leader [" in story
     assert story.rstrip().endswith(answer.difference.partition("\n")[0])
     again = CliRunner().invoke(main, ["exam", str(file), "--keep", str(keep)])
     assert (again.exit_code, len(again.stderr.splitlines())) == (2, 1) and "kept" in again.stderr
@@ -111,6 +114,7 @@ def test_errors_and_endless_loops_of_the_log_are_told(engine_judges, tmp_path, m
         load(changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, none, leader_epoch)")), 1
     )
     assert "NameError: name 'none' is not defined" in str(broken)
+    assert re.search(r"At step 0 \(append_as_leader .*\), in MyLog\.append:\n", str(broken))
     assert "batch = " in str(broken)
     monkeypatch.setattr(stories, "GUARD_S", 0.2)
     endless = changed(
@@ -124,8 +128,8 @@ def test_errors_and_endless_loops_of_the_log_are_told(engine_judges, tmp_path, m
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("class MyLog(:", "line 1 is no Python"),
-        ("import numpy", "line 1: import numpy: only the standard library and crc32c are allowed"),
+        ("class MyLog(:", "my_log.py, line 1 is no Python: invalid syntax"),
+        ("import numpy", "my_log.py, line 1: import numpy: only the standard library and crc32c are allowed"),
         ("def f():\n    from minikafka.log.log import Log", "line 2: import minikafka.log.log"),
         ("1 / 0", "cannot be imported: ZeroDivisionError"),
         ("import sys; sys.exit(0)", "cannot be imported: SystemExit"),
@@ -148,9 +152,45 @@ def test_no_file_and_a_directory_are_told(tmp_path):
     for path in (tmp_path / "gone.py", tmp_path):
         result = CliRunner().invoke(main, ["exam", str(path)])
         assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+        assert (str(COURSE / "my_log.py") in result.stderr) == (path != tmp_path)
 
 
-def test_the_template_has_what_is_asked_for_and_fails_the_first_question(engine_judges):
+def test_what_a_log_prints_stays_out_of_the_answers(engine_judges, tmp_path):
+    file = changed(
+        tmp_path, "        offset, fields = self.end", "        print('mine')\n        offset, fields = self.end"
+    )
+    done = CliRunner().invoke(main, ["exam", str(file), "--up-to", "1", "--json"])
+    assert [json.loads(line)["passed"] for line in done.stdout.splitlines()] == [True]
+    assert set(done.stderr.splitlines()) == {"mine"}
+
+
+def test_a_kill_loses_what_a_file_has_buffered(tmp_path):
+    class Buffering:
+        def __init__(self, directory, settings, clean):
+            self.file = open(Path(directory) / "log", "ab")  # noqa: SIM115
+
+        def append(self, batch, leader_epoch):
+            return self.file.write(batch)
+
+    log = LearnersLog(Buffering, 1.0)
+    log.open(tmp_path, {}, clean=True)
+    log.append(b"batch", 0)
+    log.kill()
+    gc.collect()
+    assert (tmp_path / "log").read_bytes() == b""
+
+
+def test_the_help_names_all_questions():
+    shown = " ".join(CliRunner().invoke(main, ["exam", "--help"]).stdout.split())
+    assert all(question.name in shown for question in LADDER)
+
+
+def test_the_template_names_all_questions():
+    template = " ".join((COURSE / "my_log.py").read_text().split())
+    assert all(question.name in template for question in LADDER)
+
+
+def test_the_template_has_has_what_is_asked_for_and_fails_the_first_question(engine_judges):
     template = load(COURSE / "my_log.py")
     assert "NotImplementedError" in LADDER[0].ask(template, 1).difference
     assert "crc32c" in ALLOWED

@@ -29,10 +29,13 @@ def load(file: Path) -> type:
     """
     source = file.read_bytes()
     try:
-        _require_allowed_imports(ast.parse(source, str(file)), file)
-    except (SyntaxError, ValueError) as error:
-        line = getattr(error, "lineno", None)
-        raise IllegalArgumentException(f"{file}{f', line {line}' if line else ''} is no Python: {error}") from None
+        tree = ast.parse(source, str(file))
+    except SyntaxError as error:
+        line = f", line {error.lineno}" if error.lineno else ""
+        raise IllegalArgumentException(f"{file}{line} is no Python: {error.msg}") from None
+    except ValueError as error:
+        raise IllegalArgumentException(f"{file} is no Python: {error}") from None
+    _require_allowed_imports(tree, file)
     spec = importlib.util.spec_from_file_location("my_log", file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -56,12 +59,14 @@ class LearnersLog:
     """A learner's log whose errors are told as such, and whose calls all end.
 
     Its methods are those of `MyLog`; each raises LearnersError for whatever the learner's code raises, for a result of
-    another type, and after some seconds.
+    another type, and after some seconds. `method` names the one that was called last.
     """
 
     def __init__(self, kind: type, guard_s: float):
         self._kind, self._guard_s = kind, guard_s
         self._log: Any = None
+        self._killed: list[Any] = []
+        self.method = ""
 
     def open(self, directory: Path, settings: dict[str, int], *, clean: bool) -> None:
         """Open the log, or open it again; `clean`: whether it was closed before."""
@@ -85,10 +90,16 @@ class LearnersLog:
         self._held(self._log.close, ())()
 
     def kill(self) -> None:
-        """Let go of the log as it stands, without closing it."""
+        """Let go of the log as it stands, without closing it.
+
+        It is kept as long as this object: Python closes a file that nobody holds, and that would write what a process
+        that is killed loses, the bytes in the file's buffer.
+        """
+        self._killed.append(self._log)
         self._log = None
 
     def _held(self, method: Any, returns: tuple[type, ...]) -> Any:
+        self.method = f"MyLog.{method.__name__}"
         return Guard(returns, limit_s=self._guard_s).around(method)
 
 

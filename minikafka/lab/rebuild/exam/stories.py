@@ -19,6 +19,10 @@ from minikafka.witness.runner import Runner
 from minikafka.witness.workload import Workload
 
 GUARD_S = 5.0
+_LEGEND = """\
+The steps follow, and after the last one the log is closed. Compared are what append and read return, and then the
+files that end with {suffixes}; the others in right/ are not asked for here.
+[3x30 ts=now-500 keys=3] is a batch of 3 records with values of 30 bytes, made 500 ms ago, with keys drawn from 3."""
 _NAMES = {"internal.segment.bytes": "segment.bytes"}  # a topic's own setting has a lower bound of a megabyte
 
 
@@ -73,24 +77,29 @@ def first_difference(kind: type, story: Story, suffixes: Sequence[str], keep: Pa
     runner = Runner(judge_factory(), scratch("topic-0"), Workload((), story.config))
     directory = scratch("topic-0")
     directory.mkdir()
-    told = _first_difference(runner, LearnersLog(kind, GUARD_S), directory, story, suffixes)
+    mine = LearnersLog(kind, GUARD_S)
+    told = _first_difference(runner, mine, directory, story, suffixes)
     if told and keep is not None:
         shutil.copytree(directory, keep / "yours" / directory.name)
         shutil.copytree(runner.directory, keep / "right" / directory.name)
         steps = [f"{number}. {step}" for number, step in enumerate(story.steps)]
-        (keep / "story.txt").write_text("\n".join([story.settings_in_words, *steps, told, ""]), encoding="utf-8")
+        lines = [story.settings_in_words, _LEGEND.format(suffixes=", ".join(suffixes)), *steps, told, ""]
+        (keep / "story.txt").write_text("\n".join(lines), encoding="utf-8")
     return told
 
 
 def _first_difference(runner: Runner, mine: LearnersLog, directory: Path, story: Story, suffixes: Sequence[str]) -> str:
+    when = "Before step 0"
     try:
         mine.open(directory, story.settings, clean=True)
         for number, step in enumerate(story.steps):
+            when = f"At step {number} ({step})"
             if told := _told_apart(runner, mine, directory, story, step):
-                return f"At step {number} ({step}) {told}"
+                return f"{when} {told}"
+        when = "After the last step"
         mine.close()
     except LearnersError as error:
-        return str(error)
+        return f"{when}, in {mine.method}:\n{error}"
     finally:
         if runner.log is not None:
             runner.log.flush(force_flush_active_segment=True)
