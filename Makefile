@@ -8,12 +8,13 @@ INPUTS ?= 1000000
 DIRECTORIES ?= 5000
 MUTANTS ?= 20
 SEED ?= 1
-# Tests run in two processes; a file's tests stay together. Files keep their order: by number of tests the browser's few,
-# which take longest, would come last and leave the other process idle.
+# Tests run in three processes, for two cores: they often wait, for a broker, a browser, or a JVM. A file's tests stay
+# together. Files keep their order: by number of tests the browser's few, which take longest, would come last and leave
+# the other processes idle.
 PYTEST := $(BIN)/python -m pytest
 # Where one of them dies (a test that stands still ends its process), the run fails at once. With another process in
 # its place pytest-xdist repeats the deadly test, or fails of a KeyError, or waits for ever.
-WORKERS := -n 2 --max-worker-restart=0
+WORKERS := -n 3 --max-worker-restart=0
 # Without Kafka's jars lessons have two witnesses, and tests say what is missing.
 FETCH := $(BIN)/minikafka fetch || true
 
