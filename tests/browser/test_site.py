@@ -14,6 +14,8 @@ from minikafka.lab.site.own_folder import FolderError, require_free
 from minikafka.lab.site.page import page_of, page_of_markdown
 from minikafka.lab.site.recorded_run import RECORD, record_of
 from minikafka.lab.site.search_entries import search_script
+from minikafka.lab.teaching.lesson_parts import lessons
+from minikafka.lab.teaching.slides.build import decks_of, write_slides
 
 LESSON = [
     "# A small lesson\n\n*What it is about.*\n\n## 1. The question\n\nWhere does the log end? See [the other](99-other.ipynb) and `a.very.long.name.in_code(that_has, no_blank)`.\n",
@@ -215,3 +217,50 @@ def test_what_has_no_record_is_shown_as_it_is():
     notebook.cells[1].outputs = [failure]
     body = page_of("x", notebook).body
     assert "ZeroDivisionError: &lt;by zero&gt;" in body and RECORD not in body
+
+
+# Goes through a deck, step by step, and says where a slide or its figure has no room for what it holds.
+CLIPPED = """() => {
+    const press = (key) => dispatchEvent(new KeyboardEvent("keydown", { key }));
+    const found = [];
+    press("Home");
+    for (let step = 0; step < 12; step++, press("ArrowRight"))
+        for (const part of document.querySelectorAll(".slide.now, .slide.now > .figure"))
+            if (part.scrollHeight > part.clientHeight + 1 || part.scrollWidth > part.clientWidth + 1)
+                found.push(`slide ${document.querySelector(".slide.now").id}: ${part.className}`);
+    return found;
+}"""
+
+
+def test_slides_fit_the_screen_and_go_on_by_keyboard(chromium, tmp_path):
+    from axe_playwright_python.sync_playwright import Axe
+
+    decks = decks_of(lessons())
+    write_slides(tmp_path / "slides", decks)
+    page = chromium.new_page(viewport={"width": 1280, "height": 720})
+    failures = []
+    page.on("pageerror", lambda error: failures.append(str(error)))
+    page.on("request", lambda asked: asked.url.startswith("file://") or failures.append(asked.url))
+    for deck in decks:
+        page.goto((tmp_path / "slides" / f"{deck.name}.html").as_uri())
+        failures += [f"{deck.name}, {what}" for what in page.evaluate(CLIPPED)]
+        assert page.locator("#number").inner_text() == "10 / 10"
+    page.reload()
+    page.keyboard.press("Home")
+    for _ in range(6):
+        page.keyboard.press("ArrowRight")
+    assert page.locator("#number").inner_text() == "7 / 10" and not page.locator(".now .given").is_visible()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#number").inner_text() == "7 / 10" and page.locator(".now .given").is_visible()
+    page.keyboard.press("n")
+    assert page.locator(".now .notes").is_visible()
+    for width, scheme in ((1280, "dark"), (360, "light")):
+        page.set_viewport_size({"width": width, "height": 720})
+        page.emulate_media(color_scheme=scheme)
+        for key in ("Home", "ArrowRight", "End"):
+            page.keyboard.press(key)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            found = Axe().run(page)
+            assert found.violations_count == 0, found.generate_report()
+    assert failures == []
+    page.close()

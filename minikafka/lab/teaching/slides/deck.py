@@ -21,6 +21,8 @@ from minikafka.lab.widgets import drawing
 _MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 _FOLDED = re.compile(r"<details(?: open)?><summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 _STEPS = re.compile(r'<div style="font-size:12px[^"]*">(?:<div class="mk-line.*?</div>)*</div>', re.DOTALL)
+_ROW, _MOST_ROWS, _MOST_CODE = 90, 11, 9
+_CODE = re.compile(r"(<pre\b[^>]*>)(.*?)</pre>", re.DOTALL)
 _KAFKA = "https://github.com/apache/kafka/"
 _REMARK = re.compile(r" \([A-Z][^()]*\)")
 
@@ -131,7 +133,17 @@ def _figure(cell: dict[str, Any], frame: str) -> str:
     pictures = [_picture(html, frame) for html in _told(cell, "text/html")]
     if frame or any(pictures):
         return "".join(pictures)
-    return "".join(f"<pre>{escape(words.rstrip())}</pre>" for words in _told(cell, "text/plain"))
+    return "".join(f"<pre>{escape(_beginning(words.rstrip()))}</pre>" for words in _told(cell, "text/plain"))
+
+
+def _beginning(words: str) -> str:
+    """As much of an output as a slide has room for, where a long line takes several rows; dots stand for the rest."""
+    lines, rows = words.splitlines(), 0
+    for number, line in enumerate(lines):
+        rows += 1 + len(line) // _ROW
+        if rows > _MOST_ROWS:
+            return "\n".join([*lines[:number], "…"])
+    return words
 
 
 def _picture(html: str, frame: str) -> str:
@@ -143,13 +155,21 @@ def _picture(html: str, frame: str) -> str:
         if not body:
             return ""
         walked = "<pre" in body
-        html = _STEPS.sub("", re.sub(r"<img\b[^>]*>", "", body) if walked else body)
+        html = _CODE.sub(_around_the_step, _STEPS.sub("", re.sub(r"<img\b[^>]*>", "", body))) if walked else body
         html = f'<div class="{"walked" if walked else "player"}">{html}</div>'
     elif frame:
         return ""
     else:
         html = _FOLDED.sub("", html)
     return f'<div class="mk">{drawing.static_page(html)}</div>'
+
+
+def _around_the_step(code: re.Match) -> str:
+    """A stepper's source, cut to the lines that a slide has room for."""
+    lines = code[2].split("<br>")
+    now = next((number for number, line in enumerate(lines) if "mk-now" in line), 0)
+    first = max(min(now - 3, len(lines) - _MOST_CODE), 0)
+    return f"{code[1]}{'<br>'.join(lines[first : first + _MOST_CODE])}</pre>"
 
 
 def _code(cell: dict[str, Any]) -> str:

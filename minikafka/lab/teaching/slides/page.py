@@ -51,10 +51,10 @@ def _slide(number: int, deck: Deck, slide: Slide) -> str:
         if slide.answer
         else ""
     )
-    head = f'<p class="role">{escape(deck.title)} · {slide.role}</p><h{1 if number == 1 else 2}>{escape(slide.title)}'
+    head = f'<p class="role">{escape(deck.title)} · {slide.role}</p><h1>{escape(slide.title)}</h1>'
     return (
         f'<section class="slide {slide.role}" id="{number}" aria-label="Slide {number} of {len(deck.slides)}">'
-        f"{head}</h{1 if number == 1 else 2}>{figure}{lines}{answer}"
+        f"{head}{figure}{lines}{answer}"
         f'<aside class="notes" aria-label="Notes of slide {number}" tabindex="0">{slide.notes}</aside></section>'
     )
 
