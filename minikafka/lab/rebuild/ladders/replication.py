@@ -18,7 +18,7 @@ _FIXED = {"replica.lag.time.max.ms": "2000", "replica.fetch.max.bytes": "1048576
 
 def _drawn(*weights, **settings):
     """Knobs for workloads of three brokers with these settings."""
-    without = {"delete_topic": 0, "reassign": 0, "crash": 0, "stop": 0, "metadata": 0, "list_offsets": 0}
+    without = {"reassign": 0, "metadata": 0, "list_offsets": 0}
     return tuple({"fixed": {**_FIXED, **settings}, "weights": {**without, **each}} for each in weights)
 
 
