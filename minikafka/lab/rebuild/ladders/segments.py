@@ -96,6 +96,8 @@ rolls = Rung(
         "Size: `self.size > roll_params.max_segment_bytes - roll_params.messages_size`.",
         "Age: `self.time_waited_for_roll(roll_params.now, roll_params.max_timestamp_in_messages)` gives the ms waited; "
         "compare with `roll_params.max_segment_ms - self.roll_jitter_ms`, and only if `self.size > 0`.",
+        "Indexes: `self.offset_index.is_full` and `self.time_index.is_full`. Offset: "
+        "`self.offset_index.can_append_offset(roll_params.max_offset_in_messages)` is False where it is too far.",
     ),
 )
 
