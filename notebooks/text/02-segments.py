@@ -529,7 +529,9 @@ rolls
 
 # %%
 def should_roll(self, roll_params):
-    """self: the active LogSegment; roll_params: RollParams of the append. True when the append needs a new segment."""
+    """self: the active LogSegment: size, offset_index and time_index (both have is_full, the first can_append_offset(offset)),
+    time_waited_for_roll(now, max_timestamp), in ms, roll_jitter_ms, which shortens segment.ms. roll_params: RollParams of the append, with
+    the fields of part 4. True when the append needs a new segment."""
     return ___
 
 
@@ -542,7 +544,8 @@ looks_up
 
 # %%
 def lookup(self, target_offset):
-    """self: an OffsetIndex with entries and entry(n). Returns an OffsetPosition(offset, position in bytes)."""
+    """self: an OffsetIndex: entries (how many there are), entry(n), an OffsetPosition with the absolute offset, and base_offset. Returns an
+    OffsetPosition(offset, position in bytes)."""
     return ___
 
 
@@ -555,8 +558,9 @@ translates
 
 # %%
 def translate_offset(self, offset, starting_file_position=0):
-    """self: a LogSegment with offset_index and log.batches_from(position). Returns a LogOffsetPosition(base offset, position, bytes)
-    of the first batch that ends at or behind offset, None without one."""
+    """self: a LogSegment: offset_index.lookup(offset), the method of rung 2, and log.batches_from(position); batches have base_offset,
+    last_offset, position, size_in_bytes. Returns a LogOffsetPosition(base offset, position, bytes) of the first batch that ends at or behind
+    offset, None without one."""
     return ___
 
 
@@ -569,8 +573,9 @@ appends
 
 # %%
 def append(self, largest_offset, records):
-    """self: a LogSegment; largest_offset: of all batches of records. Writes them (self.log.append(records)) and indexes those
-    that are due; batches have last_offset, max_timestamp, size_in_bytes. Returns nothing."""
+    """self: a LogSegment: size, log.append(records), index_interval_bytes, max_timestamp_so_far, read_max_timestamp_and_offset_so_far(),
+    offset_index.append(offset, position), time_index.maybe_append(timestamp, offset), and the three with an underscore that the box names.
+    largest_offset: of all batches. records: size_in_bytes, batches(), which have last_offset, max_timestamp, size_in_bytes. Returns None."""
     return ___
 
 
@@ -581,7 +586,8 @@ deletes
 
 # %%
 def deletable_segments(self, should_delete):
-    """self: a Log; should_delete(segment, next segment or None) is the rule. Returns the list of segments that go, the oldest first."""
+    """self: a Log: log_segments, the oldest first (base_offset, size), log_end_offset, high_watermark. should_delete(segment, next segment or
+    None) is the rule. Returns the list of segments that go, the oldest first."""
     return ___
 
 

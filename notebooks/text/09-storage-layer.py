@@ -674,7 +674,7 @@ flushes
 # %%
 def _flush_dirty_logs(self):
     """self: the LogManager: all_logs and time.milliseconds(). A log has last_flush_time and config.flush_ms (both ms), and
-    flush(force_flush_active_segment=False). Flushes the logs that are due. Returns None."""
+    flush(force_flush_active_segment=False), the name always with it. Flushes the logs that are due. Returns None."""
     return ___
 
 
@@ -701,7 +701,8 @@ takes_away
 def async_delete(self, topic_partition, *, is_future=False, checkpoint=True, is_stray=False):
     """self: the LogManager: current_logs and future_logs (dicts, partition → log), cleaner with abort_cleaning(partition) and
     update_checkpoints(log directory, partition), logs_to_be_deleted.add(log), _checkpoint_dir(log directory). A log has dir (its parent is the
-    log directory) and rename_dir(name, should_reinitialize=False). Returns the log, None where there is none. No directory is offline."""
+    log directory) and rename_dir(name, should_reinitialize=False), the name always with it. log_delete_dir_name(partition) and its stray
+    sister make the new name. Returns the log, None where there is none. No directory is offline."""
     return ___
 
 

@@ -578,6 +578,7 @@ adds
 # %%
 def _maybe_add_delayed_produce(self, required_acks, timeout_ms, results, produce_status, response_callback):
     """self: the ReplicaManager: _enough_replicas, the question of rung 2, and delayed_produce_purgatory.try_complete_else_watch(operation, keys).
+    DelayedProduce(timeout_ms, produce_status, question, response_callback) is the operation, TopicPartitionOperationKey.of(partition) a key.
     required_acks: ACKS_ALL (−1), 0 or 1. results: dict, partition → result (exception: None if it took its records). produce_status: dict,
     partition → status (response_status). response_callback(dict of partition → response_status) answers. Returns None."""
     return ___

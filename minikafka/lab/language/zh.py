@@ -338,6 +338,9 @@ CATALOGUE = {
     "Your function returned {result}, of the type {type}; the method returns {wanted}.": (
         "你的函数返回了 {result}，类型是 {type}；这个方法应返回 {wanted}。"
     ),
+    "With your function in place a new, empty log does not open: {error}: {message}": (
+        "换上你的函数之后，一个新的空日志打不开：{error}: {message}"
+    ),
     "Your function has not ended after {seconds:g} seconds. Is there a loop whose end never comes?": (
         "你的函数 {seconds:g} 秒之后还没有结束。是不是有一个不会结束的循环？"
     ),

@@ -12,11 +12,13 @@ from typing import Any
 from minikafka.lab.rebuild.learners_code import LearnersError
 from minikafka.lab.stage.log_dir_witnesses import log_manager_jvm
 from minikafka.lab.stage.workbench import kafka_witness, scratch
+from minikafka.lab.stepper.stepper import without_directories
 from minikafka.lab.widgets.offset_ruler import Offsets
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka_errors import WitnessFailedError
 from minikafka.witness.observation import Observation, Observations
 from minikafka.witness.runner import Runner, minikafka_log
+from minikafka.witness.spoken import say
 from minikafka.witness.unique_ids import rename_without_unique_ids, without_unique_id
 from minikafka.witness.workload import Workload
 from minikafka.witness.workload_drawer import draw_workload
@@ -80,7 +82,19 @@ class OneLog(Ground):
 
     def done(self, workload: Workload, judge: str) -> tuple[Outcome, list[Offsets | None]]:
         factory: Any = kafka_witness() if judge == KAFKA else minikafka_log
-        runner = Runner(factory, scratch("topic-0"), workload)
+        try:
+            runner = Runner(factory, scratch("topic-0"), workload)
+        except Exception as failure:
+            if judge == KAFKA:
+                raise
+            raise LearnersError(
+                say(
+                    "With your function in place a new, empty log does not open: {error}: {message}",
+                    error=type(failure).__name__,
+                    message=without_directories(str(failure)),
+                ),
+                "\n".join(getattr(failure, "__notes__", ())),
+            ) from failure
         rows: list[Observation] = []
         moments: list[Offsets | None] = []
         try:

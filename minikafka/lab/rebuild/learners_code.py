@@ -87,6 +87,7 @@ class Guard:
                 raise
             except BaseException as error:
                 if _is_kafkas(error) or isinstance(error, self._raises):
+                    error.add_note(_line_of(error.__traceback__, function.__code__))  # for whoever does not expect it
                     raise
                 raise LearnersError(
                     say(

@@ -253,6 +253,22 @@ def test_recursion_and_exit_are_errors_of_the_function(engine_judges):
     assert "SystemExit" in looks_up.check(leaving).words
 
 
+def test_an_error_before_the_first_operation_is_told_with_its_line(engine_judges):
+    """A new log is searched when it opens, and its index has no entry."""
+
+    def without_a_look_at_the_count(self, target_offset):
+        return self.entry(0)
+
+    words = looks_up.check(without_a_look_at_the_count).words
+    assert "a new, empty log does not open: IllegalArgumentException: " in words
+    assert "return self.entry(0)" in words
+
+
+def test_a_plain_tuple_is_no_place_in_an_index(engine_judges):
+    words = looks_up.check(lambda self, target_offset: (self.base_offset, 0)).words
+    assert "of the type tuple; the method returns OffsetPosition" in words
+
+
 def test_a_search_that_finds_the_record_by_detours_is_told_all_the_same(engine_judges):
     first = looks_up.check(looks_up.wrong[0].function).words
     assert "your function is not: called with self" in first

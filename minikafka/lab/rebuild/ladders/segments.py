@@ -149,7 +149,7 @@ looks_up = Rung(
         "It only looks.",
         "Its answer is the entry with the largest offset that is not above the target.",
         "Where there is none, the answer is the base offset at byte 0.",
-        "It asks for no entry that is not there: in `entry(n)`, n is in 0 … entries - 1.",
+        "It asks for no entry that is not there: in `entry(n)`, n is in 0 … entries - 1. A new index has none.",
     ),
     chosen=(
         "config index.interval.bytes=0\n" + "append_as_leader [2x10]\n" * 6 + _reads(5, 6, 0, 11),
@@ -158,7 +158,7 @@ looks_up = Rung(
         + f"truncate_to leo-5\n{_reads('leo-3')}truncate_to leo-8\nappend_as_leader [1x10]\n",
     ),
     profiles=_DRAWN,
-    returns=(OffsetPosition, tuple),
+    returns=(OffsetPosition,),
     changes_nothing=True,
     solution=lookup,
     wrong=(
@@ -245,7 +245,7 @@ translates = Rung(
         "append_as_follower [3x10 offset=0] [2x10 offset=7 last=12] [1x10 offset=20]\n" + _reads(3, 12, 13, 9),
     ),
     profiles=_DRAWN,
-    returns=(LogOffsetPosition, tuple, type(None)),
+    returns=(LogOffsetPosition, type(None)),
     changes_nothing=True,
     solution=translate_offset,
     wrong=(
@@ -337,7 +337,9 @@ appends = Rung(
         "the batch itself not counted (`self._bytes_since_last_index_entry`).",
         "The offset index gets the batch's last offset, and the byte at which the batch begins.",
         "The time index gets the largest timestamp so far and the last offset of the batch that brought it "
-        "(`self._max_timestamp_and_offset_so_far`, a `TimestampOffset`), this batch included.",
+        "(set as `self._max_timestamp_and_offset_so_far`, a `TimestampOffset`), this batch included.",
+        "What is set there is read by `self.max_timestamp_so_far` and `self.read_max_timestamp_and_offset_so_far()`: "
+        "in a segment just opened nothing is set, and they ask the time index.",
         "Nothing to append: nothing is done.",
     ),
     chosen=(
@@ -402,7 +404,9 @@ def deletable_segments(self, should_delete):
     return deletable
 
 
-def _deletes(*, minds_the_mark=True, stops=True, keeps_the_active=False, keeps_the_empty=True):
+def _deletes(
+    *, minds_the_mark=True, stops=True, keeps_the_active=False, keeps_the_empty=True, asks_about_the_empty=True
+):
     """A version without one of the bounds."""
 
     def version(self, should_delete):
@@ -412,6 +416,7 @@ def _deletes(*, minds_the_mark=True, stops=True, keeps_the_active=False, keeps_t
             end = self.log_end_offset if next_segment is None else next_segment.base_offset
             if (
                 (minds_the_mark and end > self.high_watermark)
+                or (not asks_about_the_empty and next_segment is None and segment.size == 0)
                 or not should_delete(segment, next_segment)
                 or (next_segment is None and (keeps_the_active or (keeps_the_empty and segment.size == 0)))
             ):
@@ -432,7 +437,8 @@ deletes = Rung(
         "It only looks: `should_delete(segment, next_segment)` is the rule, `next_segment` None for the last one.",
         "It asks from the oldest segment on, and what it returns begins with the oldest: no holes.",
         "Nothing goes unless all of it lies below the high watermark.",
-        "A last segment without a byte stays.",
+        "A last segment without a byte stays. The rule is asked about it all the same: one by time opens the time "
+        "index, which makes its file.",
     ),
     chosen=(
         "config internal.segment.bytes=250 retention.bytes=0\n"
@@ -463,10 +469,15 @@ deletes = Rung(
             _deletes(keeps_the_empty=False),
             "You let a last segment without a byte go. Nothing is gained, and the log would make a new one each time.",
         ),
+        WrongVersion(
+            _deletes(asks_about_the_empty=False),
+            "You do not ask the rule about a last segment without a byte. Kafka asks first: the rule by time opens the "
+            "time index, and so its file is made.",
+        ),
     ),
     hints=(
         "Walk over `self.log_segments` with the next one beside each; the last one's next is None.",
         "A segment ends where the next begins, the last at `self.log_end_offset`; compare with `self.high_watermark`.",
-        "Stop at the first that stays: above the mark, or the rule says no, or last and empty.",
+        "Stop at the first that stays: above the mark, or the rule says no, or last and empty, asked in this order.",
     ),
 )
