@@ -374,6 +374,10 @@ CATALOGUE = {
     "You never let it fall. That is the leader's rule, in maybe_increment_high_watermark; this method sets.": (
         "你从不让它下降。那是 leader 的规则，在 maybe_increment_high_watermark 里；这个方法只管设置。"
     ),
+    "You set the mark, and nobody hears of it: the LSO stays where it was, and readers of committed records wait. "
+    "Set it with `self._update_high_watermark_metadata(…)`.": (
+        "你设置了高水位，却没有人知道：LSO 停在原处，只读已提交记录的读者一直在等。请用 `self._update_high_watermark_metadata(…)` 来设置。"
+    ),
     "You return what was asked for. The offset that was set counts.": (
         "你返回了要求设置的值。应当返回实际设置的 offset。"
     ),

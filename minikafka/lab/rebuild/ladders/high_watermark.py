@@ -26,6 +26,11 @@ _ISR = (
     "isr 1,2\nappend_as_leader [5x10]\nfetch 1 5\nfetch 2 3\nfetch 2 5\nroll leo\nfetch 1 5\nfetch 2 5\n"
     "append_as_leader [1x10]\nisr 1\nfetch 1 6\n"
 )
+_COMMITTED = (
+    "append_as_leader [1x10 pid=7 epoch=0 seq=0 txn]\nupdate_high_watermark leo\nappend_as_leader [1x10]\n"
+    "append_as_leader origin=coordinator transaction_version=0 [commit pid=7 epoch=0]\nupdate_high_watermark leo\n"
+    "read 0 isolation=txn_committed max_length=300\n"
+)
 
 
 # Rung 1
@@ -62,6 +67,14 @@ def _clamps(*, at_the_start=True, at_the_end=True, may_fall=True, returns_the_ne
     return version
 
 
+def _clamps_by_itself(self, high_watermark):
+    asked = high_watermark if isinstance(high_watermark, int) else high_watermark.message_offset
+    end = self.log_end_offset_metadata
+    offset = min(max(asked, self.log_start_offset), end.message_offset)
+    self._high_watermark_metadata = end if offset == end.message_offset else LogOffsetMetadata(offset)
+    return offset
+
+
 clamps = Rung(
     "Rung 1, setting the high watermark",
     Log.update_high_watermark,
@@ -73,7 +86,11 @@ clamps = Rung(
         "At the log end its place is known (`self.log_end_offset_metadata`); elsewhere what came is kept.",
         "`self._update_high_watermark_metadata(metadata)` sets it: producers, listeners and the LSO follow from there.",
     ),
-    chosen=(_STORY, "append_as_leader [5x10]\nupdate_high_watermark leo\ntruncate_to 2\nupdate_high_watermark leo+7\n"),
+    chosen=(
+        _STORY,
+        "append_as_leader [5x10]\nupdate_high_watermark leo\ntruncate_to 2\nupdate_high_watermark leo+7\n",
+        _COMMITTED,
+    ),
     profiles=_DRAWN,
     returns=(int,),
     solution=update_high_watermark,
@@ -90,6 +107,11 @@ clamps = Rung(
             "You never let it fall. That is the leader's rule, in maybe_increment_high_watermark; this method sets.",
         ),
         WrongVersion(_clamps(returns_the_new=False), "You return what was asked for. The offset that was set counts."),
+        WrongVersion(
+            _clamps_by_itself,
+            "You set the mark, and nobody hears of it: the LSO stays where it was, and readers of committed records "
+            "wait. Set it with `self._update_high_watermark_metadata(…)`.",
+        ),
     ),
     hints=(
         "A bare number becomes `LogOffsetMetadata(number)`, an offset whose place is not known.",
