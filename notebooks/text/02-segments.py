@@ -282,8 +282,8 @@ print(f"the greatest number in four bytes with a sign: {2**31 - 1:,}")
 # The file holds **relative offsets**: 8 and 14 are 23 and 29 less the base offset, 15. An offset has eight bytes, a relative one four, so no offset
 # in a segment may be more than 2,147,483,647 above its base. Step 1 above checks that, and it is the last of the five reasons to roll.
 #
-# To find offset 65 the index is searched by halving, then the file is read from the byte that the entry names. Should one expect
-# to find an entry for 65 itself?
+# Back to the log of 40 batches. To find its offset 65, its index is searched by halving, then the file is read from the byte that
+# the entry names. Should one expect to find an entry for 65 itself?
 
 # %%
 predict(

@@ -230,7 +230,7 @@ print("…015.index:", sizes(killed)["…015.index"], "→", sizes(after.dir)["�
 #
 # The crash theatre does an append and stops the world after each effect on disk, and inside the write as well: a power cut may leave any part of
 # it. Each directory is loaded by the real loader. Move the slider to choose the byte; the column in the middle says what the load does, and in
-# which phase. (`SMALL` are settings for short files, printed by the cell. An index file has the size of the third one while its segment grows.)
+# which phase. (`SMALL` are settings for short files, printed by the cell. While its segment grows, an index file has the size `segment.index.bytes`.)
 
 # %%
 print(SMALL)

@@ -537,7 +537,7 @@ for number in (4, 5, 9, 11, 15):
     print(f"{number:2} {workload.operations[number]!s:60.60} committed {len(row['read_committed']):2}  since then {row['since_then']}")
 
 # %% [markdown]
-# Now a bug is planted into the source: it takes the timestamp with which a segment ends for the largest in it.
+# Now a bug is planted into the source: it takes the largest timestamp of a segment's last batch for the largest in the segment.
 
 # %%
 with planted("the last timestamp of a segment is taken for its largest"):
