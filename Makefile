@@ -10,13 +10,12 @@ MUTANTS ?= 20
 SEED ?= 1
 # Tests start hundreds of processes: modules stay compiled, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
-# `make test` runs three processes, for two cores: its tests often wait, for a broker, a browser, or a JVM. A file's tests
-# stay together. Files keep their order: by number of tests the browser's few, which take longest, would come last and
-# leave the other processes idle.
+# Tests run in two processes; a file's tests stay together. Files keep their order: by number of tests the browser's few,
+# which take longest, would come last and leave the other process idle.
 PYTEST := $(BIN)/python -m pytest
 # Where one of them dies (a test that stands still ends its process), the run fails at once. With another process in
 # its place pytest-xdist repeats the deadly test, or fails of a KeyError, or waits for ever.
-WORKERS := --max-worker-restart=0
+WORKERS := -n 2 --max-worker-restart=0
 # Without Kafka's jars lessons have two witnesses, and tests say what is missing.
 FETCH := $(BIN)/minikafka fetch || true
 
@@ -53,12 +52,12 @@ test: ready-dev
 	@sh requirements/chromium.sh
 	@$(FETCH)
 	@$(BIN)/minikafka doctor || true
-	$(PYTEST) -q -n 3 $(WORKERS) --dist loadfile --no-loadscope-reorder tests
+	$(PYTEST) -q $(WORKERS) --dist loadfile --no-loadscope-reorder tests
 
 quick: ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(PYTEST) -q --quick -n 2 $(WORKERS) --dist worksteal tests
+	$(PYTEST) -q --quick $(WORKERS) --dist worksteal tests
 
 lessons: ready-lab
 	@$(FETCH)
@@ -67,7 +66,7 @@ lessons: ready-lab
 # In `make test` the lessons run in a browser and are compared there.
 nbval: ready-dev
 	@$(FETCH)
-	$(PYTEST) -q -n 2 $(WORKERS) --dist loadfile --nbval --nbval-cell-timeout 240 --nbval-sanitize-with tests/nbval.cfg notebooks
+	$(PYTEST) -q $(WORKERS) --dist loadfile --nbval --nbval-cell-timeout 240 --nbval-sanitize-with tests/nbval.cfg notebooks
 
 notebooks: ready-lab
 	@$(FETCH)

@@ -24,23 +24,10 @@ def test_it(number):
 
 @pytest.mark.slow
 def test_a_process_that_dies_ends_the_run(tmp_path):
-    makefile = (REPOSITORY / "Makefile").read_text()
-    [processes] = re.findall(r"^\t\$\(PYTEST\) -q (-n \d+) \$\(WORKERS\) .* tests$", makefile, re.MULTILINE)
-    [options] = re.findall(r"^WORKERS := (.*)$", makefile, re.MULTILINE)
+    [options] = re.findall(r"^WORKERS := (.*)$", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
     for number in (1, 2, 3):
         (tmp_path / f"test_{number}.py").write_text(DIES.format(number=1 if number == 2 else None))
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-c",
-        os.devnull,
-        *processes.split(),
-        *options.split(),
-        "--dist",
-        "loadfile",
-        tmp_path,
-    ]
+    command = [sys.executable, "-m", "pytest", "-c", os.devnull, *options.split(), "--dist", "loadfile", tmp_path]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=150)
     assert run.returncode == 1, run.stdout + run.stderr
     assert re.search(r"crashed while running '.*test_2.py::test_it\[1]'", run.stdout), run.stdout
