@@ -216,8 +216,11 @@ def test_damage(cluster, tmp_path):
         for snapshot in copy.glob("*.checkpoint"):
             snapshot.unlink()
         log = copy / f"{0:020}.log"
+        # A record's byte: the CRC does not cover a batch's base offset and leader epoch.
+        batches = list(FileRecords.open(log, mutable=False).batches())
+        middle = batches[len(batches) // 2]
         data = bytearray(log.read_bytes())
-        data[len(data) // 2] ^= 0xFF
+        data[middle.position + middle.size_in_bytes - 1] ^= 0xFF
         log.write_bytes(data)
         assert rows(copy, table=table, mode="PERMISSIVE")[0]["_corrupt"]["file"] == str(log)
         with pytest.raises(CorruptRecordException, match=f"{log}, position "):
