@@ -13,11 +13,13 @@
 # happens to an acknowledged record. This course opens that code. It is written twice: in Kafka 4.3.0, and in **minikafka**, a Python twin with the same
 # classes, the same methods, the same steps and the same bytes on disk. You step through the twin; Kafka itself says whether the twin is right.
 #
-# There are three doors. **Read:** predict, run, explain. **Rebuild:** write the methods of the log anew; your function runs inside the log, and
+# There are three doors. **Read:** predict, run, explain: to yourself, why a prediction was wrong; to somebody else, what you would do about
+# the question at a lesson's end. **Rebuild:** write the methods of the log anew; your function runs inside the log, and
 # Kafka judges it. **Exam:** write a whole log of your own, in one file, from the template [my_log.py](my_log.py); `minikafka exam my_log.py`
 # compares it with Kafka's, question by question.
 #
-# The first cell takes a few seconds: it wakes Spark and Apache Kafka, which part 5 needs. A `___` below is a blank for you to fill.
+# The first cell takes a few seconds: it wakes Spark and Apache Kafka, which part 5 needs. A `___` below a question is a blank for you to fill. (The one
+# among the imports is the blank itself. Leave it there.)
 
 # %%
 from pathlib import Path
@@ -97,7 +99,9 @@ print("they begin at byte", sent.fetch_offset_metadata.relative_position_in_segm
 # there on. The consumer drops what it has not asked for. That is why a broker can send a file to a socket without ever looking at a
 # record; the lesson *Read* follows such a read down to the file.
 #
-# One more look at the list above: an `.index` there has 16 bytes. Now the same in a log that is open. It is new, and one record has been appended:
+# One more look at the list above: an `.index` there has 16 bytes. Now the same in a log that is open. It is new, and one record has been appended.
+# An entry of an index has 8 bytes, and a segment's first batch gets none. A log that is open has its newest index mapped
+# into memory, and a mapping has one size from beginning to end. `segment.index.bytes`, by default 10,485,760, says how large an index may become.
 
 # %%
 log = fresh_log()
@@ -117,7 +121,7 @@ log.close()
 print("closed:", {file.name: file.stat().st_size for file in sorted(Path(log.dir).glob("0*"))})
 
 # %% [markdown]
-# Both indexes of the newest segment, the one that is written to, are made at their full size (`segment.index.bytes`, 10 MiB unless told otherwise) and mapped into
+# Both indexes of the newest segment, the one that is written to, are made at their full size (10 MiB unless told otherwise) and mapped into
 # memory; when the next segment begins or the log is closed, they are cut to what they hold. So `ls -l` on a running broker shows index files far larger than their
 # `.log`, two for each partition. The lesson *Segments* shows what stands in an index.
 
@@ -268,7 +272,7 @@ predict(
 print(found.first_difference)
 
 # %% [markdown]
-# That is how a rung is judged: your function, minikafka around it, Kafka beside it, and the first thing in which they differ. The tests of this
+# (`0:388` is a segment that begins at offset 0 and has 388 bytes.) That is how a rung is judged: your function, minikafka around it, Kafka beside it, and the first thing in which they differ. The tests of this
 # project do the same with thousands of drawn workloads, and compare the directories file by file, byte by byte.
 
 # %% [markdown]

@@ -149,7 +149,7 @@ erratum(
 # %% [markdown]
 # ### Offsets in place
 #
-# A producer does not know where its batch will stand, and numbers from 0. The log ends at 100, and a batch of three records comes in. In how many of its fields does
+# A producer does not know where its batch will stand, so it numbers from 0, and a leader takes no other batch from it. The log ends at 100, and a batch of three records comes in. In how many of its fields does
 # the stored batch differ from the one that was sent?
 
 # %%

@@ -162,7 +162,7 @@ print("left:", segments.base_offsets, " floor_segment(31) now:", segments.floor_
 # The last answer should worry you: with a hole in the map, `floor_segment` names a segment that does not hold the offset. A read goes
 # on to the next segment then, and passes over what is missing without an error; the lesson *Read* shows it.
 #
-# ### Rolling: 10, 13, 18, 20
+# ### Rolling
 #
 # A log whose next offset is 10 gets 3, 5, 2 and then 10 records. There is room for 353 bytes in a segment, exactly
 # what the first three batches need.

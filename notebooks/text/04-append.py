@@ -95,6 +95,7 @@ print("rule 5:", log.recovery_point <= log.log_end_offset)
 # ### On a leader
 #
 # A leader of epoch 0 has ten records, all of them replicated. It leads for a second time, in epoch 1, and gets a batch of three.
+# (`twin` is a log with the same past. The prediction tries the append on it, so that the walk below begins where the question stands.)
 
 # %%
 leader, twin = fresh_log(name="leader-0"), fresh_log(name="leader-0")
@@ -172,8 +173,8 @@ step_through(
 ).play()
 
 # %% [markdown]
-# What the follower did not do: no validator, no `max.message.bytes`. It refuses damaged bytes as a leader does, and also offsets out of order, which a leader
-# does not ask about; *Refused*, further down, has them all.
+# What the follower did not do: no validator, no `max.message.bytes`. It refuses damaged bytes as a leader does. Of offsets a leader asks nothing, and a follower twice:
+# in step 2, between the batches of a set (`OffsetsOutOfOrderException`), and in step 5, between the set and the log (`UnexpectedAppendOffsetException`). *Refused*, further down, has all refusals.
 #
 # Asking again, in epoch 1, the follower gets the batch that was left out. Then come offsets 20 and 21, which leave a gap. What if
 # something comes next that begins at 21?
@@ -207,7 +208,7 @@ erratum(
 # %% [markdown]
 # ### The twelve steps of the older text
 #
-# The text that this course grew from counts twelve steps, on Kafka 2.5. They are all here, under other numbers:
+# The text that this course grew from counts twelve steps, on Kafka 2.5. They are all here, under other numbers. (Who has read no such text can pass over the table.)
 #
 # | older text | here | what became of it |
 # |:---|:---|:---|

@@ -25,9 +25,7 @@ wake_witnesses()
 
 # %% [markdown]
 # What goes wrong without recovery? A log of four records; the machine loses its power in the middle of the fourth write, and the
-# last 20 bytes never reach the disk. (`kill(log)` ends the log without closing it and gives its directory; `another` copies a directory;
-# `cut`, `flip` and `remove` damage a file in it. `load` makes a log of it again: `clean` says what kind of stop there was (by default an
-# unclean one), `recovery_point` and `log_start` are the checkpoints (by default 0, and then an unclean load scans everything).)
+# last 20 bytes never reach the disk. (`kill(log)` ends the log without closing it and gives its directory; `cut` shortens one of its files.)
 
 # %%
 log = fresh_log()
@@ -39,6 +37,7 @@ print(whole, "bytes written,", sizes(torn, ".log"), "left")
 
 # %% [markdown]
 # Take recovery away: load the directory as if the stop had been a clean one. Then a producer appends record `9`, and gets its acknowledgement.
+# (`load` makes a log of a directory again, and works in it; so it gets a copy, which `another` makes.)
 
 # %%
 believed = load(another(torn), clean=True)
@@ -97,7 +96,8 @@ print(*(f"{size:12,}  {name}" for name, size in sizes(killed).items()), sep="\n"
 #
 # (The exception to 2 and 3: a segment whose `.index` is missing or whose `.txnindex` is bad is recovered as soon as it is opened, after any
 # stop, before the scan of rule 2 and without regard to its neighbours. Part 4 shows what that can do.) Here are the rules on
-# copies of what the broker left, except rule 4, which needs the theatre of part 4:
+# copies of what the broker left, except rule 4, which needs the theatre of part 4. (`load` takes a stop for an unclean one
+# unless told otherwise; `recovery_point` is the checkpoint's, by default 0, and then all is scanned. `flip` changes one bit of a file.)
 
 # %%
 log = load(another(killed), TOPIC, recovery_point=24)
@@ -231,27 +231,30 @@ print("…015.index:", sizes(killed)["…015.index"], "→", sizes(after.dir)["�
 # The crash theatre does an append and stops the world after each effect on disk, and inside the write as well: a power cut may leave any part of
 # it. Each directory is loaded by the real loader. Move the slider to choose the byte; the column in the middle says what the load does, and in
 # which phase. (`SMALL` are settings for short files, printed by the cell. While its segment grows, an index file has the size `segment.index.bytes`.)
+# The append brings three records, which do not fit into the second segment.
 
 # %%
 print(SMALL)
 log = fresh_log(SMALL)
 for number in range(5):
     log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
+print("segments:", [(segment.base_offset, segment.size) for segment in log.log_segments])
 theatre = CrashTheatre(log, "An append that begins a segment")
 theatre = theatre.stop_in(lambda: log.append_as_leader(records(3, first=10), leader_epoch=0), every=7)
 
 # %%
 predict(
-    "The new batch takes 112 bytes. From how many bytes on does it survive?",
+    "105 of the new batch's 112 bytes are on the disk. How many segments has the log after the load?",
     ___,
-    lambda: min(frame.left for frame in theatre.frames if frame.end == 13),
+    lambda: next(sum(name.endswith(".log") for name, _ in frame.after) for frame in theatre.frames if frame.left == 105),
 )
 
 # %%
 theatre.play()
 
 # %% [markdown]
-# All or nothing: a batch is the unit of survival. Your own crash: choose a `BYTE` from 0 to 285 at which the second of two segments is cut, and
+# All or nothing: a batch is the unit of survival. The roll before it is another matter: the new file was made, and a cut takes bytes from a file, not
+# the file. Your own crash: choose a `BYTE` from 0 to 285 at which the second of two segments is cut, and
 # say where the log will end. Change it and run both cells again as often as you like.
 
 # %%
@@ -294,20 +297,20 @@ print("after: ", entries_of(load(missing, TOPIC, clean=True)))
 # log end at 30, and take the offset index of that segment away as well:
 
 # %%
-holed = remove(flip(another(killed), "030.log", 100), "030.index")
+both = remove(flip(another(killed), "030.log", 100), "030.index")
 predict(
     "Segment 30 has a bad bit in its first batch, and no .index. After an unclean stop the log ends at?",
     ___,
-    lambda: load(another(holed), TOPIC).log_end_offset,
+    lambda: load(another(both), TOPIC).log_end_offset,
 )
 
 # %%
 for clean in (True, False):
-    log = load(another(holed), TOPIC, clean=clean)
+    log = load(another(both), TOPIC, clean=clean)
     found = log.read(30, 1_048_576, FetchIsolation.LOG_END).records
     print("clean" if clean else "unclean", "stop: LEO", log.log_end_offset, [(s.base_offset, s.size) for s in log.log_segments])
     print("  a read from 30 begins with batch", next(found.batches()).base_offset)
-    print("  Apache Kafka leaves the same files:", loaded_by_both(holed, TOPIC, clean=clean).equal)
+    print("  Apache Kafka leaves the same files:", loaded_by_both(both, TOPIC, clean=clean).equal)
 
 # %% [markdown]
 # **The log has a hole.** Segment 30 is empty, 41 and 56 are in place, and a reader of 30 is sent to 41 without an error, after a clean stop and after an
@@ -408,12 +411,11 @@ for clean in (False, True):
 # was lost, and all that is left is deleted records: it is dropped, and an empty log begins at the start.
 
 # %% [markdown]
-# ### What the older text made up: overflowing offsets
+# ### Offsets that overflow
 #
 # An offset in an index takes four bytes, relative to the base. Old versions of compaction could make a segment whose last offset is too
-# far off, and recovery may be the first to notice. The older text has a *strategy* for it (LATEST, EARLIEST, PRODUCER, RESTART), which stands in no version of Kafka.
-# `retryOnOffsetOverflow` splits that segment and begins the phase again, until no segment overflows. This is the
-# one replacement that brings several new segments:
+# far off, and recovery may be the first to notice. `retryOnOffsetOverflow` splits that segment and begins the phase again, until no segment overflows. This is the
+# one replacement that brings several new segments. (The older text has a *strategy* for it, LATEST, EARLIEST, PRODUCER or RESTART, which stands in no version of Kafka.)
 
 # %%
 directory = far_apart(2**31 + 9)

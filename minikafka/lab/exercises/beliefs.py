@@ -258,10 +258,9 @@ BELIEFS: dict[str, dict[object, str]] = {
             " likes."
         ),
     },
-    "The new batch takes 112 bytes. From how many bytes on does it survive?": {
-        61: "61 bytes are the batch's header. The CRC covers the records too.",
-        12: "12 bytes hold offset and length. Then one knows how much is missing, and that it is.",
-        105: "105 bytes are not all. One byte short, and the CRC can't be right.",
+    "105 of the new batch's 112 bytes are on the disk. How many segments has the log after the load?": {
+        2: "The roll came before the write, and its file was made. A cut takes bytes from a file, even all; the file stays.",
+        1: "Only what lies behind the bad batch goes, and nothing does. What was there before the append is sound.",
     },
     "Segment 6 is cut to BYTE bytes. The log ends at?": {
         6: _WHOLE_BATCHES,
@@ -325,6 +324,7 @@ BELIEFS: dict[str, dict[object, str]] = {
         23: "Offset 21 is below its log end, 22. What it has already it does not take twice, and nothing behind it either.",
         22: "It stays at 22, and its caller is told by an exception.",
         "OffsetsOutOfOrderException": "That is for batches of one set, among themselves. Here the set begins below LEO.",
+        "OffsetOutOfRangeException": "That is for readers. This is a follower that is sent what it has.",
     },
     "The topic wants gzip at level 9 and gets gzip at another level. Does the leader compress the batch again? (True or False)": {
         True: "What is compared is the codec, not its level. The batch stays as it came.",
@@ -644,6 +644,8 @@ BELIEFS: dict[str, dict[object, str]] = {
     },
     "And how many of the 2965 bytes of the segment that begins at 59? (all of them, or fewer: a number)": {
         2965: "The offset index leads to a batch that is not behind offset 100. What lies before it is not read.",
+        2095: "That is where the reading begins. It goes on to the end of the segment: subtract.",
+        1952: "The first entry would do, but the second one leads nearer, and its batch is not behind offset 100 either.",
     },
     "In how many of the three segments does the query look for orders before 22:00?": {
         1: "Late records may be anywhere: the second segment has six of them.",
@@ -655,6 +657,7 @@ BELIEFS: dict[str, dict[object, str]] = {
     },
     "By which factor do the bytes of an hour grow from one to two o'clock? (a whole number, rounded)": {
         3: "Three times as many records, and each takes more room as well: look at the codec.",
+        2: "That is what the codec does to a record. There are three times as many records, too.",
     },
     "How many payments that were committed does that one transaction hide?": {
         3: "Those are its own, and they were not committed. It hides what came after it.",

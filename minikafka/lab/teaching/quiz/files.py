@@ -175,7 +175,7 @@ QUESTIONS = (
     Question(
         COMPUTE,
         "02",
-        "Rolling: 10, 13, 18, 20",
+        "Rolling",
         "What are the base offsets of all segments afterwards? (A batch has 61 bytes and, here, 17 for each record.)",
         bases,
         "Before each append the segment is asked whether the batch still fits: exactly full is allowed, one byte more"
