@@ -149,7 +149,7 @@ predict(
 query_walk(walk).play()
 
 # %% [markdown]
-# No record has been touched so far. Which segments matter follows from the names of the files, where to begin from the offset index: an entry of it leads to a batch that is not behind offset 100, and the range begins there. It is the
+# A frame is a line of the source here, and the picture on top says whose. Those of `byte_ranges` answer both questions. No record has been touched so far. Which segments matter follows from the names of the files, where to begin from the offset index: an entry of it leads to a batch that is not behind offset 100, and the range begins there. It is the
 # search that a broker does for a fetch (lesson *Read*). What comes too early with that batch, the task throws away.
 #
 # Now the task. `offset >= 950` of `clicks` leaves little to read:
