@@ -1,7 +1,7 @@
 """Spark for minikafka: a session with Apache Kafka's classes in the same JVM, and log directories as DataFrames.
 
 Read `session` first, then `jvm` (how its JVM is started), `java_home` (which Java), `kafka_jars` (where the jars come
-from), `class_archive` (why a second start is faster), and `worker_daemon` (why its Python workers' tasks are short);
+from), `class_archive` (why a second start is faster), and `worker_garbage` (why its Python workers' tasks are short);
 `scala_compiler` compiles what is asked of the JVM in Scala.
 `register` makes the data source of the room `source` known to any session; `write_log_dir`, in the room `sink`, makes
 log directories of DataFrames.
@@ -10,5 +10,8 @@ log directories of DataFrames.
 from minikafka.spark.register import register
 from minikafka.spark.session import kafka_available, session, why_kafka_is_absent
 from minikafka.spark.sink.write_log_dir import write_log_dir
+from minikafka.spark.worker_garbage import spare_modules_in_a_worker
 
 __all__ = ["kafka_available", "register", "session", "why_kafka_is_absent", "write_log_dir"]
+
+spare_modules_in_a_worker()

@@ -4,7 +4,6 @@ Their Python is a virtual environment that has what minikafka needs, and not min
 """
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -16,7 +15,6 @@ from pathlib import Path
 
 import numpy
 
-from minikafka.spark import worker_daemon
 from minikafka.spark.java_home import java_command
 from minikafka.spark.jvm import SPARK_OPTIONS
 from minikafka.spark.kafka_jars import spark_jars
@@ -29,22 +27,16 @@ SMALL = {
     "spark.sql.shuffle.partitions": "4",
 }
 """Settings for a driver of the cluster: workers that start soon, and few tasks, as for a few rows."""
-SHORT_TASKS = {"spark.python.daemon.module": Path(worker_daemon.__file__).stem}
-"""A setting for the Python of `python_without_minikafka`."""
 _UNTIL_INPUT_ENDS = '"$@" & read -r line; kill $!; wait $!'
 """A shell's script: the command ends when its standard input does, so at the latest with the tests' process."""
 
 
 def python_without_minikafka(directory: Path) -> Path:
-    """An interpreter with the packages of this one, but for those that an editable install adds.
-
-    Of minikafka it has only the daemon that keeps tasks short, as a module by itself.
-    """
+    """An interpreter with the packages of this one, but for those that an editable install adds."""
     venv.EnvBuilder(symlinks=True).create(directory)
     python = directory / "bin" / "python"
     (home,) = (directory / "lib").glob("python*/site-packages")
     packages = Path(numpy.__file__).parents[1]
-    shutil.copy(worker_daemon.__file__, home)
     (home / "packages.pth").write_text(f"{packages}\n")  # whose own .pth files are not followed from there
     code = "import numpy, pyspark, pyarrow, crc32c\ntry: import minikafka\nexcept ImportError: print('without')"
     told = subprocess.run([python, "-c", code], cwd=directory, env=_environment(), capture_output=True, text=True)
@@ -82,7 +74,6 @@ def connect_server(directory: Path, python: Path) -> Iterator[str]:
         "spark.ui.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.shuffle.partitions": SMALL["spark.sql.shuffle.partitions"],
-        **SHORT_TASKS,
     }
     properties = (f"-D{name}={setting}" for name, setting in settings.items())
     main = "org.apache.spark.sql.connect.service.SparkConnectServer"

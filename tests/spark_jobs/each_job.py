@@ -11,7 +11,7 @@ import tempfile
 from minikafka.spark.jobs.job_session import job_session
 from minikafka.spark.jobs.registry import JOBS
 from minikafka.spark.jobs.result_output import json_lines
-from tests.spark_jobs.clusters import SHORT_TASKS, SMALL
+from tests.spark_jobs.clusters import SMALL
 
 SCRATCH = "SCRATCH"
 
@@ -27,7 +27,7 @@ def answer(spark, name: str, paths: list[str], options: dict) -> list[str]:
 if __name__ == "__main__":
     master, remote, cases = sys.argv[1:]
     remote_url = None if remote == "-" else remote
-    spark = job_session(master, remote_url, SMALL | SHORT_TASKS if remote == "-" else {})
+    spark = job_session(master, remote_url, SMALL if remote == "-" else {})
     try:
         for name, (paths, options) in json.loads(cases).items():
             print(json.dumps([name, answer(spark, name, paths, options)]), flush=True)

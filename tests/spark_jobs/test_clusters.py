@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from minikafka.cli import main
 from minikafka.spark.jobs.registry import JOBS
 from tests.spark.drawn_log import NOW, draw_log
-from tests.spark_jobs.clusters import SHORT_TASKS, SMALL, connect_server, python_without_minikafka, standalone_cluster
+from tests.spark_jobs.clusters import SMALL, connect_server, python_without_minikafka, standalone_cluster
 from tests.spark_jobs.each_job import SCRATCH, answer
 from tests.spark_sink.test_killed import keys_in
 
@@ -90,7 +90,7 @@ def test_the_command(urls, log_dirs, python, tmp_path):
         where, file = ["--json", "--remote", remote], None
     else:
         file = tmp_path / "x.json"
-        settings = [f"--conf={name}={setting}" for name, setting in (SMALL | SHORT_TASKS).items()]
+        settings = [f"--conf={name}={setting}" for name, setting in SMALL.items()]
         where = ["--out", file, "--master", master, *settings]
     done = run([*COMMAND, "verify", log_dirs[0], *where], python, tmp_path)
     printed, stored = done.stdout, file.read_text() if file else ""

@@ -6,7 +6,7 @@ import sys
 
 from minikafka.spark import write_log_dir
 from minikafka.spark.jobs.job_session import job_session
-from tests.spark_jobs.clusters import SHORT_TASKS, SMALL
+from tests.spark_jobs.clusters import SMALL
 
 
 def main(where: str, log_dir: str, rows: int, times: int = 1) -> None:
@@ -18,9 +18,7 @@ def main(where: str, log_dir: str, rows: int, times: int = 1) -> None:
     spark = job_session(
         "" if remote else where,
         remote,
-        ({} if remote else SMALL)
-        | (SHORT_TASKS if where.startswith("spark://") else {})
-        | {"spark.sql.shuffle.partitions": "2"},
+        ({} if remote else SMALL) | {"spark.sql.shuffle.partitions": "2"},
     )
     frame = spark.range(rows).selectExpr("CAST(id AS string) key", "repeat(md5(CAST(id AS string)), 3) value")
     for _ in range(times):

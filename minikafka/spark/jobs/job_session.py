@@ -30,7 +30,6 @@ _SETTINGS_OF_A_DRIVER = {
 _PORTS = {"spark": 7077, "sc": 15002}
 _PATIENCE_S = 15
 _SETTINGS_OF_A_LOCAL_MASTER = {
-    "spark.python.daemon.module": "minikafka.spark.worker_daemon",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "16",

@@ -75,6 +75,7 @@ from minikafka.spark.source.verify_rows import VERIFY, VERIFY_COLUMNS
 
 RECORDS = "records"
 BATCHES = "batches"
+_BATCHES_AT_A_TIME = 10_000
 _CHECKPOINTS = (
     HIGH_WATERMARKS, LOG_START_OFFSETS, "recovery-point-offset-checkpoint", "cleaner-offset-checkpoint",
 )  # fmt: skip
@@ -138,11 +139,18 @@ class TableRows:
         for topic_partition, damage in task.damages:
             yield from self._told(topic_partition, damage)
         for byte_range in as_they_are_now(task.ranges):
+            held: list[BatchColumns] = []
             for batches in batch_headers(byte_range, check_crcs=self._check_crcs):
                 if isinstance(batches, Damage):
+                    yield from self._rows_of_batches(byte_range, held)
                     yield from self._told(byte_range.topic_partition, batches)
-                elif len(wanted := batches[are_within(batches, byte_range)]):
-                    yield self._rows(byte_range.topic_partition, len(wanted), _batch_columns(byte_range, wanted))
+                    held = []
+                    continue
+                held.append(batches[are_within(batches, byte_range)])
+                if sum(map(len, held)) > _BATCHES_AT_A_TIME:
+                    yield from self._rows_of_batches(byte_range, held)
+                    held = []
+            yield from self._rows_of_batches(byte_range, held)
 
     def of_partition(self, partition: DiskPartition) -> Iterator[pa.RecordBatch]:
         """The rows of any other table. Raises CorruptRecordException for damage in mode FAILFAST."""
@@ -157,6 +165,10 @@ class TableRows:
             count = len(next(iter(columns.values())))
             if count:
                 yield self._rows(partition.topic_partition, count, columns)
+
+    def _rows_of_batches(self, byte_range: ByteRange, parts: list[BatchColumns]) -> Iterator[pa.RecordBatch]:
+        if batches := BatchColumns.joined([part for part in parts if len(part)]):
+            yield self._rows(byte_range.topic_partition, len(batches), _batch_columns(byte_range, batches))
 
     def _told(self, topic_partition: TopicPartition, damage: Damage) -> Iterator[pa.RecordBatch]:
         return damage_row(self._schema, self._mode, topic_partition, damage)
