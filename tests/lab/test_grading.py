@@ -14,10 +14,12 @@ import nbformat
 import psutil
 import pytest
 
+from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.high_watermark import clamp, increment
+from minikafka.lab.grading import grade as grading
 from minikafka.lab.grading.answer_key import told
 from minikafka.lab.grading.fair_code import unfair
-from minikafka.lab.grading.grade import Grade, Mark, _end, explained
+from minikafka.lab.grading.grade import Grade, Mark, Terms, _end, explained
 from minikafka.lab.grading.lesson_tasks import PREDICTION, Task, tasks_of
 from minikafka.lab.grading.marking import _made
 from minikafka.lab.grading.submission import read, value_of
@@ -198,7 +200,7 @@ def test_a_functions_helpers_come_with_it(tmp_path):
         "def updated(a):\n    return helper(a)",
         "raise SystemExit",
     )
-    answered = read(tmp_path / LESSON)
+    answered = read(tmp_path / LESSON, tmp_path)
     assert [ast.unparse(each).splitlines()[0] for each in answered.code_for("updated")] == [
         *("import math", "LIMIT = 4", "def helper(a):", "def updated(a):"),
     ]
@@ -222,11 +224,37 @@ def test_answers_that_are_no_values(answer):
 def test_files_that_are_no_notebooks(text, tmp_path):
     (tmp_path / LESSON).write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(ValueError, match="is no notebook"):
-        read(tmp_path / LESSON)
+        read(tmp_path / LESSON, tmp_path)
+
+
+def test_a_translated_lesson_counts_as_the_lesson(tmp_path, monkeypatch):
+    question = "update_high_watermark(12) on a log that ends at 10 returns?"
+    monkeypatch.setattr(grading, "answer_key", lambda _lesson: {question: "10"})
+    monkeypatch.setattr(grading, "_checked", lambda jobs, _terms: {task: Mark(task, 1) for task, _ in jobs})
+    lesson, asked = COURSE / "03-high-watermark.ipynb", "日志的末端是 10，update_high_watermark(12) 返回什么？"
+    done = (
+        (COURSE / "zh" / lesson.name)
+        .read_text()
+        .replace(f'{asked}\\",\\n",\n    "    ___', f'{asked}\\",\\n",\n    "    10')
+    )
+    for at in ("alone", "beside/zh"):
+        (tmp_path / at).mkdir(parents=True)
+        (tmp_path / at / lesson.name).write_text(done)
+    (tmp_path / "beside" / lesson.name).write_text(lesson.read_text())
+    for of in ("alone", "beside"):
+        points = [mark.task.name for mark in grading.grade(tmp_path / of, [lesson], Terms(1)).marks if mark.points]
+        assert points == [question], of
+
+
+def test_a_link_to_somebody_elses_notebook_is_none_of_ones_own(tmp_path):
+    notebook(tmp_path / "bob", "3")
+    (tmp_path / "ada").mkdir()
+    (tmp_path / "ada" / LESSON).symlink_to(tmp_path / "bob" / LESSON)
+    with pytest.raises(ValueError, match="is a link that leads out of what was handed in"):
+        read(tmp_path / "ada" / LESSON, tmp_path / "ada")
 
 
 def test_every_lesson_has_tasks_of_its_own():
-    from minikafka.lab.course.places import COURSE
     from minikafka.lab.course.run_lessons import lessons
 
     for lesson in lessons(COURSE):

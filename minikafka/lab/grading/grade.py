@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from minikafka.lab.grading.answer_key import answer_key, told
 from minikafka.lab.grading.fair_code import is_fair_import, unfair
 from minikafka.lab.grading.lesson_tasks import EXERCISE, PREDICTION, Task, code_of, tasks_of
 from minikafka.lab.grading.marking import STUBBORN
-from minikafka.lab.grading.submission import Answered, is_blank, read, value_of
+from minikafka.lab.grading.submission import Answered, is_blank, read_in_every_language, value_of
 
 _START_S = 120.0  # for Java, Spark and the judges' answers
 _SQL = "from minikafka.lab.exercises.wrecked import sql"
@@ -62,6 +62,8 @@ class Terms:
 def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
     """The grade of the notebooks in the directory `submission` for these lessons, the notebooks of the course.
 
+    A lesson may be handed in in several languages: each task counts where it was done first, English before others.
+
     Raises ValueError where the directory is none, and nbclient's errors where a lesson of the course cannot be run.
     """
     if not submission.is_dir():
@@ -70,26 +72,25 @@ def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
     for lesson in lessons:
         tasks = tasks_of(lesson)
         try:
-            answered = read(submission / lesson.name)
+            answered = read_in_every_language(submission, lesson.name)
         except (ValueError, OSError) as unreadable:
-            missing = not os.path.lexists(submission / lesson.name)
-            why = f"{lesson.name} is missing" if missing else f"{unreadable}"
-            marks += [Mark(task, 0, why) for task in tasks]
+            marks += [Mark(task, 0, str(unreadable)) for task in tasks]
             continue
         marks += _predictions(lesson, tasks, answered)
         marks += _functions(lesson, tasks, answered, terms)
     return Grade(submission.name, tuple(marks))
 
 
-def _predictions(lesson: Path, tasks: list[Task], answered: Answered) -> list[Mark]:
+def _predictions(lesson: Path, tasks: list[Task], answered: Sequence[Answered]) -> list[Mark]:
     return [_prediction(lesson, task, answered) for task in tasks if task.kind == PREDICTION]
 
 
-def _prediction(lesson: Path, task: Task, answered: Answered) -> Mark:
-    answer = answered.answers.get(task.name)
-    if answer is None:
+def _prediction(lesson: Path, task: Task, answered: Sequence[Answered]) -> Mark:
+    asked = [each.answers[task.name] for each in answered if task.name in each.answers]
+    if not asked:
         return Mark(task, 0, "the question is gone")
-    if is_blank(answer):
+    answer = next((each for each in asked if not is_blank(each)), None)
+    if answer is None:
         return Mark(task, 0, "not answered")
     try:
         said = told(value_of(answer))
@@ -101,15 +102,16 @@ def _prediction(lesson: Path, task: Task, answered: Answered) -> Mark:
     return Mark(task, 1) if said == right else Mark(task, 0, f"the answer is {said}; the run gives {right}")
 
 
-def _functions(lesson: Path, tasks: list[Task], answered: Answered, terms: Terms) -> list[Mark]:
+def _functions(lesson: Path, tasks: list[Task], answered: Sequence[Answered], terms: Terms) -> list[Mark]:
     given = _given(lesson)
     marks: dict[Task, Mark] = {}
     jobs: list[tuple[Task, dict[str, str]]] = []
     for task in (task for task in tasks if task.kind != PREDICTION):
-        code = answered.code_for(task.name)
-        if not code:
+        written = [code for each in answered if (code := each.code_for(task.name))]
+        code = next((code for code in written if not _is_stub(code[-1])), [])
+        if not written:
             marks[task] = Mark(task, 0, "there is no such function" + _unread(answered))
-        elif _is_stub(code[-1]):
+        elif not code:
             marks[task] = Mark(task, 0, NOT_ATTEMPTED)
         elif why := unfair(code):
             marks[task] = Mark(task, 0, f"not run: it {why}")
@@ -191,8 +193,9 @@ def _is_stub(function: ast.stmt) -> bool:
     return isinstance(last, ast.Return) and last.value is not None and is_blank(last.value)
 
 
-def _unread(answered: Answered) -> str:
-    return f" ({answered.unread} cells are no Python)" if answered.unread else ""
+def _unread(answered: Sequence[Answered]) -> str:
+    unread = sum(each.unread for each in answered)
+    return f" ({unread} cells are no Python)" if unread else ""
 
 
 def explained(of: Grade) -> list[str]:

@@ -2,10 +2,12 @@
 
 import ast
 import operator
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from minikafka.lab.grading.lesson_tasks import code_of, question_of
+from minikafka.lab.language.chosen import LANGUAGES, english_of
 
 _LARGEST_BYTES = 20 << 20
 _BLANK = "___"
@@ -23,7 +25,7 @@ _LARGEST = 1 << 64
 class Answered:
     """A learner's notebook of one lesson.
 
-    - `answers`: by question, the expression that stands in the place of the blank; the last one counts;
+    - `answers`: by question, in English, the expression that stands in the place of the blank; the last one counts;
     - `definitions`: functions and constants at the top of a cell by name, the last ones; `imports`: by name.
     - `unread`: the number of cells that are no Python.
     """
@@ -48,10 +50,34 @@ class Answered:
         return [*dict.fromkeys(imported), *(self.definitions[name] for name in reversed(wanted))]
 
 
-def read(notebook: Path) -> Answered:
-    """The notebook of a learner. Raises ValueError for what is none, and OSError."""
+def read_in_every_language(directory: Path, name: str) -> list[Answered]:
+    """The notebook `name` that was handed in, and those of the same name in the folders of translations; at least one.
+
+    One that cannot be read is passed over if another one can. Raises ValueError when there is none, or none that is a
+    notebook of this directory, and OSError.
+    """
+    places = [directory / name, *(directory / folder / name for folder in LANGUAGES)]
+    found: list[Answered] = []
+    failures: list[ValueError | OSError] = []
+    for place in filter(os.path.lexists, places):
+        try:
+            found.append(read(place, directory))
+        except (ValueError, OSError) as failure:
+            failures.append(failure)
+    if not found:
+        raise failures[0] if failures else ValueError(f"{name} is missing")
+    return found
+
+
+def read(notebook: Path, directory: Path) -> Answered:
+    """A learner's notebook in the `directory` that was handed in.
+
+    Raises ValueError for what is no notebook, or a link to one elsewhere, such as a solution; and OSError.
+    """
     if not notebook.is_file():
         raise ValueError(f"{notebook.name} is no file")
+    if not notebook.resolve().is_relative_to(directory.resolve()):
+        raise ValueError(f"{notebook.name} is a link that leads out of what was handed in")
     if notebook.stat().st_size > _LARGEST_BYTES:
         raise ValueError(f"{notebook.name} has more than {_LARGEST_BYTES >> 20} MB")
     trees, unread = code_of(notebook)
@@ -59,7 +85,7 @@ def read(notebook: Path) -> Answered:
     for statement in (statement for tree in trees for statement in tree.body):
         for node in ast.walk(statement):
             if asked := question_of(node):
-                found.answers[asked[0]] = asked[1]
+                found.answers[english_of(asked[0])] = asked[1]
         if isinstance(statement, ast.Import | ast.ImportFrom):
             for alias in statement.names:
                 found.imports[alias.asname or alias.name.partition(".")[0]] = statement
