@@ -17,9 +17,10 @@ import pytest
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.high_watermark import clamp, increment
 from minikafka.lab.grading import grade as grading
+from minikafka.lab.grading import own_process
 from minikafka.lab.grading.answer_key import told
 from minikafka.lab.grading.fair_code import unfair
-from minikafka.lab.grading.grade import Grade, Mark, Terms, _end, explained
+from minikafka.lab.grading.grade import Grade, Mark, Terms, explained
 from minikafka.lab.grading.lesson_tasks import PREDICTION, Task, tasks_of
 from minikafka.lab.grading.marking import _made
 from minikafka.lab.grading.submission import read, value_of
@@ -268,7 +269,7 @@ def test_what_a_check_has_started_ends_with_it():
     process = subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE, start_new_session=True)
     started = int(process.stdout.readline())
     process.wait()
-    _end(process)
+    own_process.end(process)
     try:
         assert psutil.Process(started).wait(timeout=5) is None
     except (psutil.NoSuchProcess, psutil.TimeoutExpired):

@@ -2,20 +2,15 @@
 
 import ast
 import json
-import os
-import signal
 import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED
+from minikafka.lab.grading import own_process
 from minikafka.lab.grading.answer_key import answer_key, told
 from minikafka.lab.grading.fair_code import is_fair_import, unfair
 from minikafka.lab.grading.lesson_tasks import EXERCISE, PREDICTION, Task, code_of, tasks_of
@@ -146,14 +141,12 @@ def _run(jobs: list[dict[str, str]], terms: Terms) -> tuple[list[dict[str, str]]
     with tempfile.TemporaryDirectory(prefix="minikafka-grade-") as scratch:
         results = Path(scratch, "results")
         asked = {"jobs": jobs, "seed": terms.seed, "seconds": terms.seconds, "memory_mb": terms.memory_mb}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "minikafka.lab.grading.marking", str(results)],
+        process = own_process.started(
+            *("minikafka.lab.grading.marking", str(results)),
+            directory=scratch,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            cwd=scratch,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))},
-            start_new_session=True,
         )
         has_ended = True
         try:
@@ -161,20 +154,11 @@ def _run(jobs: list[dict[str, str]], terms: Terms) -> tuple[list[dict[str, str]]
         except subprocess.TimeoutExpired:
             has_ended = False
         finally:
-            _end(process)
+            own_process.end(process)
         is_stubborn = not has_ended or process.returncode == STUBBORN
         why = "it did not end, even when told to" if is_stubborn else "its process ended before the check did"
         lines = results.read_text(encoding="utf-8").splitlines() if results.exists() else []
     return [json.loads(line) for line in lines], why
-
-
-def _end(process: subprocess.Popen) -> None:
-    """End all processes of its session; Spark's JVM has a group of its own."""
-    for pid in psutil.pids():
-        with suppress(ProcessLookupError, PermissionError):
-            if os.getsid(pid) == process.pid:
-                os.kill(pid, signal.SIGKILL)
-    process.wait()
 
 
 def _given(lesson: Path) -> str:
@@ -238,6 +222,3 @@ def table(grades: Iterable[Grade]) -> list[str]:
 def _sums(of: Grade) -> list[tuple[str, tuple[int, int]]]:
     kinds = (("points", None), ("predictions", PREDICTION), ("exercises", EXERCISE), ("rungs", "rung"))
     return [(what, of.points(kind)) for what, kind in kinds]
-
-
-_ROOT = str(Path(__file__).parents[3])

@@ -8,7 +8,6 @@ done when the process has to be ended. What a function prints is dropped.
 import json
 import linecache
 import os
-import resource
 import signal
 import sys
 import time
@@ -19,10 +18,7 @@ from typing import Any
 
 from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.prediction import ___
-
-_OPEN_FILES = 1024
-_LARGEST_FILE = 256 << 20
-
+from minikafka.lab.grading import own_process
 
 STUBBORN = 70
 """The exit code of a process that ended itself, because a function went on whenever it was told to end."""
@@ -37,7 +33,7 @@ def mark(jobs: list[dict[str, Any]], seed: int, seconds: float, memory_mb: int) 
     """The outcome of each job: its `state`, as a verdict has it, and `words`."""
     checks = [getattr(import_module(job["module"]), job["check"]) for job in jobs]
     _ask_the_judges(checks)
-    _limit(memory_mb)
+    own_process.limit(memory_mb)
     for job, check in zip(jobs, checks, strict=True):
         yield _marked(job, check, seed, seconds)
 
@@ -76,18 +72,6 @@ def _ask_the_judges(checks: list[Any]) -> None:
                 check.answer(number)
     if not all(isinstance(check, Exercise) for check in checks):
         kafka_witness()
-
-
-def _limit(memory_mb: int) -> None:
-    with open("/proc/self/statm") as file:
-        used = int(file.read().split()[0]) * resource.getpagesize()
-    for kind, most in (
-        (resource.RLIMIT_AS, used + (memory_mb << 20)),
-        (resource.RLIMIT_FSIZE, _LARGEST_FILE),
-        (resource.RLIMIT_NOFILE, _OPEN_FILES),
-    ):
-        _, hard = resource.getrlimit(kind)
-        resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 @contextmanager

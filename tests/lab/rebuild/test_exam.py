@@ -5,8 +5,10 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+import psutil
 import pytest
 from click.testing import CliRunner
 
@@ -14,9 +16,11 @@ from minikafka.cli import main
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.rebuild import trial
-from minikafka.lab.rebuild.exam import questions, stories
+from minikafka.lab.rebuild.exam import learners_process, questions, stories
 from minikafka.lab.rebuild.exam.learners_log import ALLOWED, LearnersLog, load
+from minikafka.lab.rebuild.exam.learners_process import LearnersProcess
 from minikafka.lab.rebuild.exam.questions import LADDER
+from minikafka.lab.rebuild.learners_code import LearnersError
 
 REFERENCE = Path(__file__).with_name("my_log_reference.py")
 
@@ -37,10 +41,15 @@ def changed(tmp_path, old, new):
     return file
 
 
+def log_in(file):
+    """The log in the file, in this process, as long as it behaves."""
+    return LearnersLog(load(file), 5.0)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [20_260, 5])
 def test_the_reference_passes_beside_kafka(spark, seed):
-    my_log = load(REFERENCE)
+    my_log = log_in(REFERENCE)
     for question in LADDER:
         answer = question.ask(my_log, seed)
         assert answer.passed, answer
@@ -73,19 +82,19 @@ FAULTS = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("question", "old", "new"), FAULTS, ids=[f"{q} {new.strip()[:40]}" for q, _, new in FAULTS])
 def test_each_fault_fails_its_question(engine_judges, tmp_path, question, old, new):
-    my_log = load(changed(tmp_path, old, new))
+    my_log = log_in(changed(tmp_path, old, new))
     number = next(number for number, each in enumerate(LADDER) if each.name.startswith(question))
     assert not LADDER[number].ask(my_log, 20_260).passed
     assert number == 0 or LADDER[number - 1].ask(my_log, 20_260).passed
 
 
 def test_the_first_difference_names_the_step_or_the_byte(engine_judges, tmp_path):
-    by_bytes = LADDER[0].ask(load(changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, fields[1], 7)")), 1)
+    by_bytes = LADDER[0].ask(log_in(changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, fields[1], 7)")), 1)
     assert re.search(
         r"00000000000000000000\.log at byte 15: partition leader epoch of batch 0 .*\(your log: 7, .*: 0\)",
         str(by_bytes),
     )
-    by_step = LADDER[4].ask(load(changed(tmp_path, "max(max_bytes, len(batch))", "max_bytes")), 20_260)
+    by_step = LADDER[4].ask(log_in(changed(tmp_path, "max(max_bytes, len(batch))", "max_bytes")), 20_260)
     assert re.search(r"At step \d+ \(read leo-\d+ .*\) read returned 1 bytes; .* reads \d+ bytes from", str(by_step))
 
 
@@ -93,7 +102,7 @@ def test_a_failed_story_can_be_kept(engine_judges, tmp_path):
     file = changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, fields[1], 7)")
     keep = tmp_path / "kept"
     keep.mkdir()
-    answer = LADDER[0].ask(load(file), 1, keep)
+    answer = LADDER[0].ask(log_in(file), 1, keep)
     logs = [(keep / each / "topic-0" / "00000000000000000000.log").read_bytes() for each in ("yours", "right")]
     assert [log[12:16] for log in logs] == [b"\0\0\0\7", b"\0\0\0\0"]
     story = (keep / "story.txt").read_text()
@@ -105,24 +114,24 @@ def test_a_failed_story_can_be_kept(engine_judges, tmp_path):
 
 
 def test_a_log_that_passes_keeps_nothing(engine_judges, tmp_path):
-    assert LADDER[0].ask(load(REFERENCE), 1, tmp_path).passed
+    command = ["exam", str(REFERENCE), "--up-to", "1", "--keep", str(tmp_path / "kept")]
+    assert CliRunner().invoke(main, command).exit_code == 0
     assert list(tmp_path.iterdir()) == []
 
 
-def test_errors_and_endless_loops_of_the_log_are_told(engine_judges, tmp_path, monkeypatch):
+def test_errors_and_endless_loops_of_the_log_are_told(engine_judges, tmp_path):
     broken = LADDER[0].ask(
-        load(changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, none, leader_epoch)")), 1
+        log_in(changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, none, leader_epoch)")), 1
     )
     assert "NameError: name 'none' is not defined" in str(broken)
     assert re.search(r"At step 0 \(append_as_leader .*\), in MyLog\.append:\n", str(broken))
     assert "batch = " in str(broken)
-    monkeypatch.setattr(stories, "GUARD_S", 0.2)
     endless = changed(
         tmp_path,
         "        offset, fields = self.end",
         "        while True:\n            pass\n        offset, fields = self.end",
     )
-    assert "has not ended after 0.2 seconds" in str(LADDER[0].ask(load(endless), 1))
+    assert "has not ended after 0.2 seconds" in str(LADDER[0].ask(LearnersLog(load(endless), 0.2), 1))
 
 
 @pytest.mark.parametrize(
@@ -164,6 +173,52 @@ def test_what_a_log_prints_stays_out_of_the_answers(engine_judges, tmp_path):
     assert set(done.stderr.splitlines()) == {"mine"}
 
 
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("import os; os._exit(0)", "It ended the process in which it runs (exit code 0)."),
+        ("import os; os.kill(os.getpid(), 9)", "It ended the process in which it runs (SIGKILL)."),
+        ("import os; os.closerange(3, 99)", "It ended the process in which it runs (exit code 0)."),
+        (
+            "import signal; signal.signal(14, signal.SIG_IGN)\n        while True: pass",
+            "It has not ended after 0.5 seconds.",
+        ),
+        ("print('x' * 10**6); self.all = b'x' * 2**31", "Your function raised MemoryError"),
+        ("open('here', 'wb').truncate(2**40)", "File too large"),
+    ],
+)
+def test_whatever_a_log_does_to_its_process_is_told(tmp_path, capfd, monkeypatch, code, told):
+    monkeypatch.setattr(learners_process, "_PATIENCE_S", 0.2)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "desks"))
+    (tmp_path / "desks").mkdir()
+    start = "import subprocess; self.child = subprocess.Popen(['sleep', '60']).pid; return self.child"
+    file = changed(
+        tmp_path,
+        "        offset, fields = self.end",
+        f"        if leader_epoch == 7: {start}\n        {code}\n        offset, fields = self.end",
+    )
+    (tmp_path / "log").mkdir()
+    with LearnersProcess(file, 0.5) as log:
+        log.open(
+            tmp_path / "log", {"index.interval.bytes": 1, "segment.bytes": 9, "segment.index.bytes": 99}, clean=True
+        )
+        child = log.append(b"", 7)
+        with pytest.raises(LearnersError) as raised:
+            log.append(b"", 0)
+    assert told in str(raised.value) and log.method == "MyLog.append"
+    assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
+    assert list((tmp_path / "desks").iterdir()) == []
+    printed = capfd.readouterr()
+    assert printed.out == "" and len(printed.err) < 101_000 and "Traceback" not in printed.err
+
+
+def test_a_log_that_ends_its_process_at_once_is_told(tmp_path):
+    (tmp_path / "my_log.py").write_text("import os\nif os.fork():\n    os._exit(3)")
+    said = r"my_log.py cannot be imported: It ended .* \(exit code 3\)"
+    with pytest.raises(IllegalArgumentException, match=said), LearnersProcess(tmp_path / "my_log.py", 1.0):
+        pass
+
+
 def test_a_kill_loses_what_a_file_has_buffered(tmp_path):
     class Buffering:
         def __init__(self, directory, settings, clean):
@@ -191,7 +246,7 @@ def test_the_template_names_all_questions():
 
 
 def test_the_template_has_has_what_is_asked_for_and_fails_the_first_question(engine_judges):
-    template = load(COURSE / "my_log.py")
+    template = log_in(COURSE / "my_log.py")
     assert "NotImplementedError" in LADDER[0].ask(template, 1).difference
     assert "crc32c" in ALLOWED
 

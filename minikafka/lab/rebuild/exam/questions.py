@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import indent
 
-from minikafka.lab.rebuild.exam.stories import Story, drawn_story, first_difference
+from minikafka.lab.rebuild.exam.stories import AnyLearnersLog, Story, drawn_story, first_difference
 from minikafka.lab.rebuild.trial import judge_name
 from minikafka.witness.workload import Workload
 
@@ -47,14 +47,14 @@ class Question:
     leaves_open: str
     chosen: tuple[str, ...] = ()  # stories that are always told first: operations of a workload, line by line
 
-    def ask(self, my_log: type, seed: int, keep: Path | None = None) -> Answer:
+    def ask(self, mine: AnyLearnersLog, seed: int, keep: Path | None = None) -> Answer:
         """Do the stories that `seed` draws with a learner's log and with the judge's, up to the first difference.
 
         That story, and both directories, are laid into `keep`.
         """
         steps = 0
         for story in self._stories(seed):
-            if difference := first_difference(my_log, story, self.suffixes, keep):
+            if difference := first_difference(mine, story, self.suffixes, keep):
                 return Answer(self, f"{difference}\n({story.settings_in_words})", steps)
             steps += len(story.steps)
         return Answer(self, "", steps)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from minikafka.lab.rebuild.exam.learners_log import LearnersLog
+from minikafka.lab.rebuild.exam.learners_process import LearnersProcess
 from minikafka.lab.rebuild.learners_code import LearnersError
 from minikafka.lab.rebuild.trial import YOURS, judge_factory, judge_name
 from minikafka.lab.stage.workbench import scratch
@@ -18,7 +19,7 @@ from minikafka.witness.operations import AppendAsLeader, Operation, Read, Reopen
 from minikafka.witness.runner import Runner
 from minikafka.witness.workload import Workload
 
-GUARD_S = 5.0
+AnyLearnersLog = LearnersLog | LearnersProcess
 _LEGEND = """\
 The steps follow, and after the last one the log is closed. Compared are what append and read return, and then the
 files that end with {suffixes}; the others in right/ are not asked for here.
@@ -66,7 +67,7 @@ class Story:
         return ", ".join(f"{name} {value}" for name, value in self.settings.items())
 
 
-def first_difference(kind: type, story: Story, suffixes: Sequence[str], keep: Path | None = None) -> str:
+def first_difference(mine: AnyLearnersLog, story: Story, suffixes: Sequence[str], keep: Path | None = None) -> str:
     """Do the story with a learner's log and with the judge's; where they differ first, in words, "" for nowhere.
 
     Compared are the offsets that appends return, the bytes that reads return, and after the close all files that end
@@ -77,7 +78,6 @@ def first_difference(kind: type, story: Story, suffixes: Sequence[str], keep: Pa
     runner = Runner(judge_factory(), scratch("topic-0"), Workload((), story.config))
     directory = scratch("topic-0")
     directory.mkdir()
-    mine = LearnersLog(kind, GUARD_S)
     told = _first_difference(runner, mine, directory, story, suffixes)
     if told and keep is not None:
         shutil.copytree(directory, keep / "yours" / directory.name)
@@ -88,7 +88,9 @@ def first_difference(kind: type, story: Story, suffixes: Sequence[str], keep: Pa
     return told
 
 
-def _first_difference(runner: Runner, mine: LearnersLog, directory: Path, story: Story, suffixes: Sequence[str]) -> str:
+def _first_difference(
+    runner: Runner, mine: AnyLearnersLog, directory: Path, story: Story, suffixes: Sequence[str]
+) -> str:
     when = "Before step 0"
     try:
         mine.open(directory, story.settings, clean=True)
@@ -112,7 +114,7 @@ def _first_difference(runner: Runner, mine: LearnersLog, directory: Path, story:
     return "" if files.equal else f"After the close: {files.differences[0]}"
 
 
-def _told_apart(runner: Runner, mine: LearnersLog, directory: Path, story: Story, step: Operation | Damage) -> str:
+def _told_apart(runner: Runner, mine: AnyLearnersLog, directory: Path, story: Story, step: Operation | Damage) -> str:
     """Do one step to both; what tells them apart, "" for nothing."""
     if isinstance(step, Damage):
         mine.kill()
