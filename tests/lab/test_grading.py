@@ -17,13 +17,13 @@ import pytest
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.high_watermark import clamp, increment
 from minikafka.lab.grading import grade as grading
-from minikafka.lab.grading import own_process
 from minikafka.lab.grading.answer_key import told
 from minikafka.lab.grading.fair_code import unfair
 from minikafka.lab.grading.grade import Grade, Mark, Terms, explained
 from minikafka.lab.grading.lesson_tasks import PREDICTION, Task, tasks_of
 from minikafka.lab.grading.marking import _made
 from minikafka.lab.grading.submission import read, value_of
+from minikafka.lab.rebuild import own_process
 from minikafka.lab.rebuild.ladders.high_watermark import clamps
 
 LESSON = "01-small.ipynb"

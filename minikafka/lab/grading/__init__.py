@@ -2,5 +2,5 @@
 
 A submission's notebooks are read, not run. Its answers to predictions are compared with what the course's own notebook
 gives; its functions are taken out, looked at, and checked in a process of their own. In reading order: `lesson_tasks`,
-`submission`, `fair_code`, `answer_key`, `own_process`, `marking` (what runs in it), `grade`.
+`submission`, `fair_code`, `answer_key`, `marking` (the process with the functions), `grade`.
 """

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED
-from minikafka.lab.grading import own_process
 from minikafka.lab.grading.answer_key import answer_key, told
 from minikafka.lab.grading.fair_code import is_fair_import, unfair
 from minikafka.lab.grading.lesson_tasks import EXERCISE, PREDICTION, Task, code_of, tasks_of
 from minikafka.lab.grading.marking import STUBBORN
 from minikafka.lab.grading.submission import Answered, is_blank, read_in_every_language, value_of
+from minikafka.lab.rebuild import own_process
 
 _START_S = 120.0  # for Java, Spark and the judges' answers
 _SQL = "from minikafka.lab.exercises.wrecked import sql"

@@ -22,7 +22,7 @@ from typing import Any
 import click
 
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.lab.grading import own_process
+from minikafka.lab.rebuild import own_process
 from minikafka.lab.rebuild.exam.learners_log import LearnersLog, load
 from minikafka.lab.rebuild.learners_code import LearnersError
 
