@@ -171,14 +171,14 @@ def plain(value: object) -> object:
 
 
 def _in_words(value: object) -> str:
-    return f"{answer_in_words(value)} as {value.data.hex()}" if isinstance(value, Answer) else str(value)
+    return f"{contents(value)} as {value.data.hex()}" if isinstance(value, Answer) else str(value)
 
 
-def answer_in_words(value: object) -> str:
+def contents(answer: object) -> object:
     """What was answered: a response's fields by their names, or what an append came to."""
-    if isinstance(value, Answer):
-        return str(plain(parse_response(value.api_key, value.version, value.data)[1]))
-    return str(dict(sorted(value.items())) if isinstance(value, dict) else value)  # an append has no order of answers
+    if isinstance(answer, Answer):
+        return plain(parse_response(answer.api_key, answer.version, answer.data)[1])
+    return dict(sorted(answer.items())) if isinstance(answer, dict) else answer  # an append has no order of answers
 
 
 def smallest(kafka: KafkaJvm, comparison: ReplicaComparison) -> ReplicaComparison:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from minikafka.common.error_codes import Errors
 from minikafka.common.uuid import ZERO_UUID
-from minikafka.metadata.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import request_bytes, request_class
 from minikafka.witness.kafka_errors import WitnessFailedError
@@ -409,7 +409,16 @@ def in_words(request: AlterPartitionRequest | None) -> str:
     if request is None:
         return "nothing"
     partitions = sorted(request.partitions, key=lambda asked: (asked.topic_id, asked.partition_index))
-    return f"broker epoch {request.broker_epoch}: " + "; ".join(map(str, partitions))
+    return f"broker epoch {request.broker_epoch}: " + "; ".join(map(_proposal_in_words, partitions))
+
+
+def _proposal_in_words(asked: AlterPartitionData) -> str:
+    isr = ", ".join(f"{each.broker_id} (broker epoch {each.broker_epoch})" for each in asked.new_isr_with_epochs)
+    return (
+        f"ISR {isr} for partition {asked.partition_index} of topic {asked.topic_id}, "
+        f"leader epoch {asked.leader_epoch}, partition epoch {asked.partition_epoch}, "
+        f"{asked.leader_recovery_state.name}"
+    )
 
 
 def by_topic(operation: ReplicaOperation) -> list[tuple[str, list[Target]]]:

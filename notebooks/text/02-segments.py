@@ -559,8 +559,8 @@ translates
 # %%
 def translate_offset(self, offset, starting_file_position=0):
     """self: a LogSegment: offset_index.lookup(offset), the method of rung 2, and log.batches_from(position); batches have base_offset,
-    last_offset, position, size_in_bytes. Returns a LogOffsetPosition(base offset, position, bytes) of the first batch that ends at or behind
-    offset, None without one."""
+    last_offset, position, size_in_bytes. starting_file_position: a byte. Returns a LogOffsetPosition(base offset, position, bytes) of
+    the first batch that ends at or behind offset, None without one."""
     return ___
 
 

@@ -646,7 +646,8 @@ times
 
 # %%
 def lookup(self, target_timestamp):
-    """self: a TimeIndex with entries and entry(n); target_timestamp in ms. Returns a TimestampOffset(timestamp, offset)."""
+    """self: a TimeIndex: entries (how many there are), entry(n), a TimestampOffset, n from 0, and base_offset, the segment's.
+    target_timestamp in ms. Returns a TimestampOffset(timestamp, offset)."""
     return ___
 
 
@@ -661,8 +662,9 @@ reads
 
 # %%
 def read(self, start_offset, max_size, max_position=2147483647, *, min_one_message=False):
-    """self: a LogSegment; max_size and max_position in bytes, the latter exclusive. Returns FetchDataInfo(place, records, incomplete),
-    None when no batch ends at or behind start_offset."""
+    """self: a LogSegment: base_offset, translate_offset(offset), which gives a batch's (offset, position, size) or None, log.slice(position,
+    bytes). max_size and max_position in bytes, the latter exclusive. Returns FetchDataInfo(LogOffsetMetadata(batch's offset, segment's base
+    offset, position), records, incomplete), None when no batch ends at or behind start_offset. No records: MemoryRecords.EMPTY."""
     return ___
 
 
@@ -675,7 +677,8 @@ collects
 
 # %%
 def collect_aborted_txns(self, fetch_offset, upper_bound_offset):
-    """self: a TransactionIndex with all_aborted_txns(); the bound is exclusive. Returns TxnIndexSearchResult(transactions, complete)."""
+    """self: a TransactionIndex: all_aborted_txns(), entries with first_offset, last_offset, last_stable_offset. The bound is exclusive.
+    Returns TxnIndexSearchResult(transactions, complete)."""
     return ___
 
 

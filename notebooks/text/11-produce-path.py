@@ -597,7 +597,7 @@ appends
 def append_records_to_leader(
     self, records, origin, required_acks, verification_guard=VerificationGuard.SENTINEL, transaction_version=-1
 ):
-    """self: a Partition: _lock, leader_log_if_local (None: another broker leads), partition_state.isr, _effective_min_isr(log), leader_epoch,
+    """self: a Partition: leader_log_if_local (None: another broker leads), partition_state.isr, _effective_min_isr(log), leader_epoch,
     topic_partition, _time.milliseconds(), _maybe_increment_leader_hw(log, now): True if the mark rose. The log has append_as_leader(records,
     leader epoch, origin, guard, transaction version). Returns what that returned, with leader_hw_change set."""
     return ___

@@ -659,7 +659,7 @@ joins
 
 # %%
 def _is_follower_in_sync(self, follower_replica):
-    """self: a Partition: leader_log_if_local (None: another broker leads) and leader_epoch_start_offset (None likewise).
+    """self: a Partition: leader_log_if_local, with high_watermark (None: another broker leads), and leader_epoch_start_offset (None likewise).
     follower_replica: has state_snapshot.log_end_offset. Returns True if the follower lacks nothing that may be acknowledged."""
     return ___
 
@@ -687,7 +687,8 @@ raises
 # %%
 def _maybe_increment_leader_hw(self, leader_log, current_time_ms):
     """self: the leader's Partition: is_under_min_isr, partition_state.maximal_isr, replica_lag_time_max_ms, remote_replicas (each with
-    broker_id and state_snapshot), _is_replica_isr_eligible(broker id). leader_log: has log_end_offset_metadata, and
+    broker_id and state_snapshot), _is_replica_isr_eligible(broker id). A snapshot has log_end_offset, log_end_offset_metadata, and
+    is_caught_up(leader's end, now, longest lag). leader_log: has log_end_offset_metadata, whose message_offset is the number, and
     maybe_increment_high_watermark(metadata): None where nothing rose. Returns True where the mark rose."""
     return ___
 

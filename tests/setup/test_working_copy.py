@@ -84,6 +84,16 @@ def test_fresh_means_a_solution_only_by_its_whole_name(course, table):
     assert (table / "01-segments.ipynb").read_text() == "mine"
 
 
+def test_help_says_what_each_action_does_and_where(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "300")  # nothing is broken at a hyphen
+    monkeypatch.setattr(working_copy.sys, "argv", ["working_copy", "--help"])
+    with pytest.raises(SystemExit):
+        working_copy.main()
+    said = " ".join(capsys.readouterr().out.split())
+    for words in ("my-lessons", "open JupyterLab", "copy the notebooks", "as the course has it"):
+        assert words in said
+
+
 def write_notebook(path, *sources):
     cells = [nbformat.v4.new_code_cell(source) for source in sources]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), path)

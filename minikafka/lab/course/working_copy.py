@@ -123,10 +123,14 @@ def _write_laid(desk: Path, laid: dict[str, str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m minikafka.lab.course.working_copy", description="The working copy of the lessons."
+        prog="python -m minikafka.lab.course.working_copy",
+        description=f"Your copy of the lessons, in {DESK}. What you have changed in it is never overwritten.",
     )
-    parser.add_argument("action", choices=["open", "lay", "fresh"])
-    parser.add_argument("notebook", nargs="?", default="")
+    actions = parser.add_subparsers(dest="action", required=True)
+    actions.add_parser("open", help="do what `lay` does, then open JupyterLab there (make lab)")
+    actions.add_parser("lay", help="copy the notebooks that are new or that you have not changed")
+    again = actions.add_parser("fresh", help="get one notebook as the course has it (make fresh NOTEBOOK=…)")
+    again.add_argument("notebook", help="its name or a part of it, as in 06-read; yours, if changed, is kept beside it")
     arguments = parser.parse_args()
     if arguments.action == "fresh":
         try:

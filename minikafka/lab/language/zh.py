@@ -378,6 +378,10 @@ CATALOGUE = {
     "Set it with `self._update_high_watermark_metadata(…)`.": (
         "你设置了高水位，却没有人知道：LSO 停在原处，只读已提交记录的读者一直在等。请用 `self._update_high_watermark_metadata(…)` 来设置。"
     ),
+    "You forget the place of the log end. A read looks it up later, by the offset; if a hole has begun there by then, "
+    "it finds the batch behind the hole, and the mark moves with it.": (
+        "你忘了日志末端的位置。以后读取时要按 offset 去查它；如果那时那里已经是一个空洞，查到的就是空洞后面的批次，高水位也跟着移了过去。"
+    ),
     "You return what was asked for. The offset that was set counts.": (
         "你返回了要求设置的值。应当返回实际设置的 offset。"
     ),

@@ -194,16 +194,59 @@ class Brokers(Ground):
 
 def _flat(observed: Any) -> dict[str, Any]:
     """What was seen of brokers, as a row of a table: answers in words, and each broker's partitions."""
-    from minikafka.witness.replica_differential import answer_in_words
+    from minikafka.witness.replica_differential import contents
 
-    row: dict[str, Any] = {"error": observed.error}
-    row |= {f"answer {ticket}": answer_in_words(answer) for ticket, answer in observed.answers.items()}
-    row["answered"] = tuple(observed.answers)
+    row: dict[str, Any] = {"error": observed.error, "answered": tuple(observed.answers)}
+    for ticket, answer in observed.answers.items():
+        row |= _parts(f"answer {ticket}", contents(answer))
     row |= {f"broker {broker} asks the controller": asked for broker, asked in observed.asked.items()}
     for broker, state in observed.states.items():
         row[f"broker {broker} has waiting"] = tuple(state["waiting"])
+        row[f"broker {broker} knows"] = tuple(sorted(state["partitions"]))
         for partition, known in state["partitions"].items():
-            row |= {f"broker {broker}, {partition}: {name}": str(value) for name, value in known.items()}
+            row |= _parts(f"broker {broker}, {partition}", _by_name(known))
+    return row
+
+
+_LOG = ("log_start", "high_watermark", "last_stable_offset", "log_end", "epochs")
+_FETCHING = ("fetcher", "leader", "offset", "lag", "leader_epoch", "state", "last_epoch")
+_REPLICA = (
+    "log_end_and_place",
+    "log_start",
+    "leader_end_at_fetch",
+    "last_fetch_ms",
+    "last_caught_up_ms",
+    "broker_epoch",
+)
+
+
+def _by_name(known: Mapping[str, Any]) -> dict[str, Any]:
+    """What a broker knows of a partition, with a name for each of what the witnesses tell in a row."""
+    named: dict[str, Any] = dict(known)
+    for key, names in (("log", _LOG), ("fetch", _FETCHING)):
+        if named.get(key) is not None:
+            named[key] = dict(zip(names, named[key], strict=True))
+    replicas = named.get("replicas", {})
+    return named | {"replicas": {key: dict(zip(_REPLICA, each, strict=True)) for key, each in replicas.items()}}
+
+
+def _parts(name: str, value: Any) -> dict[str, Any]:
+    """A value, and where others lie within it each of them by its way, as `answer 7: responses[0].error_code`: a
+    difference is then one of a number, not of a page.
+
+    What has others within tells which: a part that only one side has is not compared.
+    """
+    if isinstance(value, Mapping):
+        within = {str(key): each for key, each in value.items()}
+        ways = {key: f"{name}.{key}" if ": " in name else f"{name}: {key}" for key in within}
+    elif isinstance(value, list) and any(isinstance(each, Mapping) for each in value):
+        within = {str(number): each for number, each in enumerate(value)}
+        ways = {key: f"{name}[{key}]" for key in within}
+    else:
+        return {name: str(value)}
+    row: dict[str, Any] = {name: tuple(sorted(within))}
+    for key, each in within.items():
+        row |= _parts(ways[key], each)
     return row
 
 

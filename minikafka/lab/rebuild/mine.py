@@ -111,7 +111,13 @@ def _require_same_parameters(engine: FunctionType, function: Callable[..., Any])
             say(
                 "{method} takes ({wanted}); yours takes ({given})",
                 method=engine.__qualname__,
-                wanted=", ".join(each.name for each in wanted),
-                given=", ".join(each.name for each in given),
+                wanted=_in_words(wanted),
+                given=_in_words(given),
             )
         )
+
+
+def _in_words(parameters: list[inspect.Parameter]) -> str:
+    """Names alone, with the `*` behind which an argument must be named."""
+    bare = [inspect.Parameter(each.name, each.kind) for each in parameters]
+    return str(inspect.Signature(bare))[1:-1]

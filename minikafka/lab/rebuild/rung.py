@@ -57,6 +57,8 @@ class Rung:
     - `invariants`: what any version must keep.
     - `returns`: the types of its results; `raises`: those of the exceptions that it raises, besides Kafka's own;
       `changes_nothing`: whether it only looks.
+    - `also_asked`: for a call of a method that only looks, the arguments of others that no workload leads to; what the
+      function answers to them must be what the engine's method answers.
     - `profiles`: the knobs of the ground's drawer (`Drawer`, `ReplicaDrawer`), one set for each workload to draw.
     - `ground`: what its workloads are about: one log, or brokers that replicate.
     - `wrong`: versions that are recognised by what they lead to; `solution`: one that passes; `hints` go from gentle to
@@ -79,6 +81,7 @@ class Rung:
         raises: tuple[type[Exception], ...] = (),
         changes_nothing: bool = False,
         operations: int = 40,
+        also_asked: Callable[..., Iterable[tuple[Any, ...]]] = lambda *args: (),
         kafka: str | None = None,
         ground: Ground = ONE_LOG,
     ):
@@ -88,6 +91,7 @@ class Rung:
         self._chosen, self._profiles, self._operations = tuple(chosen), tuple(profiles), operations
         self._solution, self._hints = solution, Hints(hints)
         self._returns, self._raises, self._changes_nothing = returns, raises, changes_nothing
+        self._also_asked = also_asked
         _, _, twin = (inspect.getdoc(method) or "").rpartition("Kafka: ")
         self.kafka = kafka or twin.strip().strip("`.").partition("`")[0]
         self._was_tried = False
@@ -196,16 +200,23 @@ class Rung:
         """
         engine = function_of(self.method)
         versions, words = list(self.wrong), ""
+        asked_once_more = self._guard().around(function)
 
         def compare(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+            judge(args, kwargs, result)
+            for others in self._also_asked(*args, **kwargs):
+                judge(others, {}, asked_once_more(*others))
+
+        def judge(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
             nonlocal versions, words
             right = engine(*args, **kwargs)
             versions = [version for version in versions if version.function(*args, **kwargs) == result]
             if result != right and not words:
+                yours, minikafkas = _told_apart(result, right)
                 words = (
                     f"The log is as {judge_name()} has it, but your function is not: "
-                    f"called with {arguments_in_words(function, args, kwargs)} it returns {in_words(result)}, and "
-                    f"minikafka's own method {in_words(right)}."
+                    f"called with {arguments_in_words(function, args, kwargs)} it returns {yours}, and "
+                    f"minikafka's own method {minikafkas}."
                 )
 
         guard = Guard(self._returns, raises=self._raises, changes_nothing=True, seen=compare)
@@ -247,3 +258,13 @@ class Rung:
             judge=judge,
         )
         return drawing.page(f'<div class="mk-box">{head}<br>{escape(say(self.why))}<ul>{rows}</ul></div>')
+
+
+def _told_apart(result: Any, right: Any) -> tuple[str, str]:
+    """Two results in a few words; where these are the same, the first field in which the results differ."""
+    words = in_words(result), in_words(right)
+    if words[0] == words[1] and type(result) is type(right) and hasattr(right, "_fields"):
+        for name, *values in zip(right._fields, result, right, strict=True):
+            if values[0] != values[1]:
+                return tuple(f"{name} {in_words(value)}" for value in values)
+    return words

@@ -31,6 +31,10 @@ _COMMITTED = (
     "append_as_leader origin=coordinator transaction_version=0 [commit pid=7 epoch=0]\nupdate_high_watermark leo\n"
     "read 0 isolation=txn_committed max_length=300\n"
 )
+_HOLE = (  # the offset 3 is the log end at first, and then in a hole
+    "append_as_follower [3x10]\nupdate_high_watermark leo\nappend_as_follower [2x10 offset=20]\n"
+    "read 0 isolation=high_watermark max_length=300\n"
+)
 
 
 # Rung 1
@@ -48,8 +52,8 @@ def update_high_watermark(self, high_watermark):
     return high_watermark.message_offset
 
 
-def _clamps(*, at_the_start=True, at_the_end=True, may_fall=True, returns_the_new=True):
-    """A version without one of the bounds, or that never lets the mark fall."""
+def _clamps(*, at_the_start=True, at_the_end=True, may_fall=True, returns_the_new=True, knows_the_end=True):
+    """A version without one of the bounds, one that never lets the mark fall, or that knows no place."""
 
     def version(self, high_watermark):
         asked = high_watermark if isinstance(high_watermark, int) else high_watermark.message_offset
@@ -61,7 +65,8 @@ def _clamps(*, at_the_start=True, at_the_end=True, may_fall=True, returns_the_ne
         if not may_fall:
             offset = max(offset, old)
         end = self.log_end_offset_metadata
-        self._update_high_watermark_metadata(end if offset == end.message_offset else LogOffsetMetadata(offset))
+        is_end = knows_the_end and offset == end.message_offset
+        self._update_high_watermark_metadata(end if is_end else LogOffsetMetadata(offset))
         return offset if returns_the_new else asked
 
     return version
@@ -90,6 +95,7 @@ clamps = Rung(
         _STORY,
         "append_as_leader [5x10]\nupdate_high_watermark leo\ntruncate_to 2\nupdate_high_watermark leo+7\n",
         _COMMITTED,
+        _HOLE,
     ),
     profiles=_DRAWN,
     returns=(int,),
@@ -105,6 +111,11 @@ clamps = Rung(
         WrongVersion(
             _clamps(may_fall=False),
             "You never let it fall. That is the leader's rule, in maybe_increment_high_watermark; this method sets.",
+        ),
+        WrongVersion(
+            _clamps(knows_the_end=False),
+            "You forget the place of the log end. A read looks it up later, by the offset; if a hole has begun there "
+            "by then, it finds the batch behind the hole, and the mark moves with it.",
         ),
         WrongVersion(_clamps(returns_the_new=False), "You return what was asked for. The offset that was set counts."),
         WrongVersion(

@@ -376,7 +376,8 @@ appends = Rung(
         ),
     ),
     hints=(
-        "`self.leader_log_if_local` is the log, None where another broker leads. Hold `self._lock` meanwhile.",
+        "`self.leader_log_if_local` is the log, None where another broker leads. Holding `self._lock` meanwhile "
+        "keeps the leader from changing between question and append; here one thread works, and nobody checks it.",
         "In sync: `len(self.partition_state.isr)`; the minimum: rung 1's `self._effective_min_isr(log)`; all is "
         "`ACKS_ALL`, −1.",
         "`log.append_as_leader(records, self.leader_epoch, origin, verification_guard, transaction_version)`.",

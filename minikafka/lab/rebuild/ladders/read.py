@@ -64,6 +64,18 @@ read 0 max_length=90 isolation=txn_committed
 read 2 max_length=90 isolation=txn_committed
 read 4 max_length=5000 isolation=txn_committed
 """
+_BEHIND_THE_BOUND = """
+append_as_leader [2x10]
+roll leo
+append_as_leader [2x10 pid=1 epoch=0 seq=0 txn]
+roll leo
+append_as_leader [1x10 pid=2 epoch=0 seq=0 txn]
+append_as_leader origin=coordinator transaction_version=1 [abort pid=2 epoch=0]
+append_as_leader origin=coordinator transaction_version=1 [abort pid=1 epoch=0]
+update_high_watermark leo
+read 0 max_length=500 isolation=txn_committed
+read 2 max_length=500 isolation=txn_committed
+"""
 
 
 # Rung 1
@@ -166,8 +178,10 @@ reads = Rung(
         "It begins with the batch that holds `start_offset` (`self.translate_offset`), at that batch's base offset.",
         "None when the segment has no such batch.",
         "At most `max_size` bytes; with `min_one_message` the first batch is whole, however large.",
-        "Nothing at or beyond byte `max_position`; with `max_position` None, or nothing wanted, no records at all.",
-        "It tells whether the first batch is incomplete because of the size (`FetchDataInfo`'s third field).",
+        "Nothing at or beyond byte `max_position`, and no records at all where nothing is wanted.",
+        "`max_position` may be None, where the bound's place is not known: no records. (No workload here has that.)",
+        "It tells whether the first batch is incomplete because of the size (`FetchDataInfo`'s third field); an answer "
+        "without records does not.",
     ),
     chosen=(_READS,),
     profiles=_DRAWN,
@@ -236,7 +250,12 @@ collects = Rung(
         "The search is complete, here and in all later segments, with the first entry whose `last_stable_offset` is at "
         "or above the bound.",
     ),
-    chosen=(_ABORTED, _LATER_ENDS_FIRST, "config internal.segment.bytes=300\n" + _ABORTED.lstrip("\n")),
+    chosen=(
+        _ABORTED,
+        _LATER_ENDS_FIRST,
+        _BEHIND_THE_BOUND,
+        "config internal.segment.bytes=300\n" + _ABORTED.lstrip("\n"),
+    ),
     profiles=_DRAWN[3:] * 3,
     returns=(TxnIndexSearchResult,),
     changes_nothing=True,
@@ -253,6 +272,10 @@ collects = Rung(
         WrongVersion(
             _collects(lambda txn, start, end: txn.last_offset >= start),
             "You take transactions that begin behind the read.",
+        ),
+        WrongVersion(
+            _collects(lambda txn, start, end: txn.first_offset <= end and txn.last_offset >= start),
+            "You take a transaction that begins at the bound. The bound is the first offset that is not asked for.",
         ),
         WrongVersion(
             _collects(_overlap, complete=lambda txn, bound: False),

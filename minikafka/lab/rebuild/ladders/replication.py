@@ -22,6 +22,19 @@ def _drawn(*weights, **settings):
     return tuple({"fixed": {**_FIXED, **settings}, "weights": {**without, **each}} for each in weights)
 
 
+class _Changed:
+    """An object of which some attributes are others, to ask about what no workload leads to."""
+
+    def __init__(self, original, **changes):
+        self._original, self._changes = original, changes
+
+    def __getattr__(self, name):
+        return self._changes[name] if name in self._changes else getattr(self._original, name)
+
+    def __repr__(self):
+        return f"{self._original!r} with " + ", ".join(f"{name} = {value!r}" for name, value in self._changes.items())
+
+
 # Rung 1
 
 
@@ -70,6 +83,13 @@ _LATE = (
     "sleep 5000\nanswer 0\nproduce 0 t-0 [1x10]\nsleep 5000\nsleep 5000\nsleep 5000\nanswer 0\n"
 )
 
+
+def _meanwhile(self, max_lag_ms):
+    """The same question while a change of the ISR is under way."""
+    state = _Changed(self.partition_state, is_inflight=True)
+    return [(_Changed(self, partition_state=state), max_lag_ms)]
+
+
 leaves = Rung(
     "Rung 1, who has fallen behind",
     Partition.get_out_of_sync_replicas,
@@ -81,6 +101,7 @@ leaves = Rung(
         "While a change of the ISR is under way nobody is named.",
     ),
     chosen=(_LATE,),
+    also_asked=_meanwhile,
     profiles=_drawn({"sleep": 30, "answer": 15}, {"sleep": 20, "answer": 15}),
     returns=(frozenset, set),
     changes_nothing=True,
@@ -98,6 +119,10 @@ leaves = Rung(
         WrongVersion(
             _behind(since=lambda state: state.last_fetch_time_ms),
             "You go by the last fetch. A follower may fetch all the time and never catch up.",
+        ),
+        WrongVersion(
+            _behind(inflight=lambda state: False),
+            "You name somebody while a change of the ISR is under way. Who is in it is not known yet: wait for it.",
         ),
     ),
     hints=(
@@ -143,6 +168,19 @@ _NEW_LEADER = (  # its mark, 3, lags behind the start of its epoch, 5; broker 2 
     "follow 2\nfollow 2\nanswer 1\n"
 )
 
+_BELOW = (  # the mark has passed broker 2, which ends where a transaction began, above the start of the epoch
+    _BEGIN.format(1)
+    + f"produce 0 acks=1 t-0 [3x10]\n{_ROUND}{_ROUND}{_ROUND}change t-0 isr=0,1\npublish 0\npublish 1\npublish 2\n"
+    "sleep 12000\nproduce 0 acks=-1 transaction=tx t-0 [2x10 pid=7 epoch=0 seq=0 txn]\nfollow 1\nfollow 1\nfollow 2\n"
+    "answer 0\nfollow 2\nanswer 0\n"
+)
+
+
+def _of_a_follower(self, follower_replica):
+    """The same question where another broker leads."""
+    return [(_Changed(self, leader_log_if_local=None, leader_epoch_start_offset=None), follower_replica)]
+
+
 joins = Rung(
     "Rung 2, who may come back",
     Partition._is_follower_in_sync,
@@ -153,7 +191,8 @@ joins = Rung(
         "It also reaches the offset at which the leader's epoch began: a new leader's mark may lag behind.",
         "Where this broker does not lead, the answer is False.",
     ),
-    chosen=(_JOIN, _NEW_LEADER),
+    chosen=(_JOIN, _NEW_LEADER, _BELOW),
+    also_asked=_of_a_follower,
     profiles=_drawn(
         {"change": 12, "answer": 20, "sleep": 20}, {"change": 12, "answer": 20}, {"change": 14, "sleep": 20}
     ),
@@ -174,6 +213,10 @@ joins = Rung(
         WrongVersion(
             _in_sync(enough=lambda end, log, begun: end > log.high_watermark and end >= begun),
             "You refuse a follower that ends exactly at the high watermark. The mark is exclusive: it has everything.",
+        ),
+        WrongVersion(
+            _in_sync(enough=lambda end, log, begun: end >= begun),
+            "You ask for the start of the epoch alone. What has been committed since then lies above it.",
         ),
     ),
     hints=(
@@ -201,6 +244,7 @@ def get_offset_truncation_state(log, leader_epoch_offset, fetch_offset):
 
 def _cuts(
     *,
+    no_end=lambda log, fetch_offset: fetch_offset,
     unknown=lambda own_end, leader_end, log: (min(own_end, log.log_end_offset), False),
     known=lambda own_end, leader_end, log: (min(own_end, leader_end, log.log_end_offset), True),
 ):
@@ -209,7 +253,7 @@ def _cuts(
     def version(log, leader_epoch_offset, fetch_offset):
         leader_epoch, leader_end = leader_epoch_offset.leader_epoch, leader_epoch_offset.end_offset
         if leader_end == -1:
-            return OffsetTruncationState(fetch_offset, True)
+            return OffsetTruncationState(no_end(log, fetch_offset), True)
         own = None if leader_epoch == -1 else log.end_offset_for_epoch(leader_epoch)
         if own is None:
             return OffsetTruncationState(min(leader_end, log.log_end_offset), True)
@@ -234,6 +278,19 @@ _TWO = (
 _LED_BY = "change t-0 leader={0} isr={0}\npublish {0}\nproduce {0} acks=1 t-0 [{1}x{2}]\n"
 _BACK = "start {0}\nfollow {0}\nfollow {0}\nfollow {0}\nfollow {0}\n"
 
+
+def _by_other_answers(log, leader_epoch_offset, fetch_offset):
+    """What a leader's answer to a fetch never says: no end, no epoch, an end beyond the follower's."""
+    further = log.log_end_offset + 5
+    answers = (
+        {"end_offset": -1},
+        {"leader_epoch": -1},
+        {"leader_epoch": -1, "end_offset": further},
+        {"end_offset": further},
+    )
+    return [(log, leader_epoch_offset._replace(**answer), max(fetch_offset - 1, 0)) for answer in answers]
+
+
 cuts = Rung(
     "Rung 3, where a follower cuts",
     offset_truncation_state.get_offset_truncation_state,
@@ -244,12 +301,20 @@ cuts = Rung(
         "Where the follower never had that epoch, nothing above the end of its own next older one can be the leader's; "
         "the leader has to be asked again.",
         "A leader that knows no end (-1) leaves the follower at `fetch_offset`; one that names no epoch (-1), or a "
-        "log without epochs, leaves only the leader's end to go by.",
+        "log without epochs, leaves only the leader's end to go by. (The answer to a fetch always names both; your "
+        "function is asked without them, too.)",
     ),
+    also_asked=_by_other_answers,
     chosen=(
         _TWO + "produce 0 acks=1 t-0 [3x10]\ncrash 0\n" + _LED_BY.format(1, 1, 30) + _BACK.format(0),
         _TWO
         + f"crash 0\n{_LED_BY.format(1, 3, 10)}crash 1\nstart 0\n{_LED_BY.format(0, 1, 50)}crash 0\nstart 1\n"
+        + _LED_BY.format(1, 2, 30)
+        + _BACK.format(0),
+        # The follower has more of the older epoch than the leader.
+        _TWO
+        + "change t-0 isr=0\npublish 0\nproduce 0 acks=1 t-0 [8x10]\ncrash 0\n"
+        + f"{_LED_BY.format(1, 3, 10)}crash 1\nstart 0\n{_LED_BY.format(0, 1, 50)}crash 0\nstart 1\n"
         + _LED_BY.format(1, 2, 30)
         + _BACK.format(0),
     ),
@@ -267,6 +332,15 @@ cuts = Rung(
         WrongVersion(
             _cuts(known=lambda own_end, leader_end, log: (min(own_end, log.log_end_offset), True)),
             "You forget the leader's end. Where its part of the epoch is shorter, the rest of yours is not there.",
+        ),
+        WrongVersion(
+            _cuts(unknown=lambda own_end, leader_end, log: (min(own_end, leader_end, log.log_end_offset), False)),
+            "You mind the leader's end of an epoch that you do not have. It says nothing of your next older one; "
+            "the next answer will.",
+        ),
+        WrongVersion(
+            _cuts(no_end=lambda log, fetch_offset: log.log_end_offset),
+            "You stay at the log end where the leader knows no end. The follower goes back to `fetch_offset`.",
         ),
         WrongVersion(
             _cuts(known=_to_the_mark, unknown=_to_the_mark),
@@ -349,6 +423,7 @@ _NEAR = _OUTSIDE + "produce 0 acks=1 t-0 [2x10]\nfollow 1\nfollow 1\nfollow 2\nf
 _PROPOSED = _OUTSIDE + (
     "follow 2\nsleep 12000\nproduce 0 acks=1 t-0 [1x10]\nfollow 1\nfollow 1\nanswer 0\nfollow 2\nfollow 2\n"
 )
+_JUST_IN_TIME = _OUTSIDE + "sleep 10000\nproduce 0 acks=1 t-0 [1x10]\nfollow 1\nfollow 1\n"
 _FENCED = _OUTSIDE + "fence 2\npublish 0\nproduce 0 acks=1 t-0 [1x10]\nfollow 1\nfollow 1\n"
 
 raises = Rung(
@@ -356,13 +431,14 @@ raises = Rung(
     Partition._maybe_increment_leader_hw,
     why="This decides what every consumer sees, and what acks=all waits for.",
     invariants=(
-        "It asks the log to raise the mark, and answers True where it rose. The mark never falls.",
+        "It asks the log to raise the mark, and answers True where it rose: whoever waits for it is asked again. "
+        "The mark never falls.",
         "With fewer replicas in the ISR than the minimum nothing is raised.",
         "The mark is at most the leader's log end, and at most the end of each follower that counts.",
         "Those of `maximal_isr` count, which has those that are proposed; so does a follower that is eligible and "
         "caught up, because it is about to join. An unknown end (-1) is an end like any other.",
     ),
-    chosen=(_MINIMUM, _NEAR, _PROPOSED, _FENCED),
+    chosen=(_MINIMUM, _NEAR, _PROPOSED, _JUST_IN_TIME, _FENCED),
     profiles=_drawn({"sleep": 20, "answer": 15}, {"change": 10, "fence": 4}, {"change": 10}),
     returns=(bool,),
     ground=BROKERS,

@@ -1,5 +1,7 @@
 """The ladder of the lesson *Segments*: when a segment is full, how its index is searched and kept, and what goes."""
 
+from itertools import islice
+
 from minikafka.lab.rebuild.rung import Rung, WrongVersion
 from minikafka.log.index.offset_index import OffsetIndex, OffsetPosition
 from minikafka.log.index.time_index import TimestampOffset
@@ -227,6 +229,16 @@ def _translate_by_the_index(self, offset, starting_file_position=0):
     return None
 
 
+def _translate_without_a_start(self, offset, starting_file_position=0):
+    return translate_offset(self, offset)
+
+
+def _from_other_places(self, offset, starting_file_position=0):
+    """The same search from the first batches on, and from the end of the file."""
+    places = [batch.position for batch in islice(self.log.batches_from(0), 4)]
+    return [(self, offset, place) for place in (*places, self.size)]
+
+
 translates = Rung(
     "Rung 3, from an offset to a byte",
     LogSegment.translate_offset,
@@ -234,7 +246,8 @@ translates = Rung(
     invariants=(
         "It only looks.",
         "Its answer is the place of the first batch whose last offset is at or above the target, None behind the last.",
-        "The search never begins before `starting_file_position`, nor before the byte that the index names.",
+        "The search begins at the byte that the index names, or at `starting_file_position` if that lies further on. "
+        "(Kafka's log gives 0; your function is asked with others, too.)",
         "The answer's offset is the batch's own base offset, which may lie below or above the target.",
     ),
     chosen=(
@@ -245,6 +258,7 @@ translates = Rung(
         "append_as_follower [3x10 offset=0] [2x10 offset=7 last=12] [1x10 offset=20]\n" + _reads(3, 12, 13, 9),
     ),
     profiles=_DRAWN,
+    also_asked=_from_other_places,
     returns=(LogOffsetPosition, type(None)),
     changes_nothing=True,
     solution=translate_offset,
@@ -261,6 +275,10 @@ translates = Rung(
         WrongVersion(
             _translate_by_the_index,
             "You take the batch that the index names. It lies at or before the record; go on from there.",
+        ),
+        WrongVersion(
+            _translate_without_a_start,
+            "You forget `starting_file_position`. Whoever gives one has no use for what lies before it.",
         ),
     ),
     hints=(
