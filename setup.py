@@ -6,7 +6,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-CARRIED = ("notebooks", "diagrams")
+CARRIED = ("notebooks", "diagrams", "teaching")
 _NOT_CARRIED = shutil.ignore_patterns(
     "text", ".ipynb_checkpoints", "__pycache__"
 )  # text: what notebooks are built from

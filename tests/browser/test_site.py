@@ -18,9 +18,9 @@ from minikafka.lab.teaching.lesson_parts import lessons
 from minikafka.lab.teaching.slides.build import decks_of, write_slides
 
 LESSON = [
-    "# A small lesson\n\n*What it is about.*\n\n## 1. The question\n\nWhere does the log end? See [the other](99-other.ipynb) and `a.very.long.name.in_code(that_has, no_blank)`.\n",
+    "# A small lesson\n\n*What it is about.*\n\n## 1. The question\n\nWhere does the log end? See [the other](99-other.ipynb), [solutions](solutions) and `a.very.long.name.in_code(that_has, no_blank)`.\n",
     "from minikafka.lab import OffsetRuler, fresh_log, predict, records, step_through, ___",
-    "| offset | why it is so |\n|---|---|\n| 3 | three records with quite a long explanation beside them, <b>bold</b> |",
+    "| `Log.maybeRoll` | why it is so |\n|---|---|\n| `Log.maybeRoll` | three records with quite a long explanation beside them, <b>bold</b> |",
     "log = fresh_log()\nruler = OffsetRuler(log, 'Two appends').snap('nothing yet')\nprint('log end', log.log_end_offset)",
     "predict('The log end after 3 records?', ___, lambda: log.append_as_leader(records(3), leader_epoch=0).last_offset + 1,\n"
     "        {2: 'That is the last offset.'})",
@@ -154,6 +154,8 @@ def test_pages_are_light_and_ask_nobody(site):
     for path in site.glob("*.html"):
         html = path.read_text(encoding="utf-8")
         assert len(html) < 1_500_000
+        links = re.findall(r'(?:src|href)="(?!#|https://)([^"#]+)', html)
+        assert [link for link in links if not (site / link).exists()] == []
         assert not re.findall(r'(?:src|href)="(?!#|[\w.-]+(?:#|"))(?!https://github\.com/apache/kafka/)[^"]*"', html)
 
 
@@ -167,6 +169,7 @@ def test_a_page_holds_what_the_run_recorded(site):
     }  # fmt: skip
     assert len(records[2]["frames"]) == len(records[2]["words"]) > 10
     assert "predict(" not in html.split("<main", 1)[1]
+    assert "<td><code>Log.<wbr>maybe<wbr>Roll</code></td>" in html
 
 
 def test_only_a_site_is_replaced(tmp_path):

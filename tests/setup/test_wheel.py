@@ -13,7 +13,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "setup.py")
-FOLDERS = ("minikafka", "notebooks", "diagrams")
+FOLDERS = ("minikafka", "notebooks", "diagrams", "teaching")
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_the_wheel_holds_the_whole_package_and_the_course(wheel):
     names = set(zipfile.ZipFile(path).namelist())
     carried = {
         f"lab/course/carried/{name}/{file}"
-        for name in ("notebooks", "diagrams")
+        for name in ("notebooks", "diagrams", "teaching")
         for file in files_in(source / name)
         if not file.startswith("text/")
     }

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 _CARRIED = Path(__file__).parent / "carried"
-"""What a wheel carries; a clone has the same two directories beside the package."""
+"""What a wheel carries; a clone has the same three directories beside the package."""
 _IS_CARRIED = _CARRIED.is_dir()
 _HOME = _CARRIED if _IS_CARRIED else Path(__file__).parents[3]
 

@@ -20,6 +20,7 @@ from minikafka.lab.site.search_entries import search_script
 MARK = ".minikafka-site"
 """The file by which a folder is known as a site that may be replaced."""
 _HERE = Path(__file__).parent
+_LINK = re.compile(r'<a href="(?!https?:|#)([^"#]+)[^"]*">(.*?)</a>', re.DOTALL)
 _SUBTITLE = re.compile(r"^\*(.+)\*$", re.MULTILINE)
 
 
@@ -92,13 +93,18 @@ def _questions(page: Page) -> int:
 
 
 def _with_links_to_pages(html: str, names: Collection[str]) -> str:
-    """Links to notebooks of the course, from one language to another as well, lead to their pages."""
+    """Links to notebooks of the course, from one language to another as well, lead to their pages.
+
+    What else lies beside a notebook, such as solutions, is not on the site: of a link to it the words are left.
+    """
 
     def to_page(link: re.Match) -> str:
         name = link[1].replace("/", "-")
         return f'href="{name}.html{link[2] or ""}"' if name in names else link[0]
 
-    return re.sub(r'href="(?:\.\./)?((?:\w+/)?[\w-]+)\.(?:ipynb|md)(#[^"]*)?"', to_page, html)
+    linked = re.sub(r'href="(?:\.\./)?((?:\w+/)?[\w-]+)\.(?:ipynb|md)(#[^"]*)?"', to_page, html)
+    files = {f"{name}.html" for name in names}
+    return _LINK.sub(lambda link: link[0] if link[1] in files else link[2], linked)
 
 
 @click.command()

@@ -20,6 +20,9 @@ from minikafka.lab.site.recorded_run import RECORD
 from minikafka.lab.widgets import drawing
 from minikafka.witness.spoken import language, say
 
+_CELL_CODE = re.compile(r"(?<=<code>)[^<]+(?=</code>(?:(?!<td>).)*</td>)", re.DOTALL)
+_BREAKS = re.compile(r"(?<=[._])(?=\w)|(?<=[a-z])(?=[A-Z])")
+"""Where a name in a narrow column of a table may be broken."""
 _ONLY_SHOWS = re.compile(r"(predict|diagram)\(")
 """The code of a cell of which only the output is meant to be read."""
 _SCRIPT_WORDS = re.findall(r'say\("([^"]+)"', Path(__file__).with_name("site.js").read_text(encoding="utf-8"))
@@ -161,6 +164,7 @@ class _Maker:
             elif token.type == "inline" and tokens[i - 1].type != "heading_open" and self._sections:
                 self._sections[-1][1].append(_plain(self._markdown.renderInline(token.content)))
         html = self._markdown.renderer.render(tokens, self._markdown.options, {})
+        html = _CELL_CODE.sub(lambda code: _BREAKS.sub("<wbr>", code[0]), html)
         html = html.replace("<table>", '<div class="scroll"><table>')
         self._parts.append(html.replace("</table>", "</table></div>"))
 
