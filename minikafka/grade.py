@@ -55,7 +55,7 @@ def grade(
                 click.echo(one_line(line))
     if not as_json:
         for line in table(grades):
-            click.echo(line)
+            click.echo(one_line(line))
 
 
 def _as_data(of: Grade) -> dict[str, object]:

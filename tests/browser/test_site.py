@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from base64 import b64decode
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -188,6 +189,9 @@ def test_only_a_site_is_replaced(tmp_path):
         make(tmp_path / name)
         with pytest.raises(FolderError, match=name):
             require_free(tmp_path / name, MARK)
+    for parent, why in ((tmp_path / "file", "Not a directory"), (Path("/proc"), "")):
+        with pytest.raises(FolderError, match=f"new cannot be made: {parent}: {why}"):
+            require_free(parent / "new", MARK)
     shutil.rmtree(folder)
     folder.mkdir()
     write_site(folder, [page], ["alone"])

@@ -11,12 +11,20 @@ class FolderError(Exception):
 
 
 def require_free(folder: Path, mark: str) -> None:
-    """Raises FolderError unless `folder` is missing, empty, or has the file `mark` of an earlier run."""
+    """Raises FolderError unless `folder` is missing, empty, or has the file `mark` of an earlier run, and can be made.
+
+    What is to fill it may take minutes, so this is asked before.
+    """
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise FolderError(f"{folder} is no folder of its own")
     if folder.exists() and any(folder.iterdir()) and not (folder / mark).exists():
         kind = mark.removeprefix(".minikafka-")
         raise FolderError(f"{folder} is not empty, and no earlier {kind}: name another folder, or empty this one")
+    parent = next(each for each in folder.absolute().parents if each.exists())
+    try:
+        tempfile.TemporaryDirectory(dir=parent).cleanup()
+    except OSError as failure:
+        raise FolderError(f"{folder} cannot be made: {parent}: {failure.strerror}") from failure
 
 
 @contextmanager
