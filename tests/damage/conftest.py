@@ -1,6 +1,7 @@
 """Directories to damage, and what is demanded of each damaged one: minikafka and Kafka make the same of it."""
 
 import os
+import random
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -244,17 +245,21 @@ def foretell():
 @pytest.fixture(scope="module")
 def demand_equal(two_logs_of_the_module):
     """`demand_equal(origin, changes, ways)`: whatever `changes` (name: what is done to the directory) lead to, it is
-    the same for both: the load and its exception, offsets, what is read, an append, the files after each step. Of some
-    (of all with more thoroughness) `minikafka verify` must have foretold what the load does.
+    the same for both: the load and its exception, offsets, what is read, an append, the files after each step. Each
+    change meets all `ways` to load, or one of them if the test `draws_way` (all with more thoroughness). Of some (of
+    all with more thoroughness) `minikafka verify` must have foretold what the load does.
     """
     logs = two_logs_of_the_module()
     logs.kill()
     counted = [0]
 
-    def demand(origin: Origin, changes: Iterable[tuple[str, Change]], ways: Iterable[str] | None = None) -> int:
+    def demand(
+        origin: Origin, changes: Iterable[tuple[str, Change]], ways: Iterable[str] = (), *, draws_way: bool = False
+    ) -> int:
         differences, opened = [], 0
+        ways, rand = tuple(ways or origin.loads), random.Random(1)
         for name, change in changes:
-            for way in ways or origin.loads:
+            for way in [rand.choice(ways)] if draws_way and THOROUGHNESS == 1 else ways:
                 clean, recovery_point, log_start_offset = origin.loads[way]
                 checkpoints = {"log_start_offset": log_start_offset, "recovery_point": recovery_point}
                 logs.stand_on(origin.directory, checkpoints, origin.config, NOW)
