@@ -378,7 +378,7 @@ completes = Rung(
         "`self._updated_entry.end_transaction(producer_epoch, marker.coordinator_epoch, timestamp)` notes the marker, "
         "transaction or none.",
     ),
-    chosen=(_TWO_OPEN, _MARKERS, _MARKERS_REPLICATED),
+    chosen=(_TWO_OPEN, _MARKERS, _MARKERS_REPLICATED, _EPOCHS, _EPOCHS_REPLICATED),
     profiles=_TRANSACTIONS,
     returns=(CompletedTxn, type(None)),
     solution=append_end_txn_marker,

@@ -66,6 +66,9 @@ rolls = Rung(
         "config segment.ms=1000\nappend_as_leader [1x10]\ntick 1000\nappend_as_leader [1x10]\ntick 1\n"
         "append_as_leader [1x10]\n",
         "config segment.index.bytes=16 index.interval.bytes=0\n" + "append_as_leader [1x10]\n" * 5,
+        # All of one time, which is one entry in the time index: the offset index is full first.
+        "config segment.index.bytes=40 index.interval.bytes=0\n" + "append_as_leader [1x10]\n" * 9,
+        "append_as_follower [1x10 offset=0]\nappend_as_follower [1x10 offset=2147483648]\n",
     ),
     profiles=_DRAWN,
     returns=(bool,),
@@ -87,6 +90,10 @@ rolls = Rung(
         WrongVersion(
             _rolls_for("size", "time", "offsets"),
             "You forget the indexes: where one of them has no room for another entry, a new segment begins.",
+        ),
+        WrongVersion(
+            _rolls_for("size", "time", "indexes"),
+            "You forget the offset: what an index says of it is 32 bits from the base offset on.",
         ),
         WrongVersion(
             _rolls_for(*_ALL, late=lambda ms, limit: ms >= limit),
@@ -366,6 +373,8 @@ appends = Rung(
         + "append_as_leader [1x10 ts=now-9]\nappend_as_leader [2x10 ts=now+5]\nappend_as_leader [1x10]\nroll leo\n",
         "config index.interval.bytes=70\nappend_as_follower [2x10 offset=0] [1x10 offset=2] [3x10 offset=3]\n"
         "append_as_follower [1x10 offset=6] [1x10 offset=7]\n",
+        # As many bytes as one of these batches has, and one less.
+        *(f"config index.interval.bytes={size}\n" + "append_as_leader [1x10]\n" * 7 for size in (78, 77)),
     ),
     profiles=_DRAWN,
     returns=(type(None),),
