@@ -13,9 +13,11 @@ from importlib import import_module
 import nbformat
 import psutil
 import pytest
+from nbclient.exceptions import CellExecutionError
 
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.high_watermark import clamp, increment
+from minikafka.lab.grading import answer_key as answer_key_module
 from minikafka.lab.grading import grade as grading
 from minikafka.lab.grading.answer_key import told
 from minikafka.lab.grading.fair_code import unfair
@@ -226,6 +228,16 @@ def test_files_that_are_no_notebooks(text, tmp_path):
     (tmp_path / LESSON).write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(ValueError, match="is no notebook"):
         read(tmp_path / LESSON, tmp_path)
+
+
+def test_a_lesson_of_the_course_that_fails_is_told_in_one_line(tmp_path, monkeypatch):
+    def fail(*_):
+        raise CellExecutionError("a\nlong\ntraceback\nOSError: no room", "OSError", "no room")
+
+    monkeypatch.setattr(answer_key_module, "run_in_a_kernel", fail)
+    notebook(tmp_path, "3")
+    with pytest.raises(RuntimeError, match=rf"^the course's own {LESSON} cannot be run: OSError: no room$"):
+        answer_key_module.answer_key(tmp_path / LESSON)
 
 
 def test_a_translated_lesson_counts_as_the_lesson(tmp_path, monkeypatch):

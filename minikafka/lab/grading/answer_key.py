@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from minikafka.lab.course.lesson_kernel import run_in_a_kernel
+from minikafka.lab.course.run_lessons import in_one_line
 
 # Runs in the kernel first: each question is asked, as if it had been answered, and what its run gives is kept.
 _RECORD = """
@@ -27,13 +28,17 @@ def told(value: object) -> str:
 
 @functools.cache
 def answer_key(notebook: Path) -> dict[str, str]:
-    """By question, what its run gives, as `told` has it. Raises nbclient's errors where the notebook fails."""
+    """By question, what its run gives, as `told` has it. Raises RuntimeError in one line where the notebook fails."""
     import nbformat
+    from nbclient.exceptions import CellExecutionError
 
     lesson = nbformat.read(notebook, as_version=4)
     ask = nbformat.v4.new_code_cell(_ASK)
     lesson.cells = [nbformat.v4.new_code_cell(_RECORD), *lesson.cells, ask]
-    run_in_a_kernel(lesson, notebook.parent)
+    try:
+        run_in_a_kernel(lesson, notebook.parent)
+    except CellExecutionError as failure:
+        raise RuntimeError(f"the course's own {notebook.name} cannot be run: {in_one_line(failure)}") from failure
     return json.loads("".join(output.get("text", "") for output in ask.outputs))
 
 

@@ -1,6 +1,7 @@
 """The grade of a submission: a point for each task, and a reason for each point that is lost."""
 
 import ast
+import errno
 import json
 import subprocess
 import tempfile
@@ -13,7 +14,7 @@ from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED
 from minikafka.lab.grading.answer_key import answer_key, told
 from minikafka.lab.grading.fair_code import is_fair_import, unfair
 from minikafka.lab.grading.lesson_tasks import EXERCISE, PREDICTION, Task, code_of, tasks_of
-from minikafka.lab.grading.marking import STUBBORN
+from minikafka.lab.grading.marking import NO_ROOM, STUBBORN
 from minikafka.lab.grading.submission import Answered, is_blank, read_in_every_language, value_of
 from minikafka.lab.rebuild import own_process
 
@@ -59,7 +60,8 @@ def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
 
     A lesson may be handed in in several languages: each task counts where it was done first, English before others.
 
-    Raises ValueError where the directory is none, and nbclient's errors where a lesson of the course cannot be run.
+    Raises ValueError where the directory is none, RuntimeError where a lesson of the course cannot be run, and OSError
+    where the disk has no room.
     """
     if not submission.is_dir():
         raise ValueError(f"{submission} is no directory of notebooks")
@@ -155,6 +157,8 @@ def _run(jobs: list[dict[str, str]], terms: Terms) -> tuple[list[dict[str, str]]
             has_ended = False
         finally:
             own_process.end(process)
+        if process.returncode == NO_ROOM:
+            raise OSError(errno.ENOSPC, "the results of checks cannot be written", scratch)
         is_stubborn = not has_ended or process.returncode == STUBBORN
         why = "it did not end, even when told to" if is_stubborn else "its process ended before the check did"
         lines = results.read_text(encoding="utf-8").splitlines() if results.exists() else []

@@ -16,7 +16,7 @@ def read_answers(file: Path) -> dict[str, dict[str, str]]:
 def renew_answers(file: Path, asked_anew: Iterable[str]) -> list[str]:
     """Run the lessons whose names contain one of these words, and those with a question that has no answer in `file`.
 
-    Writes the file and returns the lessons that ran. Raises nbclient's errors where a lesson fails.
+    Writes the file and returns the lessons that ran. Raises RuntimeError where a lesson fails.
     """
     known, words, ran = read_answers(file), [*asked_anew], []
     answers: dict[str, dict[str, str]] = {}
