@@ -5,6 +5,7 @@ that counts is replicated.
 from minikafka.cluster.partition import Partition
 from minikafka.lab.rebuild.grounds import BROKERS
 from minikafka.lab.rebuild.rung import Rung, WrongVersion
+from minikafka.lab.stepper.stepper import in_words
 from minikafka.server import offset_truncation_state, replica_fetcher  # noqa: F401  (who calls the function)
 from minikafka.server.offset_truncation_state import OffsetTruncationState
 
@@ -32,7 +33,9 @@ class _Changed:
         return self._changes[name] if name in self._changes else getattr(self._original, name)
 
     def __repr__(self):
-        return f"{self._original!r} with " + ", ".join(f"{name} = {value!r}" for name, value in self._changes.items())
+        return f"{self._original!r} with " + ", ".join(
+            f"{name} = {in_words(value)}" for name, value in self._changes.items()
+        )
 
 
 # Rung 1
@@ -279,16 +282,27 @@ _LED_BY = "change t-0 leader={0} isr={0}\npublish {0}\nproduce {0} acks=1 t-0 [{
 _BACK = "start {0}\nfollow {0}\nfollow {0}\nfollow {0}\nfollow {0}\n"
 
 
+def _no_epochs(epoch):
+    return None
+
+
 def _by_other_answers(log, leader_epoch_offset, fetch_offset):
-    """What a leader's answer to a fetch never says: no end, no epoch, an end beyond the follower's."""
-    further = log.log_end_offset + 5
+    """What the answer to a fetch never says: no end, no epoch, an end beyond the follower's; and a log that knows
+    no epochs.
+    """
+    further, before = log.log_end_offset + 5, max(fetch_offset - 1, 0)
     answers = (
         {"end_offset": -1},
         {"leader_epoch": -1},
         {"leader_epoch": -1, "end_offset": further},
+        {"leader_epoch": 0, "end_offset": further},
         {"end_offset": further},
     )
-    return [(log, leader_epoch_offset._replace(**answer), max(fetch_offset - 1, 0)) for answer in answers]
+    without_epochs = _Changed(log, end_offset_for_epoch=_no_epochs)
+    return [
+        *((log, leader_epoch_offset._replace(**answer), before) for answer in answers),
+        *((without_epochs, leader_epoch_offset._replace(end_offset=end), before) for end in (1, further)),
+    ]
 
 
 cuts = Rung(
