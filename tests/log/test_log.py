@@ -524,6 +524,7 @@ def test_an_error_of_the_system_ends_a_load_on_demand_and_is_damage_to_kafka(ope
             assert open_log(arguments).log_end_offset == 0
 
 
+@pytest.mark.slow
 def test_a_second_log_on_the_directory_is_refused(open_log, tmp_path):
     log = open_log()
     log.append_as_leader(records("[2x10]"), 3)

@@ -315,6 +315,7 @@ def test_whichever_call_fails_no_batch_is_lost(directory, recovered, monkeypatch
 # Others at work
 
 
+@pytest.mark.slow
 def test_two_at_once(directory):
     with DirectoryLock(directory):
         for options in (WHOLE, ("--dry-run",)):

@@ -149,6 +149,7 @@ def test_after_an_unclean_stop_the_segment_is_cut(log_dir):
     assert (finding["position"], finding["offset"]) == (0, 52)
 
 
+@pytest.mark.slow
 def test_no_flipped_bit_of_a_log_goes_unseen(log_dir):
     draw = random.Random(3)
     for _ in range(40):
@@ -537,6 +538,7 @@ def test_names_that_are_no_utf_8(log_dir):
 # Many segments
 
 
+@pytest.mark.slow
 def test_the_work_grows_with_the_number_of_segments(tmp_path):
     """Counted in calls: ten times the segments are some ten times the calls, with a snapshot and an epoch for each."""
     calls = {}
