@@ -85,6 +85,8 @@ def test_python_workers_collect_no_garbage_among_what_they_imported(spark):
 
         import pandas
 
+        import minikafka.spark  # noqa: F401
+
         yield from (pandas.DataFrame({"id": [gc.get_freeze_count()]}) for _ in batches)
 
     # A worker that is new has imported nothing before its first task; one of two workers gets the last of three tasks
