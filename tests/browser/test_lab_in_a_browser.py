@@ -88,7 +88,10 @@ def test_a_lesson_runs_to_its_end_and_its_widgets_answer(lab, chromium, name):
                 seconds += _press_each(page, output)
             elif number % _BUTTONS_OF_EACH == 0:
                 seconds += _press_buttons(page, output)
-        assert min(seconds, default=0) < 0.2, f"cell {cell} is slow"  # the best, as other tests make the machine busy
+        for _ in range(3):  # other tests make the machine busy
+            if min(seconds, default=0) >= 0.2:
+                seconds += [_move(page, output, handles.nth(i)) for i in range(handles.count())]
+        assert min(seconds, default=0) < 0.2, f"cell {cell} is slow"
         reactions.append(f"{stem} widget {number}: {' '.join(f'{s:.3f}' for s in seconds)}")
         if not os.environ.get("CI"):  # where nobody looks
             output.locator(".jp-OutputArea-output").last.screenshot(path=SCREENSHOTS / f"{stem}-{number}.png")
