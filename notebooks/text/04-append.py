@@ -173,7 +173,7 @@ step_through(
 ).play()
 
 # %% [markdown]
-# What the follower did not do: no validator, no `max.message.bytes`. It refuses damaged bytes as a leader does. A leader asks of a producer's offsets only that they begin at 0. A follower looks
+# What the follower did not do: no validator, no `max.message.bytes`. It refuses damaged bytes as a leader does. A leader asks of a producer's offsets that they begin at 0 and are as many as its records. A follower looks
 # at its leader's offsets twice: in step 2, between the batches of a set (`OffsetsOutOfOrderException`), and in step 5, between the set and the log (`UnexpectedAppendOffsetException`). *Refused*, further down, has all refusals.
 #
 # Asking again, in epoch 1, the follower gets the batch that was left out. Then come offsets 20 and 21, which leave a gap. What if

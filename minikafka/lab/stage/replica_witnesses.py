@@ -9,7 +9,7 @@ from minikafka.lab.stage.log_dir_witnesses import log_manager_jvm
 from minikafka.lab.stage.workbench import scratch
 from minikafka.witness.observation import Observations
 
-_FIRST_QUESTION = "start 0\ntopic t 0\npublish 0\nproduce 0 t-0 [1x10]\n"
+_FIRST_QUESTION = "start 0\nstart 1\ntopic t 0,1\npublish 0\npublish 1\nproduce 0 t-0 [1x10]\nfollow 1\nfollow 1\n"
 
 _FIRST_CELL_S = 9
 """How long the lesson's first cell waits for the witnesses."""
