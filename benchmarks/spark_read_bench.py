@@ -81,6 +81,7 @@ def session(cores: int, jars: list[str]) -> Iterator[SparkSession]:
         "spark.jars": ",".join(jars),
         "spark.driver.memory": "3g",
         "spark.driver.host": "127.0.0.1",
+        "spark.python.unix.domain.socket.enabled": "true",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": str(cores),

@@ -11,6 +11,9 @@ def register(spark: "SparkSession") -> None:
 
     Also lets the session push filters down to Python's data sources. The columns and options are described in
     `minikafka.spark.source.data_source`. Workers need minikafka installed, and the paths must be theirs as well.
+
+    A session that is started with `spark.python.unix.domain.socket.enabled=true` spares each task some 40 ms: over TCP
+    Spark and its Python workers write in pieces so small that the other side's system holds back its answer.
     """
     from minikafka.spark.source.data_source import KafkaLogDataSource
 

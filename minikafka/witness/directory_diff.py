@@ -2,6 +2,7 @@
 
 import fnmatch
 import html
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -146,7 +147,13 @@ def directory_diff(
 
 
 def _files(directory: Path) -> dict[str, Path]:
-    return {path.relative_to(directory).as_posix(): path for path in directory.rglob("*") if path.is_file()}
+    files = {}
+    for folder, _, names in os.walk(directory):  # pathlib takes a third of a comparison's time for this
+        for name in names:
+            path = Path(folder, name)
+            if path.is_file():
+                files[path.relative_to(directory).as_posix()] = path
+    return files
 
 
 def _reason(name: str, excluded: Mapping[str, str]) -> str | None:

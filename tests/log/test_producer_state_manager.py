@@ -104,7 +104,7 @@ class Producers:
 
     @property
     def files(self):
-        return {path.name: path.read_bytes() for path in self.directory.iterdir()}
+        return {path.name: path.read_bytes() for path in sorted(self.directory.iterdir())}
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ _SETTINGS_OF_A_DRIVER = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.python.unix.domain.socket.enabled": "true",  # TCP lets a Python task wait for 40 ms
     "spark.sql.artifact.isolation.enabled": "false",
     "spark.sql.catalogImplementation": "in-memory",
 }

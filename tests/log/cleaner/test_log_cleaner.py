@@ -88,7 +88,7 @@ def test_turns_follow_at_once_as_long_as_there_is_work_then_after_the_backoff(ho
 def test_a_log_of_which_a_cleaning_fails_is_left_alone(house):
     house.fill(house.a)
     house.fill(house.b)
-    segment = next((house.log_dir / "a-0").glob("*.log"))
+    segment = min((house.log_dir / "a-0").glob("*.log"))
     data = bytearray(segment.read_bytes())
     data[16] = 7  # the magic
     segment.write_bytes(data)
