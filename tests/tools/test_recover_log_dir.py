@@ -278,7 +278,8 @@ def test_a_load_that_fails_is_told_and_nothing_is_changed(kafka, log_dir, tmp_pa
             started_and_stopped_by_kafka(kafka, theirs, {}, {})
         assert type(raised.value).__name__ == error
     else:
-        started_and_stopped_by_kafka(kafka, theirs, {}, {})
+        with suppress(KafkaStorageException):  # raised or not, as its threads meet the broken directory late or early
+            started_and_stopped_by_kafka(kafka, theirs, {}, {})
         assert not (theirs / ".kafka_cleanshutdown").exists()
 
 
