@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from spark_bench_clients import CLIENTS
@@ -176,13 +175,13 @@ def by_key(sums: DataFrame) -> tuple:
 
 def partial_sums(found: Iterator[ByteRange]) -> Iterator[pa.RecordBatch]:
     """In a worker: what `by_key` adds up, already added up for each few megabytes."""
-    schema = pa.schema([("key", pa.binary()), ("value", pa.binary())])
+    schema = pa.schema([("key", pa.binary()), ("valueSize", pa.int32())])
     rows = RecordRows(schema, RowFilter(), Mode.FAILFAST, check_crcs=True)
     for batch in rows.of(ReadTask(list(found), [], 0)):
-        keys, values = batch.columns
+        keys, sizes = batch.columns
         ends = np.frombuffer(keys.buffers()[1], np.int32)[keys.offset + 1 : keys.offset + len(keys) + 1]
         hashes = np.frombuffer(keys.buffers()[2], np.uint8)[ends - 1] % 16  # no key is null or empty
-        table = pa.table({"h": hashes.astype(np.int64), "size": pc.binary_length(values).cast(pa.int64())})
+        table = pa.table({"h": hashes.astype(np.int64), "size": sizes.cast(pa.int64())})
         sums = table.group_by("h").aggregate([("size", "count"), ("size", "sum")])
         yield from sums.rename_columns(["h", "n", "size"]).to_batches()
 

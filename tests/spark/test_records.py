@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual
-from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
@@ -163,6 +163,17 @@ def test_bytes_that_nobody_asks_for_are_not_copied(one, monkeypatch):
     assert rows(one.directory, schema=asked) == whole
     with pytest.raises(AssertionError):
         rows(one.directory)
+
+
+def test_sizes_of_keys_and_values_need_none_of_their_bytes(drawn, monkeypatch):
+    sizes = [
+        tuple(None if each is None else len(each) for each in (row["key"], row["value"]))
+        for row in rows(drawn.directory)
+    ]
+    assert {None, 0} <= {size for pair in sizes for size in pair}
+    asked = StructType([StructField("keySize", IntegerType()), StructField("valueSize", IntegerType())])
+    monkeypatch.delattr(record_rows, "bytes_between")
+    assert [(row["keySize"], row["valueSize"]) for row in rows(drawn.directory, schema=asked)] == sizes
 
 
 def test_what_a_batch_says_stands_beside_its_records(one):

@@ -6,7 +6,8 @@
 A path is a log directory, a partition's directory, a segment, a glob, or a URI of one of these; `load` also takes a
 list of them. Nothing is changed or locked, and a broker may be writing beside us. The columns are those of Spark's own
 Kafka connector: `key`, `value`, `topic`, `partition`, `offset`, `timestamp`, `timestampType`. `.schema("offset bigint,
-value binary")` asks for some of them alone, and only these are made.
+value binary")` asks for some of them alone, and only these are made. It may also name `keySize int` and `valueSize
+int`, the bytes of a key and a value (null for a null): where these are enough, no value is copied.
 
 | option | meaning | default |
 |---|---|---|

@@ -145,6 +145,14 @@ class _ColumnMaker:
         columns = self._run.columns
         return bytes_between(columns, np.asarray(columns.value_start), np.asarray(columns.value_end), self._places)
 
+    def key_size(self) -> pa.Array:
+        columns = self._run.columns
+        return self._sizes(np.asarray(columns.key_start), np.asarray(columns.key_end))
+
+    def value_size(self) -> pa.Array:
+        columns = self._run.columns
+        return self._sizes(np.asarray(columns.value_start), np.asarray(columns.value_end))
+
     def topic(self) -> pa.Array:
         return pa.repeat(self._range.topic_partition.topic, self._count)
 
@@ -199,6 +207,12 @@ class _ColumnMaker:
     def corrupt(self) -> pa.Array:
         return pa.nulls(self._count, _DAMAGE_TYPE)
 
+    def _sizes(self, starts: "NDArray[np.int64]", ends: "NDArray[np.int64]") -> pa.Array:
+        """How many bytes lie from each start to its end (exclusive), null where the end is negative."""
+        ends = self._chosen(ends)
+        nulls = ends < 0
+        return pa.array((ends - self._chosen(starts)).astype(np.int32), mask=nulls if nulls.any() else None)
+
     def _of_batches(self, facts: "NDArray[Any]", kind: type[np.generic] | None = None) -> pa.Array:
         return pa.array(self._repeated(facts if kind is None else facts.astype(kind)))
 
@@ -213,6 +227,8 @@ class _ColumnMaker:
 _MAKERS = {
     "key": "key",
     "value": "value",
+    "keySize": "key_size",
+    "valueSize": "value_size",
     "topic": "topic",
     "partition": "partition",
     "offset": "offset",

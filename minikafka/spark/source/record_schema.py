@@ -31,6 +31,8 @@ RECORD: dict[str, DataType] = {
     "timestamp": TimestampType(),
     "timestampType": IntegerType(),
 }
+SIZES: dict[str, DataType] = {"keySize": IntegerType(), "valueSize": IntegerType()}
+"""Bytes of keys and values, null for a null; for queries that name them in `.schema(…)`."""
 HEADERS: dict[str, DataType] = {
     "headers": ArrayType(StructType([StructField("key", StringType()), StructField("value", BinaryType())]))
 }
@@ -70,7 +72,7 @@ def schema_of(options: SourceOptions) -> StructType:
 
 def require_known(schema: StructType, table: str) -> None:
     """Raises IllegalArgumentException for a column that a query asks for and that `table` does not have."""
-    known = RECORD | HEADERS | BATCHES | DAMAGE
+    known = RECORD | SIZES | HEADERS | BATCHES | DAMAGE
     if table != RECORDS:
         known = {field.name: field.dataType for field in schema_of_table(table, DAMAGE)}
     for field in schema:
