@@ -51,9 +51,12 @@ def _entries(segment: DiskSegment, suffix: str, entry: "np.dtype[np.void]") -> "
     finally:
         opened.close()
     entries = np.frombuffer(data, entry, len(data) // entry.itemsize)
-    octets = np.frombuffer(data, np.uint8, len(entries) * entry.itemsize).reshape(-1, entry.itemsize)
-    zeros = np.flatnonzero(~octets.any(axis=1))
-    return entries[: zeros[0]] if len(zeros) else entries
+    # An index in use has 10 MB, nearly all of them zeros: word by word that is seen in milliseconds.
+    words = np.frombuffer(data, np.int32, len(entries) * entry.itemsize // 4).reshape(-1, entry.itemsize // 4)
+    is_zero = np.ones(len(entries) + 1, bool)
+    for word in words.T:
+        is_zero[:-1] &= word == 0
+    return entries[: is_zero.argmax()]
 
 
 def _ascending(numbers: "NDArray[np.int64]", *, strictly: bool) -> int:
