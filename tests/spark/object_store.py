@@ -7,6 +7,7 @@ from moto.server import ThreadedMotoServer
 from pyarrow import fs
 
 BUCKET = "bucket"
+_PATIENCE_S = 60  # the clients' own is 3 s: too short where other processes keep the server waiting
 
 
 class Request(NamedTuple):
@@ -43,7 +44,7 @@ class ObjectStore:
         served.app = noted
         self.file_system = fs.S3FileSystem(
             access_key="access", secret_key="secret", scheme="http", endpoint_override=self.endpoint,
-            region="us-east-1", allow_bucket_creation=True,
+            region="us-east-1", allow_bucket_creation=True, request_timeout=_PATIENCE_S, connect_timeout=_PATIENCE_S,
         )  # fmt: skip
         self.file_system.create_dir(BUCKET)
         return self
@@ -57,6 +58,7 @@ class ObjectStore:
         return {
             "fs.endpoint_override": self.endpoint, "fs.scheme": "http", "fs.region": "us-east-1",
             "fs.access_key": "access", "fs.secret_key": "secret",
+            "fs.request_timeout": str(_PATIENCE_S), "fs.connect_timeout": str(_PATIENCE_S),
         }  # fmt: skip
 
     def put(self, path: Path, key: str) -> str:

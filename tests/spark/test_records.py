@@ -284,6 +284,25 @@ def test_behind_a_false_size_reading_goes_on_by_the_index(one, copy):
     assert {each.offset for each in one.records} - left < set(range(batches[1].base_offset, batches[-1].base_offset))
 
 
+@pytest.mark.parametrize("max_bytes", [200, 1 << 20])
+@pytest.mark.parametrize(
+    ("start", "bytes_"), [(8, (2**31 - 1).to_bytes(4, "big")), (0, bytes(61))], ids=["size", "zeros"]
+)
+def test_what_looks_like_a_torn_end_is_damage_where_the_index_knows_batches_behind_it(
+    one, copy, start, bytes_, max_bytes
+):
+    log = sorted(copy.glob("*.log"))[-1]
+    first, *_, last = FileRecords.open(log, mutable=False).batches()
+    data = log.read_bytes()
+    data = data[: first.position + start] + bytes_ + data[first.position + start + len(bytes_) :]
+    log.write_bytes(data)
+    with pytest.raises(CorruptRecordException, match=f"{log}, position {first.position}: "):
+        rows(copy, maxBytesPerTask=max_bytes)
+    left = {each.offset for each in seen_in(copy, mode="DROPMALFORMED", maxBytesPerTask=max_bytes)}
+    assert one.records[-1].offset in left
+    assert {each.offset for each in one.records} - left < set(range(first.base_offset, last.base_offset))
+
+
 def test_the_torn_end_of_the_last_segment_is_no_damage(one, copy):
     log = sorted(copy.glob("*.log"))[-1]
     *_, last = FileRecords.open(log, mutable=False).batches()

@@ -185,6 +185,16 @@ def test_sketches_of_keys_are_exact_when_small_and_add_up():
     assert np.array_equal(sketch.hashes, np.unique(np.concatenate([hashes, more]))[: KeySketch.SIZE])
 
 
+def test_a_sketch_of_few_keys_has_each_hash_once_however_often_they_come():
+    draw = np.random.default_rng(5)
+    keys = np.concatenate([draw.integers(-(2**63), 2**63, 900), np.arange(-50, 50), [2**63 - 1, -(2**63)]])
+    sketch, added = KeySketch(), []
+    for _ in range(30):
+        added.append(draw.choice(keys, 500))
+        sketch.add(added[-1])
+    assert np.array_equal(sketch.hashes, np.unique(np.concatenate(added)))
+
+
 @pytest.mark.parametrize(
     "text, seed, value",
     [

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _COMPILED = "minikafka.spark.jobs.compiled_kernel"
+_REMEMBERED = 1 << 14
 
 
 def hashes_of_keys(columns: RecordColumns) -> "NDArray[np.int64]":
@@ -39,11 +40,18 @@ class KeySketch:
 
     def __init__(self) -> None:
         self._smallest: NDArray[np.int64] = np.empty(0, np.int64)
+        # At its last bits stands a hash that was added, or else one that does not belong there.
+        self._remembered = np.arange(_REMEMBERED, dtype=np.int64) ^ 1
 
     def add(self, hashes: "NDArray[np.int64]") -> None:
         """Add the hashes of some keys, in any order, also repeated ones."""
         if len(self._smallest) == self.SIZE:
             hashes = hashes[hashes < self._smallest[-1]]
+        else:  # to know a hash again is cheaper than to sort it
+            places = hashes & (_REMEMBERED - 1)
+            is_new = self._remembered[places] != hashes
+            hashes = hashes[is_new]
+            self._remembered[places[is_new]] = hashes
         if len(hashes):
             ordered = np.sort(np.concatenate([self._smallest, hashes]))
             is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])

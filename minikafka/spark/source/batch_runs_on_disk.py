@@ -120,11 +120,12 @@ def batch_pieces(
             ):
                 size = needed
                 continue
-            if byte_range.ends_open and (not isinstance(needed, Exception) or view[:17] == _ZEROS[: len(view)]):
+            known = index.next_known(position)
+            may_be_torn = byte_range.ends_open and known is None and end == byte_range.segment.size
+            if may_be_torn and (not isinstance(needed, Exception) or view[:17] == _ZEROS[: len(view)]):
                 return
             damage = needed if isinstance(needed, Exception) else CorruptRecordException("the file ends within a batch")
             yield memoryview(b""), position, Damage.of(path, position, damage)
-            known = index.next_known(position)
             if known is None or known >= end:
                 return
             position, size = known, usual_size
