@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -119,6 +120,9 @@ def test_two_tasks_with_rows_of_one_partition_are_refused(tmp_path):
         ([row(offset=3), row(offset=3)], {}, InvalidOffsetException, "Offset 3 of t-0"),
         ([row(offset=3), row(offset=2)], {}, InvalidOffsetException, "Offset 2 of t-0"),
         ([row(offset=-1)], {}, InvalidOffsetException, "Offset -1 of t-0"),
+        ([row(offset=5), row(offset=-(2**63))], {}, InvalidOffsetException, "Offset -9223372036854775808 of t-0"),
+        ([row(offset=2**63 - 1)], {}, InvalidOffsetException, "After offset 9223372036854775807 of t-0 no log can end"),
+        ([row(offset=1), row(offset=2**63 - 1)], {}, InvalidOffsetException, "no log can end"),
         ([row(offset=None)], {}, InvalidOffsetException, "A row of t-0 has no offset"),
         ([row(offset=5), row(offset=None)], {}, InvalidOffsetException, "A row of t-0 has no offset"),
         ([row(key=None)], {"cleanup.policy": "compact"}, InvalidRecordException, "without key in topic partition t-0"),
@@ -269,6 +273,201 @@ def test_a_place_where_nothing_can_be_written_is_told_in_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(KafkaStorageException, match="file/data cannot be written: .*Not a directory"):
         begin(tmp_path / "file" / "data")
+
+
+def link(path: Path) -> None:
+    away = path.parent.parent / "away"
+    away.mkdir()
+    (away / "mine").write_text("mine")
+    path.symlink_to(away)
+
+
+def directory(path: Path) -> None:
+    path.mkdir()
+    (path / "mine").write_text("mine")
+
+
+OBSTACLES = {
+    "file": lambda path: path.write_text("mine"),
+    "fifo": os.mkfifo,
+    "link": link,
+    "link to nothing": lambda path: path.symlink_to(path.parent.parent / "nothing"),
+    "directory": directory,
+}
+NOT_FILES = [kind for kind in OBSTACLES if kind != "file"]
+
+
+def everything(path: Path) -> list[tuple[str, int]]:
+    """Names and kinds of all that is below a directory, but for the lock, which a write may leave."""
+    return sorted((str(each), each.lstat().st_mode) for each in path.rglob("*") if each.name != ".lock")
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("name", ["t-0", "t-7"])
+@pytest.mark.parametrize("kind", OBSTACLES)
+def test_what_is_no_log_but_has_the_name_of_a_partition_is_refused_and_kept(tmp_path, kind, name, overwrite):
+    log_dir = tmp_path / "data"
+    log_dir.mkdir()
+    OBSTACLES[kind](log_dir / name)
+    before = everything(tmp_path)
+    with pytest.raises(KafkaStorageException, match=rf"{name} is in the way: [^\n]*$"):
+        write(log_dir, [row()], overwrite=overwrite)
+    assert everything(tmp_path) == before
+    write(log_dir, [row()], topic="other")
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("x.log", "file"),
+        ("1.log", "file"),
+        ("line\nend", "file"),
+        (os.fsdecode(b"\xff"), "file"),
+        ("sub", "directory"),
+        ("partition.metadata", "fifo"),
+        (f"{0:020}.log", "link to nothing"),
+    ],
+)
+def test_what_no_log_has_in_its_directory_is_refused_and_kept(tmp_path, name, kind, overwrite):
+    (tmp_path / "t-0").mkdir()
+    OBSTACLES[kind](tmp_path / "t-0" / name)
+    before = everything(tmp_path)
+    with pytest.raises(KafkaStorageException, match=r"t-0 is in the way: '[^\n]*' in it, [^\n]*none of a log's files$"):
+        write(tmp_path, [row()], overwrite=overwrite)
+    assert everything(tmp_path) == before
+
+
+def test_records_that_a_cleaner_was_about_to_swap_in_are_records(tmp_path):
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / f"{0:020}.log.swap").write_text("records")
+    with pytest.raises(TopicExistsException, match="t-0 has records"):
+        begin(tmp_path)
+
+
+@pytest.mark.parametrize("kind", NOT_FILES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".lock",
+        ".kafka_cleanshutdown",
+        "recovery-point-offset-checkpoint",
+        "replication-offset-checkpoint.tmp",
+        "log-start-offset-checkpoint",
+        "cleaner-offset-checkpoint",
+        "meta.properties",
+    ],
+)
+def test_what_is_no_file_where_a_write_reads_or_replaces_one_is_refused_and_kept(tmp_path, name, kind):
+    log_dir = tmp_path / "data"
+    log_dir.mkdir()
+    OBSTACLES[kind](log_dir / name)
+    before = everything(tmp_path)
+    with pytest.raises(KafkaStorageException, match=rf"{name} is in the way: it is a [^\n]*$"):
+        write(log_dir, [row()])
+    assert everything(tmp_path) == before
+
+
+def test_what_gets_in_the_way_during_a_write_is_refused_and_kept(tmp_path):
+    writer = begin(tmp_path)
+    messages = [task(writer, [row()])]
+    (tmp_path / "t-0").write_text("mine")
+    with pytest.raises(KafkaStorageException, match="t-0 is in the way: it is a file"):
+        writer.commit(messages)
+    writer.abort(messages)
+    assert names(tmp_path) == [".lock", "t-0"]
+    assert (tmp_path / "t-0").read_text() == "mine"
+
+
+@pytest.mark.parametrize("kind", OBSTACLES)
+def test_a_mark_that_no_write_has_left_is_told_and_nothing_is_touched(tmp_path, kind):
+    log_dir = tmp_path / "data"
+    writer = begin(log_dir, topic="dead")
+    task(writer, [row()])
+    mark = writer._mark.file
+    mark.unlink()
+    OBSTACLES[kind](mark)
+    before = everything(tmp_path)
+    with pytest.raises(KafkaStorageException, match=rf"{mark.name} is not the mark that a write leaves \([^\n]*\); "):
+        begin(log_dir)
+    assert everything(tmp_path) == before
+
+
+def broken_marks():
+    staged = {"partition": 0, "staged": "../away", "base_offset": 0, "end_offset": 1}
+    return {
+        "empty": b"",
+        "not text": b"\xff\xfe",
+        "cut": lambda mark: json.dumps(mark)[:-9].encode(),
+        "deep": b"[" * 100_000,
+        "no object": b"[]",
+        "a field too few": lambda mark: {name: mark[name] for name in mark if name != "topic"},
+        "a field too many": lambda mark: mark | {"more": 1},
+        "no owner": lambda mark: mark | {"owner": None},
+        "a number in words": lambda mark: mark | {"owner": mark["owner"] | {"pid": "1"}},
+        "of another write": lambda mark: mark | {"write_id": "0" * 12},
+        "a topic elsewhere": lambda mark: mark | {"topic": "../away", "committed": []},
+        "a directory elsewhere": lambda mark: mark | {"committed": [staged]},
+        "no list": lambda mark: mark | {"committed": 1},
+    }
+
+
+@pytest.mark.parametrize("broken", broken_marks())
+def test_a_mark_with_a_broken_content_is_told_and_nothing_is_touched(tmp_path, broken):
+    log_dir = tmp_path / "data"
+    directory(tmp_path / "away")
+    writer = begin(log_dir, topic="dead")
+    task(writer, [row()])
+    dataclasses.replace(writer._mark, owner=DEAD).put()
+    content = broken_marks()[broken]
+    if callable(content):
+        content = content(json.loads(writer._mark.file.read_bytes()))
+    writer._mark.file.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    before = everything(tmp_path)
+    with pytest.raises(KafkaStorageException, match=r"is not the mark that a write leaves \([^\n]*\); remove it"):
+        begin(log_dir)
+    with pytest.raises(KafkaStorageException, match="is not the mark that a write leaves"):
+        writer.abort([])
+    assert everything(tmp_path) == before
+
+
+def test_names_that_only_resemble_those_of_a_write_are_left_alone(tmp_path):
+    log_dir = tmp_path / "data"
+    log_dir.mkdir()
+    os.mkfifo(log_dir / ".minikafka-write-mine")
+    link(log_dir / f"t-0.6d6b7772{'0' * 24}-delete")
+    before = everything(tmp_path)
+    write(log_dir, [row(b"a")])
+    assert set(before) <= set(everything(tmp_path))
+
+
+def test_what_came_in_the_way_of_a_write_whose_driver_died_is_kept(tmp_path):
+    """The write is carried through once the obstacle is gone."""
+    log_dir, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
+    write(elsewhere, [row(b"theirs")])
+    writer = begin(log_dir)
+    messages = [task(writer, [row(b"new")])]
+
+    def die(operation, path):
+        if path == writer._mark.file and operation == "rename":
+            raise Killed
+
+    with pytest.raises(Killed), file_ops.observe(die):
+        writer.commit(messages)
+    (mark,) = marks_in(log_dir)
+    dataclasses.replace(mark, owner=DEAD).put()
+    (log_dir / "t-0").write_text("mine")
+    with pytest.raises(KafkaStorageException, match="t-0 is in the way: it is a file"):
+        begin(log_dir, topic="next")
+    assert (log_dir / "t-0").read_text() == "mine"
+    (log_dir / "t-0").unlink()
+    (elsewhere / "t-0").rename(log_dir / "t-0")
+    with pytest.raises(TopicExistsException, match="t-0 has records"):
+        begin(log_dir, topic="next")
+    assert values(log_dir) == [b"theirs"]
+    file_ops.delete_directory(log_dir / "t-0")
+    begin(log_dir, topic="next").abort([])
+    assert values(log_dir) == [b"new"]
 
 
 def test_a_broker_of_another_cluster_is_refused(tmp_path):

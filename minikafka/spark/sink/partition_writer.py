@@ -14,6 +14,7 @@ from minikafka.common.errors import (
     KafkaStorageException,
     RecordTooLargeException,
 )
+from minikafka.common.java_numbers import LONG_MAX
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.log.log import Log
@@ -109,11 +110,13 @@ class PartitionWriter:
             if column.null_count:
                 raise InvalidOffsetException(f"A row of {self._name} has no offset, others have one")
             offsets = np.asarray(column)
-            wrong = np.flatnonzero(np.diff(offsets, prepend=self._next_offset - 1) <= 0)
+            wrong = np.flatnonzero(offsets <= np.concatenate(([self._next_offset - 1], offsets[:-1])))
             if len(wrong):
                 raise InvalidOffsetException(
                     f"Offset {offsets[wrong[0]]} of {self._name} is negative, occurs twice, or does not ascend"
                 )
+            if len(offsets) and offsets[-1] == LONG_MAX:
+                raise InvalidOffsetException(f"After offset {LONG_MAX} of {self._name} no log can end")
         if rows.num_rows:
             self._next_offset = int(offsets[-1]) + 1
         return offsets

@@ -28,9 +28,14 @@ class ProcessId(NamedTuple):
         return ProcessId(socket.gethostname(), pid, started)
 
     @property
+    def is_of_this_machine(self) -> bool:
+        """Whether this machine's processes are its like."""
+        return self.host == socket.gethostname()
+
+    @property
     def may_be_alive(self) -> bool:
         """False only for a process of this machine that has ended."""
-        if self.host != socket.gethostname():
+        if not self.is_of_this_machine:
             return True
         status = _status(self.pid)
         return status is not None and status[1] == self.started

@@ -12,7 +12,8 @@ of step 3 after it. Each rename is one step, but all of them are not: a reader t
 a driver died there, sees some partitions of the new topic, complete ones. Nothing of a write whose driver may be alive
 is touched: its process is looked up, by number and start; on another machine it counts as alive.
 
-While it begins and commits, a write holds the log directory's `.lock`, as a broker does while it runs.
+While it begins and commits, a write holds the log directory's `.lock`, as a broker does while it runs. It first looks
+for what is in its way (`obstacles`): nothing is deleted but logs that are replaced and what a write has made.
 """
 
 import time
@@ -31,7 +32,6 @@ from minikafka.common.errors import (
     InconsistentTopicIdException,
     KafkaException,
     KafkaStorageException,
-    TopicExistsException,
 )
 from minikafka.common.file_lock import FileLock
 from minikafka.common.topic_partition import TopicPartition
@@ -41,11 +41,23 @@ from minikafka.log.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_F
 from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_dirs import LOCK_FILE_NAME
-from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, LOG_FILE_SUFFIX
+from minikafka.spark.sink.obstacles import (
+    partition_directories,
+    refuse_lock_obstacle,
+    refuse_obstacles,
+    refuse_records,
+)
 from minikafka.spark.sink.partition_writer import PartitionWriter
 from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.sink.sink_options import SinkOptions
-from minikafka.spark.sink.write_mark import StagedPartition, WriteMark, delete_staged, marks_in, staged_directories
+from minikafka.spark.sink.write_mark import (
+    StagedPartition,
+    WriteMark,
+    delete_staged,
+    marks_in,
+    read_mark,
+    staged_directories,
+)
 
 _LOCK_PATIENCE_S = 3
 _ONE_LOOK_S = 0.05
@@ -55,35 +67,46 @@ def begin(options: SinkOptions, *, overwrite: bool) -> WriteMark:
     """Settle what dead writes left, see that the topic may be written, and leave a mark.
 
     Raises TopicExistsException, InconsistentTopicIdException, KafkaStorageException; KafkaException while a broker or
-    another write of the topic uses the directory.
+    another write of the topic uses the directory, or for one of another node. Then nothing has changed, but for what
+    dead writes left, and `.lock`.
     """
     log_dir = options.log_dir
     with storage_errors(log_dir):
         made_log_dir = not log_dir.exists()
         log_dir.mkdir(parents=True, exist_ok=True)
-        with _locked(log_dir):
-            for mark in _settled(log_dir):
-                if mark.topic == options.topic:
-                    raise KafkaException(
-                        f"Process {mark.owner.pid} on {mark.owner.host} is writing topic {mark.topic}; if it is gone, "
-                        f"remove {mark.file}"
-                    )
-            topic_id = _topic_id(options, overwrite=overwrite)
-            mark = WriteMark(
-                log_dir=str(log_dir),
-                write_id=uuid.uuid4().hex[:12],
-                topic=options.topic,
-                topic_id=topic_id,
-                overwrite=overwrite,
-                made_log_dir=made_log_dir,
-                owner=ProcessId.of_driver(),
-            )
-            mark.put()
+        try:
+            with _locked(log_dir):
+                for mark in _settled(log_dir):
+                    if mark.topic == options.topic:
+                        raise KafkaException(
+                            f"Process {mark.owner.pid} on {mark.owner.host} is writing topic {mark.topic}; "
+                            f"if it is gone, remove {mark.file}"
+                        )
+                _refuse_what_is_there(options, overwrite=overwrite)
+                topic_id = _topic_id(options, overwrite=overwrite)
+                mark = WriteMark(
+                    log_dir=str(log_dir),
+                    write_id=uuid.uuid4().hex[:12],
+                    topic=options.topic,
+                    topic_id=topic_id,
+                    overwrite=overwrite,
+                    made_log_dir=made_log_dir,
+                    owner=ProcessId.of_driver(),
+                )
+                mark.put()
+        except BaseException:
+            if made_log_dir:
+                _remove_if_empty(log_dir)
+            raise
     return mark
 
 
 def commit(mark: WriteMark, options: SinkOptions, written: Iterable[StagedPartition]) -> None:
-    """Make the written partitions, and empty ones beside them, the topic. Raises what `begin` raises."""
+    """Make the written partitions, and empty ones beside them, the topic.
+
+    Raises what `begin` raises. Where the disk fails after the topic's partitions have begun to move, the message says
+    so: the next write into the log directory finishes it.
+    """
     log_dir = options.log_dir
     with storage_errors(log_dir), _locked(log_dir):
         by_partition: dict[int, StagedPartition] = {}
@@ -95,7 +118,7 @@ def commit(mark: WriteMark, options: SinkOptions, written: Iterable[StagedPartit
             by_partition[each.partition] = each
         if not mark.file.exists():
             raise KafkaStorageException(f"{mark.file} is gone: somebody else took this write for dead")
-        _refuse_records(options, overwrite=mark.overwrite)
+        _refuse_what_is_there(options, overwrite=mark.overwrite)
         for partition in range(options.partitions):
             if partition not in by_partition:
                 by_partition[partition] = PartitionWriter(mark, options, partition, 0).close()
@@ -106,22 +129,24 @@ def commit(mark: WriteMark, options: SinkOptions, written: Iterable[StagedPartit
         if options.broker is not None:
             _write_meta_properties(log_dir, *options.broker)
         mark.put()
-        _carry_through(mark)
+        with storage_errors(log_dir, f"; topic {mark.topic} is complete, the next write into {log_dir} finishes it"):
+            _carry_through(mark)
 
 
 def abort(mark: WriteMark) -> None:
     """Remove all traces of a write; once it is committed, nothing is to be removed. Raises KafkaStorageException."""
     log_dir = Path(mark.log_dir)
     with storage_errors(log_dir):
-        if any(each.committed is not None for each in marks_in(log_dir) if each.write_id == mark.write_id):
+        found = read_mark(mark.file)
+        if found is not None and found.committed is not None:
             return
         _undo(mark)
-        if mark.made_log_dir and {path.name for path in log_dir.iterdir()} <= {LOCK_FILE_NAME}:
-            file_ops.delete_directory(log_dir)
+        if mark.made_log_dir:
+            _remove_if_empty(log_dir)
 
 
 @contextmanager
-def storage_errors(place: Path) -> Iterator[None]:
+def storage_errors(place: Path, consequence: str = "") -> Iterator[None]:
     """Errors of the operating system, also below Kafka's own, become one line that names place and reason."""
     try:
         yield
@@ -131,22 +156,26 @@ def storage_errors(place: Path) -> Iterator[None]:
             reason = reason.__cause__
         if reason is None:
             raise
-        raise KafkaStorageException(f"{place} cannot be written: {reason}") from None
+        raise KafkaStorageException(f"{place} cannot be written: {reason}{consequence}") from None
 
 
 # Before the commit
 
 
 def _settled(log_dir: Path) -> list[WriteMark]:
-    """Finish or undo the writes of dead drivers; returns the others."""
+    """Finish or undo the writes of dead drivers; returns the others.
+
+    A committed write of this machine is finished whether its driver lives or not: while that was at it, it held the
+    lock that this write holds.
+    """
     alive = []
     for mark in marks_in(log_dir):
-        if mark.owner.may_be_alive:
-            alive.append(mark)
-        elif mark.committed is None:
-            _undo(mark)
-        else:
+        if mark.committed is not None and mark.owner.is_of_this_machine:
             _carry_through(mark)
+        elif mark.owner.may_be_alive:
+            alive.append(mark)
+        else:
+            _undo(mark)
     ids = {mark.write_id for mark in alive}
     for write_id, path in staged_directories(log_dir):
         if write_id not in ids:  # of a task that outlived its driver
@@ -167,11 +196,39 @@ def _remove_staged(mark: WriteMark) -> None:
             delete_staged(path)
 
 
+def _remove_if_empty(log_dir: Path) -> None:
+    """Remove a log directory that a write has made, if there is nothing in it."""
+    if {path.name for path in log_dir.iterdir()} <= {LOCK_FILE_NAME}:
+        file_ops.delete_directory(log_dir)
+
+
+def _refuse_what_is_there(options: SinkOptions, *, overwrite: bool) -> None:
+    """Raises what `refuse_obstacles`, `refuse_records` and `_refuse_other_node` raise."""
+    refuse_obstacles(options.log_dir, options.topic)
+    if not overwrite:
+        for path in _topic_directories(options.log_dir, options.topic):
+            refuse_records(path)
+    if options.broker is not None:
+        _refuse_other_node(options.log_dir, *options.broker)
+
+
+def _refuse_other_node(log_dir: Path, cluster_id: str, node_id: int) -> None:
+    """Raises KafkaException when the directory is not this node's, or does not say whose it is."""
+    file = log_dir / META_PROPERTIES_NAME
+    if not file.exists():
+        return
+    try:
+        known = MetaProperties.read(file)
+    except (KafkaException, IllegalArgumentException) as error:
+        raise KafkaException(f"{file} does not say whose it is: {error}") from None
+    if (known.cluster_id, known.node_id) != (cluster_id, node_id):
+        raise KafkaException(f"{file} names node {known.node_id} of cluster {known.cluster_id}")
+
+
 def _topic_id(options: SinkOptions, *, overwrite: bool) -> str:
-    """The id that the topic gets. Raises TopicExistsException and InconsistentTopicIdException."""
-    _refuse_records(options, overwrite=overwrite)
+    """The id that the topic gets. Raises InconsistentTopicIdException, what `PartitionMetadataFile.read` raises."""
     ids = set()
-    for path in _topic_directories(options):
+    for path in _topic_directories(options.log_dir, options.topic):
         metadata = PartitionMetadataFile(PartitionMetadataFile.new_file(path))
         if metadata.exists():
             ids.add(metadata.read().topic_id)
@@ -186,51 +243,26 @@ def _topic_id(options: SinkOptions, *, overwrite: bool) -> str:
     return options.topic_id
 
 
-def _refuse_records(options: SinkOptions, *, overwrite: bool) -> None:
-    for path in _topic_directories(options):
-        if not overwrite and _has_records(path):
-            raise TopicExistsException(f"{path} has records; mode='overwrite' would replace the topic")
-
-
-def _topic_directories(options: SinkOptions) -> list[Path]:
-    """The directories of the topic's partitions."""
-    return [path for path in _partition_directories(options.log_dir) if _topic_partition(path)[0] == options.topic]
-
-
-def _partition_directories(log_dir: Path) -> list[Path]:
-    """All directories of partitions, the cluster's metadata among them, but for those that are to be deleted."""
-    return [
-        path
-        for path in sorted(log_dir.iterdir())
-        if not path.name.endswith(DELETE_DIR_SUFFIX) and _topic_partition(path) is not None and path.is_dir()
-    ]
-
-
-def _topic_partition(path: Path) -> TopicPartition | None:
-    try:
-        return parse_topic_partition_name(path)
-    except KafkaException:
-        return None
-
-
-def _has_records(partition_dir: Path) -> bool:
-    """Whether the partition has, or had, records: a new log has one empty segment with the base offset 0."""
-    segments = list(partition_dir.glob(f"*{LOG_FILE_SUFFIX}"))
-    return any(path.stat().st_size or int(path.stem) for path in segments)
-
-
 # The commit
 
 
 def _carry_through(mark: WriteMark) -> None:
-    """What is left to do once the mark lists the partitions; doing it twice changes nothing."""
+    """What is left to do once the mark lists the partitions; doing it twice changes nothing.
+
+    Raises what `refuse_obstacles` and `refuse_records` raise, before anything moves; KafkaStorageException, OSError.
+    """
     log_dir = Path(mark.log_dir)
     assert mark.committed is not None
-    others = [path for path in _partition_directories(log_dir) if _topic_partition(path)[0] != mark.topic]
+    refuse_obstacles(log_dir, mark.topic)
+    for each in mark.committed:
+        final = log_dir / mark.final_name(each.partition)
+        if mark.staged_log(each).exists() and final.exists() and not mark.overwrite:
+            refuse_records(final)
+    others = [path for path, partition in partition_directories(log_dir) if partition.topic != mark.topic]
     kept = {mark.final_name(each.partition) for each in mark.committed}
     if mark.overwrite:
-        for path in _partition_directories(log_dir):
-            if _topic_partition(path)[0] == mark.topic and path.name not in kept:
+        for path in _topic_directories(log_dir, mark.topic):
+            if path.name not in kept:
                 _put_aside(mark, path)
     for each in mark.committed:
         staged, final = mark.staged_log(each), log_dir / mark.final_name(each.partition)
@@ -254,7 +286,12 @@ def _carry_through(mark: WriteMark) -> None:
 
 def _put_aside(mark: WriteMark, path: Path) -> None:
     """Let a directory that is replaced go the way of those that were never committed."""
-    file_ops.rename(path, path.with_name(mark.staged_name(_topic_partition(path)[1], uuid.uuid4().hex[:12])))
+    partition = parse_topic_partition_name(path).partition
+    file_ops.rename(path, path.with_name(mark.staged_name(partition, uuid.uuid4().hex[:12])))
+
+
+def _topic_directories(log_dir: Path, topic: str) -> list[Path]:
+    return [path for path, partition in partition_directories(log_dir) if partition.topic == topic]
 
 
 def _write_checkpoints(mark: WriteMark) -> None:
@@ -279,19 +316,15 @@ def _others(file: Path, topic: str) -> dict[TopicPartition, int]:
 
 
 def _write_meta_properties(log_dir: Path, cluster_id: str, node_id: int) -> None:
-    """Make the directory one of this node's. Raises KafkaException when it is another's."""
     file = log_dir / META_PROPERTIES_NAME
     if not file.exists():
         MetaProperties(cluster_id, node_id, random_uuid()).write(file, int(time.time() * 1000))
-        return
-    known = MetaProperties.read(file)
-    if (known.cluster_id, known.node_id) != (cluster_id, node_id):
-        raise KafkaException(f"{file} names node {known.node_id} of cluster {known.cluster_id}")
 
 
 @contextmanager
 def _locked(log_dir: Path) -> Iterator[None]:
     """Hold the directory's lock, which another write has for a moment and a broker for as long as it runs."""
+    refuse_lock_obstacle(log_dir)
     lock = FileLock(log_dir / LOCK_FILE_NAME)
     until = time.monotonic() + _LOCK_PATIENCE_S
     try:

@@ -71,6 +71,8 @@ def write_log_dir(
 
     All or nothing: until the last step the files lie in directories that a broker would delete and that no reader looks
     at (`staged_write`). A failed write leaves nothing; what a killed one leaves is removed, or finished, by the next.
+    What is there under a name that the write needs, but was left by no broker and no write (a file, a fifo or a link
+    where a partition's directory belongs, other files in one), is refused, in each mode, and kept.
 
     Works with Spark Connect, too. Raises one of Kafka's exceptions, with one line, for what is wrong with the
     arguments, the rows or the disk; whatever else Spark raises is passed on.

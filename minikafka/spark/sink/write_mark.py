@@ -1,6 +1,7 @@
 """The file that says which write is under way in a log directory, who does it, and how far it is."""
 
 import json
+import os
 import re
 import time
 from collections.abc import Iterator
@@ -8,15 +9,20 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from minikafka.common import file_ops
+from minikafka.common.errors import KafkaException, KafkaStorageException
+from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.topic import validate
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_dir_name import log_delete_dir_name, log_dir_name
+from minikafka.spark.sink.obstacles import is_regular_file
 from minikafka.spark.sink.process_id import ProcessId
 
 _NAME = ".minikafka-write-{}"
+_MARK = re.compile(_NAME.replace(".", r"\.").format(r"([0-9a-f]{12})(\.tmp)?"))
 _TRIES = 20
 _PAUSE_S = 0.1
 _OURS = "6d6b7772"  # so begin the unique ids of our directories, which tells them from those that a broker deletes
-_STAGED = re.compile(rf"\S+-\d+\.{_OURS}([0-9a-f]{{12}})[0-9a-f]{{12}}-delete", re.ASCII)
+_STAGED = re.compile(rf"\S+-\d+\.{_OURS}([0-9a-f]{{12}})([0-9a-f]{{12}})-delete", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -86,21 +92,72 @@ class WriteMark:
 
 
 def marks_in(log_dir: Path) -> list[WriteMark]:
-    """The marks of a log directory; what a crash left of a mark that was about to be put is removed."""
-    marks = []
-    for file in sorted(log_dir.glob(_NAME.format("*"))):
-        if file.suffix == ".tmp":
-            file_ops.delete_if_exists(file)
-            continue
-        try:
-            content = json.loads(file.read_bytes())
-        except FileNotFoundError:  # that write has just ended
-            continue
-        partitions = content.pop("committed")
-        committed = None if partitions is None else tuple(StagedPartition(**each) for each in partitions)
-        owner = ProcessId(**content.pop("owner"))
-        marks.append(WriteMark(str(log_dir), **content, owner=owner, committed=committed))
-    return marks
+    """The marks of a log directory; what a crash left of a mark that was about to be put is removed.
+
+    Raises what `read_mark` raises, and OSError.
+    """
+    found = [(path, matched) for path in sorted(log_dir.iterdir()) if (matched := _MARK.fullmatch(path.name))]
+    marks = [read_mark(path) for path, matched in found if not matched[2]]
+    for path, matched in found:
+        if matched[2]:
+            if not is_regular_file(path):
+                raise _broken(path, "it is no regular file")
+            file_ops.delete_if_exists(path)
+    return [mark for mark in marks if mark is not None]
+
+
+def read_mark(file: Path) -> WriteMark | None:
+    """The mark that a file in a log directory is; None if it is missing.
+
+    Raises KafkaStorageException for what no write has put there, as its names decide what is moved and deleted.
+    """
+    matched = _MARK.fullmatch(file.name)
+    assert matched is not None
+    if not os.path.lexists(file):
+        return None
+    if not is_regular_file(file):
+        raise _broken(file, "it is no regular file")
+    try:
+        mark = _mark_of(file.parent, json.loads(file.read_bytes()))
+    except FileNotFoundError:  # that write has just ended
+        return None
+    except (ValueError, KafkaException) as error:
+        raise _broken(file, str(error).partition("\n")[0]) from None
+    except (TypeError, LookupError, AttributeError, RecursionError):
+        raise _broken(file, "it has other fields") from None
+    if mark.write_id != matched[1]:
+        raise _broken(file, f"it is that of write {mark.write_id!r}")
+    return mark
+
+
+def _mark_of(log_dir: Path, content: dict) -> WriteMark:
+    """The mark with this content. Raises one of many exceptions for a content that `WriteMark.put` does not write."""
+    partitions = content.pop("committed")
+    owner = ProcessId(**content.pop("owner"))
+    committed = None if partitions is None else tuple(StagedPartition(**each) for each in partitions)
+    mark = WriteMark(str(log_dir), **content, owner=owner, committed=committed)
+    for value, kind in [
+        *((text, str) for text in (mark.write_id, mark.topic, mark.topic_id, owner.host, owner.started)),
+        *((flag, bool) for flag in (mark.overwrite, mark.made_log_dir)),
+        *((number, int) for each in committed or () for number in (each.partition, each.base_offset, each.end_offset)),
+        (owner.pid, int),
+    ]:
+        if type(value) is not kind:
+            raise ValueError(f"{value!r} is no {kind.__name__}")
+    validate(mark.topic)
+    for each in committed or ():
+        matched = _STAGED.fullmatch(each.staged)
+        if matched is None or each.staged != mark.staged_name(each.partition, matched[2]):
+            raise ValueError(f"{each.staged!r} is no directory of this write")
+        if not (0 <= each.partition <= INT_MAX and 0 <= each.base_offset <= each.end_offset):
+            raise ValueError(f"{each} cannot be")
+    return mark
+
+
+def _broken(file: Path, why: str) -> KafkaStorageException:
+    return KafkaStorageException(
+        f"{file} is not the mark that a write leaves ({why}); remove it, unless a write is under way"
+    )
 
 
 def delete_staged(path: Path) -> None:
@@ -119,5 +176,5 @@ def staged_directories(log_dir: Path) -> Iterator[tuple[str, Path]]:
     """The directories that writes have staged, each with the id of its write."""
     for path in sorted(log_dir.iterdir()):
         match = _STAGED.fullmatch(path.name)
-        if match:
+        if match and path.is_dir() and not path.is_symlink():  # what else has such a name is not ours
             yield match[1], path

@@ -1,0 +1,122 @@
+"""What stands in the way of a write: names in the log directory that hold something else than a broker leaves there.
+
+A write moves, replaces and deletes what has the names of its partitions and of the log directory's own files, and reads
+some of it. A fifo would make it wait for ever, a link would lead it elsewhere, and somebody's notes in a partition's
+directory would be gone. So it looks first, and opens nothing until it has looked.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME
+from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
+from minikafka.common.errors import KafkaException, KafkaStorageException, TopicExistsException
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
+from minikafka.log.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
+from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
+from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.log.log_dirs import LOCK_FILE_NAME
+from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX
+
+_REPLACED = (
+    RECOVERY_POINT_CHECKPOINT_FILE,
+    HIGH_WATERMARK_CHECKPOINT_FILE,
+    LOG_START_OFFSET_CHECKPOINT_FILE,
+    OFFSET_CHECKPOINT_FILE,
+    META_PROPERTIES_NAME,
+)
+_FILES = (LOCK_FILE_NAME, CLEAN_SHUTDOWN_FILE_NAME, *_REPLACED, *(f"{name}.tmp" for name in _REPLACED))
+_SEGMENT_FILE = re.compile(
+    r"([0-9]{20})\.(log|index|timeindex|txnindex|snapshot)(\.cleaned|\.swap|\.deleted)?", re.ASCII
+)
+_FILE_OF_PARTITION = re.compile(r"(leader-epoch-checkpoint|partition\.metadata)(\.tmp)?")
+
+
+def refuse_obstacles(log_dir: Path, topic: str) -> None:
+    """Look at all that a write of the topic would read, move, replace or delete; nothing is opened or changed.
+
+    Raises KafkaStorageException for what is no plain file where a file belongs, and for what has the name of one of the
+    topic's partitions but is no directory with a log's files alone; OSError.
+    """
+    for name in _FILES:
+        _refuse_other_than_file(log_dir / name)
+    for path, partition in _named_as_partitions(log_dir):
+        if partition.topic == topic:
+            _refuse_other_than_log(path)
+
+
+def refuse_lock_obstacle(log_dir: Path) -> None:
+    """Raises KafkaStorageException when `.lock` cannot be locked, or would lock something elsewhere; OSError."""
+    _refuse_other_than_file(log_dir / LOCK_FILE_NAME)
+
+
+def refuse_records(partition_dir: Path) -> None:
+    """Raises TopicExistsException when the partition has, or had, records; OSError.
+
+    A new log has one empty segment with the base offset 0.
+    """
+    for path in partition_dir.iterdir():
+        matched = _SEGMENT_FILE.fullmatch(path.name)
+        if matched is not None and matched[2] == "log" and (int(matched[1]) or path.stat().st_size):
+            raise TopicExistsException(f"{partition_dir} has records; mode='overwrite' would replace the topic")
+
+
+def partition_directories(log_dir: Path) -> list[tuple[Path, TopicPartition]]:
+    """All directories of partitions, by name, the cluster's metadata among them, but for those that are to be deleted.
+
+    Links are none. Raises OSError.
+    """
+    return [(path, partition) for path, partition in _named_as_partitions(log_dir) if _is(path, stat.S_ISDIR)]
+
+
+def is_regular_file(path: Path) -> bool:
+    """Whether there is a plain file, and no link to one. Raises OSError."""
+    return _is(path, stat.S_ISREG)
+
+
+def _named_as_partitions(log_dir: Path) -> list[tuple[Path, TopicPartition]]:
+    named = []
+    for path in sorted(log_dir.iterdir()):
+        if path.name.endswith(DELETE_DIR_SUFFIX):
+            continue
+        try:
+            named.append((path, parse_topic_partition_name(path)))
+        except KafkaException:  # none of Kafka's
+            continue
+    return named
+
+
+def _refuse_other_than_file(path: Path) -> None:
+    if os.path.lexists(path) and not is_regular_file(path):
+        raise KafkaStorageException(f"{path} is in the way: it is {_kind_of(path)}, not a file that a broker leaves")
+
+
+def _refuse_other_than_log(path: Path) -> None:
+    if not _is(path, stat.S_ISDIR):
+        raise KafkaStorageException(f"{path} is in the way: it is {_kind_of(path)}, not a partition's directory")
+    for file in sorted(path.iterdir()):
+        of_a_log = _SEGMENT_FILE.fullmatch(file.name) or _FILE_OF_PARTITION.fullmatch(file.name)
+        if not of_a_log or not is_regular_file(file):
+            raise KafkaStorageException(
+                f"{path} is in the way: {file.name!r} in it, {_kind_of(file)}, is none of a log's files"
+            )
+
+
+def _is(path: Path, kind: Callable[[int], bool]) -> bool:
+    try:
+        return kind(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _kind_of(path: Path) -> str:
+    mode = path.lstat().st_mode
+    kinds = {
+        stat.S_IFREG: "a file", stat.S_IFDIR: "a directory", stat.S_IFLNK: "a link", stat.S_IFIFO: "a fifo",
+        stat.S_IFSOCK: "a socket",
+    }  # fmt: skip
+    return kinds.get(stat.S_IFMT(mode), "a device")
