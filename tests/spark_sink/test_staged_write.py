@@ -4,6 +4,8 @@ import dataclasses
 import errno
 import json
 import os
+import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +27,7 @@ from minikafka.common.errors import (
 )
 from minikafka.common.file_lock import FileLock
 from minikafka.log.log import Log
-from minikafka.spark.sink import staged_write
+from minikafka.spark.sink import staged_write, write_mark
 from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.sink.write_mark import marks_in, staged_directories
 from tests.spark.rows import rows
@@ -267,6 +269,89 @@ def test_a_full_disk_is_told_in_one_line(tmp_path, monkeypatch):
     assert str(raised.value) == f"{tmp_path} cannot be written: [Errno 28] No space left on device: '/dev/x'"
     writer.abort([None])
     assert names(tmp_path) == [".lock"]
+
+
+@pytest.mark.parametrize("replaces", [False, True])
+def test_a_disk_that_fails_after_any_step_while_the_driver_lives(tmp_path, monkeypatch, replaces):
+    """All of the old or, once the message says that it is complete, all of the new is there after the next write."""
+    monkeypatch.setattr(write_mark, "_PAUSE_S", 0)
+    old, new, steps, complete = [b"old"] if replaces else [], [b"new 0", b"new 1"], 0, 0
+    while True:
+        log_dir = tmp_path / str(steps)
+        log_dir.mkdir()
+        if replaces:
+            write(log_dir, [row(b"old")])
+        left, failed = [steps], []
+
+        def fail(operation, path, left=left, failed=failed):
+            if operation == "write" and path.suffix in (".index", ".timeindex"):
+                return  # they are mapped: the system tells of a failure when they are flushed
+            left[0] -= 1
+            if left[0] == -1:
+                failed.append(operation)
+                raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+        writer = None
+        try:
+            with file_ops.observe(fail):
+                writer = begin(log_dir, partitions=2, overwrite=replaces)
+                writer.commit([task(writer, [row(b"new 0")]), task(writer, [row(b"new 1", partition=1)])])
+        except KafkaStorageException as error:
+            assert f"{log_dir} cannot be written: [Errno " in str(error)
+            assert "\n" not in str(error)
+            if writer is not None:
+                writer.abort([])
+            said_so = f"topic t is complete, the next write into {log_dir} finishes it" in str(error)
+            complete += said_so
+            begin(log_dir, topic="next").abort([])
+            assert not list(log_dir.glob(".minikafka*")) + list(staged_directories(log_dir))
+            seen = values(log_dir) if (log_dir / "t-0").exists() else []
+            assert seen == new if said_so else seen in (old, new)
+        else:
+            assert values(log_dir) == new
+            if not failed:
+                break
+            assert failed == ["delete"]  # which is tried again
+        steps += 1
+    assert steps > complete > 5
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        (resource.RLIMIT_NOFILE, r"\[Errno 24\] Too many open files"),
+        (resource.RLIMIT_FSIZE, r"\[Errno 27\] File too large"),
+    ],
+)
+def test_too_few_descriptors_and_too_small_files_are_told_in_one_line_and_leave_nothing(tmp_path, limit, message):
+    write(tmp_path / "first", [row(b"v" * 3000)])  # now everything is imported
+    before, most = resource.getrlimit(limit)
+    first = 0
+    if limit == resource.RLIMIT_NOFILE:
+        first = os.open(os.devnull, os.O_RDONLY)
+        os.close(first)
+    failures = 0
+    for more in (0, 1, 2, 3, 4, 5, 10, 100, 1000, 1 << 30):
+        log_dir = tmp_path / str(more)
+        writer, failure = None, None
+        resource.setrlimit(limit, (min(first + more, before if before > 0 else first + more), most))
+        try:
+            writer = begin(log_dir)
+            writer.commit([task(writer, [row(b"v" * 3000)])])
+        except KafkaStorageException as error:
+            failure = error
+        finally:
+            resource.setrlimit(limit, (before, most))
+        if failure is None:
+            assert values(log_dir) == [b"v" * 3000]
+            continue
+        failures += 1
+        assert re.search(message, str(failure))
+        assert "\n" not in str(failure)
+        if writer is not None:
+            writer.abort([])
+        assert "finishes it" in str(failure) or not log_dir.exists() or set(names(log_dir)) <= {".lock"}
+    assert 2 < failures < 10
 
 
 def test_a_place_where_nothing_can_be_written_is_told_in_one_line(tmp_path):

@@ -19,7 +19,7 @@ for what is in its way (`obstacles`): nothing is deleted but logs that are repla
 import time
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
@@ -83,22 +83,12 @@ def begin(options: SinkOptions, *, overwrite: bool) -> WriteMark:
                             f"if it is gone, remove {mark.file}"
                         )
                 _refuse_what_is_there(options, overwrite=overwrite)
-                topic_id = _topic_id(options, overwrite=overwrite)
-                mark = WriteMark(
-                    log_dir=str(log_dir),
-                    write_id=uuid.uuid4().hex[:12],
-                    topic=options.topic,
-                    topic_id=topic_id,
-                    overwrite=overwrite,
-                    made_log_dir=made_log_dir,
-                    owner=ProcessId.of_driver(),
-                )
-                mark.put()
+                return _put_mark(options, overwrite=overwrite, made_log_dir=made_log_dir)
         except BaseException:
             if made_log_dir:
-                _remove_if_empty(log_dir)
+                with suppress(OSError):
+                    _remove_if_empty(log_dir)
             raise
-    return mark
 
 
 def commit(mark: WriteMark, options: SinkOptions, written: Iterable[StagedPartition]) -> None:
@@ -223,6 +213,25 @@ def _refuse_other_node(log_dir: Path, cluster_id: str, node_id: int) -> None:
         raise KafkaException(f"{file} does not say whose it is: {error}") from None
     if (known.cluster_id, known.node_id) != (cluster_id, node_id):
         raise KafkaException(f"{file} names node {known.node_id} of cluster {known.cluster_id}")
+
+
+def _put_mark(options: SinkOptions, *, overwrite: bool, made_log_dir: bool) -> WriteMark:
+    mark = WriteMark(
+        log_dir=str(options.log_dir),
+        write_id=uuid.uuid4().hex[:12],
+        topic=options.topic,
+        topic_id=_topic_id(options, overwrite=overwrite),
+        overwrite=overwrite,
+        made_log_dir=made_log_dir,
+        owner=ProcessId.of_driver(),
+    )
+    try:
+        mark.put()
+    except BaseException:
+        with suppress(OSError):
+            mark.remove()
+        raise
+    return mark
 
 
 def _topic_id(options: SinkOptions, *, overwrite: bool) -> str:
