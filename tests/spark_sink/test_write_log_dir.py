@@ -82,7 +82,6 @@ def refusals():
         "SELECT 'v' value": [
             ({"topic": "a/b"}, InvalidTopicException, "Topic name is invalid: 'a/b' contains one or more characters"),
             ({"topic": ""}, IllegalArgumentException, "There is no topic to write to"),
-            ({"topic": "x" * 249, "partitions": 1_000_001}, InvalidPartitionsException, "would have 257 characters"),
             ({"partitions": 0}, InvalidPartitionsException, "A topic has 1 partition or more, not 0"),
             ({"topic_id": "x"}, IllegalArgumentException, "Input byte"),
             ({"mode": "append"}, IllegalArgumentException, "mode=append is neither error nor overwrite"),

@@ -5,16 +5,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from minikafka.common.errors import IllegalArgumentException, InvalidPartitionsException
-from minikafka.common.java_numbers import INT_MAX
-from minikafka.common.topic import validate
-from minikafka.common.topic_partition import TopicPartition
+from minikafka.common.errors import (
+    IllegalArgumentException,
+    InvalidPartitionsException,
+    InvalidRequestException,
+    InvalidTopicException,
+    NumberFormatException,
+    PolicyViolationException,
+)
+from minikafka.common.java_numbers import INT_MAX, parse_int
+from minikafka.common.topic import CLUSTER_METADATA_TOPIC_NAME, validate
 from minikafka.common.uuid import ZERO_UUID, uuid_from_string
 from minikafka.log.log_config import INTERNAL_SEGMENT_BYTES_CONFIG, LogConfig
-from minikafka.log.log_dir_name import log_dir_name
+from minikafka.metadata.topic_creation import MAX_PARTITIONS_PER_BATCH
 from minikafka.record.compression import Compression
-
-_LONGEST_NAME = 255  # bytes; of a file, wherever Kafka runs
 
 
 class SinkOptions(NamedTuple):
@@ -33,32 +37,33 @@ class SinkOptions(NamedTuple):
     def of(options: Mapping[str, str]) -> "SinkOptions":
         """The options of a write.
 
-        Raises InvalidTopicException, InvalidPartitionsException, IllegalArgumentException, and what a LogConfig raises.
+        Raises InvalidTopicException, InvalidRequestException for the cluster's metadata, InvalidPartitionsException,
+        PolicyViolationException, IllegalArgumentException, and what a LogConfig raises.
         """
         given = {name.lower(): text for name, text in options.items()}
         for required in ("path", "topic"):
             if not given.get(required):
                 raise IllegalArgumentException(f"There is no {required} to write to")
-        validate(given["topic"])
+        _require_topic(given["topic"])
         partitions = _number(given, "partitions", 1)
-        if not 1 <= partitions <= INT_MAX:
+        if not partitions:
             raise InvalidPartitionsException(f"A topic has 1 partition or more, not {partitions}")
-        longest = log_dir_name(TopicPartition(given["topic"], partitions - 1))
-        if len(longest) > _LONGEST_NAME:
-            raise InvalidPartitionsException(
-                f"The name of directory {longest} would have {len(longest)} characters, more than {_LONGEST_NAME}"
+        if partitions > MAX_PARTITIONS_PER_BATCH:
+            raise PolicyViolationException(
+                f"Excessively large number of partitions per request: {partitions}; no more than "
+                f"{MAX_PARTITIONS_PER_BATCH} are created at once"
             )
         topic_id = given.get("topicid")
         if topic_id is not None and uuid_from_string(topic_id) == ZERO_UUID:
             raise IllegalArgumentException(f"{topic_id} is no topic's id")
-        settings = json.loads(given.get("settings", "{}"))
+        settings = _settings(given)
         LogConfig.validate(
             {name: setting for name, setting in settings.items() if name != INTERNAL_SEGMENT_BYTES_CONFIG}
         )
         LogConfig(settings)
         broker = (given["cluster.id"], _number(given, "node.id", 0)) if "cluster.id" in given else None
         return SinkOptions(
-            log_dir=Path(given["path"].removeprefix("file://")).absolute(),
+            log_dir=_local_path(given["path"]),
             topic=given["topic"],
             topic_id=None if topic_id is None else uuid_from_string(topic_id),
             partitions=partitions,
@@ -79,12 +84,39 @@ class SinkOptions(NamedTuple):
         return self.config.compression or Compression.NONE
 
 
+def _require_topic(name: str) -> None:
+    try:
+        validate(name)
+    except InvalidTopicException as error:  # its name may have several lines
+        raise InvalidTopicException(" ".join(str(error).splitlines())) from None
+    if name == CLUSTER_METADATA_TOPIC_NAME:
+        raise InvalidRequestException(f"Creation of internal topic {name} is prohibited.")
+
+
+def _local_path(text: str) -> Path:
+    path = text.removeprefix("file://")
+    if "://" in path or path.startswith("file:") or "\0" in path:
+        raise IllegalArgumentException(f"{text!r} is no path in a file system: a broker starts on no other")
+    return Path(path).absolute()
+
+
+def _settings(given: Mapping[str, str]) -> dict[str, str]:
+    text = given.get("settings", "{}")
+    try:
+        settings = json.loads(text)
+    except ValueError:
+        settings = None
+    if not isinstance(settings, dict):
+        raise IllegalArgumentException(f"settings={text!r} is no JSON object")
+    return {name: str(setting) for name, setting in settings.items()}
+
+
 def _number(given: Mapping[str, str], name: str, default: int) -> int:
     text = given.get(name, str(default))
     try:
-        number = int(text)
-    except ValueError:
+        number = parse_int(text)
+    except NumberFormatException:
         number = -1
-    if not 0 <= number <= INT_MAX:
-        raise IllegalArgumentException(f"{name}={text} is no number from 0 to {INT_MAX}")
+    if number < 0:
+        raise IllegalArgumentException(f"{name}={text!r} is no number from 0 to {INT_MAX}")
     return number
