@@ -98,6 +98,11 @@ def test_late_records(spark, home):
     assert [row["lateness"][name] for name in ("median", "p90", "p99")] == pytest.approx(quantiles, rel=1 / 2048)
 
 
+def test_records_are_read_once(spark, home):
+    plan = profile(ranges(spark, [home]), every="day")._jdf.queryExecution().optimizedPlan().toString()
+    assert plan.count("MapInArrow") == 1
+
+
 def test_many_keys_are_estimated(spark):
     from minikafka.spark.jobs.profile import _different_keys
 
