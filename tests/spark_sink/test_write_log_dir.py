@@ -1,5 +1,8 @@
 """In a Spark session: how rows become records, where they go, and in which order."""
 
+import re
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from minikafka.common.errors import (
@@ -8,8 +11,11 @@ from minikafka.common.errors import (
     InvalidConfigurationException,
     InvalidOffsetException,
     InvalidPartitionsException,
+    InvalidTimestampException,
     InvalidTopicException,
+    KafkaException,
     KafkaStorageException,
+    PolicyViolationException,
     TopicExistsException,
 )
 from minikafka.common.murmur2 import murmur2
@@ -78,6 +84,7 @@ def test_a_timestamp_that_is_missing_is_the_time_of_the_write(registered, tmp_pa
 
 
 def refusals():
+    header = "CAST('x' AS binary)"
     return {
         "SELECT 'v' value": [
             ({"topic": "a/b"}, InvalidTopicException, "Topic name is invalid: 'a/b' contains one or more characters"),
@@ -85,19 +92,51 @@ def refusals():
             ({"partitions": 0}, InvalidPartitionsException, "A topic has 1 partition or more, not 0"),
             ({"topic_id": "x"}, IllegalArgumentException, "Input byte"),
             ({"mode": "append"}, IllegalArgumentException, "mode=append is neither error nor overwrite"),
+            ({"order_by": "value"}, IllegalArgumentException, "order_by='value' is one name, not a list of names"),
+            ({"order_by": ["no"]}, IllegalArgumentException, "with name `no` cannot be resolved"),
             ({"settings": {"segment.byts": 1}}, InvalidConfigurationException, "Unknown topic config name: segment.by"),
             ({"settings": {"segment.bytes": 1}}, ConfigException, "Invalid value 1 for configuration segment.bytes"),
             ({"settings": {"compression.type": "brotli"}}, ConfigException, "Invalid value brotli for configuration"),
         ],
         "SELECT 1 key, 'v' value": [({}, IllegalArgumentException, "Column `key` is int, which is no binary")],
         "SELECT 'k' key": [({}, IllegalArgumentException, "The rows have no column `value`; they have: key")],
+        "SELECT 'v' value, 'w' value": [({}, IllegalArgumentException, "is ambiguous")],
+        "SELECT 'v' value, map(1, 2) m": [({"order_by": ["m"]}, IllegalArgumentException, "does not support ordering")],
+        **{
+            f"SELECT 'v' value, {headers} headers": [({}, IllegalArgumentException, "Column `headers` is ")]
+            for headers in (
+                "array('a')", f"map('a', {header})", "'a'", f"array(struct(1 AS key, {header} AS value))",
+                f"array(struct({header} AS value, 'a' AS key))", "array(struct('a' AS key))",
+            )
+        },
+        "SELECT 'v' value, array(NULL :: struct<key: string, value: binary>) headers": [
+            ({}, IllegalArgumentException, "A header has no key")
+        ],
+        "SELECT 'v' value, 'x' timestamp": [({}, IllegalArgumentException, "Column `timestamp` is string")],
+        "SELECT 'v' value, -2L timestamp": [({}, InvalidTimestampException, "A record's timestamp is -2 ms")],
+        "SELECT 'v' value, 9223372036854775807L timestamp": [
+            ({}, InvalidTimestampException, "A timestamp in ms is no time that is known: 9223372036854775807")
+        ],
         "SELECT 'v' value, 3L offset UNION ALL SELECT 'w', 3L": [
             ({}, InvalidOffsetException, "Offset 3 of t-0 is negative, occurs twice, or does not ascend")
         ],
+        "SELECT 'v' value, -1 offset": [({}, InvalidOffsetException, "Offset -1 of t-0 is negative")],
+        "SELECT 'v' value, NULL offset": [({}, InvalidOffsetException, "A row of t-0 has no offset")],
+        "SELECT 'v' value, 9223372036854775807L offset": [({}, InvalidOffsetException, "no log can end")],
+        "SELECT 'v' value, '1' offset": [({}, IllegalArgumentException, "Column `offset` is string")],
         "SELECT 'v' value, 7 partition": [
             ({"partitions": 2}, IllegalArgumentException, "A row is of partition 7; t ha")
         ],
-    }
+        "SELECT 'v' value, -1 partition": [
+            ({}, IllegalArgumentException, "A row is of partition -1; the first one is 0"),
+            ({"partitions": 2}, IllegalArgumentException, "A row is of partition -1; t has 2"),
+        ],
+        "SELECT 'v' value, 4294967296L partition": [
+            ({}, IllegalArgumentException, "partitions='4294967297' is no number from 0 to 2147483647"),
+            ({"partitions": 2}, IllegalArgumentException, "A row's partition is no int: 4294967296"),
+        ],
+        "SELECT 'v' value, 2147483646 partition": [({}, PolicyViolationException, "Excessively large number")],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -113,6 +152,36 @@ def test_what_cannot_be_written_is_told_in_one_line_and_leaves_nothing(
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
     assert not log_dir.exists()
+
+
+def test_columns_that_are_nothing_but_null_are_none(registered, tmp_path):
+    frame = registered.sql("SELECT NULL key, NULL value, NULL headers, NULL timestamp, NULL partition")
+    write_log_dir(frame, str(tmp_path), topic="t")
+    (only,) = rows(tmp_path)
+    assert (only["key"], only["value"], only["offset"]) == (None, None, 0)
+
+
+def test_a_partition_beyond_int_is_refused_where_spark_would_wrap_it(registered, tmp_path):
+    frame = registered.sql("SELECT 'v' value, 4294967296L partition")
+    registered.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        with pytest.raises(IllegalArgumentException, match="^A row's partition is no int: 4294967296$"):
+            write_log_dir(frame, str(tmp_path / "data"), topic="t", partitions=2)
+    finally:
+        registered.conf.unset("spark.sql.ansi.enabled")
+    assert not (tmp_path / "data").exists()
+
+
+def test_of_two_writes_of_a_topic_at_once_one_is_refused(registered, tmp_path):
+    frame = registered.range(20_000).selectExpr("CAST(id AS string) value")
+    with ThreadPoolExecutor(2) as pool:
+        writes = [pool.submit(write_log_dir, frame, str(tmp_path / "data"), topic="t") for _ in range(2)]
+        failures = [failure for write in writes if (failure := write.exception())]
+    assert len(failures) == 1
+    assert isinstance(failures[0], KafkaException)
+    assert re.search(r"is writing topic t; if it is gone, remove|t-0 has records; mode='overwrite'", str(failures[0]))
+    assert sorted(int(each["value"]) for each in rows(tmp_path / "data")) == list(range(20_000))
+    assert not list((tmp_path / "data").glob("*-delete")) + list((tmp_path / "data").glob(".minikafka*"))
 
 
 def test_what_the_disk_refuses_is_told_in_one_line(registered, tmp_path):

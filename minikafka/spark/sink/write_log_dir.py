@@ -2,17 +2,20 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from minikafka.common import errors
 from minikafka.common.errors import IllegalArgumentException
+from minikafka.common.java_numbers import INT_MAX, LONG_MAX
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
 
 HEADERS = "array<struct<key: string, value: binary>>"
-_RAISED_BY_US = re.compile(r"minikafka\.common\.errors\.(\w+): (.+)")
+_RAISED_BY_US = re.compile(r"minikafka\.common\.errors\.(\w+): (.+?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
 _ORDER = "__order"
 
 
@@ -74,41 +77,62 @@ def write_log_dir(
     What is there under a name that the write needs, but was left by no broker and no write (a file, a fifo or a link
     where a partition's directory belongs, other files in one), is refused, in each mode, and kept.
 
+    Nothing is appended to a topic that has records. In `foreachBatch`, with `mode="overwrite"`, each micro batch
+    replaces the topic, which keeps its id: right for a table that comes whole each time (`outputMode("complete")`),
+    where the micro batch that Spark repeats after a restart puts the same table in its place. Records that come once
+    belong into a log directory or a topic of their micro batch, with its number in the name, also with `overwrite`: so
+    the repeated one replaces itself, and each record is there once. With `mode="error"` it would be refused.
+
     Works with Spark Connect, too. Raises one of Kafka's exceptions, with one line, for what is wrong with the
     arguments, the rows or the disk; whatever else Spark raises is passed on.
     """
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
     from minikafka.spark.register import register
     from minikafka.spark.sink.sink_options import SinkOptions
 
     if mode not in ("error", "overwrite"):
         raise IllegalArgumentException(f"mode={mode} is neither error nor overwrite")
-    rows, order = _normalized(df, order_by)
-    options = {
-        "topic": topic,
-        "batch.size": str(batch_size),
-        "leaderEpoch": str(leader_epoch),
-        "settings": json.dumps({name: str(value) for name, value in (settings or {}).items()}),
-        "partitions": str(_partitions_asked_for(df) if partitions is None else partitions),
-    }
-    if topic_id is not None:
-        options["topicId"] = topic_id
-    if broker is not None:
-        options |= {"cluster.id": broker[0], "node.id": str(broker[1])}
-    checked = SinkOptions.of({**options, "path": directory})  # what can be refused at once is refused here
+    if isinstance(order_by, str):
+        raise IllegalArgumentException(f"order_by={order_by!r} is one name, not a list of names")
+    if df.isStreaming:
+        raise IllegalArgumentException(
+            "The rows are a stream, which has no end: write its micro batches (foreachBatch)"
+        )
+    with _told_in_one_line():
+        rows, order = _normalized(df, order_by)
+        options = {
+            "topic": topic,
+            "batch.size": str(batch_size),
+            "leaderEpoch": str(leader_epoch),
+            "settings": json.dumps({name: str(value) for name, value in (settings or {}).items()}),
+            "partitions": str(_partitions_asked_for(df) if partitions is None else partitions),
+        }
+        if topic_id is not None:
+            options["topicId"] = topic_id
+        if broker is not None:
+            options |= {"cluster.id": broker[0], "node.id": str(broker[1])}
+        checked = SinkOptions.of({**options, "path": directory})  # what can be refused at once is refused here
 
-    register(df.sparkSession)
-    writer = _distributed(rows, checked.partitions, order).write.format("minikafka").options(**options)
-    try:
+        register(df.sparkSession)
+        writer = _distributed(rows, checked.partitions, order).write.format("minikafka").options(**options)
         writer.mode("overwrite" if mode == "overwrite" else "append").save(directory)
+
+
+@contextmanager
+def _told_in_one_line() -> Iterator[None]:
+    """What Spark raises becomes what we raised in it, or IllegalArgumentException for what it cannot make sense of."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import AnalysisException, PySparkException
+
+    try:
+        yield
     except (PySparkException, Py4JError) as failure:
         raised = _RAISED_BY_US.findall(str(failure))
-        if not raised:
-            raise
-        name, message = raised[-1]
-        raise getattr(errors, name)(message) from None
+        if raised:
+            name, message = raised[-1]
+            raise getattr(errors, name)(message) from None
+        if isinstance(failure, AnalysisException):
+            raise IllegalArgumentException(str(failure).partition("\n")[0]) from None
+        raise
 
 
 def _normalized(df: "DataFrame", order_by: Sequence[str] | None) -> "tuple[DataFrame, list[str]]":
@@ -123,6 +147,7 @@ def _normalized(df: "DataFrame", order_by: Sequence[str] | None) -> "tuple[DataF
         ByteType,
         IntegerType,
         LongType,
+        NullType,
         ShortType,
         StringType,
         TimestampNTZType,
@@ -137,7 +162,7 @@ def _normalized(df: "DataFrame", order_by: Sequence[str] | None) -> "tuple[DataF
     def column(name: str, allowed: tuple[type, ...], wanted: str) -> "Column":
         if name not in types:
             return F.lit(None).cast(wanted)
-        if not isinstance(types[name], allowed):
+        if not isinstance(types[name], (*allowed, NullType)) or (name == "headers" and not _are_headers(types[name])):
             raise IllegalArgumentException(f"Column `{name}` is {types[name].simpleString()}, which is no {wanted}")
         return F.col(name).cast(wanted)
 
@@ -145,10 +170,16 @@ def _normalized(df: "DataFrame", order_by: Sequence[str] | None) -> "tuple[DataF
         "key": column("key", (BinaryType, StringType), "binary"),
         "value": column("value", (BinaryType, StringType), "binary"),
         "headers": column("headers", (ArrayType,), HEADERS),
-        "timestamp": F.timestamp_millis(F.col("timestamp"))
+        "timestamp": F.timestamp_millis(
+            _bounded(
+                "timestamp", LONG_MAX // 1000, "InvalidTimestampException: A timestamp in ms is no time that is known"
+            )
+        )
         if isinstance(types.get("timestamp"), LongType)
         else column("timestamp", (TimestampType, TimestampNTZType), "timestamp"),
-        "partition": column("partition", whole_number, "int"),
+        "partition": _bounded("partition", INT_MAX, "IllegalArgumentException: A row's partition is no int").cast("int")
+        if isinstance(types.get("partition"), LongType)
+        else column("partition", whole_number, "int"),
     }
     if "offset" in types:
         columns["offset"] = column("offset", whole_number, "bigint")
@@ -161,13 +192,41 @@ def _normalized(df: "DataFrame", order_by: Sequence[str] | None) -> "tuple[DataF
     return df.select(*(kept.alias(name) for name, kept in columns.items())), order
 
 
+def _are_headers(kind: "DataType") -> bool:
+    """Whether a column of this type has arrays of structs of a string `key` and a `value`, in this order."""
+    from pyspark.sql.types import ArrayType, BinaryType, NullType, StringType, StructType
+
+    if not isinstance(kind, ArrayType) or not isinstance(kind.elementType, StructType):
+        return isinstance(kind, NullType)
+    allowed = {"key": (StringType,), "value": (BinaryType, StringType, NullType)}
+    fields = kind.elementType.fields
+    return [field.name for field in fields] == list(allowed) and all(
+        isinstance(field.dataType, allowed[field.name]) for field in fields
+    )
+
+
+def _bounded(name: str, most: int, refusal: str) -> "Column":
+    """A bigint column; where a number is not from -`most` to `most`, the write ends with the exception `refusal`.
+
+    Spark's own cast would wrap such a number, or not, as `spark.sql.ansi.enabled` says.
+    """
+    from pyspark.sql import functions as F
+
+    column = F.col(name)
+    told = F.concat(F.lit(f"minikafka.common.errors.{refusal}: "), column.cast("string"))
+    return F.when(~column.between(-most, most), F.raise_error(told)).otherwise(column)
+
+
 def _partitions_asked_for(df: "DataFrame") -> int:
+    """One more than the largest partition that is named. Raises IllegalArgumentException for a negative one."""
     from pyspark.sql import functions as F
 
     if "partition" not in df.columns:
         return 1
-    ((largest,),) = df.agg(F.max("partition")).collect()
-    return 1 if largest is None else int(largest) + 1
+    ((least, most),) = df.agg(F.min("partition"), F.max("partition")).collect()
+    if least is not None and least < 0:
+        raise IllegalArgumentException(f"A row is of partition {least}; the first one is 0")
+    return 1 if most is None else int(most) + 1
 
 
 def _distributed(rows: "DataFrame", partitions: int, order: list[str]) -> "DataFrame":
