@@ -64,11 +64,13 @@ def byte_ranges(
     The ranges of one segment are of about the same size. Segments without a record of `min_timestamp` (ms; None for
     any) or later are left out. A segment that cannot be opened gives a damage.
     """
+    first_behind = next((each for each in partition.chosen if each.base_offset >= bounds.end), None)
     for segment in partition.chosen:
         end_offset = segment.end_offset
         if end_offset is not None and end_offset <= bounds.start:
             continue
-        if segment.base_offset >= bounds.end and not (bounds.whole and segment.is_last):
+        is_behind = segment.base_offset >= bounds.end and not (bounds.whole and segment.is_last)
+        if is_behind and not (segment is first_behind and _begins_before(segment, bounds.end)):
             continue
         try:
             if min_timestamp is not None and largest_timestamp(segment) < min_timestamp:
@@ -147,6 +149,15 @@ def _pieces(index: SegmentPositions, whole: PositionRange, size: int) -> tuple[l
     except DAMAGE:  # in a batch of an old format, whose header does not have its first offset
         return [whole], []
     return (pieces, firsts) if firsts == sorted(firsts) else ([whole], [])
+
+
+def _begins_before(segment: DiskSegment, offset: int) -> bool:
+    """Whether a segment begins with a batch of smaller offsets than its name: a follower may append such a one."""
+    try:
+        with SegmentPositions(segment) as index:
+            return index.base_offset_at(0) < offset
+    except DAMAGE:  # it matters to those who read it
+        return False
 
 
 def _smaller(bound: int, end_offset: int | None) -> int:
