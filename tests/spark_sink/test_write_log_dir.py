@@ -1,8 +1,5 @@
 """In a Spark session: how rows become records, where they go, and in which order."""
 
-import re
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 from minikafka.common.errors import (
@@ -13,7 +10,6 @@ from minikafka.common.errors import (
     InvalidPartitionsException,
     InvalidTimestampException,
     InvalidTopicException,
-    KafkaException,
     KafkaStorageException,
     PolicyViolationException,
     TopicExistsException,
@@ -170,18 +166,6 @@ def test_a_partition_beyond_int_is_refused_where_spark_would_wrap_it(registered,
     finally:
         registered.conf.unset("spark.sql.ansi.enabled")
     assert not (tmp_path / "data").exists()
-
-
-def test_of_two_writes_of_a_topic_at_once_one_is_refused(registered, tmp_path):
-    frame = registered.range(20_000).selectExpr("CAST(id AS string) value")
-    with ThreadPoolExecutor(2) as pool:
-        writes = [pool.submit(write_log_dir, frame, str(tmp_path / "data"), topic="t") for _ in range(2)]
-        failures = [failure for write in writes if (failure := write.exception())]
-    assert len(failures) == 1
-    assert isinstance(failures[0], KafkaException)
-    assert re.search(r"is writing topic t; if it is gone, remove|t-0 has records; mode='overwrite'", str(failures[0]))
-    assert sorted(int(each["value"]) for each in rows(tmp_path / "data")) == list(range(20_000))
-    assert not list((tmp_path / "data").glob("*-delete")) + list((tmp_path / "data").glob(".minikafka*"))
 
 
 def test_what_the_disk_refuses_is_told_in_one_line(registered, tmp_path):
