@@ -271,6 +271,7 @@ def test_a_full_disk_is_told_in_one_line(tmp_path, monkeypatch):
     assert names(tmp_path) == [".lock"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replaces", [False, True])
 def test_a_disk_that_fails_after_any_step_while_the_driver_lives(tmp_path, monkeypatch, replaces):
     """All of the old or, once the message says that it is complete, all of the new is there after the next write."""
