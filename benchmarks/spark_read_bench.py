@@ -57,6 +57,8 @@ GOALS = {
 }  # fmt: skip
 GOALS_OF_TWO_CORES = {"rows": 1.3, "job": 1.6, "profile": 1.6}
 EXPORT_GOAL = 200
+BYTES_A_TASK = 2 << 30
+"""A task for each partition of 4 GB, as the connector has it."""
 AS_KAFKA_STARTS_IT = "-Xmx1g", "-XX:TieredStopAtLevel=4", "-XX:-UseSerialGC", "-XX:+UseG1GC"
 """The broker's JVM, as Kafka's own scripts have it."""
 BATCH_COLUMNS = "codec string, producerId bigint, size int, records int"
@@ -106,7 +108,11 @@ class Questions:
         self._topic = topic
         self._log_dir = str(log_dir)
         self._servers = servers
-        self._options = {"subscribe": topic.name, "minPartitions": spark.sparkContext.defaultParallelism}
+        self._options = {
+            "subscribe": topic.name,
+            "minPartitions": spark.sparkContext.defaultParallelism,
+            "maxBytesPerTask": BYTES_A_TASK,
+        }
 
     def minikafka(self, columns: str | None = None, **options: str) -> DataFrame:
         """The records, or another table, of the broker's directory."""

@@ -39,14 +39,19 @@ def both_ways(log) -> list:
 def bytes_read(monkeypatch) -> list[int]:
     """How many bytes each read of a file has given."""
     sizes = []
-    read = FileChannel.read
+    read, read_into = FileChannel.read, FileChannel.read_into
 
     def noted(channel: FileChannel, position: int, size: int) -> bytes:
         data = read(channel, position, size)
         sizes.append(len(data))
         return data
 
+    def noted_into(channel: FileChannel, buffer: memoryview, position: int) -> int:
+        sizes.append(read_into(channel, buffer, position))
+        return sizes[-1]
+
     monkeypatch.setattr(FileChannel, "read", noted)
+    monkeypatch.setattr(FileChannel, "read_into", noted_into)
     return sizes
 
 

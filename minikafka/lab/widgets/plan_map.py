@@ -13,7 +13,7 @@ PLAN = {
 }
 """What is done once, where the query is planned."""
 READ = {
-    "batch_pieces": ("bytes, 8 MiB at a", "time; checksums"),
+    "batch_pieces": ("bytes, 4 MiB at a", "time; checksums"),
     "decoded_runs": ("many batches at", "once into columns"),
     "RecordRows": ("the rows that count,", "the columns wanted"),
     "Spark": ("joins, groups, sorts", "what it is given"),

@@ -44,9 +44,9 @@ class SegmentPositions:
     def __exit__(self, *_: object) -> None:
         self._channel.close()
 
-    def read(self, position: int, size: int) -> bytes:
-        """At most `size` bytes of the file from `position` on; fewer where it ends. Raises OSError."""
-        return self._channel.read(position, size)
+    def read_into(self, buffer: memoryview, position: int) -> int:
+        """Fill `buffer` with the file's bytes from `position` on; returns how many it had. Raises OSError."""
+        return self._channel.read_into(buffer, position)
 
     def end(self) -> SegmentEnd:
         """Where the segment ends, as `find_end` finds it."""

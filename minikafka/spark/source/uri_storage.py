@@ -221,7 +221,7 @@ class UriFile:
         at = position - self._window_start
         if at >= 0 and at + size <= len(self._window):
             return self._window[at : at + size]
-        if size >= self._window_size:
+        if size >= _LARGEST_WINDOW:
             return self._request(position, size)
         is_forward = 0 <= at < 2 * len(self._window)
         self._window_size = min(2 * self._window_size, _LARGEST_WINDOW) if is_forward else _SMALLEST_WINDOW
