@@ -25,7 +25,8 @@ only the headers of large batches | `true` |
 | `includeHeaders` | adds `headers`, null for a record without any | `false` |
 | `includeBatches` | adds `leaderEpoch`, `producerId`, `producerEpoch`, `sequence`, `transactional`, `codec`, \
 `baseOffset`, `segment`, `position` | `false` |
-| `maxBytesPerTask` | a larger segment is split at batches that its index knows; smaller ones share a task | 134217728 |
+| `maxBytesPerTask` | a larger segment is split at batches that its index knows, if offsets ascend there; smaller ones \
+share a task. A task costs Spark some 30 ms: on few cores larger ones are quicker | 134217728 |
 | `maxOffsetsPerTrigger` | streams: so many offsets a micro-batch, shared by the partitions | no limit |
 | `minPartitions` | at least so many tasks, where the data allow it | 1 |
 | `pushFilters` | filters spare reading, see below; for a DataFrame that one query uses once | `false` |
