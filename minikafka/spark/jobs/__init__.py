@@ -18,20 +18,20 @@ the same everywhere by itself; the settings that lead to it must then stand in t
 of `ranges` carries no secrets.
 
 What 100 TB on 100 machines take, on paper: 1 TB each, 16 cores, and disks that give 1 GB/s. One core of the machine
-that we measured on, busy with other things, did this, in MB/s of the files:
+that we measured on did this, in MB/s of the files:
 
 | | 100 B records | 1 KB records |
 |---|---|---|
-| headers of batches, and their checksums | 2,400 | 2,300 |
-| decode to Arrow without values, not compressed | 1,600 | 2,300 |
-| decode to Arrow with values, not compressed | 1,000 | 2,000 |
-| decode to Arrow with values, zstd to a quarter | 61 | 66 |
+| headers of batches, and their checksums | 4,700 | 3,900 |
+| decode to Arrow without values, not compressed | 1,600 | 2,900 |
+| decode to Arrow with values, not compressed | 1,000 | 1,700 |
+| decode to Arrow with values, zstd to a quarter | 120 | 130 |
 | `export` (with values, snappy) | 210 | 320 |
 
 - The disk is the limit wherever records are not compressed: 1 TB at 1 GB/s is 17 minutes, whatever is asked, and 16
   cores could decode ten times as much. Questions that the tables `segments` and `index` answer read next to nothing.
-- Decoding is the limit for zstd: 16 cores take in 1 GB/s of the files, that is 4 GB/s of records, as much as the disk
-  gives. With slower cores or faster disks it comes first; so it does in `export`, which compresses again.
+- Decoding is close behind for zstd: 16 cores take in 2 GB/s of the files, that is 8 GB/s of records, twice as much as
+  the disk gives. With slower cores or faster disks it comes first; so it does in `export`, which compresses again.
 - Rows that cross into Spark's JVM cost some 0.4 µs each in Python and in Java: 35 billion records of 100 B in 1 TB of
   zstd are 15 minutes of 16 cores on top. What a job adds up in the worker does not cross.
 - A shuffle of whole records is the worst of all: 4 TB through a machine's 10 Gbit/s take an hour, and the shuffle's
