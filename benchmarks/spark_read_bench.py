@@ -42,6 +42,7 @@ from minikafka.spark.kafka_jars import KafkaJarsUnavailableError
 from minikafka.spark.source.damage import Mode
 from minikafka.spark.source.read_task import ByteRange, ReadTask
 from minikafka.spark.source.record_rows import RecordRows, RowFilter
+from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.witness.kafka_broker import KafkaBroker
 
 CORES = 2
@@ -337,7 +338,7 @@ def main() -> None:
         print(f"Spark's Kafka connector is not run: {unavailable}")
     topics = [topic for topic in topics_of(given.gb) if given.topics in topic.name]
     print(f"{'topic':18} {'question':46} {'minikafka':>10} {'connector':>10} {'ratio':>6}   goal")
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, ended_by_signals():
         home = Path(scratch)
         broker = KafkaBroker(given.data / f"{given.gb:g}-gb" if given.data else home, java_options=AS_KAFKA_STARTS_IT)
         new = [topic for topic in topics if not (broker.log_dir / f"{topic.name}-0").exists()]
