@@ -87,7 +87,8 @@ def test_a_topic_is_restored_from_parquet(spark, kafka, tmp_path):
 
 def test_a_broker_deletes_what_a_dead_write_left(tmp_path):
     """Staged directories and the mark neither keep it from starting nor stay, but for the mark."""
-    broker = KafkaBroker(tmp_path / "home", {"log.segment.delete.delay.ms": "100"})
+    settings = {"log.segment.delete.delay.ms": "100", "log.initial.task.delay.ms": "100"}
+    broker = KafkaBroker(tmp_path / "home", settings)
     with broker:
         pass
     writer = begin(broker.log_dir)

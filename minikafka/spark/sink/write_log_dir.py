@@ -169,7 +169,9 @@ def _normalized(df: "DataFrame", order_by: Sequence[str] | None) -> "tuple[DataF
     columns = {
         "key": column("key", (BinaryType, StringType), "binary"),
         "value": column("value", (BinaryType, StringType), "binary"),
-        "headers": column("headers", (ArrayType,), HEADERS),
+        # No nulls: Spark asks before each row how large the batch for Python is, and Arrow then goes through all null
+        # lists since the last other one.
+        "headers": F.coalesce(column("headers", (ArrayType,), HEADERS), F.array().cast(HEADERS)),
         "timestamp": F.timestamp_millis(
             _bounded(
                 "timestamp", LONG_MAX // 1000, "InvalidTimestampException: A timestamp in ms is no time that is known"
