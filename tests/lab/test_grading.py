@@ -276,6 +276,7 @@ def test_every_lesson_has_tasks_of_its_own():
             assert task.kind == PREDICTION or hasattr(import_module(task.module), task.check), task
 
 
+@pytest.mark.slow
 def test_what_a_check_has_started_ends_with_it():
     child = "import subprocess; print(subprocess.Popen(['sleep', '60'], process_group=0, stdout=2).pid, flush=True)"
     process = subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE, start_new_session=True)

@@ -133,6 +133,7 @@ def test_the_core_needs_only_the_standard_library_and_the_codecs_at_import_time(
     assert not foreign
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", BROKER)
 def test_the_rooms_of_the_broker_need_neither_spark_nor_jupyter(room):
     assert not imported_with(room) & (HEAVY - {"numpy"})

@@ -108,6 +108,7 @@ bad = Line("high_watermark", 3, who, Difference(1, "append", "high_watermark", {
 """
 
 
+@pytest.mark.slow
 def test_a_lesson_is_run_and_its_agreements_and_exercises_are_counted(tmp_path):
     path = write_notebook(
         tmp_path / "lesson.ipynb",

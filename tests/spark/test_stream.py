@@ -165,6 +165,7 @@ def test_a_compaction_between_two_renames_hides_nothing(drawn, growing):
     assert batch(reader(growing), start)[0] == offsets(drawn)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"maxBytesPerTask": 700}])
 def test_what_a_compaction_has_left_is_read_where_it_replaced_a_segment_twice(drawn, growing, options):
     grow(drawn, growing, drawn.segments)

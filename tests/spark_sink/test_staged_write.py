@@ -220,6 +220,7 @@ def test_a_process_that_has_ended_is_known_to_be_dead():
     assert not DEAD.may_be_alive
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replaces", [False, True])
 def test_a_driver_that_dies_after_any_step_of_the_commit(tmp_path, replaces):
     """Each world ends with all of the old or all of the new once the next write has begun."""

@@ -286,6 +286,7 @@ def failing(name: str, number: int, code: int, failed: list):
     return fail_once
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "code"),
     [("open", errno.EMFILE), ("preadv", errno.EIO), ("pwrite", errno.ENOSPC), ("ftruncate", errno.EIO)],

@@ -26,6 +26,7 @@ def shell(line: str, **names: object) -> subprocess.CompletedProcess:
 COMMANDS = {"dump-log --files $LOG": 1, "verify $DIR": 2, "recover --dry-run $DIR": 1, "verify --help": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
     "output, why", [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")], ids=["full", "closed"]
@@ -35,6 +36,7 @@ def test_an_output_that_takes_nothing_is_one_line(command, output, why):
     assert (run.returncode, run.stderr.decode()) == (COMMANDS[command], f"IOException: {why}: standard output\n")
 
 
+@pytest.mark.slow
 def test_a_closed_input_or_stderr_changes_nothing():
     expected = shell("minikafka verify $DIR", DIR=ORDERS)
     assert expected.returncode == 0

@@ -441,6 +441,7 @@ def test_a_fifo_is_told_and_not_waited_for(log_dir, place):
     assert "missing" not in run.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["mixed-0/00000000000000000069.snapshot", "mixed-0/00000000000000000052.txnindex",
     "mixed-0/00000000000000000000.index", "mixed-0/leader-epoch-checkpoint", "mixed-0/partition.metadata",
     "meta.properties", "recovery-point-offset-checkpoint"])  # fmt: skip

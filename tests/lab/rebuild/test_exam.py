@@ -135,6 +135,7 @@ def test_errors_and_endless_loops_of_the_log_are_told(engine_judges, tmp_path):
     assert "has not ended after 0.2 seconds" in str(LADDER[0].ask(LearnersLog(load(endless), 0.2), 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -174,6 +175,7 @@ def test_what_a_log_prints_stays_out_of_the_answers(engine_judges, tmp_path):
     assert set(done.stderr.splitlines()) == {"mine"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "told"),
     [

@@ -199,6 +199,7 @@ def loops_and_catches_everything(self, roll_params):
             pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("endless", [loops, loops_and_catches_everything])
 def test_an_endless_loop_ends(endless):
     log, told = fresh_log(), r"not ended after 0\.2 seconds[\s\S]*Line \d+: "
@@ -269,6 +270,7 @@ def test_a_plain_tuple_is_no_place_in_an_index(engine_judges):
     assert "of the type tuple; the method returns OffsetPosition" in words
 
 
+@pytest.mark.slow
 def test_a_search_that_finds_the_record_by_detours_is_told_all_the_same(engine_judges):
     first = looks_up.check(looks_up.wrong[0].function).words
     assert "your function is not: called with self" in first
