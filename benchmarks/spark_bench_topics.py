@@ -56,10 +56,10 @@ def topics_of(gigabytes: float) -> list[Topic]:
     return topics
 
 
-def create_topics(bootstrap_servers: str, topics: list[Topic]) -> None:
+def create_topics(bootstrap_servers: str, names: list[str]) -> None:
     """Make the topics, empty, and wait until they have leaders."""
     settings = {"retention.ms": "-1", "segment.bytes": str(1 << 30)}
-    new = [NewTopic(topic.name, PARTITIONS, 1, config=settings) for topic in topics]
+    new = [NewTopic(name, PARTITIONS, 1, config=settings) for name in names]
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
     for future in admin.create_topics(new).values():
         future.result()

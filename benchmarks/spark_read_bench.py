@@ -13,10 +13,8 @@ import os
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -28,12 +26,12 @@ from crc32c import crc32c
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from spark_bench_clients import CLIENTS
+from spark_bench_session import AS_KAFKA_STARTS_IT, CORES, best_of, session, timed
 from spark_bench_topics import PARTITIONS, Topic, create_topics, topics_of, write_topic
 from spark_connector import VERSION, connector_jars
 
 from minikafka.record.batch_header import COMPRESSION_CODEC_MASK, HEADER, LOG_OVERHEAD, RECORD_BATCH_OVERHEAD
 from minikafka.record.record_batch import ATTRIBUTES_OFFSET
-from minikafka.spark import register
 from minikafka.spark.java_home import java_home
 from minikafka.spark.jobs.byte_ranges import for_each_task, ranges
 from minikafka.spark.jobs.export import export
@@ -45,7 +43,6 @@ from minikafka.spark.source.record_rows import RecordRows, RowFilter
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.witness.kafka_broker import KafkaBroker
 
-CORES = 2
 NAMES = {
     "rows": "whole rows: count, bytes of values",
     "values": "values alone: count, bytes",
@@ -63,12 +60,8 @@ GOALS = {
 }  # fmt: skip
 GOALS_OF_TWO_CORES = {"rows": 1.3, "job": 1.6, "profile": 1.6}
 EXPORT_GOAL = 200
-A_TURN_S = 2
-"""How long a question is asked at least, again and again, before it is another's turn: the JVM learns by repeating."""
 BYTES_A_TASK = 2 << 30
 """A task for each partition of 4 GB, as the connector has it."""
-AS_KAFKA_STARTS_IT = "-Xmx1g", "-XX:TieredStopAtLevel=4", "-XX:-UseSerialGC", "-XX:+UseG1GC"
-"""The broker's JVM, as Kafka's own scripts have it."""
 BATCH_COLUMNS = "codec string, producerId bigint, size int, records int"
 WITH_CONNECTOR = {"rows": "rows", "values": "rows", "columns": "columns", "job": "by key"}
 """What the connector is asked beside a question.
@@ -82,31 +75,6 @@ class Side(NamedTuple):
 
     name: str
     records: Callable[[str | None], DataFrame]
-
-
-@contextmanager
-def session(cores: int, jars: list[str]) -> Iterator[SparkSession]:
-    """Spark on so many cores, as it comes but for its silence and a few partitions behind a shuffle."""
-    settings = {
-        "spark.jars": ",".join(jars),
-        "spark.driver.memory": "3g",
-        "spark.driver.host": "127.0.0.1",
-        "spark.python.unix.domain.socket.enabled": "true",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": str(cores),
-        "spark.sql.session.timeZone": "UTC",
-    }
-    builder = SparkSession.builder.master(f"local[{cores}]")
-    for name, setting in settings.items():
-        builder = builder.config(name, setting)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    register(spark)
-    try:
-        yield spark
-    finally:
-        spark.stop()
 
 
 class Questions:
@@ -199,25 +167,6 @@ def partial_sums(found: Iterator[ByteRange]) -> Iterator[pa.RecordBatch]:
         table = pa.table({"h": hashes.astype(np.int64), "size": sizes.cast(pa.int64())})
         sums = table.group_by("h").aggregate([("size", "count"), ("size", "sum")])
         yield from sums.rename_columns(["h", "n", "size"]).to_batches()
-
-
-def timed(function: Callable[[], tuple]) -> tuple[float, tuple]:
-    start = time.perf_counter()
-    answer = function()
-    return time.perf_counter() - start, answer
-
-
-def best_of(rounds: int, sides: dict[str, Callable[[], tuple]]) -> dict[str, tuple[float, tuple]]:
-    """The best time of each side, which take turns of at least `A_TURN_S`, and its answer."""
-    best: dict[str, tuple[float, tuple]] = {}
-    for _ in range(rounds):
-        for name, function in sides.items():
-            turn_s = 0.0
-            while turn_s < A_TURN_S:
-                taken = timed(function)
-                turn_s += taken[0]
-                best[name] = min(best.get(name, taken), taken)
-    return best
 
 
 def against_the_connector(questions: Questions, topic: Topic, rounds: int, jars: list[str]) -> dict[str, float]:
@@ -344,7 +293,7 @@ def main() -> None:
         new = [topic for topic in topics if not (broker.log_dir / f"{topic.name}-0").exists()]
         if new:
             with broker:
-                create_topics(broker.bootstrap_servers, new)
+                create_topics(broker.bootstrap_servers, [topic.name for topic in new])
             for topic in new:
                 write_topic(broker.log_dir, topic)
         seconds = {}
