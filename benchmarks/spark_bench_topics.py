@@ -60,7 +60,7 @@ def create_topics(bootstrap_servers: str, names: list[str]) -> None:
     """Make the topics, empty, and wait until they have leaders."""
     settings = {"retention.ms": "-1", "segment.bytes": str(1 << 30)}
     new = [NewTopic(name, PARTITIONS, 1, config=settings) for name in names]
-    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 4})
     for future in admin.create_topics(new).values():
         future.result()
 
