@@ -1,5 +1,6 @@
-"""The README tells the truth: its example runs, its commands and directories exist."""
+"""The README and docs/ tell the truth: their examples run, their commands, directories and links exist."""
 
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,9 @@ from minikafka.cli import COMMANDS
 
 REPOSITORY = Path(__file__).parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+COMMANDS_PAGE = (REPOSITORY / "docs/commands.md").read_text(encoding="utf-8")
+ARCHITECTURE = (REPOSITORY / "docs/architecture.md").read_text(encoding="utf-8")
+PAGES = [REPOSITORY / "README.md", REPOSITORY / "benchmarks/README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize(
@@ -24,25 +28,50 @@ def test_the_examples_run(tmp_path, number, printed, logs):
     assert all((tmp_path / log / "00000000000000000000.log").stat().st_size > 0 for log in logs)
 
 
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_example_for_spark_runs():
+    example = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[2]
+    process = subprocess.run(
+        [sys.executable, "-c", example],
+        cwd=REPOSITORY,
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+    )
+    assert process.returncode == 0, process.stderr
+    assert "max(offset)" in process.stdout
+
+
+def test_the_readme_is_read_in_a_few_minutes():
+    assert len(README.splitlines()) <= 120
+
+
 def test_every_make_target_is_there_and_every_public_one_is_told():
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
-    told = set(re.findall(r"`make ([a-z-]+)", README))
-    assert told <= targets
+    told = set(re.findall(r"`make ([a-z-]+)", COMMANDS_PAGE))
+    assert told | set(re.findall(r"`make ([a-z-]+)", README)) <= targets
     helped = set(re.findall(r'@echo "make ([a-z-]+)', makefile))
     assert {name for name in targets if not name.startswith("ready-")} - {"help"} == helped
     assert helped - told <= {"lock"}
 
 
 def test_every_subcommand_is_told():
-    assert set(re.findall(r"`minikafka ([a-z-]+)", README)) == set(COMMANDS)
+    assert set(re.findall(r"`minikafka ([a-z-]+)", COMMANDS_PAGE)) == set(COMMANDS)
+    assert set(re.findall(r"`minikafka ([a-z-]+)", README)) <= set(COMMANDS)
 
 
-def test_every_directory_of_the_contents_exists():
-    contents = README.partition("## Contents")[2].partition("\n## ")[0]
-    directories = re.findall(r"^\| `(\S+/)` \|", contents, re.MULTILINE)
+def test_every_room_is_told_and_every_directory_that_is_told_exists():
+    directories = re.findall(r"^\| `(\S+/)` \|", ARCHITECTURE, re.MULTILINE)
     assert len(directories) >= 12
     for directory in directories:
         assert (REPOSITORY / directory).is_dir(), directory
     rooms = {path.parent.name for path in (REPOSITORY / "minikafka").glob("*/__init__.py")}
     assert rooms == {name.split("/")[1] for name in directories if name.startswith("minikafka/")}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_every_link_leads_to_a_file(page):
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
