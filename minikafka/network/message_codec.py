@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import NullPointerException, RuntimeException, UnsupportedVersionException
 from minikafka.common.java_utf8 import decode_utf8
+from minikafka.common.made_once import made_once
 from minikafka.common.uuid import uuid_to_bytes
 from minikafka.network.message_bytes import MessageBytes
 from minikafka.network.message_schema import Field, StructSchema
@@ -66,7 +67,7 @@ class Message:
         def __setattr__(self, name: str, value: Any) -> None: ...
 
 
-@cache
+@made_once
 def message_class(schema: StructSchema) -> Any:
     """The class of a structure's messages. Kafka: `MessageDataGenerator`."""
     namespace: dict[str, Any] = {"schema": schema}

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 
+from minikafka.common.made_once import made_once
 from minikafka.common.uuid import ZERO_UUID
 from minikafka.network.message_schema import Field, MessageSchema, StructSchema
 from minikafka.network.versions import Versions
@@ -33,7 +34,7 @@ def message_schemas(table: str) -> dict[str, MessageSchema]:
     return {name: message_schema(table, name) for name in _blocks(table)}
 
 
-@cache
+@made_once
 def message_schema(table: str, name: str) -> MessageSchema:
     """One message of a table; the others are not looked at. Raises KeyError."""
     return _message(_blocks(table)[name])

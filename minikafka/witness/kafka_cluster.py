@@ -34,7 +34,7 @@ class KafkaCluster:
     def __init__(self, kafka: KafkaJvm, directory: Path, start_ms: int):
         self.kafka = kafka
         self._directory = directory
-        self._world = _kafka_replicas(kafka)(start_ms)
+        self._world = _kafka_replicas(kafka, start_ms)
 
     # Brokers
 
@@ -185,25 +185,23 @@ _TAGGED = (
 """Fields that Kafka leaves out when they are empty."""
 
 
-def _kafka_replicas(kafka: KafkaJvm):
-    """Makes objects of the Scala class, which is compiled first if need be; kept with the JVM."""
-    if (constructor := kafka.__dict__.get("_kafka_replicas")) is None:
-        with as_file(files(__package__) / "KafkaReplicas.scala") as source:
-            classes = compiled_classes(source, kafka_jars())
-        url = kafka.file(classes).toURI().toURL()
-        urls = kafka.gateway.new_array(kafka.find_class("java.net.URL"), 1)
-        urls[0] = url
-        parent = kafka.find_class("java.lang.Thread").currentThread().getContextClassLoader()
-        loader = kafka.find_class("java.net.URLClassLoader")(urls, parent)
-        constructor = loader.loadClass("kafka.server.KafkaReplicas").getConstructors()[0]
-        kafka._kafka_replicas = constructor
+def _kafka_replicas(kafka: KafkaJvm, start_ms: int):
+    """A new object of the Scala class, which is compiled first if need be."""
+    constructor = kafka.made_once("KafkaReplicas", lambda: _constructor(kafka))
+    arguments = kafka.gateway.new_array(kafka.find_class("java.lang.Object"), 1)
+    arguments[0] = kafka.find_class("java.lang.Long").valueOf(str(start_ms))
+    return constructor.newInstance(arguments)
 
-    def make(start_ms: int):
-        arguments = kafka.gateway.new_array(kafka.find_class("java.lang.Object"), 1)
-        arguments[0] = kafka.find_class("java.lang.Long").valueOf(str(start_ms))
-        return constructor.newInstance(arguments)
 
-    return make
+def _constructor(kafka: KafkaJvm):
+    with as_file(files(__package__) / "KafkaReplicas.scala") as source:
+        classes = compiled_classes(source, kafka_jars())
+    url = kafka.file(classes).toURI().toURL()
+    urls = kafka.gateway.new_array(kafka.find_class("java.net.URL"), 1)
+    urls[0] = url
+    parent = kafka.find_class("java.lang.Thread").currentThread().getContextClassLoader()
+    loader = kafka.find_class("java.net.URLClassLoader")(urls, parent)
+    return loader.loadClass("kafka.server.KafkaReplicas").getConstructors()[0]
 
 
 def _camel(name: str) -> str:

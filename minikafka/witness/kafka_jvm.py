@@ -3,11 +3,15 @@
 import atexit
 import os
 import re
-from functools import cached_property, partial
+import threading
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 _JAVA_OPTIONS = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dfile.encoding=UTF-8"]
 _FILE_RECORDS = re.compile(r"FileRecords\(size=(\d+), file=(.*), start=(\d+), end=\d+\)")
+_starting_callbacks = threading.Lock()
 
 
 class KafkaUnavailableError(Exception):
@@ -20,6 +24,7 @@ class KafkaJvm:
     - `find_class` gives the classes: `kafka.find_class("org.apache.kafka.common.Uuid")`.
     - Java may call Python objects (`Time`, `Scheduler`) back; neither those threads nor the JVM keep Python alive.
     - Nothing that Java prints reaches this process's own output.
+    - Threads may share it: what is made on demand is made once (`made_once`).
 
     `KafkaJvm.start()` starts a small JVM of its own in 0.3 s; `KafkaJvm(gateway)` uses one that is already running,
     such as PySpark's (`spark._sc._gateway`), and never ends it.
@@ -30,6 +35,8 @@ class KafkaJvm:
         self.jvm = gateway.jvm
         self._owned = False
         self._classes = {}
+        self._made: dict[str, Any] = {}
+        self._making = threading.RLock()
         _start_callbacks(gateway)
 
     @classmethod
@@ -93,22 +100,31 @@ class KafkaJvm:
             self._classes[key] = getattr(self.find_class(class_name), name)
         return self._classes[key]
 
-    @cached_property
+    def made_once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What `make` makes: made for the first who asks for `name`, and kept with the JVM.
+
+        Other threads wait for it. Two would each get objects of their own, and a class that is loaded twice is two.
+        """
+        with self._making:
+            if name not in self._made:
+                self._made[name] = make()
+            return self._made[name]
+
+    @property
     def executor(self):
         """A Java thread pool that makes true `ScheduledFuture`s; it forgets cancelled ones at once."""
-        executor = self.find_class("java.util.concurrent.ScheduledThreadPoolExecutor")(0)
-        executor.setRemoveOnCancelPolicy(True)
-        return executor
+        return self.made_once("executor", self._new_executor)
 
-    @cached_property
+    @property
     def broker_topic_stats(self):
         """The metrics that all of Kafka's logs count into."""
-        return self.find_class("org.apache.kafka.storage.log.metrics.BrokerTopicStats")(False)
+        stats = self.find_class("org.apache.kafka.storage.log.metrics.BrokerTopicStats")
+        return self.made_once("broker_topic_stats", lambda: stats(False))
 
-    @cached_property
+    @property
     def no_caching(self):
         """A `RequestLocal` that keeps no buffers for reuse."""
-        return self.find_class("org.apache.kafka.server.common.RequestLocal").noCaching()
+        return self.made_once("no_caching", self.find_class("org.apache.kafka.server.common.RequestLocal").noCaching)
 
     def file(self, path: Path):
         """A `java.io.File`."""
@@ -147,6 +163,11 @@ class KafkaJvm:
                 return file.read(int(size))
         return bytes(records.buffer().array()) if records.sizeInBytes() else b""
 
+    def _new_executor(self):
+        executor = self.find_class("java.util.concurrent.ScheduledThreadPoolExecutor")(0)
+        executor.setRemoveOnCancelPolicy(True)
+        return executor
+
 
 def kafka_jars() -> list[str]:
     """The jars of Kafka's broker, tools and storage layer with all that they need.
@@ -178,10 +199,14 @@ def java_path() -> str:
 
 def _start_callbacks(gateway) -> None:
     """Let Java call Python back on daemon threads, on a free port. Does nothing if the gateway already does so."""
+    with _starting_callbacks:
+        if gateway.__dict__.get("_callback_server") is None:
+            _start_callback_server(gateway)
+
+
+def _start_callback_server(gateway) -> None:
     from py4j.java_gateway import JavaObject
 
-    if gateway.__dict__.get("_callback_server") is not None:
-        return
     parameters = gateway.callback_server_parameters
     parameters.port, parameters.daemonize, parameters.daemonize_connections = 0, True, True
     server = gateway._callback_server = gateway._create_callback_server(parameters)

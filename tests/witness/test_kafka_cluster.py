@@ -1,10 +1,14 @@
 """Kafka's own brokers, one step after the other."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from minikafka.common.error_codes import Errors
+from minikafka.spark import scala_compiler
 from minikafka.witness.batch import Batch
 from minikafka.witness.kafka_cluster import KafkaCluster
+from minikafka.witness.kafka_jvm import KafkaJvm
 from minikafka.witness.scripted_controller import ScriptedController, directory_id
 
 pytestmark = pytest.mark.kafka
@@ -27,7 +31,7 @@ class TwoBrokers:
 
     def start(self, broker_id: int) -> None:
         directory = self.directory / str(broker_id)
-        directory.mkdir(exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
         (directory / "meta.properties").write_text(
             f"version=1\nnode.id={broker_id}\ncluster.id=minikafka\ndirectory.id={directory_id(broker_id)}\n"
         )
@@ -102,3 +106,16 @@ def test_a_killed_broker_keeps_its_files(two):
     two.start(0)
     two.publish()
     assert two.partition(0)["log"][3] == 2
+
+
+@pytest.mark.slow
+def test_two_threads_may_ask_for_the_first_clusters_at_once(tmp_path, monkeypatch):
+    """As a lesson's background work and its cell do on a machine where Scala's classes are not compiled yet."""
+    monkeypatch.setattr(scala_compiler, "cache_dir", lambda: tmp_path / "cache")
+    kafka = KafkaJvm.start()
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            for brokers in threads.map(lambda name: TwoBrokers(kafka, tmp_path / name), "ab"):
+                assert brokers.cluster.state(0)
+    finally:
+        kafka.close()
