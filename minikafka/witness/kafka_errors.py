@@ -8,6 +8,10 @@ from minikafka.common import errors
 from minikafka.spark.java_exceptions import left_as_they_are
 
 _PACKAGE_OF_CLASS = re.compile(r"\b(?:[a-z]\w*\.)+(?=[A-Z])")
+_WHAT_TO_DO = (
+    "Start again; in a notebook, restart the kernel and run the cells from the top. If that does not help, "
+    "`minikafka doctor` says what is missing."
+)
 
 
 class JavaException(Exception):
@@ -16,7 +20,7 @@ class JavaException(Exception):
 
 class WitnessFailedError(Exception):
     """Kafka could not be asked: its JVM cannot load a class, or does not answer. This says nothing about Kafka, so it
-    is never an observation.
+    is never an observation. The message says what to do.
     """
 
 
@@ -34,7 +38,8 @@ def kafka_errors() -> Iterator[None]:
         except Py4JJavaError as failure:
             raise to_python(failure.java_exception) from None
         except Py4JError as failure:
-            raise WitnessFailedError(f"Kafka's JVM does not answer: {failure}") from failure
+            why = " ".join(str(failure).split("\n")[:2])  # behind it comes Java's stack
+            raise WitnessFailedError(f"Kafka's JVM does not answer: {why}. {_WHAT_TO_DO}") from failure
 
 
 def to_python(throwable) -> Exception:
@@ -44,7 +49,8 @@ def to_python(throwable) -> Exception:
     """
     full_name = throwable.getClass().getName()
     if _is_linkage_error(throwable.getClass()):
-        return WitnessFailedError(f"Kafka's JVM could not load something: {full_name}: {throwable.getMessage()}")
+        why = f"{full_name}: {throwable.getMessage()}"
+        return WitnessFailedError(f"Kafka's JVM could not load something: {why}. {_WHAT_TO_DO}")
     name = re.split(r"[.$]", full_name)[-1]
     cls = getattr(errors, name, None) or type(name, (JavaException,), {})
     error = cls.__new__(cls)

@@ -433,20 +433,20 @@ for number in (5, 7, 10, 13, 14, 15, 18):
 with planted("a request waits for its last offset, not for the one after it"):
     sick = by_minikafka(workload)
 found = agree(sick, spark, kafka)
-first = found.first_difference.operation
+at_operation = found.first_difference.operation
 
 # %%
 predict(
     "After which operation do minikafka's brokers with this bug differ first?",
     ___,
-    lambda: first,
+    lambda: at_operation,
 )
 
 # %%
 predict(
     "About who is acknowledged then, how many witnesses contradict minikafka? (1 or 2)",
     ___,
-    lambda: sum(witness.value(first, "acknowledged") != sick.value(first, "acknowledged") for witness in (spark, kafka) if witness),
+    lambda: sum(witness.value(at_operation, "acknowledged") != sick.value(at_operation, "acknowledged") for witness in (spark, kafka) if witness),
 )
 
 # %%

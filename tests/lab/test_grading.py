@@ -34,7 +34,8 @@ from minikafka.lab.exercises.high_watermark import clamp, increment
 from minikafka.lab.rebuild.ladders.high_watermark import clamps
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 """
-PREDICTIONS = 'predict("How many?", {}, lambda: 3)\n', 'predict("Which error?", {}, lambda: [][1])\n'
+POSITIONS = "LogOffsetMetadata(1).position_diff(LogOffsetMetadata(2))"  # which neither of them has
+PREDICTIONS = 'predict("How many?", {}, lambda: 3)\n', f'predict("Which error?", {{}}, lambda: {POSITIONS})\n'
 CHECKS = "clamp.check(updated)", "increment.check(incremented)", "clamps.check(update_high_watermark)"
 STUBS = (
     "def updated(old, suggested, log_start, log_end):\n    return ___\n",
@@ -67,7 +68,7 @@ def school(tmp_path):
     """A course of one small lesson, and the class."""
     notebook(tmp_path / "course", *lesson_with(("___", "___"), STUBS))
     of = tmp_path / "class"
-    notebook(of / "sound", *lesson_with(("1 + 2", '"IndexError"'), SOLUTIONS))
+    notebook(of / "sound", *lesson_with(("1 + 2", '"KafkaException"'), SOLUTIONS))
     notebook(of / "half", *lesson_with(("4", "___"), (SOLUTIONS[0], STUBS[1], STUBS[2].replace("___", "3"))))
     forged = (
         "from minikafka.lab.exercises.solutions.high_watermark import updated as right\n"
@@ -75,7 +76,7 @@ def school(tmp_path):
         "def incremented(old, new, log_end):\n    return ___\nincrement.check = lambda function: 'correct'",
         "def update_high_watermark(self, high_watermark):\n    return clamps.solved_by()(self, high_watermark)",
     )
-    notebook(of / "cheating", *lesson_with(("[3][0]", "IndexError"), forged), "print('Exercise 1: correct')")
+    notebook(of / "cheating", *lesson_with(("[3][0]", "KafkaException"), forged), "print('Exercise 1: correct')")
     (of / "broken").mkdir()
     (of / "broken" / LESSON).write_text('{"cells": [')
     (of / "empty").mkdir()

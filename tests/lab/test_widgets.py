@@ -7,11 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from minikafka.common.errors import KafkaException
 from minikafka.lab.course.diagrams import diagram
 from minikafka.lab.course.notes import erratum
 from minikafka.lab.course.places import DIAGRAMS
 from minikafka.lab.course.readme_picture import readme_picture
+from minikafka.lab.exercises import prediction
 from minikafka.lab.exercises.prediction import ANSWERS, NOT_YET, ___, predict
+from minikafka.lab.exercises.progress import LAID_OUT, read
 from minikafka.lab.stage.workbench import fresh_log, records
 from minikafka.lab.stepper.stepper import step_through
 from minikafka.lab.widgets import drawing
@@ -22,6 +25,7 @@ from minikafka.lab.widgets.player import Player
 from minikafka.lab.widgets.replicas import Replicas, render_replicas
 from minikafka.lab.widgets.segment_shelf import BatchOnFile, SegmentShelf, ShelfFrame, ShelvedSegment, render_shelf
 from minikafka.witness.batch import Batch
+from minikafka.witness.kafka_errors import WitnessFailedError
 
 
 @pytest.fixture
@@ -188,8 +192,40 @@ def test_a_prediction_is_kept_before_the_run_and_named_after_it():
     wrong = predict("where?", 13, run, {13: "strictly greater"})
     assert wrong.state == "wrong" and str(wrong).endswith("strictly greater") and ANSWERS["where?"] == 13 and runs
     assert predict("where?", 20, run).state == "right"
-    assert predict("what comes?", "ZeroDivisionError", lambda: 1 / 0).state == "right"
+    assert predict("what comes?", "KafkaException", _raise_kafkas).state == "right"
     assert predict("what comes?", True, lambda: 1).state == "wrong", "True is not 1"
+
+
+def _raise_kafkas():
+    raise KafkaException("not on one segment")
+
+
+def test_a_question_whose_run_fails_is_not_asked_and_no_answer_to_it_is_wrong(tmp_path, monkeypatch):
+    """As where a cell above it has failed: what is compared then says nothing about the answer."""
+    (tmp_path / LAID_OUT).write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    asked = predict("where?", 13, lambda: found_by_a_cell_above)  # noqa: F821
+    assert asked.state == "not asked" and asked.belief == ""
+    assert "(NameError: name 'found_by_a_cell_above' is not defined), so your answer is not wrong" in str(asked)
+    assert "✗" not in asked._repr_html_()
+    failing = iter([WitnessFailedError("Kafka's JVM does not answer\n\tat Java's stack"), 13])
+
+    def run():
+        outcome = next(failing)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    assert "WitnessFailedError: Kafka's JVM does not answer)" in str(predict("who?", 12, run))
+    assert read(tmp_path)["predictions"] == {}
+    assert predict("who?", 13, run).state == "right", "once it can be asked, it is"
+
+
+def test_without_a_reader_a_question_whose_run_fails_ends_the_run(monkeypatch):
+    monkeypatch.setattr(prediction, "_looked_up", lambda question, actual, beliefs: actual)
+    assert predict("what comes?", ___, _raise_kafkas) == "KafkaException"
+    with pytest.raises(ZeroDivisionError):
+        predict("what comes then?", ___, lambda: 1 / 0)
 
 
 def test_a_second_try_is_compared_with_the_first_run():

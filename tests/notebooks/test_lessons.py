@@ -13,6 +13,7 @@ from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.beliefs import BELIEFS
 from minikafka.lab.exercises.prediction import predict
 from minikafka.lab.grading.answer_key import told
+from minikafka.lab.grading.lesson_tasks import question_of
 from minikafka.lab.stage import shop_night
 from minikafka.lab.stepper.kafka_source import kafka_line
 from minikafka.lab.teaching.build import ANSWERS
@@ -109,6 +110,21 @@ def test_each_part_has_what_it_owes(text):
     assert not rebuild or 3 <= len(CHECKS.findall(ladder)) <= 6
     assert "| Same as Kafka | Simpler than Kafka | Not shown here |" in sources[7]
     assert "<details>" in sources[7] and "**Next:**" in sources[7]
+
+
+@each_lesson
+def test_no_question_of_part_5_is_judged_by_what_an_earlier_part_has_left(text):
+    """Where a witness fails, its cell binds nothing: a name of an earlier part would then be taken for the answer.
+
+    `found` may be bound before: nothing else that bears this name has a `first_difference`.
+    """
+    parts = _parts(notebook(text).cells)
+    names = (node for number in range(1, 5) for node in _nodes(parts[number], ast.Name))
+    earlier = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    runs = [node.args[2] for node in _nodes(parts[5], ast.Call) if question_of(node)]
+    assert runs
+    judged_by = {name.id for run in runs for name in ast.walk(run) if isinstance(name, ast.Name)}
+    assert earlier & judged_by <= {"found"}
 
 
 def test_start_here_has_parts_of_its_own():
@@ -216,6 +232,10 @@ def test_the_solutions_solve_every_exercise_of_the_lesson(text):
     outputs = "\n".join(_words(output) for cell in code(notebook(solutions).cells) for output in cell.outputs)
     assert names == re.findall(r"^(\w+)\.check\(", solutions.read_text(), re.MULTILINE)
     assert outputs.count(": correct.") == len(names) and "not yet" not in outputs
+
+
+def _nodes(cells, kind):
+    return [node for cell in code(cells) for node in ast.walk(ast.parse(cell.source)) if isinstance(node, kind)]
 
 
 def _parts(cells):

@@ -99,17 +99,20 @@ def test_an_exception_without_a_twin_keeps_its_name(kafka):
 
 def test_a_class_that_cannot_be_loaded_says_nothing_about_kafka(kafka):
     with (
-        pytest.raises(WitnessFailedError, match="could not load something: java.lang.UnsatisfiedLinkError: no nothing"),
+        pytest.raises(
+            WitnessFailedError, match="could not load something: java.lang.UnsatisfiedLinkError: no nothing"
+        ) as failed,
         kafka_errors(),
     ):
         kafka.find_class("java.lang.System").loadLibrary("nothing")
+    assert "restart the kernel and run the cells from the top" in str(failed.value)
 
 
 def test_a_jvm_that_does_not_answer_says_nothing_about_kafka():
     second = KafkaJvm.start()
     optional = second.optional(None)
     second.close()
-    with pytest.raises(WitnessFailedError, match="does not answer"), kafka_errors():
+    with pytest.raises(WitnessFailedError, match="does not answer: .*restart the kernel and run"), kafka_errors():
         optional.isPresent()
 
 

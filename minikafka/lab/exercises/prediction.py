@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 
+from minikafka.common import errors
 from minikafka.lab.exercises import progress
 from minikafka.lab.exercises.beliefs import BELIEFS
 from minikafka.lab.widgets import drawing
@@ -31,6 +32,10 @@ class _Unanswered:
 ___ = _Unanswered()
 
 NOT_YET = "Not answered yet: replace ___ by your prediction and run this cell again."
+NOT_ASKED = (
+    "This question could not be asked ({error}), so your answer is not wrong. Run the cells above it again, from the top; "
+    "the first that fails says why."
+)
 ANSWERS: dict[str, Any] = {}
 """What the reader predicted so far, by question."""
 _OUTCOMES: dict[str, tuple[tuple[Any, ...], Any]] = {}
@@ -40,7 +45,10 @@ _looked_up: Callable[[str, Any, Mapping[Any, str]], Any] | None = None
 
 
 class Prediction:
-    """A question, what the reader answered, and what the run gave; `state` is "unanswered", "right" or "wrong"."""
+    """A question, what the reader answered, and what the run gave.
+
+    `state` is "unanswered", "right" or "wrong", or "not asked": then `actual` says in one line why the run failed.
+    """
 
     def __init__(self, question: str, answer: Any, actual: Any, belief: str, state: str):
         self.question, self.answer, self.actual, self.belief, self.state = question, answer, actual, belief, state
@@ -48,6 +56,8 @@ class Prediction:
     def __str__(self) -> str:
         if self.state == "unanswered":
             return f"{self.question}\n{say(NOT_YET)}"
+        if self.state == "not asked":
+            return f"{self.question}\n{say(NOT_ASKED, error=self.actual)}"
         if self.state == "right":
             return f"{self.question}\n{say('You said {said}, and so it is.', said=repr(self.answer))}"
         compared = say("You said {said}; the run gives {given}.", said=repr(self.answer), given=repr(self.actual))
@@ -58,8 +68,8 @@ class Prediction:
 
     def _repr_html_(self) -> str:
         lines = str(self).split("\n")
-        kind = {"unanswered": "mk-faint", "right": "mk-good", "wrong": "mk-bad"}[self.state]
-        sign = {"unanswered": "…", "right": "✓", "wrong": "✗"}[self.state]
+        kind = {"right": "mk-good", "wrong": "mk-bad"}.get(self.state, "mk-faint")
+        sign = {"right": "✓", "wrong": "✗"}.get(self.state, "…")
         body = f'<b>{say("Predict.")}</b> {escape(lines[0])}<br><span class="{kind}">{sign} {escape(" ".join(lines[1:]))}</span>'
         return drawing.page(f'<div class="mk-box">{body}</div>')
 
@@ -69,15 +79,20 @@ def predict(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping
 
     While `answer` is `___`, nothing is run and a fixed text is shown. `beliefs` maps wrong answers to what one would
     have to believe to give them (default: those that `minikafka.lab.exercises.beliefs` has for the question). Raises
-    nothing for a wrong answer; an exception of `run` counts as its name. A second try is compared with the outcome of
-    the first run, and nothing is run again, because the first run may have changed the log that it asked.
+    nothing for a wrong answer. Where `run` raises one of Kafka's exceptions, its name is what the run gives; after any
+    other the question counts as not asked. A second try is compared with the outcome of the first run, and nothing is
+    run again, because the first run may have changed the log that it asked.
     """
     known = beliefs_about(question) if beliefs is None else beliefs
     if _looked_up is not None:
         return _looked_up(question, outcome_of(question, run), known)
     if answer is ___:
         return Prediction(question, answer, None, "", "unanswered")
-    prediction = _compared(question, answer, run, known)
+    try:
+        prediction = _compared(question, answer, run, known)
+    except Exception as failure:  # a cell above has failed, say, or was not run
+        why = str(failure).split("\n")[0]
+        return Prediction(question, answer, f"{type(failure).__name__}: {why}", "", "not asked")
     progress.note("predictions", in_english(question), prediction.state)
     return prediction
 
@@ -85,7 +100,8 @@ def predict(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping
 def look_up(show: Callable[[str, Any, Mapping[Any, str]], Any]) -> None:
     """From now on `predict` waits for no answer: it gives what `show(question, what the run gives, beliefs)` makes of it.
 
-    For a run of a lesson without a reader, in a kernel of its own.
+    For a run of a lesson without a reader, in a kernel of its own. There `predict` raises what a question's run raises,
+    unless it is one of Kafka's exceptions.
     """
     global _looked_up
     _looked_up = show
@@ -107,8 +123,10 @@ def _compared(question: str, answer: Any, run: Callable[[], Any], beliefs: Mappi
 
 
 def outcome_of(question: str, run: Callable[[], Any]) -> Any:
-    """What `run` gives, or the name of the exception that it raises; run once for a question, unless it asks another
-    log.
+    """What `run` gives, or the name of the exception of Kafka's that it raises; run once for a question, unless it asks
+    another log.
+
+    Raises whatever else `run` raises: that says nothing about Kafka.
     """
     made_of = _made_of(run)
     kept, actual = _OUTCOMES.get(question, ((), None))
@@ -121,8 +139,10 @@ def outcome_of(question: str, run: Callable[[], Any]) -> Any:
         return actual
     try:
         actual = run()
-    except Exception as error:  # many questions ask which exception comes
-        actual = type(error).__name__
+    except Exception as error:
+        if type(error).__module__ != errors.__name__:
+            raise
+        actual = type(error).__name__  # many questions ask which exception comes
     _OUTCOMES[question] = made_of, actual
     return actual
 

@@ -29,6 +29,10 @@ CATALOGUE = {
     "Not answered yet: replace ___ by your prediction and run this cell again.": (
         "还没有作答：把 ___ 换成你的预测，再运行这个单元格。"
     ),
+    "This question could not be asked ({error}), so your answer is not wrong. Run the cells above it again, from the top; "
+    "the first that fails says why.": (
+        "这个问题没能提出（{error}），所以你的回答不算错。请从头重新运行它上面的单元格；第一个失败的单元格会说明原因。"
+    ),
     "You said {said}, and so it is.": "你的预测是 {said}，正是如此。",
     "You said {said}; the run gives {given}.": "你的预测是 {said}，运行结果是 {given}。",
     "What does there.position_diff(snapshot.log_end_offset) give? (a number, or the name of an exception)": (
