@@ -20,11 +20,14 @@ def fetch(again: bool) -> None:
     for part in COORDINATES:
         jars = None if again else cached_classpath(part)
         try:
-            jars = jars or fetch_jars(part)
+            if jars is None:
+                click.echo(f"Fetching Kafka {KAFKA_VERSION}, {part} (55 MB in all) ...")
+                jars = fetch_jars(part)
         except KafkaJarsUnavailableError as unavailable:
             raise click.ClickException(str(unavailable)) from unavailable
         click.echo(f"Kafka {KAFKA_VERSION} {part}: {len(jars)} jars")
     jars = jars_for_spark()
     if again or not class_archive.was_made(java_home(), jars):
+        click.echo("Archiving Spark's classes for a quicker start (150 MB, half a minute) ...")
         class_archive.make(java_home(), jars, training="minikafka.witness.class_training")
     click.echo(f"in {cache_dir()}")

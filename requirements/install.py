@@ -22,6 +22,7 @@ except ImportError:
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
 PYTHON = os.path.join(VENV, "bin", "python")
+SIZES = {"lab": "1.6 GB", "dev": "2.0 GB"}  # of .venv, with Linux's wheels
 INCLUDES = {"core": ["core"], "lab": ["lab", "core"], "dev": ["dev", "lab", "core"], "fuzz": ["fuzz"]}
 
 
@@ -64,7 +65,8 @@ def install(lock):
         lock = "dev"  # it was set up for the tests once: what they need stays in step
     pip = [PYTHON, "-m", "pip"] if made_by_this_python() else make_venv()
     pip += ["--disable-pip-version-check", "--no-input"]
-    print(f"Setting up .venv from requirements/{lock}.txt ...", flush=True)
+    size = f" ({SIZES[lock]} on the disk; some minutes, once)" if lock in SIZES else ""
+    print(f"Setting up .venv from requirements/{lock}.txt{size} ...", flush=True)
     options = ["install", "--quiet", "--require-hashes"]
     locked = os.path.join(ROOT, "requirements", lock + ".txt")
     # PySpark comes as source: it is built by the locked setuptools, not by whichever is the newest.

@@ -5,7 +5,6 @@ a screenshot of each widget kept (but in CI).
 import os
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.course.working_copy import lay_out
+from minikafka.lab.course.working_copy import FIRST_LESSON, lab_command, lab_environment, lay_out
 from tests.notebooks.outputs import LIVE_WIDGET, code_cells, shown
 
 LESSONS = sorted(path.name for path in COURSE.glob("*.ipynb"))
@@ -28,32 +27,39 @@ def lab(tmp_path_factory):
     """A JupyterLab on a working copy of the course; gives its address."""
     desk = tmp_path_factory.mktemp("desk")
     lay_out(COURSE, desk)
-    quiet = desk / ".lab/@jupyterlab/apputils-extension/notification.jupyterlab-settings"
-    quiet.parent.mkdir(parents=True)
-    quiet.write_text('{"fetchNews": "false", "checkForUpdates": false}')
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     settings = [
-        "--no-browser", "--allow-root", f"--ServerApp.port={port}", f"--ServerApp.root_dir={desk}",
-        "--IdentityProvider.token=", "--ServerApp.password=", "--LabApp.expose_app_in_browser=True",
-        "--ServerApp.disable_check_xsrf=True",
+        "--no-browser", f"--ServerApp.port={port}", "--IdentityProvider.token=", "--ServerApp.password=",
+        "--LabApp.expose_app_in_browser=True", "--ServerApp.disable_check_xsrf=True",
     ]  # fmt: skip
     environment = {
-        **os.environ,
+        **lab_environment(),
         "JUPYTER_CONFIG_DIR": str(desk / ".jupyter"),
         "JUPYTERLAB_SETTINGS_DIR": str(desk / ".lab"),
     }
     with (desk / "lab.out").open("w") as out:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", *settings], stdout=out, stderr=out, env=environment
-        )
+        server = subprocess.Popen([*lab_command(desk), *settings], stdout=out, stderr=out, env=environment)
     try:
         _wait_for(f"http://127.0.0.1:{port}/api", server, desk / "lab.out")
         yield f"http://127.0.0.1:{port}/lab"
     finally:
         server.terminate()
         server.wait(20)
+
+
+def test_the_first_lesson_is_opened_and_nothing_else_is_asked(lab, chromium):
+    page = chromium.new_page(viewport={"width": 1280, "height": 1000})
+    page.goto(lab.removesuffix("/lab"), timeout=90_000)
+    _until(page, "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.isReady", 90)
+    assert page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path") == FIRST_LESSON
+    assert page.evaluate("() => [...window.jupyterapp.shell.widgets('main')].length") == 1, "no launcher beside it"
+    page.wait_for_timeout(3000)  # the box would come a moment later
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / "first-sight.png")
+    assert page.locator(".jp-toast, .Toastify__toast, .jp-Dialog").count() == 0
+    page.close()
 
 
 @pytest.mark.parametrize("name", LESSONS)

@@ -4,7 +4,9 @@ import re
 
 import nbformat
 import pytest
+from click.testing import CliRunner
 
+from minikafka.cli import main
 from minikafka.lab.course import run_lessons, working_copy
 
 
@@ -82,6 +84,14 @@ def test_fresh_means_a_solution_only_by_its_whole_name(course, table):
         working_copy.fresh("solutions/01-segments", course, table) == table / "solutions" / "01-segments-edited-1.ipynb"
     )
     assert (table / "01-segments.ipynb").read_text() == "mine"
+
+
+def test_where_one_stands_the_working_copy_is_laid(tmp_path, monkeypatch):
+    """Also from an editable install, which knows where the clone is."""
+    monkeypatch.chdir(tmp_path)
+    laid = CliRunner().invoke(main, ["lab", "--lay-out"], catch_exceptions=False)
+    assert laid.output.endswith(" files laid out in my-lessons/\n")
+    assert (tmp_path / "my-lessons" / working_copy.FIRST_LESSON).is_file()
 
 
 def test_help_says_what_each_action_does_and_where(monkeypatch, capsys):

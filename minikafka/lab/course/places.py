@@ -4,12 +4,11 @@ from pathlib import Path
 
 _CARRIED = Path(__file__).parent / "carried"
 """What a wheel carries; a clone has the same three directories beside the package."""
-_IS_CARRIED = _CARRIED.is_dir()
-_HOME = _CARRIED if _IS_CARRIED else Path(__file__).parents[3]
+_HOME = _CARRIED if _CARRIED.is_dir() else Path(__file__).parents[3]
 
 COURSE = _HOME / "notebooks"
 """The lessons as the course has them."""
 DIAGRAMS = _HOME / "diagrams"
 """The drawn diagrams and their sources."""
-DESK = (Path.cwd() if _IS_CARRIED else _HOME) / "my-lessons"
-"""The learner's working copy: beside the course in a clone, else below the current directory."""
+DESK = Path("my-lessons")
+"""The learner's working copy, where one stands; `make` stands at the top of the clone."""

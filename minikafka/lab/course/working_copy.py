@@ -15,6 +15,9 @@ from pathlib import Path
 from minikafka.lab.course.places import COURSE, DESK
 from minikafka.lab.exercises.progress import LAID_OUT
 
+FIRST_LESSON = "00-start-here.ipynb"
+
+_JUPYTER = Path(__file__).parent / "jupyter"
 _SKIPPED = {"__pycache__", ".ipynb_checkpoints", "text"}  # `text`: what the notebooks are built from
 
 
@@ -82,11 +85,25 @@ def lay_out_and_say(desk: Path = DESK) -> None:
 
 
 def open_lab(desk: Path = DESK) -> None:
-    """Replace this process by JupyterLab, with the desk as its root."""
+    """Replace this process by JupyterLab, with the desk as its root and the first lesson opened."""
+    os.execve(sys.executable, lab_command(desk), lab_environment())
+
+
+def lab_command(desk: Path) -> list[str]:
+    """The command that starts JupyterLab on the desk, to be run in `lab_environment()`."""
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={desk}"]
+    command.append(f"--LabApp.default_url=/lab/tree/{FIRST_LESSON}")
     if os.geteuid() == 0:  # in a container, say: Jupyter demands to be told that this is intended
         command.append("--allow-root")
-    os.execv(sys.executable, command)
+    return command
+
+
+def lab_environment() -> dict[str, str]:
+    """This process's environment, and in it where JupyterLab finds the course's defaults for its settings: it asks
+    nobody about news of Jupyter, nor to update it. Who has chosen otherwise in JupyterLab keeps that.
+    """
+    places = [str(_JUPYTER), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
+    return {**os.environ, "JUPYTER_CONFIG_PATH": os.pathsep.join(places)}
 
 
 def _files(course: Path) -> list[Path]:
