@@ -1,5 +1,7 @@
 """The command `minikafka`: each subcommand lives in its own module, which is imported only when it runs."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 
 import click
@@ -30,13 +32,18 @@ COMMANDS = {
 class LazyGroup(click.Group):
     """A group whose commands are imported by name when they are asked for, so that `minikafka` starts at once.
 
-    What fails in any of them, or before one is reached, is told in one line.
+    What fails in any of them, or before one is reached, is told in one line; so is a package that one needs and that
+    the core does without.
     """
 
     def main(self, *args, **kwargs):
         set_up_standard_streams()
         with failures_in_one_line(exit_code=1):
             return super().main(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context):
+        with _missing_package_in_one_line():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -50,6 +57,19 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+
+@contextmanager
+def _missing_package_in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        package = (missing.name or "").partition(".")[0]
+        if package in ("", "minikafka"):
+            raise
+        not_installed = click.ClickException(f"{package} is not installed: pip install 'minikafka[lab]'")
+        not_installed.exit_code = 2  # 1 says of many commands that they found something
+        raise not_installed from missing
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

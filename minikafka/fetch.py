@@ -4,7 +4,7 @@ import click
 
 from minikafka.spark import class_archive
 from minikafka.spark.cache import cache_dir
-from minikafka.spark.java_home import java_home
+from minikafka.spark.java_home import JavaNotFoundError, java_home
 from minikafka.spark.kafka_jars import COORDINATES, KAFKA_VERSION, KafkaJarsUnavailableError, cached_classpath
 from minikafka.spark.kafka_jars import fetch as fetch_jars
 from minikafka.spark.session import jars_for_spark
@@ -17,17 +17,21 @@ def fetch(again: bool) -> None:
 
     Besides, an archive of the classes that Spark loads (150 MB) is made there: Spark starts in half the time with it.
     """
+    try:
+        _fetch(again=again)
+    except (KafkaJarsUnavailableError, JavaNotFoundError) as unavailable:
+        raise click.ClickException(str(unavailable)) from unavailable
+    click.echo(f"in {cache_dir()}")
+
+
+def _fetch(*, again: bool) -> None:
     for part in COORDINATES:
         jars = None if again else cached_classpath(part)
-        try:
-            if jars is None:
-                click.echo(f"Fetching Kafka {KAFKA_VERSION}, {part} (55 MB in all) ...")
-                jars = fetch_jars(part)
-        except KafkaJarsUnavailableError as unavailable:
-            raise click.ClickException(str(unavailable)) from unavailable
+        if jars is None:
+            click.echo(f"Fetching Kafka {KAFKA_VERSION}, {part} (55 MB in all) ...")
+            jars = fetch_jars(part)
         click.echo(f"Kafka {KAFKA_VERSION} {part}: {len(jars)} jars")
     jars = jars_for_spark()
     if again or not class_archive.was_made(java_home(), jars):
         click.echo("Archiving Spark's classes for a quicker start (150 MB, half a minute) ...")
         class_archive.make(java_home(), jars, training="minikafka.witness.class_training")
-    click.echo(f"in {cache_dir()}")
