@@ -14,6 +14,7 @@ from typing import Any
 
 from minikafka.spark.cache import cache_dir
 from minikafka.spark.java_home import JavaNotFoundError, java_command
+from minikafka.spark.java_network import BUNDLE_VARIABLES, use_this_machines_network
 
 KAFKA_VERSION = "4.3.0"
 
@@ -126,7 +127,9 @@ def jvm_with_ivy() -> Iterator[Any]:
     )
     gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=secret, auto_convert=True))
     try:
-        yield gateway.jvm
+        with tempfile.TemporaryDirectory() as directory:
+            use_this_machines_network(gateway, Path(directory))
+            yield gateway.jvm
     except Py4JNetworkError as died:
         raise KafkaJarsUnavailableError(
             f"Kafka's jars cannot be fetched: the JVM that fetches them ended ({died})."
@@ -162,16 +165,18 @@ def _ask_maven_utils(jvm, coordinates: tuple[str, ...], printer) -> list[str]:
 
 
 def _why(failure, report: str) -> str:
-    telling = [
-        line.strip()
-        for line in report.splitlines()
-        if "unresolved" in line or "not found" in line or "timed out" in line
-    ]
-    cause = failure.java_exception.getMessage() or failure.java_exception.toString()
-    return "\n".join(
-        [
-            f"Apache Kafka {KAFKA_VERSION} is not in the cache ({cache_dir()}) and cannot be fetched: {cause}",
-            *telling[:3],
-            "Run `minikafka fetch` once where there is a network; from then on it works offline.",
-        ]
-    )
+    """In one line: what kept Ivy from fetching, and what to do about it."""
+    lines = [line.strip() for line in report.splitlines()]
+    # Ivy ends with "not found" where it could not even ask; why it could not stands further up.
+    refused = [line for line in lines if line.startswith(("Server access error", "Host ")) or "timed out" in line]
+    missing = [line for line in lines if "unresolved" in line or line.endswith(": not found")]
+    raised = failure.java_exception.getMessage() or failure.java_exception.toString()
+    causes = dict.fromkeys(refused[:1] or [raised, *missing[:2]])
+    remedy = "Run `minikafka fetch` once where there is a network; from then on it works offline."
+    if any("PKIX" in line for line in refused):
+        remedy = (
+            "Nobody whom this machine trusts has signed that server's certificate. Behind a company's proxy, let "
+            f"{BUNDLE_VARIABLES[0]} name a file (PEM) with the company's certificates, and run `minikafka fetch` again."
+        )
+    why = "; ".join(causes)
+    return f"Apache Kafka {KAFKA_VERSION} is not in the cache ({cache_dir()}) and cannot be fetched: {why}. {remedy}"
