@@ -17,6 +17,7 @@ import logging
 import mmap
 import os
 import shutil
+import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -235,30 +236,34 @@ def atomic_move_with_fallback(source: Path, target: Path, *, need_flush_parent_d
 
 
 def delete_if_exists(path: Path) -> bool:
-    """Delete the file or empty directory `path`; False when there was none. Kafka: `Files.deleteIfExists`."""
+    """Delete the file or empty directory `path`; False when there was none. Of a link, only the link is deleted.
+
+    Kafka: `Files.deleteIfExists`.
+    """
     try:
-        os.unlink(path)
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            os.rmdir(path)
+        else:
+            os.unlink(path)
     except FileNotFoundError:
         return False
-    except IsADirectoryError:
-        os.rmdir(path)
     if _observers:
         _tell("delete", Path(path))
     return True
 
 
 def delete_directory(path: Path) -> None:
-    """Delete `path` and all that is in it, files first; a missing one is no error. Kafka: `Utils.delete`.
+    """Delete `path` and all that is in it, directories last; a missing one is no error. Kafka: `Utils.delete`.
 
-    Files are deleted in the order of their names, so that each run does the same. Kafka deletes them in the order in
-    which the system happens to list them.
+    No link is followed, neither in the directory nor where `path` is one: the link goes, and what it leads to stays.
+    What is in a directory is deleted in the order of the names, so that each run does the same. Kafka takes the order
+    in which the system happens to list them. Raises OSError, for a directory that cannot be listed, for instance.
     """
-    for directory, _, files in os.walk(path, topdown=False):
-        for name in sorted(files):
-            delete_if_exists(Path(directory, name))
-        os.rmdir(directory)
-        if _observers:
-            _tell("delete", Path(directory))
+    if not path.is_symlink():
+        for directory, directories, files in os.walk(path, topdown=False, onerror=_raise_unless_gone):
+            for name in sorted(directories + files):
+                delete_if_exists(Path(directory, name))
+    delete_if_exists(path)
 
 
 def fsync(fd: int) -> None:
@@ -325,6 +330,12 @@ def named(error: OSError, fd: int) -> OSError:
     if error.filename is None:
         error.filename = str(_path_of(fd))
     return error
+
+
+def _raise_unless_gone(error: OSError) -> None:
+    """For `os.walk`, which would pass over every directory that it cannot list: only one that is gone may be."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise error
 
 
 def _set_length(fd: int, size: int) -> None:

@@ -3,7 +3,9 @@
 import errno
 import os
 import random
+import socket
 import threading
+from contextlib import chdir
 
 import pytest
 
@@ -12,7 +14,7 @@ from minikafka.common.errors import IllegalArgumentException, NumberFormatExcept
 from minikafka.common.java_numbers import parse_double, parse_int, parse_long
 from minikafka.common.uuid import ONE_UUID, ZERO_UUID, random_uuid, uuid_from_string
 from minikafka.record.file_channel import FileChannel
-from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka_errors import JavaException, kafka_errors
 
 
 @pytest.fixture
@@ -152,6 +154,113 @@ def test_what_is_missing(tmp_path):
     file_ops.flush_dir_if_exists(missing)
     file_ops.flush_file_if_exists(missing)
     file_ops.delete_directory(missing)
+
+
+def a_file(path):
+    path.write_bytes(b"x")
+
+
+def a_full_directory(path):
+    (path / "below" / "empty").mkdir(parents=True)
+    (path / "below" / "file").write_bytes(b"x")
+
+
+def a_socket(path):
+    with chdir(path.parent), socket.socket(socket.AF_UNIX) as server:
+        server.bind(path.name)  # at most 107 bytes
+
+
+def names_longer_than_any_path(path):
+    """A directory that cannot be listed, whoever asks."""
+    path.mkdir()
+    above = os.open(path, os.O_RDONLY)
+    for _ in range(20):
+        os.mkdir("n" * 250, dir_fd=above)
+        below = os.open("n" * 250, os.O_RDONLY, dir_fd=above)
+        os.close(above)
+        above = below
+    os.close(above)
+
+
+def what_no_one_may_list(path):
+    a_full_directory(path)
+    (path / "below").chmod(0)
+
+
+PRECIOUS = "../precious"
+DELETED = {
+    "nothing": lambda path: None,
+    "a file": a_file,
+    "a directory": a_full_directory,
+    "a link to a directory": lambda path: path.symlink_to(PRECIOUS),
+    "a link to a file": lambda path: path.symlink_to(f"{PRECIOUS}/file"),
+    "a link to nothing": lambda path: path.symlink_to("nowhere"),
+    "a link to itself": lambda path: path.symlink_to(path.name),
+    "a fifo": os.mkfifo,
+    "a socket": a_socket,
+    "names longer than any path": names_longer_than_any_path,
+    "what no one may list": what_no_one_may_list,
+}
+
+
+@pytest.mark.parametrize("what", DELETED)
+@pytest.mark.parametrize("inside", [False, True], ids=["itself", "in a directory"])
+def test_a_deleted_directory_takes_nothing_with_it_that_its_links_lead_to(what, inside, tmp_path, kafka):
+    """Beside Kafka, which is asked to delete the same: what is left is the same, and so is whether it failed."""
+
+    def after(delete, home):
+        a_full_directory(home / "precious")
+        a_file(home / "precious" / "file")
+        deleted = home / "t-1.0123456789abcdef0123456789abcdef-delete"
+        if inside:
+            deleted.mkdir()
+            a_file(deleted / "a")
+            a_file(deleted / "z")
+        DELETED[what](deleted / "m" if inside else deleted)
+        try:
+            delete(deleted)
+            failed = False
+        except (OSError, JavaException):
+            failed = True
+        assert len([*(home / "precious").rglob("*")]) == 4
+        return failed, os.path.lexists(deleted)
+
+    def kafkas_delete(path):
+        with kafka_errors():
+            kafka.find_class("org.apache.kafka.common.utils.Utils").delete(kafka.file(path))
+
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "kafka").mkdir()
+    ours = after(file_ops.delete_directory, tmp_path / "ours")
+    assert ours == after(kafkas_delete, tmp_path / "kafka")
+
+
+def test_a_directory_that_cannot_be_listed_is_not_passed_over(tmp_path, monkeypatch):
+    (tmp_path / "d" / "empty").mkdir(parents=True)
+    scandir = os.scandir
+
+    def forbidden(path):
+        if os.path.basename(path) == "empty":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", forbidden)
+    with pytest.raises(PermissionError):
+        file_ops.delete_directory(tmp_path / "d")
+    assert (tmp_path / "d" / "empty").exists()
+
+
+def test_links_are_deleted_and_told_of_in_the_order_of_names(tmp_path, seen):
+    for name in ("precious", "d/c"):
+        a_full_directory(tmp_path / name)
+    (tmp_path / "d" / "b").symlink_to("../precious")
+    (tmp_path / "d" / "a").symlink_to("nowhere")
+    file_ops.delete_directory(tmp_path / "d")
+    assert [name for operation, name in seen] == ["empty", "file", "below", "a", "b", "c", "d"]
+    (tmp_path / "link").symlink_to("precious")
+    file_ops.delete_directory(tmp_path / "link")
+    assert seen[-1] == ("delete", "link")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["below", "empty", "file", "precious"]
 
 
 NUMBERS = [

@@ -160,6 +160,33 @@ def test_the_name_of_a_directory_says_what_becomes_of_its_log(two_managers, suff
     managers.stop()
 
 
+@pytest.mark.parametrize("inside", [False, True], ids=["the directory is a link", "a link is in the directory"])
+def test_a_log_that_waits_for_its_deletion_takes_nothing_with_it_that_links_lead_to(two_managers, inside):
+    managers = filled(two_managers(), P[0])
+    managers.stop()
+
+    def link(directory):
+        (directory / "precious" / "below").mkdir(parents=True)
+        for name in ("letter", "below/letter"):
+            (directory / "precious" / name).write_text("dear")
+        deleted = directory / "a" / f"topic-1.{ID}-delete"
+        if inside:
+            deleted.mkdir()
+        (deleted / "below" if inside else deleted).symlink_to(directory / "precious")
+
+    def what_is_left(one):
+        return sorted(str(path.relative_to(one.directory)) for path in (one.directory / "precious").rglob("*"))
+
+    managers.change(link)
+    managers.start()
+    for _ in range(4):
+        managers.tick(30_000)
+    ours, kafkas = map(what_is_left, managers.both)
+    assert ours == kafkas and {"precious/letter", "precious/below/letter"} <= {*ours}
+    assert not [path for one in managers.both for path in one.directory.glob("a/*-delete")]
+    managers.stop()
+
+
 def test_a_stray_log_is_put_aside(two_managers):
     managers = filled(two_managers("a", "b"), *P)
     managers.tick(60_000)
