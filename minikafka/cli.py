@@ -1,5 +1,6 @@
 """The command `minikafka`: each subcommand lives in its own module, which is imported only when it runs."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -7,8 +8,9 @@ from importlib import import_module
 import click
 
 from minikafka import __version__
+from minikafka.tools.printable import PrintableFormatter
 from minikafka.tools.standard_streams import set_up_standard_streams
-from minikafka.tools.tool_command import failures_in_one_line
+from minikafka.tools.tool_command import complaints_printable, failures_in_one_line
 
 # name: (where its click command is, the line that `minikafka --help` shows)
 COMMANDS = {
@@ -38,11 +40,13 @@ class LazyGroup(click.Group):
 
     def main(self, *args, **kwargs):
         set_up_standard_streams()
+        if logging.lastResort is not None:
+            logging.lastResort.setFormatter(PrintableFormatter())
         with failures_in_one_line(exit_code=1):
             return super().main(*args, **kwargs)
 
     def invoke(self, ctx: click.Context):
-        with _missing_package_in_one_line():
+        with complaints_printable(), _missing_package_in_one_line():
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

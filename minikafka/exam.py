@@ -12,6 +12,7 @@ from minikafka.lab.course.places import COURSE
 from minikafka.lab.rebuild.exam.learners_process import LearnersProcess
 from minikafka.lab.rebuild.exam.questions import LADDER, Question
 from minikafka.lab.rebuild.rung import HELD_OUT_SEED
+from minikafka.tools.printable import printable
 from minikafka.tools.tool_command import ToolCommand
 
 _GUARD_S = 5.0  # a call of a method may take so long
@@ -58,6 +59,6 @@ def _ask(
             told = {"question": question.name, "passed": answer.passed, "difference": answer.difference}
             click.echo(json.dumps({**told, "steps": answer.steps}))
         else:
-            click.echo(str(answer))
+            click.echo(printable(str(answer), keep="\n"))
         if not answer.passed:
             raise click.exceptions.Exit(1)

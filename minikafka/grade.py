@@ -11,7 +11,7 @@ from minikafka.lab.course.run_lessons import lessons
 from minikafka.lab.grading.grade import Grade, Terms, explained, table
 from minikafka.lab.grading.grade import grade as grade_of
 from minikafka.lab.rebuild.rung import HELD_OUT_SEED
-from minikafka.tools.failure import one_line
+from minikafka.tools.printable import tell
 from minikafka.tools.tool_command import ToolCommand
 
 
@@ -52,10 +52,10 @@ def grade(
             click.echo(json.dumps(_as_data(grades[-1])))
         else:
             for line in explained(grades[-1]):
-                click.echo(one_line(line))
+                tell(line)
     if not as_json:
         for line in table(grades):
-            click.echo(one_line(line))
+            tell(line)
 
 
 def _as_data(of: Grade) -> dict[str, object]:

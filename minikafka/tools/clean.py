@@ -31,6 +31,7 @@ from minikafka.tools.checkpoints import read_checkpoint, require_storable
 from minikafka.tools.cleaning_round import CleaningRound, Limits, clean_once
 from minikafka.tools.failure import TOLD, describe, naming
 from minikafka.tools.offline_log import ask, config_of, known_of, locked, made_ready
+from minikafka.tools.printable import tell
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover import INT64
 from minikafka.tools.rehearsal import silence
@@ -122,7 +123,11 @@ def clean(
                 done = clean_in(place)
             if cleaned is not None:
                 _note(checkpoint, cleaned, partition, done.next_dirty_offset)
-    click.echo(json.dumps(_as_json(partition, done)) if as_json else _report(directory, done, dry_run=dry_run))
+    if as_json:
+        click.echo(json.dumps(_as_json(partition, done)))
+        return
+    for line in _report(directory, done, dry_run=dry_run):
+        tell(line)
 
 
 def _require_writable(directory: Path, *, with_checkpoint: bool) -> None:
@@ -137,7 +142,7 @@ def _told_of(directory: Path, copy: Path) -> Iterator[None]:
     try:
         yield
     except TOLD as error:
-        click.echo(describe(error).replace(str(copy), str(directory)), err=True)
+        tell(describe(error).replace(str(copy), str(directory)), err=True)
         sys.exit(1)
 
 
@@ -163,11 +168,11 @@ def _as_json(partition: TopicPartition, done: CleaningRound) -> dict:
     }
 
 
-def _report(directory: Path, done: CleaningRound, *, dry_run: bool) -> str:
+def _report(directory: Path, done: CleaningRound, *, dry_run: bool) -> list[str]:
     stats = done.stats
     before, after = (sum(size for _, size in segments) for segments in (done.before, done.after))
     saved = f"{before - after} of {before} bytes" + (f" ({1 - after / before:.1%})" if before else "")
-    lines = [
+    return [
         f"{directory}: one round of the cleaner" + (", on a copy" if dry_run else ""),
         f"  dirty              from {done.first_dirty_offset} up to {done.first_uncleanable_offset}",
         f"  next round         from {done.next_dirty_offset}",
@@ -179,4 +184,3 @@ def _report(directory: Path, done: CleaningRound, *, dry_run: bool) -> str:
         "  segments           " + ", ".join(f"{base} ({size} bytes)" for base, size in done.after),
         f"  {'would be saved' if dry_run else 'saved':18} {saved}",
     ]
-    return "\n".join(lines)

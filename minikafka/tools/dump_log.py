@@ -11,6 +11,7 @@ from minikafka.common.errors import IllegalArgumentException, NumberFormatExcept
 from minikafka.common.java_numbers import parse_int
 from minikafka.tools.coordinator_decoder import CoordinatorDecoder
 from minikafka.tools.dump_log_segments import DumpLogSegments, DumpOptions
+from minikafka.tools.printable import on_terminal_printable
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.record_decoders import (
     RecordDecoder,
@@ -158,7 +159,8 @@ def dump_log(files: tuple[str, ...], **options) -> None:
     Takes .log, .index, .timeindex, .txnindex and .snapshot files, the .checkpoint snapshots of the metadata log, and
     checkpoint files besides.
     """
-    dump = DumpLogSegments(CommandLine(**options), sys.stdout, sys.stderr, _progress_bar)
+    out, err = map(on_terminal_printable, (sys.stdout, sys.stderr))
+    dump = DumpLogSegments(CommandLine(**options), out, err, _progress_bar)
     with suppress(BrokenPipeError):  # whoever reads the lines (`head`, say) has enough: that is no failure
         dump.run(_split(_the_one("files", files)))
         sys.stdout.flush()

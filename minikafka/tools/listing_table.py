@@ -8,6 +8,7 @@ from typing import NamedTuple
 import click
 
 from minikafka.tools.partition_listing import CURRENT, PartitionListing
+from minikafka.tools.printable import printable
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _GAP = 2
@@ -36,9 +37,9 @@ def print_listings(listings: list[PartitionListing], others: list[str], clean: b
         return
     for listing in listings:
         for finding in listing.findings:
-            click.echo(f"{click.style(_printable(listing.directory), fg='yellow')}: {_printable(finding)}")
+            click.echo(f"{click.style(printable(listing.directory), fg='yellow')}: {printable(finding)}")
     for name in others:
-        click.echo(f"{click.style(_printable(name), fg='yellow')}: no name of a partition")
+        click.echo(f"{click.style(printable(name), fg='yellow')}: no name of a partition")
     click.echo(_sums(listings, clean))
 
 
@@ -61,7 +62,7 @@ def _print_on_terminal(listings: list[PartitionListing]) -> None:
 def _plain_lines(listings: list[PartitionListing]) -> list[str]:
     """Every column, as wide as its widest cell; exact numbers; a dash where there is nothing."""
     columns = [
-        _Column("topic", lambda each: _printable(each.topic), left=True),
+        _Column("topic", lambda each: printable(each.topic), left=True),
         _Column("partition", lambda each: str(each.partition)),
         _Column("kind", lambda each: each.kind, left=True),
         _Column("start", lambda each: _number(each.log_start_offset)),
@@ -73,7 +74,7 @@ def _plain_lines(listings: list[PartitionListing]) -> list[str]:
         _Column("last-time", lambda each: _time(each.last_timestamp, "T", "milliseconds"), left=True),
         _Column("cleaner-point", lambda each: _number(each.cleaner_point)),
         _Column("dirty-ratio", lambda each: _ratio(each.dirty_ratio)),
-        _Column("findings", lambda each: _printable("; ".join(each.findings)) or "-", left=True),
+        _Column("findings", lambda each: printable("; ".join(each.findings)) or "-", left=True),
     ]
     rows = [[column.head for column in columns], *([column.text(each) for column in columns] for each in listings)]
     widths = [max(map(len, cells)) for cells in zip(*rows)]
@@ -88,7 +89,7 @@ def _plain_lines(listings: list[PartitionListing]) -> list[str]:
 
 def _terminal_columns(listings: list[PartitionListing]) -> list[_Column]:
     columns = [
-        _Column("topic", lambda each: _printable(each.topic), left=True),
+        _Column("topic", lambda each: printable(each.topic), left=True),
         _Column("part", lambda each: str(each.partition)),
         _Column("kind", lambda each: "" if each.kind == CURRENT else each.kind, left=True),
         _Column("start", lambda each: _number(each.log_start_offset), dropped=5),
@@ -156,8 +157,3 @@ def _time(timestamp: int | None, separator: str, precision: str) -> str:
         return str(timestamp)
     when = datetime.fromtimestamp(timestamp // 1000, UTC).replace(microsecond=timestamp % 1000 * 1000)
     return when.replace(tzinfo=None).isoformat(separator, precision)
-
-
-def _printable(text: str) -> str:
-    """`text` with a replacement for each character that is not printable, since it could move the cursor."""
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)

@@ -19,10 +19,11 @@ from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as 
 from minikafka.log.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.tools.checkpoints import read_checkpoint
-from minikafka.tools.failure import TOLD, describe, one_line
+from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.listing_table import print_listings
 from minikafka.tools.log_dir_entries import entries_of
 from minikafka.tools.partition_listing import Checkpoints, list_partition
+from minikafka.tools.printable import tell
 from minikafka.tools.tool_command import ToolCommand
 
 _CHECKPOINTS = (
@@ -58,7 +59,7 @@ def ls(directory: Path, as_json: bool) -> None:
     else:
         print_listings(listings, others, clean)
     for line in unread:
-        click.echo(one_line(line), err=True)
+        tell(line, err=True)
     if unread:
         sys.exit(1)
 

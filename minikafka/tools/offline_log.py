@@ -26,6 +26,7 @@ from minikafka.log.partition_files import require_regular
 from minikafka.tools.before_recovery import copied, require_files, require_recoverable
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import naming
+from minikafka.tools.printable import printable, tell
 from minikafka.tools.progress_bar import LONG_WORK
 
 
@@ -39,7 +40,7 @@ def config_of(settings: tuple[str, ...], **defaults: object) -> LogConfig:
         try:
             LogConfig.validate_names({name: None})
         except InvalidConfigurationException as unknown:
-            click.echo(f"Warning: {unknown}", err=True)
+            tell(f"Warning: {unknown}", err=True)
     return LogConfig({**{name.replace("__", "."): value for name, value in defaults.items()}, **overrides})
 
 
@@ -94,7 +95,7 @@ def ask(question: str, directory: Path) -> None:
     """Ask for leave. Raises Abort for a no, and ClickException where nobody can be asked."""
     if not sys.stdin.isatty():
         raise click.ClickException(f"{directory} would be changed: pass --yes to agree, or --dry-run to work on a copy")
-    click.confirm(question, abort=True, err=True)
+    click.confirm(printable(question), abort=True, err=True)
 
 
 @contextmanager
@@ -143,4 +144,4 @@ def recovery_progress(directory: Path) -> AbstractContextManager[dict[str, int] 
         return nullcontext()
     from minikafka.tools.recovery_progress import RecoveryProgress
 
-    return RecoveryProgress(directory.name)
+    return RecoveryProgress(printable(directory.name))

@@ -4,6 +4,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from minikafka.tools.printable import printable
+
 LONG_WORK = 64 * 1024 * 1024
 """This many bytes take long enough for a progress bar."""
 
@@ -21,7 +23,7 @@ def progress_bar(work: str, total_bytes: int, *, shown: bool = True) -> Iterator
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(work, total=total_bytes)
+        task = progress.add_task(printable(work), total=total_bytes)
         yield lambda size: progress.update(task, advance=size)

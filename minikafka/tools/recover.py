@@ -26,10 +26,11 @@ from minikafka.common.java_numbers import LONG_MAX, LONG_MIN
 from minikafka.common.time import ManualTime
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
-from minikafka.tools.failure import naming, one_line
+from minikafka.tools.failure import naming
 from minikafka.tools.log_dir_entries import is_log_dir
 from minikafka.tools.log_state import state_of
 from minikafka.tools.offline_log import ask, config_of, known_of, loaded, locked, made_ready, recovery_progress
+from minikafka.tools.printable import tell
 from minikafka.tools.recover_log_dir import Recovered, recover_log_dir, settings_of, topic_configs_of
 from minikafka.tools.tool_command import AS_JSON, CHANGE_LINKED_FILES, YES, ToolCommand
 
@@ -120,7 +121,11 @@ def recover(
                     **arguments,
                 )
             changes = _changes(before, _files(place))
-    click.echo(json.dumps(state) if as_json else _report(directory, arguments, state, changes, dry_run=dry_run))
+    if as_json:
+        click.echo(json.dumps(state))
+        return
+    for line in _report(directory, arguments, state, changes, dry_run=dry_run):
+        tell(line)
 
 
 def _only_for(what: str, options: dict[str, object]) -> None:
@@ -138,15 +143,15 @@ def _tell(log_dir: Path, recovered: Recovered, *, as_json: bool, dry_run: bool) 
         told = {"log_dir": str(log_dir), "partitions": recovered.partitions, "put_aside": recovered.put_aside}
         click.echo(json.dumps({**told, **refusals}))
     elif not failed:
-        click.echo(f"{log_dir}: loaded and closed" + (", on a copy" if dry_run else ""))
+        tell(f"{log_dir}: loaded and closed" + (", on a copy" if dry_run else ""))
         for state in recovered.partitions:
             size = sum(size for _, size in state["segments"])
-            click.echo(
+            tell(
                 f"  {state['topic']}-{state['partition']}: offsets {state['log_start_offset']} to"
                 f" {state['log_end_offset']}, segments {len(state['segments'])}, bytes {size}"
             )
     for refusal in failed:
-        click.echo(one_line(f"{log_dir / refusal.name}: {refusal.error}"), err=True)
+        tell(f"{log_dir / refusal.name}: {refusal.error}", err=True)
     if failed:
         sys.exit(1)
 
@@ -179,7 +184,7 @@ def _changes(before: dict[str, int], after: dict[str, int]) -> list[str]:
     return lines
 
 
-def _report(directory: Path, arguments: dict, state: dict, changes: list[str], *, dry_run: bool) -> str:
+def _report(directory: Path, arguments: dict, state: dict, changes: list[str], *, dry_run: bool) -> list[str]:
     stop = "a clean" if arguments["last_shutdown_clean"] else "an unclean"
     lines = [
         f"{directory}: loaded as after {stop} stop" + (", on a copy" if dry_run else ""),
@@ -194,4 +199,4 @@ def _report(directory: Path, arguments: dict, state: dict, changes: list[str], *
     )
     lines.append(f"  producers          {len(state['producers'])}")
     lines += [f"  {change}" for change in changes] or ["  no file was added, removed or resized"]
-    return "\n".join(lines)
+    return lines

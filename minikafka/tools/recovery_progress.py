@@ -17,7 +17,12 @@ class RecoveryProgress(dict):
     def __init__(self, title: str, console: Console | None = None):
         super().__init__()
         self._title = title
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+        )
         self._progress = Progress(*columns, console=console or Console(stderr=True))
         self._tasks = {}
 

@@ -8,6 +8,7 @@ import click
 
 from minikafka.log.partition_files import FOLLOW_LINKS
 from minikafka.tools.failure import TOLD, describe
+from minikafka.tools.printable import printable, tell
 
 # Options of the tools that change a directory.
 AS_JSON = click.option(
@@ -41,6 +42,16 @@ class ToolCommand(click.Command):
 
 
 @contextmanager
+def complaints_printable() -> Iterator[None]:
+    """Make the message of what click raises about an argument printable: a wildcard of the shell may have found it."""
+    try:
+        yield
+    except click.ClickException as error:
+        error.message = printable(error.message, keep="\n")
+        raise
+
+
+@contextmanager
 def failures_in_one_line(exit_code: int) -> Iterator[None]:
     """End the process with `exit_code` and one line on stderr when the block fails or cannot print all."""
     try:
@@ -53,8 +64,8 @@ def failures_in_one_line(exit_code: int) -> Iterator[None]:
     except BrokenPipeError:
         sys.exit(exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Aborted!", err=True)
+        tell("Aborted!", err=True)
         sys.exit(exit_code)
     except TOLD as error:
-        click.echo(describe(error), err=True)
+        tell(describe(error), err=True)
         sys.exit(exit_code)

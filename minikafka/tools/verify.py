@@ -13,11 +13,12 @@ import click
 
 from minikafka.log.partition_files import FOLLOW_LINKS
 from minikafka.tools.ended_by_signals import ended_by_signals
-from minikafka.tools.failure import TOLD, describe, one_line
+from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.findings import Finding
 from minikafka.tools.log_dir_verifier import LogDir, allow_many_open_files, partitions_of
 from minikafka.tools.offline_log import config_of
 from minikafka.tools.partition_verifier import PartitionVerifier
+from minikafka.tools.printable import tell
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.tool_command import ToolCommand
 
@@ -86,9 +87,8 @@ def _print(partitions: list[Path], findings: list[Finding], unread: list[str], a
     for finding in findings:
         position = "" if finding.position is None else f":{finding.position}"
         offset = "" if finding.offset is None else f" (offset {finding.offset})"
-        told = f"{finding.file}{position}: {finding.what}{offset}; at the next start: {finding.next_start}"
-        click.echo(one_line(told))
+        tell(f"{finding.file}{position}: {finding.what}{offset}; at the next start: {finding.next_start}")
     for line in unread:
-        click.echo(one_line(line), err=True)
+        tell(line, err=True)
     if not findings and not unread:
-        click.echo(f"{len(partitions)} partition{'s' if len(partitions) != 1 else ''} sound")
+        tell(f"{len(partitions)} partition{'s' if len(partitions) != 1 else ''} sound")

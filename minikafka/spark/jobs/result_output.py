@@ -14,6 +14,7 @@ import click
 import pyarrow as pa
 
 from minikafka.common.errors import IllegalArgumentException
+from minikafka.tools.printable import printable
 
 _KINDS = (".json", ".csv", ".parquet")
 _GAP = 2
@@ -110,7 +111,7 @@ def _text(cell: Any) -> str:
         text = cell.replace(tzinfo=None).isoformat("T", "milliseconds")
     else:
         text = json.dumps(cell, default=_json)
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+    return printable(text)
 
 
 def _json(value: Any) -> Any:
