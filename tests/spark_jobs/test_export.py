@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from minikafka.common.errors import KafkaException, KafkaStorageException
+from minikafka.common.file_lock import FileLock
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.jobs.byte_ranges import range_of, ranges
 from minikafka.spark.jobs.export import _Part, _parts, _summed_up, export
@@ -217,6 +219,178 @@ def test_a_directory_without_its_manifest_is_refused(drawn, tmp_path):
     (tmp_path / MANIFEST).unlink()
     with pytest.raises(KafkaStorageException, match=f"no {MANIFEST}"):
         ExportDirectory(str(tmp_path)).begin("two", US, None)
+
+
+def everything(below: Path) -> dict[str, object]:
+    """All that lies below a directory, by name: what files hold, where links lead, and the other kinds."""
+    return {
+        str(path.relative_to(below)): os.readlink(path)
+        if path.is_symlink()
+        else path.read_bytes()
+        if path.is_file() and path.stat().st_size < 1 << 30
+        else path.lstat().st_mode
+        for path in sorted(below.rglob("*"))
+    }
+
+
+def manifest_of(to: Path, **changes) -> None:
+    (to / MANIFEST).write_text(json.dumps(ExportDirectory(str(to)).manifest() | changes))
+
+
+def pending(to: Path, staged: str, path: str | None = None) -> None:
+    """The last file is not yet in its place, a manifest says."""
+    manifest = ExportDirectory(str(to)).manifest()
+    manifest_of(to, pending=[[staged, manifest["files"][-1]["path"] if path is None else path]])
+
+
+def linked(path: Path) -> None:
+    """What has this name moves away, and a link leads there."""
+    away = path.parent.parent / f"away-{path.name}"
+    path.rename(away)
+    path.symlink_to(away)
+
+
+def staged_again(to: Path) -> str:
+    """The committed file is staged, as if the run's driver had died before the rename; returns its name there."""
+    path = ExportDirectory(str(to)).manifest()["files"][-1]["path"]
+    (to / "_staging-one").mkdir()
+    (to / path).rename(to / "_staging-one/f.parquet")
+    pending(to, "_staging-one/f.parquet")
+    return path
+
+
+def twice(to: Path) -> None:
+    manifest_of(to, files=ExportDirectory(str(to)).manifest()["files"] * 2)
+
+
+def behind_a_link(to: Path, where: int) -> None:
+    path = to / staged_again(to)
+    linked(path.parents[where])
+
+
+def no_file_staged(to: Path) -> None:
+    path = to / staged_again(to)
+    (to / "_staging-one/f.parquet").rename(path.with_name("mine"))
+    os.mkfifo(to / "_staging-one/f.parquet")
+
+
+def taken_place(to: Path) -> None:
+    (to / staged_again(to)).write_text("mine")
+
+
+def sparse(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.touch()
+    os.truncate(path, 1 << 40)
+
+
+OBSTACLES = {
+    "pending above": (lambda to: pending(to, "../precious", "../moved"), "none of its files"),
+    "pending elsewhere": (lambda to: pending(to, str(to.parent / "precious")), "none of its files"),
+    "pending up in the middle": (lambda to: pending(to, "_staging-one/../../precious"), "none of its files"),
+    "pending of no run": (lambda to: pending(to, "_staging-x/f.parquet"), "cannot become"),
+    "pending to no file": (lambda to: pending(to, "_staging-one/f", "topic=t/partition=0/f.parquet"), "cannot become"),
+    "pending is gone": (lambda to: (to / staged_again(to), (to / "_staging-one/f.parquet").unlink()), "is gone"),
+    "pending is too much": (lambda to: manifest_of(to, pending=[[1, 2, 3]]), "too many values"),
+    "pending is no list": (lambda to: manifest_of(to, pending={}), "is no list"),
+    "pending is numbers": (lambda to: manifest_of(to, pending=[[1, 2]]), "other fields"),
+    "no name the system can have": (lambda to: pending(to, "_staging-one/\ud800"), "can't encode"),
+    "a file twice": (twice, "named twice"),
+    "a topic behind a link": (lambda to: behind_a_link(to, 1), "is a link"),
+    "a partition behind a link": (lambda to: behind_a_link(to, 0), "is a link"),
+    "a fifo is staged": (no_file_staged, "is a fifo"),
+    "a place is taken": (taken_place, "goes there"),
+    "a link is staged": (lambda to: (staged_again(to), linked(to / "_staging-one/f.parquet")), "is a link"),
+    "another version": (lambda to: manifest_of(to, version=2), "it has version 2"),
+    "no object": (lambda to: (to / MANIFEST).write_text("[]"), "other fields"),
+    "no fields": (lambda to: (to / MANIFEST).write_text('{"version":1}'), "other fields"),
+    "deep": (lambda to: (to / MANIFEST).write_text("[" * 100_000), "other fields"),
+    "no text": (lambda to: (to / MANIFEST).write_bytes(b"{\xff}"), "decode"),
+    "a manifest of a terabyte": (lambda to: sparse(to / MANIFEST), "has 1099511627776 bytes"),
+    "a manifest that is a link": (lambda to: linked(to / MANIFEST), "no regular file"),
+    "a manifest that is a fifo": (lambda to: ((to / MANIFEST).unlink(), os.mkfifo(to / MANIFEST)), "no regular file"),
+    "a mark that is a fifo": (lambda to: os.mkfifo(to / "_running.json"), "no regular file"),
+    "a mark that is no JSON": (lambda to: (to / "_running.json").write_text("{"), "is not the mark"),
+    "a mark with other fields": (lambda to: (to / "_running.json").write_text("[]"), "is not the mark"),
+    "a mark of nobody": (lambda to: (to / "_running.json").write_text('{"run":"x","owner":["h","1","t"]}'), "no int"),
+    "a lock that is a fifo": (lambda to: ((to / "_lock").unlink(), os.mkfifo(to / "_lock")), "is a fifo"),
+    "a lock that is a link": (lambda to: linked(to / "_lock"), "is a link"),
+    "a new mark that is a link": (lambda to: (to / "_running.json.tmp").symlink_to("../precious"), "is a link"),
+    "a new manifest that is a link": (lambda to: (to / f"{MANIFEST}.tmp").symlink_to("../precious"), "is a link"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def once_exported(drawn, tmp_path_factory) -> Path:
+    to = tmp_path_factory.mktemp("once")
+    run(drawn, to, "one")
+    return to
+
+
+@pytest.mark.parametrize("kind", OBSTACLES)
+def test_what_no_export_leaves_is_refused_in_one_line_and_kept(once_exported, tmp_path, kind):
+    to = tmp_path / "out"
+    shutil.copytree(once_exported, to)
+    (tmp_path / "precious").write_text("mine")
+    put, reason = OBSTACLES[kind]
+    put(to)
+    before = everything(tmp_path)
+    with pytest.raises(KafkaStorageException, match=rf"^[^\n]*out[^\n]*{reason}[^\n]*$"):
+        ExportDirectory(str(to)).begin("two", US, None)
+    assert everything(tmp_path) == before
+
+
+def test_a_link_that_only_has_the_name_of_what_runs_stage_is_left_alone(once_exported, tmp_path):
+    to = tmp_path / "out"
+    shutil.copytree(once_exported, to)
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious/f").write_text("mine")
+    (to / "_staging-x").symlink_to(tmp_path / "precious")
+    ExportDirectory(str(to)).begin("two", US, None)
+    ExportDirectory(str(to)).abandon("two")
+    assert (tmp_path / "precious/f").read_text() == "mine" and (to / "_staging-x").is_symlink()
+
+
+def test_a_commit_waits_for_another_run_that_looks_whether_it_may_begin(drawn, tmp_path):
+    files, reached, _ = written(drawn, tmp_path, "one")
+    lock = FileLock(tmp_path / "_lock")
+    assert lock.try_lock()
+    timer = threading.Timer(0.3, lock.unlock_and_close)
+    timer.start()
+    ExportDirectory(str(tmp_path)).commit("one", files, reached)
+    timer.join()
+    assert exported(tmp_path) == expected(drawn)
+
+
+def test_a_driver_dies_at_any_effect_of_carrying_through_what_another_left(once_exported, tmp_path):
+    from minikafka.common import file_ops
+
+    class Died(Exception):
+        pass
+
+    for effects in range(1, 100):
+        to = tmp_path / str(effects)
+        shutil.copytree(once_exported, to)
+        path = staged_again(to)
+        (to / "_staging-dead").mkdir()
+        (to / "_staging-dead/f.parquet").touch()
+        left = iter(range(effects - 1))
+
+        def die(*_, left=left):
+            if next(left, None) is None:
+                raise Died
+
+        try:
+            with file_ops.observe(die):
+                ExportDirectory(str(to)).begin("two", US, None)
+        except Died:
+            pass
+        else:
+            break
+        assert "reached" in ExportDirectory(str(to)).begin("three", US, "two")
+        assert offsets(to) == offsets(once_exported) and (to / path).exists()
+        assert not list(to.glob("_staging*"))
+    assert effects > 8
 
 
 def test_with_spark(spark, drawn, tmp_path):

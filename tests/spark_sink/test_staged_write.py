@@ -27,7 +27,7 @@ from minikafka.common.errors import (
 )
 from minikafka.common.file_lock import FileLock
 from minikafka.log.log import Log
-from minikafka.spark.sink import staged_write, write_mark
+from minikafka.spark import shared_directory
 from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.sink.write_mark import marks_in, staged_directories
 from tests.spark.rows import rows
@@ -163,7 +163,7 @@ def test_the_empty_directories_of_a_new_topic_give_their_id(tmp_path):
 
 
 def test_a_running_broker_is_left_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(staged_write, "_LOCK_PATIENCE_S", 0)
+    monkeypatch.setattr(shared_directory, "_LOCK_PATIENCE_S", 0)
     broker = FileLock(tmp_path / ".lock")
     assert broker.try_lock()
     with pytest.raises(KafkaException, match="is held: a broker is running"):
@@ -276,7 +276,7 @@ def test_a_full_disk_is_told_in_one_line(tmp_path, monkeypatch):
 @pytest.mark.parametrize("replaces", [False, True])
 def test_a_disk_that_fails_after_any_step_while_the_driver_lives(tmp_path, monkeypatch, replaces):
     """All of the old or, once the message says that it is complete, all of the new is there after the next write."""
-    monkeypatch.setattr(write_mark, "_PAUSE_S", 0)
+    monkeypatch.setattr(shared_directory, "_PAUSE_S", 0)
     old, new, steps, complete = [b"old"] if replaces else [], [b"new 0", b"new 1"], 0, 0
     while True:
         log_dir = tmp_path / str(steps)

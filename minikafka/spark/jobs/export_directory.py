@@ -19,26 +19,41 @@ committed.
 Where a driver died, the next run does what is left of step 3, or drops what was staged. Between two of the renames a
 reader sees a part of a run. The manifest grows by a line for each file.
 
+Before a run changes anything it looks at what it would read, move, replace or delete. What no run leaves (a manifest
+that names files elsewhere, a link or a fifo where a file belongs) is refused in one line, and kept.
+
 All of this is done in Spark's workers, where the directory must be the same one for all; the driver need not see it.
 """
 
-import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from minikafka.common import file_ops
 from minikafka.common.errors import KafkaException, KafkaStorageException
-from minikafka.common.file_lock import FileLock
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.spark.shared_directory import (
+    delete_staged,
+    is_directory,
+    kind_of,
+    locked,
+    read_json,
+    refuse_other_than_directory,
+    refuse_other_than_file,
+    require_types,
+    write_json,
+)
 
 MANIFEST = "_manifest.json"
 _RUNNING = "_running.json"
 _LOCK = "_lock"
 _STAGING = "_staging-"
 _VERSION = 1
+_RUN = r"[0-9A-Za-z-]+"
+_STAGED_FILE = re.compile(rf"{_STAGING}({_RUN})/[^/\0]+")
+_FILE = re.compile(r"topic=[^/\0]+/partition=[0-9]+(/date=[^/\0]+)?/[^/\0]+\.parquet", re.ASCII)
 
 
 class ExportedFile(NamedTuple):
@@ -74,15 +89,17 @@ class ExportDirectory:
         """Let `run`, which `owner` drives, be the one at work; it may follow the run `instead_of`, which is dead.
 
         Returns `reached`, by topic and partition, as `Reached`; or `running`, the mark of another run that is at work.
-        Doing it twice changes nothing. Raises KafkaException and OSError.
+        Doing it twice changes nothing. Raises KafkaException, which is a KafkaStorageException for what no run has left
+        in the directory, and OSError.
         """
         file_ops.create_directories(self.root)
         with self._locked():
-            mark = self._json(_RUNNING)
+            mark = self._mark()
             if mark is not None and mark["run"] not in (run, instead_of):
                 return {"running": mark}
-            self._put(_RUNNING, {"run": run, "owner": list(owner)})
             manifest = self.manifest()
+            self._refuse_obstacles(manifest)
+            self._put(_RUNNING, {"run": run, "owner": list(owner)})
             self._carry_through(manifest)
             self._drop_staged(but=run)
         return {"reached": manifest["partitions"]}
@@ -94,12 +111,14 @@ class ExportDirectory:
     def commit(self, run: str, files: list[ExportedFile], reached: dict[TopicPartition, Reached]) -> None:
         """Make these files part of the export, whose partitions then end where `reached` says.
 
-        Doing it twice changes nothing. Raises KafkaException if somebody took the run for dead, and OSError.
+        Doing it twice changes nothing. Raises KafkaException if somebody took the run for dead, and what `begin`
+        raises.
         """
         with self._locked():
             manifest = self.manifest()
-            if run not in manifest["runs"]:
-                mark = self._json(_RUNNING)
+            counts = run in manifest["runs"]
+            if not counts:
+                mark = self._mark()
                 if mark is None or mark["run"] != run:
                     raise KafkaException(f"{self.root / _RUNNING} is another run's: somebody took this one for dead")
                 manifest["runs"].append(run)
@@ -107,6 +126,8 @@ class ExportDirectory:
                 manifest["files"] += [_told(each, run) for each in files]
                 for (topic, partition), (next_offset, leader_epoch) in reached.items():
                     manifest["partitions"].setdefault(topic, {})[str(partition)] = [next_offset, leader_epoch]
+            self._refuse_obstacles(manifest)
+            if not counts:
                 self._put(MANIFEST, manifest)
             self._carry_through(manifest)
             self._drop_staged(but=None)
@@ -115,25 +136,55 @@ class ExportDirectory:
     def abandon(self, run: str) -> None:
         """Drop what a run has staged, and its mark. One that is committed is left for the next run to complete."""
         with self._locked():
-            mark = self._json(_RUNNING)
+            mark = self._mark()
             if mark is not None and mark["run"] == run:
                 if run not in self.manifest()["runs"]:
                     self._drop_staged(but=None)
                 self._remove_mark(run)
 
     def manifest(self) -> dict[str, Any]:
-        """What is committed. Raises KafkaStorageException for a file of another version, or a damaged one."""
-        try:
-            manifest = self._json(MANIFEST)
-        except ValueError as error:
-            raise KafkaStorageException(f"{self.root / MANIFEST}: {error}") from None
+        """What is committed. Raises KafkaStorageException for a file of another version, or one that no run leaves."""
+        file = self.root / MANIFEST
+        manifest = read_json(
+            file,
+            _understood_manifest,
+            lambda why: KafkaStorageException(f"{file} is not the manifest that an export leaves ({why})"),
+        )
         if manifest is None:
             if any(self.root.glob("topic=*")):
                 raise KafkaStorageException(f"{self.root} has files of an export, but no {MANIFEST}")
             return {"version": _VERSION, "runs": [], "pending": [], "partitions": {}, "files": []}
-        if manifest.get("version") != _VERSION:
-            raise KafkaStorageException(f"{self.root / MANIFEST} has version {manifest.get('version')}")
         return manifest
+
+    def _mark(self) -> dict[str, Any] | None:
+        """The run that is at work, None for none. Raises KafkaStorageException for a file that no run leaves."""
+        file = self.root / _RUNNING
+        return read_json(
+            file,
+            _understood_mark,
+            lambda why: KafkaStorageException(
+                f"{file} is not the mark that an export leaves ({why}); remove it, unless an export is at work"
+            ),
+        )
+
+    def _refuse_obstacles(self, manifest: dict[str, Any]) -> None:
+        """Look at all that will be read, moved, replaced or deleted. Raises KafkaStorageException, OSError."""
+        for name in (MANIFEST, _RUNNING):
+            refuse_other_than_file(self.root / f"{name}.tmp")
+        for directory in self._staged_directories():
+            for file in sorted(directory.iterdir()):
+                refuse_other_than_file(file)
+        for staged, path in manifest["pending"]:
+            source, target = self.root / staged, self.root / path
+            for directory in (source.parent, *(self.root / each for each in Path(path).parents)):
+                if directory != self.root:
+                    refuse_other_than_directory(directory)
+            refuse_other_than_file(target)
+            if not os.path.lexists(source):
+                if not os.path.lexists(target):
+                    raise KafkaStorageException(f"{source} is gone, which {self.root / MANIFEST} counts")
+            elif os.path.lexists(target):
+                raise KafkaStorageException(f"{target} is in the way: it is {kind_of(target)}, and {source} goes there")
 
     def _carry_through(self, manifest: dict[str, Any]) -> None:
         """Rename what the manifest counts; what is renamed already is passed over."""
@@ -145,8 +196,6 @@ class ExportDirectory:
             file_ops.create_directories(target.parent)
             if source.exists():
                 file_ops.rename(source, target)
-            elif not target.exists():
-                raise KafkaStorageException(f"{source} is gone, which {self.root / MANIFEST} counts")
             directories.add(target.parent)
         for each in directories:
             file_ops.flush_dir(each)
@@ -154,33 +203,65 @@ class ExportDirectory:
         self._put(MANIFEST, manifest)
 
     def _drop_staged(self, *, but: str | None) -> None:
-        for path in self.root.glob(f"{_STAGING}*"):
+        for path in self._staged_directories():
             if but is None or path != self.staging(but):
-                file_ops.delete_directory(path)
+                delete_staged(path)
+
+    def _staged_directories(self) -> list[Path]:
+        """What runs have staged; a link, or what else only has such a name, is not theirs."""
+        return [path for path in sorted(self.root.glob(f"{_STAGING}*")) if is_directory(path)]
 
     def _remove_mark(self, run: str) -> None:
-        mark = self._json(_RUNNING)
+        mark = self._mark()
         if mark is not None and mark["run"] == run:
             file_ops.delete_if_exists(self.root / _RUNNING)
 
-    def _json(self, name: str) -> dict[str, Any] | None:
-        try:
-            return json.loads((self.root / name).read_bytes())
-        except FileNotFoundError:
-            return None
-
     def _put(self, name: str, content: dict[str, Any]) -> None:
-        file_ops.replace_file(self.root / name, json.dumps(content).encode())
+        write_json(self.root / name, content)
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        lock = FileLock(self.root / _LOCK)
-        try:
-            if not lock.try_lock():
-                raise KafkaException(f"{lock.file} is held: another export begins or commits at this moment")
-            yield
-        finally:
-            lock.unlock_and_close()
+    def _locked(self) -> AbstractContextManager[None]:
+        return locked(self.root / _LOCK, "another export begins or commits")
+
+
+def _understood_manifest(manifest: Any) -> dict[str, Any]:
+    """The manifest. Raises what `read_json` expects for one that no run leaves: it says what is moved where."""
+    if manifest["version"] != _VERSION:
+        raise ValueError(f"it has version {manifest['version']}")
+    require_types(*((manifest[name], list) for name in ("runs", "pending", "files")), (manifest["partitions"], dict))
+    runs, paths = set(manifest["runs"]), set()
+    for file in manifest["files"]:
+        fields = {name: value for name, value in file.items() if name != "run"}
+        told = ExportedFile(**fields, staged="")
+        require_types((file["run"], str), (told.topic, str), *((number, int) for number in (told.partition, *told[4:])))
+        _require_within(_FILE, told.path)
+        if told.path in paths:
+            raise ValueError(f"{told.path!r} is named twice")
+        paths.add(told.path)
+    moved = set()
+    for staged, path in manifest["pending"]:
+        matched = _require_within(_STAGED_FILE, staged)
+        if matched[1] not in runs or path not in paths or {staged, path} & moved:
+            raise ValueError(f"{staged!r} cannot become {path!r}")
+        moved |= {staged, path}
+    for partitions in manifest["partitions"].values():
+        for number, (next_offset, leader_epoch) in partitions.items():
+            require_types((int(number), int), (next_offset, int), (leader_epoch, int))
+    return manifest
+
+
+def _understood_mark(mark: Any) -> dict[str, Any]:
+    host, pid, started = mark["owner"]
+    require_types((mark["run"], str), (host, str), (pid, int), (started, str))
+    return mark
+
+
+def _require_within(names: re.Pattern[str], path: str) -> re.Match[str]:
+    """`path` matched; raises ValueError for one that an export does not give, or the system cannot have."""
+    matched = names.fullmatch(path)
+    os.fsencode(path)
+    if matched is None:
+        raise ValueError(f"{path!r} is none of its files")
+    return matched
 
 
 def _told(file: ExportedFile, run: str) -> dict[str, Any]:

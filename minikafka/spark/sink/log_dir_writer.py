@@ -19,10 +19,11 @@ from pyspark.sql.types import (
 )
 
 from minikafka.common.errors import IllegalArgumentException
+from minikafka.spark.shared_directory import delete_staged
 from minikafka.spark.sink import staged_write
 from minikafka.spark.sink.partition_writer import PartitionWriter
 from minikafka.spark.sink.sink_options import SinkOptions
-from minikafka.spark.sink.write_mark import StagedPartition, delete_staged
+from minikafka.spark.sink.write_mark import StagedPartition
 
 COLUMNS: dict[str, DataType] = {
     "key": BinaryType(),

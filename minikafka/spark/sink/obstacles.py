@@ -5,10 +5,7 @@ some of it. A fifo would make it wait for ever, a link would lead it elsewhere, 
 directory would be gone. So it looks first, and opens nothing until it has looked.
 """
 
-import os
 import re
-import stat
-from collections.abc import Callable
 from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME
@@ -21,6 +18,7 @@ from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, 
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_dirs import LOCK_FILE_NAME
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX
+from minikafka.spark.shared_directory import is_directory, is_regular_file, kind_of, refuse_other_than_file
 
 _REPLACED = (
     RECOVERY_POINT_CHECKPOINT_FILE,
@@ -43,15 +41,10 @@ def refuse_obstacles(log_dir: Path, topic: str) -> None:
     topic's partitions but is no directory with a log's files alone; OSError.
     """
     for name in _FILES:
-        _refuse_other_than_file(log_dir / name)
+        refuse_other_than_file(log_dir / name)
     for path, partition in _named_as_partitions(log_dir):
         if partition.topic == topic:
             _refuse_other_than_log(path)
-
-
-def refuse_lock_obstacle(log_dir: Path) -> None:
-    """Raises KafkaStorageException when `.lock` cannot be locked, or would lock something elsewhere; OSError."""
-    _refuse_other_than_file(log_dir / LOCK_FILE_NAME)
 
 
 def refuse_records(partition_dir: Path) -> None:
@@ -70,12 +63,7 @@ def partition_directories(log_dir: Path) -> list[tuple[Path, TopicPartition]]:
 
     Links are none. Raises OSError.
     """
-    return [(path, partition) for path, partition in _named_as_partitions(log_dir) if _is(path, stat.S_ISDIR)]
-
-
-def is_regular_file(path: Path) -> bool:
-    """Whether there is a plain file, and no link to one. Raises OSError."""
-    return _is(path, stat.S_ISREG)
+    return [(path, partition) for path, partition in _named_as_partitions(log_dir) if is_directory(path)]
 
 
 def _named_as_partitions(log_dir: Path) -> list[tuple[Path, TopicPartition]]:
@@ -90,33 +78,12 @@ def _named_as_partitions(log_dir: Path) -> list[tuple[Path, TopicPartition]]:
     return named
 
 
-def _refuse_other_than_file(path: Path) -> None:
-    if os.path.lexists(path) and not is_regular_file(path):
-        raise KafkaStorageException(f"{path} is in the way: it is {_kind_of(path)}, not a file that a broker leaves")
-
-
 def _refuse_other_than_log(path: Path) -> None:
-    if not _is(path, stat.S_ISDIR):
-        raise KafkaStorageException(f"{path} is in the way: it is {_kind_of(path)}, not a partition's directory")
+    if not is_directory(path):
+        raise KafkaStorageException(f"{path} is in the way: it is {kind_of(path)}, not a partition's directory")
     for file in sorted(path.iterdir()):
         of_a_log = _SEGMENT_FILE.fullmatch(file.name) or _FILE_OF_PARTITION.fullmatch(file.name)
         if not of_a_log or not is_regular_file(file):
             raise KafkaStorageException(
-                f"{path} is in the way: {file.name!r} in it, {_kind_of(file)}, is none of a log's files"
+                f"{path} is in the way: {file.name!r} in it, {kind_of(file)}, is none of a log's files"
             )
-
-
-def _is(path: Path, kind: Callable[[int], bool]) -> bool:
-    try:
-        return kind(path.lstat().st_mode)
-    except FileNotFoundError:
-        return False
-
-
-def _kind_of(path: Path) -> str:
-    mode = path.lstat().st_mode
-    kinds = {
-        stat.S_IFREG: "a file", stat.S_IFDIR: "a directory", stat.S_IFLNK: "a link", stat.S_IFIFO: "a fifo",
-        stat.S_IFSOCK: "a socket",
-    }  # fmt: skip
-    return kinds.get(stat.S_IFMT(mode), "a device")

@@ -20,9 +20,10 @@ from minikafka.common.time import ManualTime
 from minikafka.log.log import Log
 from minikafka.record.batch_encoder import BatchEncoder
 from minikafka.record.memory_records import MemoryRecords
+from minikafka.spark.shared_directory import delete_staged
 from minikafka.spark.sink.row_columns import records_of
 from minikafka.spark.sink.sink_options import SinkOptions
-from minikafka.spark.sink.write_mark import StagedPartition, WriteMark, delete_staged
+from minikafka.spark.sink.write_mark import StagedPartition, WriteMark
 
 
 class PartitionWriter:

@@ -19,7 +19,7 @@ for what is in its way (`obstacles`): nothing is deleted but logs that are repla
 import time
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
@@ -33,7 +33,6 @@ from minikafka.common.errors import (
     KafkaException,
     KafkaStorageException,
 )
-from minikafka.common.file_lock import FileLock
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import random_uuid
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
@@ -41,9 +40,9 @@ from minikafka.log.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_F
 from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_dirs import LOCK_FILE_NAME
+from minikafka.spark.shared_directory import delete_staged, locked
 from minikafka.spark.sink.obstacles import (
     partition_directories,
-    refuse_lock_obstacle,
     refuse_obstacles,
     refuse_records,
 )
@@ -53,14 +52,10 @@ from minikafka.spark.sink.sink_options import SinkOptions
 from minikafka.spark.sink.write_mark import (
     StagedPartition,
     WriteMark,
-    delete_staged,
     marks_in,
     read_mark,
     staged_directories,
 )
-
-_LOCK_PATIENCE_S = 3
-_ONE_LOOK_S = 0.05
 
 
 def begin(options: SinkOptions, *, overwrite: bool) -> WriteMark:
@@ -330,17 +325,6 @@ def _write_meta_properties(log_dir: Path, cluster_id: str, node_id: int) -> None
         MetaProperties(cluster_id, node_id, random_uuid()).write(file, int(time.time() * 1000))
 
 
-@contextmanager
-def _locked(log_dir: Path) -> Iterator[None]:
+def _locked(log_dir: Path) -> AbstractContextManager[None]:
     """Hold the directory's lock, which another write has for a moment and a broker for as long as it runs."""
-    refuse_lock_obstacle(log_dir)
-    lock = FileLock(log_dir / LOCK_FILE_NAME)
-    until = time.monotonic() + _LOCK_PATIENCE_S
-    try:
-        while not lock.try_lock():
-            if time.monotonic() > until:
-                raise KafkaException(f"{lock.file} is held: a broker is running on this log directory")
-            time.sleep(_ONE_LOOK_S)
-        yield
-    finally:
-        lock.unlock_and_close()
+    return locked(log_dir / LOCK_FILE_NAME, "a broker is running on this log directory")

@@ -1,26 +1,21 @@
 """The file that says which write is under way in a log directory, who does it, and how far it is."""
 
-import json
-import os
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from minikafka.common import file_ops
-from minikafka.common.errors import KafkaException, KafkaStorageException
+from minikafka.common.errors import KafkaStorageException
 from minikafka.common.java_numbers import INT_MAX
 from minikafka.common.topic import validate
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_dir_name import log_delete_dir_name, log_dir_name
-from minikafka.spark.sink.obstacles import is_regular_file
+from minikafka.spark.shared_directory import is_directory, is_regular_file, read_json, require_types, write_json
 from minikafka.spark.sink.process_id import ProcessId
 
 _NAME = ".minikafka-write-{}"
 _MARK = re.compile(_NAME.replace(".", r"\.").format(r"([0-9a-f]{12})(\.tmp)?"))
-_TRIES = 20
-_PAUSE_S = 0.1
 _OURS = "6d6b7772"  # so begin the unique ids of our directories, which tells them from those that a broker deletes
 _STAGED = re.compile(rf"\S+-\d+\.{_OURS}([0-9a-f]{{12}})([0-9a-f]{{12}})-delete", re.ASCII)
 
@@ -60,10 +55,10 @@ class WriteMark:
         return Path(self.log_dir, _NAME.format(self.write_id))
 
     def put(self) -> None:
-        """Write the file, or replace it in one step. Raises OSError."""
+        """Write the file, or replace it in one step. Raises KafkaStorageException, OSError, as `write_json` does."""
         content = asdict(self) | {"owner": self.owner._asdict()}
         del content["log_dir"]
-        file_ops.replace_file(self.file, json.dumps(content).encode())
+        write_json(self.file, content)
 
     def remove(self) -> None:
         """Delete the file. Raises OSError."""
@@ -111,39 +106,23 @@ def read_mark(file: Path) -> WriteMark | None:
 
     Raises KafkaStorageException for what no write has put there, as its names decide what is moved and deleted.
     """
-    matched = _MARK.fullmatch(file.name)
-    assert matched is not None
-    if not os.path.lexists(file):
-        return None
-    if not is_regular_file(file):
-        raise _broken(file, "it is no regular file")
-    try:
-        mark = _mark_of(file.parent, json.loads(file.read_bytes()))
-    except FileNotFoundError:  # that write has just ended
-        return None
-    except (ValueError, KafkaException) as error:
-        raise _broken(file, str(error).partition("\n")[0]) from None
-    except (TypeError, LookupError, AttributeError, RecursionError):
-        raise _broken(file, "it has other fields") from None
-    if mark.write_id != matched[1]:
-        raise _broken(file, f"it is that of write {mark.write_id!r}")
-    return mark
+    return read_json(file, lambda content: _mark_of(file, content), lambda why: _broken(file, why))
 
 
-def _mark_of(log_dir: Path, content: dict) -> WriteMark:
-    """The mark with this content. Raises one of many exceptions for a content that `WriteMark.put` does not write."""
+def _mark_of(file: Path, content: dict) -> WriteMark:
+    """The mark with this content. Raises what `read_json` expects for a content that `WriteMark.put` does not write."""
     partitions = content.pop("committed")
     owner = ProcessId(**content.pop("owner"))
     committed = None if partitions is None else tuple(StagedPartition(**each) for each in partitions)
-    mark = WriteMark(str(log_dir), **content, owner=owner, committed=committed)
-    for value, kind in [
+    mark = WriteMark(str(file.parent), **content, owner=owner, committed=committed)
+    require_types(
         *((text, str) for text in (mark.write_id, mark.topic, mark.topic_id, owner.host, owner.started)),
         *((flag, bool) for flag in (mark.overwrite, mark.made_log_dir)),
         *((number, int) for each in committed or () for number in (each.partition, each.base_offset, each.end_offset)),
         (owner.pid, int),
-    ]:
-        if type(value) is not kind:
-            raise ValueError(f"{value!r} is no {kind.__name__}")
+    )
+    if mark.file != file:
+        raise ValueError(f"it is that of write {mark.write_id!r}")
     validate(mark.topic)
     for each in committed or ():
         matched = _STAGED.fullmatch(each.staged)
@@ -160,21 +139,9 @@ def _broken(file: Path, why: str) -> KafkaStorageException:
     )
 
 
-def delete_staged(path: Path) -> None:
-    """Delete a staged directory, in which a task that was told to end may still be making files. Raises OSError."""
-    for tries_left in reversed(range(_TRIES)):
-        try:
-            file_ops.delete_directory(path)
-            return
-        except OSError:
-            if not tries_left:
-                raise
-            time.sleep(_PAUSE_S)
-
-
 def staged_directories(log_dir: Path) -> Iterator[tuple[str, Path]]:
     """The directories that writes have staged, each with the id of its write."""
     for path in sorted(log_dir.iterdir()):
         match = _STAGED.fullmatch(path.name)
-        if match and path.is_dir() and not path.is_symlink():  # what else has such a name is not ours
+        if match and is_directory(path):  # what else has such a name is not ours
             yield match[1], path

@@ -1,0 +1,140 @@
+"""Files that a run leaves for the next one, in a directory into which anybody may put others.
+
+What the next run finds decides what it moves and deletes. A fifo would make it wait for ever, a link would lead it
+elsewhere, and a file that names paths elsewhere would make it move what is not its own. So a run looks first, and
+neither opens nor believes what no run leaves. `export` and `write_log_dir` do all of this here.
+"""
+
+import json
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from minikafka.common import file_ops
+from minikafka.common.errors import KafkaException, KafkaStorageException
+from minikafka.common.file_lock import FileLock
+
+_T = TypeVar("_T")
+_MOST_BYTES = 256 << 20
+"""Room for the names of a million files and what is said of each. A larger file is neither read nor written."""
+_LOCK_PATIENCE_S = 3
+_ONE_LOOK_S = 0.05
+_TRIES = 20
+_PAUSE_S = 0.1
+
+
+def is_regular_file(path: Path) -> bool:
+    """Whether there is a plain file, and no link to one. Raises OSError."""
+    return _is(path, stat.S_ISREG)
+
+
+def is_directory(path: Path) -> bool:
+    """Whether there is a directory, and no link to one. Raises OSError."""
+    return _is(path, stat.S_ISDIR)
+
+
+def refuse_other_than_file(path: Path) -> None:
+    """Raises KafkaStorageException for what has the name of a run's file and is none, or is a link; OSError."""
+    if os.path.lexists(path) and not is_regular_file(path):
+        raise KafkaStorageException(f"{path} is in the way: it is {kind_of(path)}, not a file that belongs there")
+
+
+def refuse_other_than_directory(path: Path) -> None:
+    """Raises KafkaStorageException for what has the name of a run's directory and is none, or is a link; OSError."""
+    if os.path.lexists(path) and not is_directory(path):
+        raise KafkaStorageException(f"{path} is in the way: it is {kind_of(path)}, not a directory")
+
+
+def kind_of(path: Path) -> str:
+    """What `path` is, in two words. Raises OSError."""
+    mode = path.lstat().st_mode
+    kinds = {
+        stat.S_IFREG: "a file", stat.S_IFDIR: "a directory", stat.S_IFLNK: "a link", stat.S_IFIFO: "a fifo",
+        stat.S_IFSOCK: "a socket",
+    }  # fmt: skip
+    return kinds.get(stat.S_IFMT(mode), "a device")
+
+
+def read_json(file: Path, understand: Callable[[Any], _T], broken: Callable[[str], KafkaException]) -> _T | None:
+    """What `understand` makes of the file's content; None if the file is missing.
+
+    Raises what `broken` makes of a reason, where the file is no plain one, is no JSON, or `understand` raises
+    ValueError, KafkaException, TypeError, LookupError or AttributeError: it need not ask for each field whether it is
+    there. Raises OSError.
+    """
+    try:
+        status = file.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            raise broken("it is no regular file")
+        if status.st_size > _MOST_BYTES:
+            raise broken(f"it has {status.st_size} bytes")
+        data = file.read_bytes()
+    except FileNotFoundError:  # also when the run that left it has just ended
+        return None
+    try:
+        return understand(json.loads(data))
+    except (ValueError, KafkaException) as error:
+        raise broken(str(error).partition("\n")[0]) from None
+    except (TypeError, LookupError, AttributeError, RecursionError):
+        raise broken("it has other fields") from None
+
+
+def write_json(file: Path, content: dict[str, Any]) -> None:
+    """Write the file, or replace it in one step.
+
+    Raises KafkaStorageException for more than `read_json` reads, OSError.
+    """
+    data = json.dumps(content).encode()
+    if len(data) > _MOST_BYTES:
+        raise KafkaStorageException(f"{file} would have {len(data)} bytes, more than the {_MOST_BYTES} that are read")
+    file_ops.replace_file(file, data)
+
+
+def require_types(*pairs: tuple[object, type]) -> None:
+    """Raises ValueError for a value that is not exactly of the type beside it."""
+    for value, kind in pairs:
+        if type(value) is not kind:
+            raise ValueError(f"{value!r} is no {kind.__name__}")
+
+
+def delete_staged(path: Path) -> None:
+    """Delete a directory in which a task that was told to end may still be making files. Raises OSError."""
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            file_ops.delete_directory(path)
+            return
+        except OSError:
+            if not tries_left:
+                raise
+            time.sleep(_PAUSE_S)
+
+
+@contextmanager
+def locked(file: Path, holder: str) -> Iterator[None]:
+    """Hold the lock on a file, for which other runs that hold it for a moment are waited for.
+
+    Raises KafkaException, which names the `holder`, when somebody holds it for longer; KafkaStorageException for a lock
+    that would be elsewhere; OSError.
+    """
+    refuse_other_than_file(file)
+    lock = FileLock(file)
+    until = time.monotonic() + _LOCK_PATIENCE_S
+    try:
+        while not lock.try_lock():
+            if time.monotonic() > until:
+                raise KafkaException(f"{file} is held: {holder}")
+            time.sleep(_ONE_LOOK_S)
+        yield
+    finally:
+        lock.unlock_and_close()
+
+
+def _is(path: Path, kind: Callable[[int], bool]) -> bool:
+    try:
+        return kind(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
