@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -235,6 +236,31 @@ def test_directories_put_aside_are_no_topics(one, copy):
     for suffix in ("delete", "stray", "future"):
         shutil.copytree(copy, copy.parent / f"drawn-3.{'a' * 32}-{suffix}")
     assert len(rows(copy.parent)) == len(one.records)
+
+
+@pytest.mark.parametrize("name", ["drawn-03", "drawn-+3"])
+def test_two_directories_of_a_partition_in_one_log_directory_are_refused(copy, name):
+    """As Kafka's LogManager refuses to start with them."""
+    second = shutil.copytree(copy, copy.parent / name)
+    first, other = sorted([str(copy), str(second)])
+    told = re.escape(f"Duplicate log directories found: {first}, {other}, which are both drawn-3")
+    for path in (copy.parent, copy.parent / "dra*"):
+        for table in ("records", "segments", "partitions"):
+            with pytest.raises(IllegalArgumentException, match=told):
+                rows(path, table=table)
+    with pytest.raises(IllegalArgumentException, match=told):
+        KafkaLogDataSource({"path": str(copy.parent)}).streamReader(
+            KafkaLogDataSource({"path": str(copy.parent)}).schema()
+        ).initialOffset()
+    assert rows(copy.parent, subscribe="other") == []
+    assert len(rows(second)) == len(rows(copy)) > 0
+
+
+def test_copies_of_a_partition_in_several_log_directories_are_all_read(copy, tmp_path_factory):
+    second = shutil.copytree(copy.parent, tmp_path_factory.mktemp("of") / "another-broker")
+    once = rows(copy)
+    paths = json.dumps([str(copy.parent), str(second), str(copy)])
+    assert len(rows(copy.parent, paths=paths)) == 2 * len(once)
 
 
 def test_a_log_directory_without_partitions_has_no_rows_but_a_schema(tmp_path):

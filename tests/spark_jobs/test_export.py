@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
-from minikafka.common.errors import KafkaException, KafkaStorageException
+from minikafka.common.errors import IllegalArgumentException, KafkaException, KafkaStorageException
 from minikafka.common.file_lock import FileLock
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.jobs.byte_ranges import range_of, ranges
@@ -209,6 +209,15 @@ def test_what_a_new_leader_truncated_is_told(drawn, tmp_path):
         assert known[0] == last + 1
         assert warning.startswith(f"offset {last} was exported in leader epoch 1 and is now of epoch 9")
     assert exported(to) == expected(drawn)
+
+
+def test_several_copies_of_a_partition_are_refused_and_nothing_counts(drawn, tmp_path):
+    copies = [
+        shutil.copytree(drawn.directory, tmp_path / name / drawn.directory.name) for name in ("broker-1", "broker-2")
+    ]
+    with pytest.raises(IllegalArgumentException, match=f"drawn-3 is in {copies[0]} and in {copies[1]}: export writes"):
+        run(drawn._replace(directory=tmp_path / "broker-*"), tmp_path / "out", "one")
+    assert not list((tmp_path / "out").glob("topic=*"))
 
 
 def test_a_directory_without_its_manifest_is_refused(drawn, tmp_path):

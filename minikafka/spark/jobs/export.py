@@ -74,8 +74,9 @@ def export(
     Records that a new leader has truncated after they were exported stay in the files; the answer warns of them if it
     can tell. With `mode` FAILFAST damage ends the run; otherwise damaged batches are left out for good.
 
-    Raises KafkaException when another export is at work, or lost its directory to another; IllegalArgumentException
-    when `to` is a URI, for a run cannot become visible at once in an object store; OSError.
+    Raises KafkaException when another export is at work, or lost its directory to another, and for a directory that no
+    export leaves; IllegalArgumentException when `to` is a URI, for a run cannot become visible at once in an object
+    store, and when `ranges` has several copies of a partition; OSError.
     """
     if "://" in to:
         raise IllegalArgumentException(f"{to} is not a directory: export writes to directories that all workers see")
@@ -98,7 +99,7 @@ def export(
 
 
 class _Part(NamedTuple):
-    """A file that a task wrote; or, without `staged`, what the task saw of a partition.
+    """A file that a task wrote; or, without `staged`, what the task saw of a partition in `directory`.
 
     `logStart`: the first offset that can be read. `end`: behind the last offset that the task saw. `epochBefore`: the
     leader epoch of the batch with the last exported offset, null when the task did not meet it.
@@ -109,6 +110,7 @@ class _Part(NamedTuple):
     logStart: int = -1
     end: int = -1
     epochBefore: int | None = None
+    directory: str | None = None
     staged: str | None = None
     path: str | None = None
     first: int = -1
@@ -144,7 +146,10 @@ def _begin(spark: "SparkSession", to: str, run: str) -> dict[TopicPartition, Rea
 def _summed_up(
     found: list[_Part], before: dict[TopicPartition, Reached]
 ) -> tuple[list[ExportedFile], dict[TopicPartition, Reached], list[tuple[Any, ...]]]:
-    """The files, where each partition ends with them, and the rows of the answer."""
+    """The files, where each partition ends with them, and the rows of the answer.
+
+    Raises IllegalArgumentException for a partition of which several copies were read.
+    """
     files: list[ExportedFile] = []
     reached: dict[TopicPartition, Reached] = {}
     answer = []
@@ -164,6 +169,12 @@ def _summed_up(
         if last is not None:
             reached[topic_partition] = Reached(last.last + 1, last.lastEpoch)
         seen = [part for part in parts if part.staged is None]
+        copies = sorted({part.directory for part in seen if part.directory is not None})
+        if len(copies) > 1:
+            raise IllegalArgumentException(
+                f"{topic_partition} is in {copies[0]} and in {copies[1]}: export writes each record once, so name the "
+                "directories of one copy"
+            )
         missed, warning = _warning(known, seen)
         next_offset = reached.get(
             topic_partition, known or Reached(min(part.logStart for part in seen), -1)
@@ -236,10 +247,12 @@ def _parts(
 ) -> Iterator[pa.RecordBatch]:
     """Write the files of one task, and tell of them."""
     rows = RecordRows(_COLUMNS, RowFilter(), mode, check_crcs=True)
-    for topic_partition, of_partition in groupby(ranges, key=lambda each: each.topic_partition):
+    for (topic_partition, directory), of_partition in groupby(
+        ranges, key=lambda each: (each.topic_partition, os.path.dirname(each.segment.path))
+    ):
         files = _PartitionFiles(root, run, topic_partition, by_date=by_date, compression=compression)
         known = reached.get(topic_partition)
-        saw = _Part(*topic_partition)
+        saw = _Part(*topic_partition, directory=directory)
         for each in of_partition:
             log_start = each.start_offset if saw.logStart < 0 else min(saw.logStart, each.start_offset)
             watched = _Watched(each, known)

@@ -4,10 +4,15 @@
     spark.read.format("minikafka").load("/var/lib/kafka/data")
 
 A path is a log directory, a partition's directory, a segment, a glob, or a URI of one of these; `load` also takes a
-list of them. Nothing is changed or locked, and a broker may be writing beside us. The columns are those of Spark's own
-Kafka connector: `key`, `value`, `topic`, `partition`, `offset`, `timestamp`, `timestampType`. `.schema("offset bigint,
-value binary")` asks for some of them alone, and only these are made. It may also name `keySize int` and `valueSize
-int`, the bytes of a key and a value (null for a null): where these are enough, no value is copied.
+list of them. Nothing is changed or locked, and a broker may be writing beside us. A directory that is named twice is
+read once. Where several log directories have the same partition, as those of several brokers do, the rows of each copy
+are there; two directories of one partition in one log directory (`topic-0` and `topic-00`, with which no broker starts)
+are refused.
+
+The columns are those of Spark's own Kafka connector: `key`, `value`, `topic`, `partition`, `offset`, `timestamp`,
+`timestampType`. `.schema("offset bigint, value binary")` asks for some of them alone, and only these are made. It may
+also name `keySize int` and `valueSize int`, the bytes of a key and a value (null for a null): where these are enough,
+no value is copied.
 
 | option | meaning | default |
 |---|---|---|

@@ -11,7 +11,13 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, LOG_FILE_SUFFIX, STRAY_DIR_SUFFIX
 from minikafka.spark.source.damage import by_names_of_java
 from minikafka.spark.source.local_storage import LocalStorage
-from minikafka.spark.source.partition_names import base_offset_of, is_number, may_have_partitions, partition_of
+from minikafka.spark.source.partition_names import (
+    base_offset_of,
+    is_number,
+    log_dir_of,
+    may_have_partitions,
+    partition_of,
+)
 from minikafka.spark.source.storage import Entry, OpenFile, Storage, StoredFile, joined
 from minikafka.spark.source.storages import storage_of
 
@@ -68,8 +74,11 @@ def find_partitions(
 
     Of a log directory, directories that are put aside (`-delete`, `-future`, `-stray`) and the cluster's metadata are
     left out, as a consumer sees neither. `topics` are the only ones wanted, None for all; `settings` are those of
-    `storage_of`. A partition that goes away while it is looked at is left out. Raises IllegalArgumentException for a
-    path that is none of these, IOException for what cannot be listed.
+    `storage_of`. A partition that goes away while it is looked at is left out. One that several log directories
+    have, as those of several brokers, is there several times.
+
+    Raises IllegalArgumentException for a path that is none of these, and for two directories of one partition in the
+    same log directory (`topic-0` and `topic-00`), IOException for what cannot be listed.
     """
     with by_names_of_java():
         return _find_partitions(paths, topics, settings)
@@ -94,10 +103,17 @@ def _find_partitions(
             else:
                 chosen |= {(each, storage): None for each in _partition_directories(storage, path)}
     partitions = []
+    seen: dict[tuple[str, TopicPartition], str] = {}
     for (directory, storage), names in sorted(chosen.items(), key=lambda each: each[0][0]):
         topic_partition = partition_of(directory)
         if topics is not None and topic_partition.topic not in topics:
             continue
+        other = seen.setdefault((log_dir_of(directory), topic_partition), directory)
+        if other != directory:
+            raise IllegalArgumentException(
+                f"Duplicate log directories found: {other}, {directory}, which are both {topic_partition}; "
+                "name the one to read"
+            )
         segments = segments_in(storage, directory)
         if segments is not None:
             wanted = tuple(each for each in segments if names is None or os.path.basename(each.path) in names)

@@ -34,6 +34,12 @@ def partition_of(directory: str) -> TopicPartition:
         raise
 
 
+def log_dir_of(directory: str) -> str:
+    """The log directory in which the directory of a partition lies."""
+    parent, name = os.path.split(directory)
+    return os.path.dirname(parent) if is_number(name) and may_have_partitions(os.path.basename(parent)) else parent
+
+
 def may_have_partitions(name: str) -> bool:
     """Whether a directory of that name may be a topic of tiered storage, with a directory for each partition."""
     return _TIERED_TOPIC.fullmatch(name) is not None
