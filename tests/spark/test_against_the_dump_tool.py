@@ -13,8 +13,15 @@ from tests.spark.attack import numbered_rows
 from tests.tools.kafkas_cleaning import KafkasCleaning
 from tests.tools.kafkas_dump import KafkasDump
 
-NAMES = ("mixed", "orders", "killed", "old", "compacted", *(f"drawn-{n}" for n in range(0, DRAWN, 2) if n != 16))
-"""Not drawn-16, killed with two segments that have some offsets twice: of these the source shows the later ones."""
+NAMES = (
+    "mixed",
+    "orders",
+    "killed",
+    "old",
+    "compacted",
+    *(f"drawn-{n}" for n in range(0, DRAWN, 2) if n not in (12, 16, 22)),
+)
+"""Not those where a follower has accepted batches that do not ascend, which no leader sends: the source tells them."""
 TIMES = {str(each): each.id for each in TimestampType}
 UNKNOWN_TO_OLD_FORMATS = dict.fromkeys(
     ("baseSequence", "producerId", "producerEpoch", "partitionLeaderEpoch"), "-1"

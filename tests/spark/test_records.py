@@ -111,15 +111,25 @@ def test_offsets_bound_a_query(one):
     assert seen_in(one.directory, startingOffsets="latest") == []
 
 
-def test_a_segment_that_begins_below_its_name_is_within_the_bounds_of_its_first_batch(one, copy):
+def test_a_segment_that_begins_below_its_name_is_damage_of_what_its_first_batch_has(one, copy):
     last = sorted(copy.glob("*.log"))[-1]
     first = next(iter(FileRecords.open(last, mutable=False).batches()))
     assert first.last_offset > first.base_offset + 1
     for file in copy.glob(f"{last.stem}.*"):
         file.rename(file.with_stem(f"{first.last_offset:020}"))
     for end in range(first.base_offset, first.last_offset + 3):
-        expected = [each for each in one.records if each.offset < end]
-        assert seen_in(copy, endingOffsets=json.dumps({"drawn": {"3": end}})) == expected
+        bounds = {"endingOffsets": json.dumps({"drawn": {"3": end}})}
+        if end > first.base_offset:
+            with pytest.raises(
+                CorruptRecordException, match=f"begins at offset {first.base_offset}, below the segment"
+            ):
+                seen_in(copy, **bounds)
+        expected = [
+            each
+            for each in one.records
+            if each.offset < min(first.base_offset, end) or each.offset > first.last_offset and each.offset < end
+        ]
+        assert seen_in(copy, mode="DROPMALFORMED", **bounds) == expected
 
 
 def test_timestamps_bound_a_query_as_the_first_record_that_is_no_earlier(one):

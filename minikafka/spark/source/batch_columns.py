@@ -58,7 +58,7 @@ _KINDS |= {"transactional": np.bool_, "control": np.bool_}
 class BatchColumns:
     """The `BatchFacts` of neighbouring batches, an array for each fact: `batches.codec`, `batches.last_offset`, …
 
-    A number picks one batch's facts; a slice, or an array of truth values, picks some of the batches.
+    A number picks one batch's facts; a slice, or an array of truth values or of numbers, picks some of the batches.
     """
 
     __slots__ = ("_arrays",)
@@ -121,9 +121,9 @@ class BatchColumns:
     def __getitem__(self, which: int) -> BatchFacts: ...
 
     @overload
-    def __getitem__(self, which: "slice | NDArray[np.bool_]") -> "BatchColumns": ...
+    def __getitem__(self, which: "slice | NDArray[np.bool_] | NDArray[np.int64]") -> "BatchColumns": ...
 
-    def __getitem__(self, which: "int | slice | NDArray[np.bool_]") -> "BatchFacts | BatchColumns":
+    def __getitem__(self, which: "int | slice | NDArray[np.bool_] | NDArray[np.int64]") -> "BatchFacts | BatchColumns":
         if isinstance(which, int):
             return BatchFacts(*(self._arrays[name][which].item() for name in _KINDS))
         return BatchColumns({name: array[which] for name, array in self._arrays.items()})

@@ -20,6 +20,7 @@ from minikafka.record.record_batch import ATTRIBUTES_OFFSET, RecordBatch
 from minikafka.record.record_columns import RecordColumns, decode_run
 from minikafka.spark.source.batch_columns import BatchColumns, BatchFacts
 from minikafka.spark.source.damage import DAMAGE, Damage
+from minikafka.spark.source.offset_order import OffsetOrder, following_offset
 from minikafka.spark.source.read_task import ByteRange
 from minikafka.spark.source.segment_positions import PositionRange, SegmentPositions
 
@@ -76,12 +77,16 @@ def decoded_runs(byte_range: ByteRange, wanted: Wanted, *, check_crcs: bool) -> 
             yield from _decoded_batches(view, position, chosen[start:end], byte_range)
 
 
-def batch_pieces(byte_range: ByteRange, *, check_crcs: bool) -> Iterator[tuple[memoryview, int, BatchColumns | Damage]]:
+def batch_pieces(
+    byte_range: ByteRange, *, check_crcs: bool, order: OffsetOrder | None = None
+) -> Iterator[tuple[memoryview, int, BatchColumns | Damage]]:
     """Pieces of the range: their bytes, where they begin in the file, and their whole batches in order, or a damage.
 
     Between the batches of a piece there may be gaps, where damage was met. A piece has PIECE_SIZE bytes, or those of a
     larger batch. The next one takes its place in memory: fresh memory for each would cost as much as reading it.
+    `order` knows the batches before the range, if any were looked at.
     """
+    order = order or OffsetOrder(byte_range.segment)
     path, (position, end) = byte_range.segment.path, byte_range.positions
     try:
         index = SegmentPositions(byte_range.segment)
@@ -101,8 +106,19 @@ def batch_pieces(byte_range: ByteRange, *, check_crcs: bool) -> Iterator[tuple[m
             except DAMAGE as error:  # of the device
                 yield memoryview(b""), position, Damage.of(path, position, error)
                 return
+            try:
+                following = following_offset(_header_at(index, position + used, view[used:]))
+            except DAMAGE:  # of the device, which is told when the bytes are read
+                following = None
+            objections = dict(_objections(view, position, batches)) if check_crcs else {}
+            if objections:
+                numbers = np.setdiff1d(np.arange(len(batches)), list(objections))
+                others = order.objections(batches[numbers], following)
+                objections |= {int(numbers[number]): told for number, told in others.items()}
+            else:
+                objections |= order.objections(batches, following)
             start = 0
-            for number, objection in _objections(view, position, batches) if check_crcs else ():
+            for number, objection in sorted(objections.items()):
                 yield view, position, batches[start:number]
                 yield view, position, Damage.of(path, int(batches.position[number]), objection)
                 start = number + 1
@@ -132,15 +148,16 @@ def batch_headers(byte_range: ByteRange, *, check_crcs: bool) -> Iterator[BatchC
     Where no checksum asks for them, the bytes between the headers of large batches on a local disk are not read.
     """
     position, end = byte_range.positions
+    order = OffsetOrder(byte_range.segment)
     if not check_crcs and byte_range.segment.storage.is_local:
         try:
-            for batches, position in _headers_far_apart(byte_range):
+            for batches, position in _headers_far_apart(byte_range, order):
                 yield batches
         except DAMAGE:  # `batch_pieces` meets it, too, and says what it is
             pass
     if position < end:
         rest = byte_range._replace(positions=PositionRange(position, end))
-        for _, _, found in batch_pieces(rest, check_crcs=check_crcs):
+        for _, _, found in batch_pieces(rest, check_crcs=check_crcs, order=order):
             yield found
 
 
@@ -151,8 +168,8 @@ def are_within(batches: BatchColumns, byte_range: ByteRange) -> "NDArray[np.bool
     return within
 
 
-def _headers_far_apart(byte_range: ByteRange) -> Iterator[tuple[BatchColumns, int]]:
-    """The first batches of the range while they are large, well framed and of magic 2, and where each lot of them ends.
+def _headers_far_apart(byte_range: ByteRange, order: OffsetOrder) -> Iterator[tuple[BatchColumns, int]]:
+    """The first batches of the range while they are large, well framed, of magic 2, and in order; where each lot ends.
 
     Raises what opening and reading the file raises.
     """
@@ -176,9 +193,20 @@ def _headers_far_apart(byte_range: ByteRange) -> Iterator[tuple[BatchColumns, in
             if not positions or not file.read(at - 1, 1):
                 return
             places = np.arange(len(positions)) * RECORD_BATCH_OVERHEAD
-            yield BatchColumns.of_headers(memoryview(headers), places, np.array(positions, np.int64)), at
+            batches = BatchColumns.of_headers(memoryview(headers), places, np.array(positions, np.int64))
+            if not order.ascends(batches, following_offset(file.read(at, RECORD_BATCH_OVERHEAD))):
+                return
+            yield batches, at
             is_far = at - start >= len(positions) * _FAR_APART
             start = at
+
+
+def _header_at(index: SegmentPositions, position: int, view: memoryview) -> memoryview:
+    """The header of the batch at `position`, or what there is of it; `view` has the bytes there, or some of them."""
+    if len(view) >= RECORD_BATCH_OVERHEAD:
+        return view[:RECORD_BATCH_OVERHEAD]
+    header = memoryview(bytearray(max(0, min(RECORD_BATCH_OVERHEAD, index.size - position))))
+    return header[: index.read_into(header, position)] if header else header
 
 
 def _whole_batches(view: memoryview, position: int) -> tuple[BatchColumns, int]:

@@ -66,7 +66,9 @@ after a query with a filter, the next query of the same DataFrame (or view) with
 query, would get the rows of that filter only. So load a DataFrame anew for each use, or say what is wanted by options:
 `subscribe` and the bounds prune as much.
 
-Damage. A batch that Kafka would refuse is one damage, and none of its records are rows. Where a batch does not even say
+Damage. A batch that Kafka would refuse is one damage, and none of its records are rows. So is one whose offsets lie
+outside its segment or do not ascend from those of the batches around it, which tells of a changed base offset: that is
+under no checksum. Where it cannot be told which of two batches is wrong, both are. Where a batch does not even say
 how long it is, reading goes on with the next batch that the index knows. A segment that retention deletes after a query
 was planned is still read while the broker keeps the renamed file, by default for a minute; after that it is a damage
 too. Where compaction has replaced it, the records that are left are read. A timestamp beyond the microseconds that

@@ -50,6 +50,11 @@ def is_number(name: str) -> bool:
     return name.isascii() and name.isdigit()
 
 
+def is_tiered_segment(name: str) -> bool:
+    """Whether tiered storage has given that name to a `.log` file."""
+    return _TIERED_SEGMENT.fullmatch(name) is not None
+
+
 def base_offset_of(name: str) -> int | None:
     """The offset that stands in the name of a `.log` file; None for a name that nobody gives to a segment."""
     if matched := _TIERED_SEGMENT.fullmatch(name):

@@ -152,7 +152,7 @@ def _pieces(index: SegmentPositions, whole: PositionRange, size: int) -> tuple[l
 
 
 def _begins_before(segment: DiskSegment, offset: int) -> bool:
-    """Whether a segment begins with a batch of smaller offsets than its name: a follower may append such a one."""
+    """Whether a segment begins with a batch of smaller offsets than its name, which is damage of what is asked for."""
     try:
         with SegmentPositions(segment) as index:
             return index.base_offset_at(0) < offset

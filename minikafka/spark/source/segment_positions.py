@@ -11,7 +11,7 @@ import numpy as np
 from minikafka.common.errors import CorruptRecordException
 from minikafka.log.log_file_utils import INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX
 from minikafka.log.segment_end import OFFSET_ENTRY, TIME_ENTRY, IndexEntry, SegmentEnd, end_of, last_entry
-from minikafka.record.batch_header import HEADER, RECORD_BATCH_OVERHEAD
+from minikafka.record.batch_header import CURRENT_MAGIC_VALUE, HEADER, RECORD_BATCH_OVERHEAD
 from minikafka.record.file_channel_record_batch import FileChannelRecordBatch
 from minikafka.record.file_records import FileRecords
 from minikafka.spark.source.damage import DAMAGE
@@ -43,6 +43,11 @@ class SegmentPositions:
 
     def __exit__(self, *_: object) -> None:
         self._channel.close()
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file when it was found."""
+        return self._segment.size
 
     def read_into(self, buffer: memoryview, position: int) -> int:
         """Fill `buffer` with the file's bytes from `position` on; returns how many it had. Raises OSError."""
@@ -112,8 +117,31 @@ class SegmentPositions:
                 yield batch
 
     def batches_between(self, start: int, end: int) -> Iterator[FileChannelRecordBatch]:
-        """The batches from byte `start` to byte `end` (exclusive); raises as `batches_from`."""
-        yield from self._records(end).batches_from(start)
+        """The batches from byte `start` to byte `end` (exclusive); raises as `batches_from`.
+
+        Damage is also a base offset that is out of order (`OffsetOrder`). A batch is given when the next one has been
+        seen, for one of two such is wrong.
+        """
+        held, due = None, self._segment.base_offset
+        batches = self._records(end).batches_from(start)
+        while True:
+            try:
+                batch = next(batches, None)
+            except DAMAGE:
+                if held is not None:
+                    yield held
+                raise
+            if batch is not None:
+                first = batch.base_offset if batch.magic >= CURRENT_MAGIC_VALUE else batch.last_offset
+                if first < due:
+                    raise CorruptRecordException(
+                        f"The batch is out of place: it begins at offset {first}, and {due} or above was due"
+                    )
+            if held is not None:
+                yield held
+            if batch is None:
+                return
+            held, due = batch, batch.next_offset
 
     @property
     def _offsets(self) -> "NDArray[np.int64]":
