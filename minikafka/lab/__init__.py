@@ -4,6 +4,7 @@
 - `stage`: logs at hand, their senders and readers, damage and planted bugs;
 - `widgets`: pictures with frames: rulers, shelves, lanes, byte views; `drawing` is what all of them draw with;
 - `stepper`: a real method run step by step, and refusals and crashes played the same way;
+- `sandbox`: foreign code where it can change nothing;
 - `exercises`: predictions, exercises, their checks, and one way to solve each;
 - `rebuild`: the learner's own function in the place of an engine's method, judged by Kafka;
 - `course`: diagrams, and the notebooks built, run, and laid out as a working copy;
