@@ -27,7 +27,10 @@ ALLOWED["twins"] = {*ALLOWED["spark"], "twins"}
 ALLOWED["witness"] = {*ALLOWED["broker"], "spark", "witness"}
 ALLOWED["lab"] = {*ALLOWED["witness"], "lab"}
 # The rooms of lab, from the bottom up.
-LAB = ("language", "stage", "widgets", "stepper", "exercises", "rebuild", "course", "grading", "site", "teaching")
+LAB = (
+    *("language", "stage", "widgets", "stepper", "sandbox", "exercises", "rebuild", "course", "grading", "site"),
+    "teaching",
+)
 # Modules that import each other, inside functions: each makes the other, as in Kafka.
 CIRCLES = [{"minikafka.record.memory_records", "minikafka.record.memory_records_builder"}]
 CODECS = {"crc32c", "lz4", "zstandard", "cramjam", "xxhash"}

@@ -26,10 +26,9 @@ limits of time, of memory, and of the size and number of files, and nothing else
 
 import functools
 import glob
-import importlib.util
+import importlib.metadata
 import json
 import os
-import resource
 import shutil
 import signal
 import socket
@@ -287,8 +286,8 @@ class Sandbox:
             if not path.is_relative_to("/usr"):
                 yield from _shown(path)
         for name in self._sees.packages or ():
-            place = _place_of(name)
-            yield from ("--ro-bind", str(place), f"{_PACKAGES}/{place.name}")
+            for place in _places_of(name):
+                yield from ("--ro-bind", str(place), f"{_PACKAGES}/{place.name}")
         nothing = Path(self._outside.name, "nothing")
         nothing.mkdir()
         for path in hides:
@@ -326,8 +325,8 @@ def why_there_is_no_sandbox() -> str:
 def limits_that_hold(limits: Limits) -> str:
     """In words, what a program that is trusted is held to all the same."""
     return (
-        f"it gets {limits.memory_mb} MiB of memory, files of {limits.file_mb} MiB, and its time; but it can read, change "
-        "and delete whatever you can, use the network, and start processes that go on"
+        f"it gets {limits.memory_mb} MiB of memory, files of {limits.file_mb} MiB, and its time; but it can read, "
+        "change and delete whatever you can, use the network, and start processes that go on"
     )
 
 
@@ -352,12 +351,12 @@ def _bare_python() -> str:
     return os.path.realpath(sys.executable)
 
 
-def _place_of(package: str) -> Path:
-    """The directory or file of an installed package."""
-    found = importlib.util.find_spec(package)
-    if found is None or found.origin is None:
-        raise ImportError(f"there is no package {package}")
-    return Path(found.origin).parent if found.submodule_search_locations else Path(found.origin)
+def _places_of(package: str) -> list[Path]:
+    """The directories and files of an installed package, side by side with those of others."""
+    distribution = importlib.metadata.distribution(package)
+    roots = {file.parts[0] for file in distribution.files or () if file.parts[0] != ".."}
+    places = [Path(str(distribution.locate_file(root))) for root in sorted(roots)]
+    return [place for place in places if place.exists() and place.name != "__pycache__"]
 
 
 def _kill_session(process: subprocess.Popen[bytes]) -> None:
