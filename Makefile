@@ -49,7 +49,7 @@ fresh: ready-lab
 	@$(BIN)/python -m minikafka.lab.course.working_copy fresh "$(NOTEBOOK)"
 
 test: ready-dev
-	@sh requirements/chromium.sh
+	@sh requirements/system_packages.sh
 	@$(FETCH)
 	@$(BIN)/minikafka doctor || true
 	$(PYTEST) -q $(WORKERS) --dist loadfile --no-loadscope-reorder tests

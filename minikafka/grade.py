@@ -6,11 +6,14 @@ from pathlib import Path
 
 import click
 
+from minikafka.common.errors import IllegalArgumentException
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.run_lessons import lessons
-from minikafka.lab.grading.grade import Grade, Terms, explained, table
+from minikafka.lab.grading.grade import Grade, explained, table
 from minikafka.lab.grading.grade import grade as grade_of
+from minikafka.lab.grading.marking import Terms
 from minikafka.lab.rebuild.rung import HELD_OUT_SEED
+from minikafka.lab.sandbox.sandbox import Limits, limits_that_hold, why_there_is_no_sandbox
 from minikafka.tools.printable import tell
 from minikafka.tools.tool_command import ToolCommand
 
@@ -21,6 +24,7 @@ from minikafka.tools.tool_command import ToolCommand
 @click.option("--seed", type=int, default=HELD_OUT_SEED, help="What the workloads for rungs are drawn from; keep it.")
 @click.option("--seconds", type=click.FloatRange(1, 3600), default=60.0, show_default=True, help="For each check.")
 @click.option("--memory", type=click.IntRange(64), default=2048, show_default=True, help="MiB, beyond what is needed.")
+@click.option("--trust-the-code", "is_trusted", is_flag=True, help="Run functions without a sandbox, as you.")
 @click.option("--course", type=click.Path(path_type=Path), default=COURSE, hidden=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each submission.")
 def grade(
@@ -29,14 +33,15 @@ def grade(
     seed: int,
     seconds: float,
     memory: int,
+    is_trusted: bool,
     course: Path,
     as_json: bool,
 ) -> None:
     """Grade the notebooks in each DIR, such as my-lessons/ or class/*/: a point for each prediction, exercise and rung.
 
     Notebooks are read, not run: answers are compared with a run of the course's own notebook, functions are taken out
-    and checked in a process of their own. Each point that is lost is explained. The exit code is 2 when something
-    cannot be graded at all, else 0.
+    and run in a sandbox (bubblewrap), where they can change nothing. Each point that is lost is explained. The exit
+    code is 2 when something cannot be graded at all, else 0.
     """
     known = lessons(course)
     wanted = [path for path in known if not chosen or any(name in path.stem for name in chosen)]
@@ -45,9 +50,12 @@ def grade(
     missing = [directory for directory in submissions if not directory.is_dir()]
     if missing:
         raise click.UsageError(f"{missing[0]} is no directory of notebooks")
+    if not is_trusted and (why := why_there_is_no_sandbox()):
+        held = limits_that_hold(Limits(memory_mb=memory))
+        raise IllegalArgumentException(f"{why}. Without one ({held}) only --trust-the-code grades")
     grades = []
     for directory in submissions:
-        grades.append(grade_of(directory.resolve(), wanted, Terms(seed, seconds, memory)))
+        grades.append(grade_of(directory.resolve(), wanted, Terms(seed, seconds, memory, is_trusted)))
         if as_json:
             click.echo(json.dumps(_as_data(grades[-1])))
         else:

@@ -19,11 +19,12 @@ from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.high_watermark import clamp, increment
 from minikafka.lab.grading import answer_key as answer_key_module
 from minikafka.lab.grading import grade as grading
+from minikafka.lab.grading import learners_side
 from minikafka.lab.grading.answer_key import told
 from minikafka.lab.grading.fair_code import unfair
-from minikafka.lab.grading.grade import Grade, Mark, Terms, explained
+from minikafka.lab.grading.grade import Grade, Mark, explained
 from minikafka.lab.grading.lesson_tasks import PREDICTION, Task, tasks_of
-from minikafka.lab.grading.marking import _made
+from minikafka.lab.grading.marking import Terms
 from minikafka.lab.grading.submission import read, value_of
 from minikafka.lab.rebuild import own_process
 from minikafka.lab.rebuild.ladders.high_watermark import clamps
@@ -135,8 +136,8 @@ def test_tasks_that_share_a_reason_share_a_line():
 
 
 def test_an_explanation_can_quote_a_line():
-    function = _made({"name": "updated", "given": "", "code": "def updated(old):\n    return old + ''"})
-    assert linecache.getline(function.__code__.co_filename, 2) == "    return old + ''"
+    learners_side.make("updated", "", "def updated(old):\n    return old + ''")
+    assert linecache.getline(learners_side._function.__code__.co_filename, 2) == "    return old + ''"
 
 
 @pytest.mark.slow

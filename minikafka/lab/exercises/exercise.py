@@ -118,25 +118,13 @@ class Exercise:
 
         The verdict names the first difference.
         """
-        verdict = self._verdict(function, judge)
+        verdict = self.judged(function, judge)
         if verdict.state != NOT_ATTEMPTED:
             progress.note("exercises", self.name, verdict.state)
         return verdict
 
-    def hint(self) -> str:
-        """The next hint; after the last one, the last one again."""
-        return self._hints.next()
-
-    def solution(self) -> str:
-        """The source of a function that passes."""
-        progress.note("exercises", self.name, "", tries=0, solutions_seen=1)
-        return PlainText(inspect.getsource(self._solution).rstrip())
-
-    def solved_by(self) -> Callable[..., Any]:
-        """The solution itself, for the tests and for whoever wants to run it."""
-        return self._solution
-
-    def _verdict(self, function: Callable[..., Any], judge: Callable[[Case], Any] | None) -> Verdict:
+    def judged(self, function: Callable[..., Any], judge: Callable[[Case], Any] | None = None) -> Verdict:
+        """As `check`, which keeps the outcome as the reader's progress; this does not."""
         cases, answers, error = self.cases, [], None
         for case in cases:
             answer, error = _ask(function, case.arguments)
@@ -159,10 +147,23 @@ class Exercise:
                 belief = self._belief(answers)
                 return Verdict(self.name, NOT_YET, f"{words}\n{belief}" if belief else words, number + 1)
         if error is not None:
-            words = say("{case}: your function raised {error}", case=say(cases[len(answers)].name), error=_said(error))
+            words = say("{case}: your function raised {error}", case=say(cases[len(answers)].name), error=said(error))
             return Verdict(self.name, NOT_YET, words, len(answers))
         words = say("Equal to {judge}'s answers in {cases}.", judge=self.judge_name, cases=_cases(len(cases)))
         return Verdict(self.name, CORRECT, words, len(cases))
+
+    def hint(self) -> str:
+        """The next hint; after the last one, the last one again."""
+        return self._hints.next()
+
+    def solution(self) -> str:
+        """The source of a function that passes."""
+        progress.note("exercises", self.name, "", tries=0, solutions_seen=1)
+        return PlainText(inspect.getsource(self._solution).rstrip())
+
+    def solved_by(self) -> Callable[..., Any]:
+        """The solution itself, for the tests and for whoever wants to run it."""
+        return self._solution
 
     def _belief(self, answers: list[Any]) -> str:
         """The words for the wrong belief whose answers are exactly these; there may be fewer `answers` than cases."""
@@ -212,6 +213,19 @@ class Hints:
         return PlainText(say("Hint {number} of {count}: {hint}", number=self._given, count=len(self._hints), hint=hint))
 
 
+class ToldError(Exception):
+    """What a reader's function raised where it ran, in another process; the text is what `said` has told of it there."""
+
+
+def said(error: Exception) -> str:
+    """The error in words; for a name in braces that `sql` was not given, PySpark raises a bare KeyError."""
+    if isinstance(error, ToldError):
+        return str(error)
+    if isinstance(error, KeyError) and any(frame.name == "sql" for frame in traceback.extract_tb(error.__traceback__)):
+        return say("KeyError: your query names {{{name}}}, and sql(…) was not given {name}=…", name=error.args[0])
+    return f"{type(error).__name__}: {error}"
+
+
 def first_difference(got: Any, expected: Any) -> str:
     """Where two answers differ first: for sequences the place, else the values."""
     if isinstance(got, list | tuple) and isinstance(expected, list | tuple):
@@ -246,13 +260,6 @@ def _ask(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any,
         return function(*arguments), None
     except Exception as error:  # the reader's code may raise anything; the verdict says what
         return None, error
-
-
-def _said(error: Exception) -> str:
-    """The error in words; for a name in braces that `sql` was not given, PySpark raises a bare KeyError."""
-    if isinstance(error, KeyError) and any(frame.name == "sql" for frame in traceback.extract_tb(error.__traceback__)):
-        return say("KeyError: your query names {{{name}}}, and sql(…) was not given {name}=…", name=error.args[0])
-    return f"{type(error).__name__}: {error}"
 
 
 def _equal(one: Any, other: Any) -> bool:

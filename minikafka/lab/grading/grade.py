@@ -1,24 +1,19 @@
 """The grade of a submission: a point for each task, and a reason for each point that is lost."""
 
 import ast
-import errno
-import json
-import subprocess
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED
+from minikafka.lab.exercises.exercise import NOT_ATTEMPTED
 from minikafka.lab.grading.answer_key import answer_key, told
 from minikafka.lab.grading.fair_code import is_fair_import, unfair
-from minikafka.lab.grading.lesson_tasks import EXERCISE, PREDICTION, Task, code_of, tasks_of
-from minikafka.lab.grading.marking import NO_ROOM, STUBBORN
+from minikafka.lab.grading.lesson_tasks import EXERCISE, PREDICTION, RUNG, Task, code_of, tasks_of
+from minikafka.lab.grading.marking import Job, LearnersSide, Terms, needs_java, verdict_on
 from minikafka.lab.grading.submission import Answered, is_blank, read_in_every_language, value_of
-from minikafka.lab.rebuild import own_process
 
-_START_S = 120.0  # for Java, Spark and the judges' answers
+_LONGEST_REASON = 2_000  # characters
 _SQL = "from minikafka.lab.exercises.wrecked import sql"
 
 
@@ -42,17 +37,6 @@ class Grade:
         """The points, and how many there are: of one kind of task, or of all."""
         marks = [mark for mark in self.marks if kind in (None, mark.task.kind)]
         return sum(mark.points for mark in marks), len(marks)
-
-
-@dataclass(frozen=True)
-class Terms:
-    """How functions are checked: `seed` draws what is held out; a check may take `seconds` (s), the process `memory_mb`
-    (MiB) more than it had before.
-    """
-
-    seed: int
-    seconds: float = 60.0
-    memory_mb: int = 2048
 
 
 def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
@@ -102,67 +86,45 @@ def _prediction(lesson: Path, task: Task, answered: Sequence[Answered]) -> Mark:
 def _functions(lesson: Path, tasks: list[Task], answered: Sequence[Answered], terms: Terms) -> list[Mark]:
     given = _given(lesson)
     marks: dict[Task, Mark] = {}
-    jobs: list[tuple[Task, dict[str, str]]] = []
+    jobs: dict[Task, Job] = {}
     for task in (task for task in tasks if task.kind != PREDICTION):
-        written = [code for each in answered if (code := each.code_for(task.name))]
-        code = next((code for code in written if not _is_stub(code[-1])), [])
-        if not written:
-            marks[task] = Mark(task, 0, "there is no such function" + _unread(answered))
-        elif not code:
-            marks[task] = Mark(task, 0, NOT_ATTEMPTED)
-        elif why := unfair(code):
-            marks[task] = Mark(task, 0, f"not run: it {why}")
+        try:
+            found = _job(task, answered, given)
+        except RecursionError:
+            found = Mark(task, 0, "not run: it is nested too deeply")
+        if isinstance(found, Mark):
+            marks[task] = found
         else:
-            imports = [each for each in code if isinstance(each, ast.Import | ast.ImportFrom)]
-            assert all(map(is_fair_import, imports))
-            text = ast.unparse(ast.Module(code, []))
-            jobs.append(
-                (task, {"name": task.name, "module": task.module, "check": task.check, "code": text, "given": given})
-            )
-    marks |= _checked(jobs, terms)
+            jobs[task] = found
+    for kind in (EXERCISE, RUNG):
+        marks |= _checked({task: job for task, job in jobs.items() if task.kind == kind}, terms)
     return [marks[task] for task in tasks if task.kind != PREDICTION]
 
 
-def _checked(jobs: list[tuple[Task, dict[str, str]]], terms: Terms) -> dict[Task, Mark]:
-    """The marks of functions; after one that ends its process, the others go on in a new one."""
+def _job(task: Task, answered: Sequence[Answered], given: str) -> Job | Mark:
+    """The function that was handed in for a task; the mark where there is none to run."""
+    written = [code for each in answered if (code := each.code_for(task.name))]
+    code = next((code for code in written if not _is_stub(code[-1])), [])
+    if not written:
+        return Mark(task, 0, "there is no such function" + _unread(answered))
+    if not code:
+        return Mark(task, 0, NOT_ATTEMPTED)
+    if why := unfair(code):
+        return Mark(task, 0, f"not run: it {why}")
+    return Job(task.name, ast.unparse(ast.Module(code, [])), given, task.module, task.check)
+
+
+def _checked(jobs: dict[Task, Job], terms: Terms) -> dict[Task, Mark]:
+    """The marks of functions that were handed in by one learner; each is judged, whatever the others do."""
+    if not jobs:
+        return {}
     marks: dict[Task, Mark] = {}
-    left = jobs
-    while left:
-        outcomes, why = _run([job for _, job in left], terms)
-        for (task, _), outcome in zip(left, outcomes):
-            is_right = outcome["state"] == CORRECT
-            marks[task] = Mark(task, int(is_right), "" if is_right else f"{outcome['state']}: {outcome['words']}")
-        if len(outcomes) < len(left):
-            marks[left[len(outcomes)][0]] = Mark(left[len(outcomes)][0], 0, why)
-        left = left[len(outcomes) + 1 :]
+    with LearnersSide(terms, java=any(map(needs_java, jobs.values()))) as side:
+        for task, job in jobs.items():
+            verdict = verdict_on(job, side, terms.seed)
+            why = "" if verdict else f"{verdict.state}: {verdict.words}"[:_LONGEST_REASON]
+            marks[task] = Mark(task, int(bool(verdict)), why)
     return marks
-
-
-def _run(jobs: list[dict[str, str]], terms: Terms) -> tuple[list[dict[str, str]], str]:
-    """The outcomes of the first jobs, and why the next one has none."""
-    with tempfile.TemporaryDirectory(prefix="minikafka-grade-") as scratch:
-        results = Path(scratch, "results")
-        asked = {"jobs": jobs, "seed": terms.seed, "seconds": terms.seconds, "memory_mb": terms.memory_mb}
-        process = own_process.started(
-            *("minikafka.lab.grading.marking", str(results)),
-            directory=scratch,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        has_ended = True
-        try:
-            process.communicate(json.dumps(asked).encode(), timeout=_START_S + terms.seconds * len(jobs))
-        except subprocess.TimeoutExpired:
-            has_ended = False
-        finally:
-            own_process.end(process)
-        if process.returncode == NO_ROOM:
-            raise OSError(errno.ENOSPC, "the results of checks cannot be written", scratch)
-        is_stubborn = not has_ended or process.returncode == STUBBORN
-        why = "it did not end, even when told to" if is_stubborn else "its process ended before the check did"
-        lines = results.read_text(encoding="utf-8").splitlines() if results.exists() else []
-    return [json.loads(line) for line in lines], why
 
 
 def _given(lesson: Path) -> str:
@@ -224,5 +186,5 @@ def table(grades: Iterable[Grade]) -> list[str]:
 
 
 def _sums(of: Grade) -> list[tuple[str, tuple[int, int]]]:
-    kinds = (("points", None), ("predictions", PREDICTION), ("exercises", EXERCISE), ("rungs", "rung"))
+    kinds = (("points", None), ("predictions", PREDICTION), ("exercises", EXERCISE), ("rungs", RUNG))
     return [(what, of.points(kind)) for what, kind in kinds]

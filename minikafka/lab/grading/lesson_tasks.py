@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PREDICTION, EXERCISE, RUNG = "prediction", "exercise", "rung"
+_MOST_CODE = 250_000  # characters of all code cells; a lesson of the course has 20,000
 _MODULES = {"minikafka.lab.exercises": EXERCISE, "minikafka.lab.rebuild.ladders": RUNG}
 
 
@@ -45,8 +46,11 @@ def code_of(notebook: Path) -> tuple[list[ast.Module], int]:
 
     A cell with IPython's own commands (`%time`, `!ls`) is none.
     """
-    trees, unread = [], 0
+    trees, unread, size = [], 0, 0
     for text in _code_cells(notebook):
+        size += len(text)
+        if size > _MOST_CODE:
+            raise ValueError(f"{notebook.name} has more than {_MOST_CODE:,} characters of code")
         try:
             trees.append(ast.parse(text))
         except (SyntaxError, ValueError, RecursionError, MemoryError):

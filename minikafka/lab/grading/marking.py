@@ -1,111 +1,266 @@
-"""The process in which a learner's functions are checked: python -m minikafka.lab.grading.marking RESULTS < jobs
+"""The marks of functions. A learner's function runs in a sandbox; what it gives is judged here."""
 
-`jobs` is JSON: the seed, the limits, and a job for each function. The judges answer before any of the functions is
-made; then the limits come into force. Each outcome is a line of JSON in the file RESULTS, so that what is done stays
-done when the process has to be ended. What a function prints is dropped.
-"""
-
-import json
-import linecache
-import os
-import signal
+import functools
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises import exercise as exercises
+from minikafka.lab.exercises.exercise import NOT_YET, Exercise, ToldError, Verdict
 from minikafka.lab.exercises.prediction import ___
-from minikafka.lab.rebuild import own_process
+from minikafka.lab.grading import learners_side
+from minikafka.lab.grading.arguments import sent
+from minikafka.lab.rebuild import also_asked, grounds, ladders
+from minikafka.lab.rebuild.grounds import ENGINE, Outcome
+from minikafka.lab.rebuild.learners_code import LearnersError, NotAttempted
+from minikafka.lab.rebuild.mine import function_of
+from minikafka.lab.rebuild.performer import Call, Run
+from minikafka.lab.rebuild.rung import Rung
+from minikafka.lab.sandbox import control_group
+from minikafka.lab.sandbox.sandbox import (
+    ChildRaisedError,
+    Limits,
+    OutOfTimeError,
+    Sandbox,
+    SandboxError,
+    Sees,
+)
+from minikafka.lab.widgets.offset_ruler import Offsets, SegmentSpan
+from minikafka.witness.observation import Observations
 
-STUBBORN = 70
-"""The exit code of a process that ended itself, because a function went on whenever it was told to end."""
-NO_ROOM = 71
-"""The exit code of a process that could not write its results; no function is to blame for that."""
-_PATIENCE_S = 5.0
+_LESSONS_EXERCISES = (path for path in Path(exercises.__file__).parent.iterdir() if (path / "__init__.py").exists())
+_ANSWERS_LIE_IN = (*_LESSONS_EXERCISES, Path(ladders.__file__).parent)
+_ENGINE = ("common", "record", "checkpoint", "log", "metadata", "cluster", "server", "network", "broker", "witness")
+_LEAST_S = 0.01
 
 
-class OutOfTime(BaseException):
-    """A check took too long; no `Exception`, so that few handlers take it for theirs."""
+@dataclass(frozen=True)
+class Terms:
+    """How functions are checked: `seed` draws what is held out; a check may take `seconds` (s), the process `memory_mb`
+    (MiB) more than it had before. With `is_trusted` there is no sandbox.
+    """
+
+    seed: int
+    seconds: float = 60.0
+    memory_mb: int = 2048
+    is_trusted: bool = False
 
 
-def mark(jobs: list[dict[str, Any]], seed: int, seconds: float, memory_mb: int) -> Iterator[dict[str, str]]:
-    """The outcome of each job: its `state`, as a verdict has it, and `words`."""
-    checks = [getattr(import_module(job["module"]), job["check"]) for job in jobs]
-    _ask_the_judges(checks)
-    own_process.limit(memory_mb)
-    for job, check in zip(jobs, checks, strict=True):
-        yield _marked(job, check, seed, seconds)
+@dataclass(frozen=True)
+class Job:
+    """A function to check: its name, the code that makes it, the imports that the lesson `given`s it, its check."""
+
+    name: str
+    code: str
+    given: str
+    module: str
+    check: str
 
 
-def _marked(job: dict[str, Any], check: Any, seed: int, seconds: float) -> dict[str, str]:
+class LearnersSide:
+    """The sandbox with one learner's functions, and what is asked of it; a context manager.
+
+    What goes wrong there is a LearnersError; after some of them it has ended, and `start` begins it anew.
+    `java`: whether Spark is there.
+    """
+
+    def __init__(self, terms: Terms, *, java: bool):
+        self._terms, self._java = terms, java
+        self._sandbox: Sandbox | None = None
+        self._until = 0.0
+
+    def __enter__(self) -> "LearnersSide":
+        self.desk = tempfile.TemporaryDirectory(prefix="minikafka-grade-", ignore_cleanup_errors=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+        self.desk.cleanup()
+
+    def start(self) -> None:
+        """Start the sandbox, if it is not there. Raises RuntimeError, for which no function is to blame."""
+        if self._sandbox is not None:
+            return
+        program = Path(learners_side.__file__)
+        limits = Limits(memory_mb=self._terms.memory_mb, all_memory_mb=self._terms.memory_mb + 3072, processes=512)
+        sees = Sees(packages=None, minikafka=True, hides=_ANSWERS_LIE_IN, java=self._java)
+        setup = {
+            "modules": _modules_of_the_engine(),
+            "java": self._java,
+            "forbids_processes": not control_group.can_be_made(),
+        }
+        self._sandbox = Sandbox(program, setup, sees, limits, is_trusted=self._terms.is_trusted)
+        try:
+            self._sandbox.__enter__()
+        except SandboxError as error:
+            self._sandbox = None
+            raise RuntimeError(f"the sandbox does not start: {error}") from error
+
+    def make(self, job: Job) -> None:
+        """Make the function of a job, of which everything is asked from now on; its time begins."""
+        self._until = time.monotonic() + self._terms.seconds
+        self.ask("make", job.name, job.given, job.code)
+
+    def ask(self, *request: Any) -> Any:
+        """What a function of `learners_side` gives. Raises LearnersError."""
+        assert self._sandbox is not None
+        try:
+            return self._sandbox.ask(list(request), max(self._until - time.monotonic(), _LEAST_S))
+        except ChildRaisedError as error:
+            raise LearnersError(_in_words(error)) from None
+        except OutOfTimeError:
+            self._end()
+            raise LearnersError(f"It has not ended after {self._terms.seconds:g} seconds.") from None
+        except SandboxError as error:
+            self._end()
+            raise LearnersError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+
+    def _end(self) -> None:
+        if self._sandbox is not None:
+            self._sandbox.close()
+            self._sandbox = None
+
+
+class InSandbox:
+    """A Performer on a learner's side."""
+
+    def __init__(self, side: LearnersSide, rung: Rung):
+        self._side, self.calls = side, 0
+        role = rung.role
+        self._side.ask(
+            "take",
+            {
+                "method": _name_of(function_of(role.method)),
+                "ground": next(name for name, value in vars(grounds).items() if value is role.ground),
+                "returns": [_name_of(each) for each in role.returns],
+                "raises": [_name_of(each) for each in role.raises],
+                "changes_nothing": role.changes_nothing,
+                "also_asked": role.also_asked.__name__ if role.also_asked.__module__ == also_asked.__name__ else "",
+            },
+        )
+
+    def run(self, workload: Any) -> Run:
+        """As Performer.run."""
+        rows, name, files, moments, self.calls = self._told("run", workload)
+        directory = Path(tempfile.mkdtemp(dir=self._side.desk.name))
+        _lay(files, directory)
+        table = Observations(ENGINE, workload, tuple(rows))
+        return Run(Outcome(table, directory / name), [None if each is None else _offsets(each) for each in moments])
+
+    def results(self, workload: Any) -> list[Any]:
+        """As Performer.results."""
+        (found,) = self._told("results", workload)
+        return found
+
+    def call(self, workload: Any, number: int) -> Call:
+        """As Performer.call."""
+        return Call(*self._told("call", workload, number))
+
+    def _told(self, name: str, workload: Any, *more: Any) -> tuple[Any, ...]:
+        match self._side.ask(name, str(workload), *more):
+            case "is", *told:
+                return tuple(told)
+            case ("blank",):
+                raise NotAttempted
+            case "stopped", str(words), str(line), str(arguments), str(doing), moment:
+                error = LearnersError(words, line, arguments)
+                error.doing, error.moment = doing, None if moment is None else _offsets(moment)
+                raise error
+        raise LearnersError("Its process does not say what came of it.")
+
+
+def verdict_on(job: Job, side: LearnersSide, seed: int) -> Verdict:
+    """What the judge says of the function of a job. Whatever the function does, and its process says, is a verdict."""
+    check = getattr(import_module(job.module), job.check)
+    if isinstance(check, Exercise):
+        for number in range(len(check.cases)):
+            check.answer(number)  # if the judge fails, no function is to blame
+    side.start()
     try:
-        with _ended_after(seconds):
-            function = _made(job)
-            verdict = check.check(function) if isinstance(check, Exercise) else check.check(function, seed)
-        return {"state": verdict.state, "words": verdict.words}
-    except OutOfTime:
-        return {"state": "not yet", "words": f"It has not ended after {seconds:g} seconds."}
-    except MemoryError:
-        return {"state": "not yet", "words": "It needs more memory than it may have."}
-    except Exception as error:  # what its module-level code or a check of its result raises
-        return {"state": "not yet", "words": f"{type(error).__name__}: {error}"}
-
-
-def _made(job: dict[str, Any]) -> Any:
-    namespace: dict[str, Any] = {"___": ___}
-    exec(compile(job["given"], "<course>", "exec"), namespace)
-    file = f"<{job['name']}>"
-    # So that an explanation can quote the line that it names.
-    linecache.cache[file] = len(job["code"]), None, job["code"].splitlines(keepends=True), file
-    exec(compile(job["code"], file, "exec"), namespace)
-    return namespace[job["name"]]
-
-
-def _ask_the_judges(checks: list[Any]) -> None:
-    """Start the JVM and let the judges of exercises answer, while the code that runs is the course's alone."""
-    from minikafka.lab.stage.workbench import kafka_witness
-
-    for check in checks:
+        side.make(job)
         if isinstance(check, Exercise):
-            for number in range(len(check.cases)):
-                check.answer(number)
-    if not all(isinstance(check, Exercise) for check in checks):
-        kafka_witness()
+            return check.judged(_asked_there(side, check))
+        return check.judged(InSandbox(side, check), seed)
+    except LearnersError as error:
+        return Verdict(check.name, NOT_YET, str(error))
+    except Exception as error:  # of what its process told, which may be anything
+        return Verdict(check.name, NOT_YET, f"What it gives cannot be judged: {type(error).__name__}: {error}")
 
 
-@contextmanager
-def _ended_after(seconds: float) -> Iterator[None]:
-    patient_until = time.monotonic() + seconds + _PATIENCE_S
-
-    def too_long(*_: Any) -> None:
-        if time.monotonic() > patient_until:
-            os._exit(STUBBORN)
-        raise OutOfTime
-
-    signal.signal(signal.SIGALRM, too_long)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.2)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+def needs_java(job: Job) -> bool:
+    """Whether a function, or what it is asked, uses Spark."""
+    check = getattr(import_module(job.module), job.check)
+    if not isinstance(check, Exercise):
+        return False
+    given = (argument for case in check.cases for argument in case.arguments)
+    return "sql" in job.code or "spark" in job.code or any(hasattr(each, "collect") for each in given)
 
 
-def main() -> None:
-    """Mark what comes on standard input."""
-    asked = json.load(sys.stdin)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    with open(sys.argv[1], "w", encoding="utf-8") as results:
-        for outcome in mark(asked["jobs"], asked["seed"], asked["seconds"], asked["memory_mb"]):
-            try:
-                results.write(json.dumps(outcome) + "\n")
-                results.flush()
-            except OSError:
-                os._exit(NO_ROOM)
+def _asked_there(side: LearnersSide, check: Exercise) -> Callable[..., Any]:
+    """A function that gives what the learner's function gives to the exercise's cases, one after another."""
+    cases = iter(_sent_cases(check))
+
+    def function(*_arguments: Any) -> Any:
+        match side.ask("case", next(cases)):
+            case "is", value:
+                return value
+            case ("blank",):
+                return ___
+            case "raised", str(words):
+                raise ToldError(words)
+        raise LearnersError("Its process does not say what it answers.")
+
+    return function
 
 
-if __name__ == "__main__":
-    main()
+@functools.cache
+def _sent_cases(check: Exercise) -> list[list[Any]]:
+    """The arguments of each case, as `sent` has them."""
+    return [[sent(argument) for argument in case.arguments] for case in check.cases]
+
+
+def _modules_of_the_engine() -> list[str]:
+    """The modules of the engine that are loaded: a method is replaced wherever one of them knows it."""
+    loaded = sorted(name for name in sys.modules if name.startswith("minikafka."))
+    return [name for name in loaded if name.split(".")[1] in _ENGINE]
+
+
+def _lay(files: dict[str, bytes | None], directory: Path) -> None:
+    """Lay files of these relative paths and bytes into a directory; None is a directory. Raises ValueError."""
+    for name, data in files.items():
+        parts = name.split("/")
+        if not all(parts) or {"..", "."} & set(parts):
+            raise ValueError(f"{name!r} is no path below a directory")
+        path = directory.joinpath(*parts)
+        if data is None:
+            path.mkdir(parents=True, exist_ok=True)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+
+
+def _offsets(told: tuple[Any, ...]) -> Offsets:
+    """The offsets that a plain value tells. Raises TypeError, ValueError."""
+    *marks, segments = told
+    spans = tuple(SegmentSpan(*segment) for segment in segments)
+    if not all(type(each) is int for each in (*marks, *(number for span in segments for number in span))):
+        raise ValueError("offsets are numbers")
+    return Offsets(*marks, spans)
+
+
+def _name_of(found: Any) -> str:
+    """The name by which `learners_side` finds a function or a type."""
+    if found is type(None):
+        return "types:NoneType"
+    return f"{found.__module__}:{found.__qualname__}"
+
+
+def _in_words(error: ChildRaisedError) -> str:
+    if error.kind == "MemoryError":
+        return "It needs more memory than it may have."
+    return error.words if error.kind == "NotPlainError" else f"{error.kind}: {error.words}".rstrip(": ")

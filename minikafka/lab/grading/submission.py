@@ -9,7 +9,11 @@ from pathlib import Path
 from minikafka.lab.grading.lesson_tasks import code_of, question_of
 from minikafka.lab.language.chosen import LANGUAGES, english_of
 
-_LARGEST_BYTES = 20 << 20
+_LARGEST_BYTES = 10 << 20  # of a notebook; those of the course have at most 2 MB
+_MOST_VALUES = (
+    1_000_000,
+    200_000,
+)  # commas, and brackets that open: what Python makes of a notebook takes 200 MB at most
 _BLANK = "___"
 _OPERATORS = {
     ast.Add: operator.add,
@@ -78,8 +82,13 @@ def read(notebook: Path, directory: Path) -> Answered:
         raise ValueError(f"{notebook.name} is no file")
     if not notebook.resolve().is_relative_to(directory.resolve()):
         raise ValueError(f"{notebook.name} is a link that leads out of what was handed in")
-    if notebook.stat().st_size > _LARGEST_BYTES:
+    with open(notebook, "rb") as file:
+        data = file.read(_LARGEST_BYTES + 1)
+    if len(data) > _LARGEST_BYTES:
         raise ValueError(f"{notebook.name} has more than {_LARGEST_BYTES >> 20} MB")
+    commas, brackets = _MOST_VALUES
+    if data.count(b",") > commas or data.count(b"[") + data.count(b"{") > brackets:
+        raise ValueError(f"{notebook.name} has more values than a notebook has")
     trees, unread = code_of(notebook)
     found = Answered(unread=unread)
     for statement in (statement for tree in trees for statement in tree.body):
@@ -103,10 +112,17 @@ def is_blank(answer: ast.expr) -> bool:
 
 def value_of(answer: ast.expr) -> object:
     """The value that an answer writes down: a literal, a sum of numbers, an exception's name. Raises ValueError."""
+    try:
+        return _value_of(answer)
+    except RecursionError:
+        raise ValueError("the answer is nested too deeply") from None
+
+
+def _value_of(answer: ast.expr) -> object:
     if isinstance(answer, ast.Name):
         return answer.id
     if isinstance(answer, ast.BinOp) and type(answer.op) in _OPERATORS:
-        left, right = value_of(answer.left), value_of(answer.right)
+        left, right = _value_of(answer.left), _value_of(answer.right)
         if all(isinstance(each, int | float) and abs(each) < _LARGEST for each in (left, right)):
             try:
                 return _OPERATORS[type(answer.op)](left, right)

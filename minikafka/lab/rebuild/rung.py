@@ -4,19 +4,19 @@ import inspect
 import random
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from minikafka.lab.exercises import progress
 from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, STUB, Hints, PlainText, Verdict
-from minikafka.lab.rebuild.grounds import ENGINE, KAFKA, ONE_LOG, Ground, Outcome
-from minikafka.lab.rebuild.learners_code import Guard, LearnersError, NotAttempted, arguments_in_words
-from minikafka.lab.rebuild.mine import Method, WrongParametersError, function_of, mine
+from minikafka.lab.rebuild.grounds import ENGINE, KAFKA, ONE_LOG, Ground
+from minikafka.lab.rebuild.learners_code import LearnersError, NotAttempted
+from minikafka.lab.rebuild.mine import Method, WrongParametersError, function_of
+from minikafka.lab.rebuild.performer import Call, Here, Performer, Role
 from minikafka.lab.rebuild.trial import Trial, judge_name, smallest, tried
 from minikafka.lab.stepper.kafka_source import kafka_link
-from minikafka.lab.stepper.stepper import in_words, with_code
+from minikafka.lab.stepper.stepper import with_code
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.offset_ruler import Offsets, RulerFrame, render_ruler
 from minikafka.witness.spoken import say
@@ -90,8 +90,7 @@ class Rung:
         self._ground = ground
         self._chosen, self._profiles, self._operations = tuple(chosen), tuple(profiles), operations
         self._solution, self._hints = solution, Hints(hints)
-        self._returns, self._raises, self._changes_nothing = returns, raises, changes_nothing
-        self._also_asked = also_asked
+        self.role = Role(method, ground, returns, raises, changes_nothing, also_asked)
         _, _, twin = (inspect.getdoc(method) or "").rpartition("Kafka: ")
         self.kafka = kafka or twin.strip().strip("`.").partition("`")[0]
         self._was_tried = False
@@ -99,7 +98,7 @@ class Rung:
 
     def check(self, function: Callable[..., Any], seed: int = HELD_OUT_SEED) -> RungVerdict:
         """Let the engine run with `function`, and Kafka judge. `seed` decides which workloads are drawn."""
-        verdict = self._verdict(function, seed)
+        verdict = self.judged(Here(function, self.role), seed)
         if verdict.state != NOT_ATTEMPTED:
             self._was_tried = True
             progress.note("rungs", self.name, verdict.state)
@@ -121,24 +120,24 @@ class Rung:
         """The solution itself, for the tests and for whoever wants to run it."""
         return self._solution
 
-    def _verdict(self, function: Callable[..., Any], seed: int) -> RungVerdict:
-        guard, operations = self._guard(), 0
-        by_the_learner = self._in_place(function, guard)
+    def judged(self, performer: Performer, seed: int) -> RungVerdict:
+        """What the judge says of a performer that has a learner's function in this rung's role."""
+        operations = 0
         try:
             for workload in self._workloads(seed):
-                trial = tried(workload, by_the_learner, self._ground)
+                trial = tried(workload, performer, self._ground)
                 operations += len(workload)
                 if not trial.passed:
-                    shown = smallest(trial, by_the_learner, self._ground)
-                    words = "\n".join(filter(None, (str(shown), self._belief(trial, function, guard, seed))))
+                    shown = smallest(trial, performer, self._ground)
+                    words = "\n".join(filter(None, (str(shown), self._belief(trial, performer, seed))))
                     return RungVerdict(self.name, NOT_YET, words, operations, shown.moment)
-            if self._changes_nothing and (words := self._other_results(function, seed)):
+            if self.role.changes_nothing and (words := self._other_results(performer, seed)):
                 return RungVerdict(self.name, NOT_YET, words, operations)
         except NotAttempted:
             return RungVerdict(self.name, NOT_ATTEMPTED, say(STUB))
         except (LearnersError, WrongParametersError) as error:
             return RungVerdict(self.name, NOT_YET, str(error), operations, getattr(error, "moment", None))
-        if not guard.calls:
+        if not performer.calls:
             raise AssertionError(f"{self.name}: the engine never called the function, so nothing was judged")
         words = say(
             "{count} operations, and every byte on disk, as {judge} has them.",
@@ -147,9 +146,6 @@ class Rung:
         )
         return RungVerdict(self.name, CORRECT, words, operations)
 
-    def _guard(self) -> Guard:
-        return Guard(self._returns, raises=self._raises, changes_nothing=self._changes_nothing)
-
     def _workloads(self, seed: int) -> Iterator[Any]:
         for text in self._chosen:
             yield self._ground.read(text)
@@ -157,10 +153,7 @@ class Rung:
         for knobs in self._profiles:
             yield self._ground.draw(seeds.getrandbits(32), self._operations, knobs)
 
-    def _in_place(self, function: Callable[..., Any], guard: Guard) -> Callable[[], AbstractContextManager[None]]:
-        return lambda: mine(self.method, function, guard)
-
-    def _belief(self, failed: Trial, function: Callable[..., Any], guard: Guard, seed: int) -> str:
+    def _belief(self, failed: Trial, performer: Performer, seed: int) -> str:
         """The words for the wrong version that leads to the same wherever it is tried; "" for none.
 
         Several may lead to the same in the workload that failed; then the others are asked as well, and at last what
@@ -171,64 +164,50 @@ class Rung:
             if len(versions) <= 1:
                 break
             try:
-                with self._in_place(function, guard)():
-                    outcome, _ = self._ground.done(workload, ENGINE)
+                outcome = performer.run(workload).outcome
             except LearnersError:
                 continue
             versions = [version for version in versions if self._leads_to(version, workload, outcome)]
-        if len(versions) > 1 and self._changes_nothing:
-            versions = self._answering_so(versions, function, failed.workload)
+        if len(versions) > 1 and self.role.changes_nothing:
+            versions = self._answering_so(versions, failed.workload, performer.results(failed.workload))
         return say(versions[0].words) if versions else ""
 
-    def _answering_so(
-        self, versions: list[WrongVersion], function: Callable[..., Any], workload: Any
-    ) -> list[WrongVersion]:
-        """Those of `versions` that return what `function` returns in each call of the workload."""
-
-        def compare(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-            nonlocal versions
-            versions = [version for version in versions if version.function(*args, **kwargs) == result]
-
-        with self._in_place(function, Guard(self._returns, changes_nothing=True, seen=compare))():
-            self._ground.done(workload, ENGINE)
-        return versions
-
-    def _other_results(self, function: Callable[..., Any], seed: int) -> str:
+    def _other_results(self, performer: Performer, seed: int) -> str:
         """The first call whose result is not that of the engine's own method; "" where all are.
 
         A search that begins too early finds the same record, later: nothing of it shows in the log.
         """
-        engine = function_of(self.method)
-        versions, words = list(self.wrong), ""
-        asked_once_more = self._guard().around(function)
-
-        def compare(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-            judge(args, kwargs, result)
-            for others in self._also_asked(*args, **kwargs):
-                judge(others, {}, asked_once_more(*others))
-
-        def judge(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-            nonlocal versions, words
-            right = engine(*args, **kwargs)
-            versions = [version for version in versions if version.function(*args, **kwargs) == result]
-            if result != right and not words:
-                yours, minikafkas = _told_apart(result, right)
+        engine = Here(function_of(self.method), self.role)
+        for workload in self._workloads(seed):
+            results, right = performer.results(workload), engine.results(workload)
+            if results != right:
+                number = next((number for number, pair in enumerate(zip(results, right)) if pair[0] != pair[1]), None)
+                if number is None:
+                    return f"The engine calls your function {len(results)} times, and its own {len(right)} times."
+                call, called = performer.call(workload, number), engine.call(workload, number)
+                yours, minikafkas = _told_apart(call, called)
                 words = (
                     f"The log is as {judge_name()} has it, but your function is not: "
-                    f"called with {arguments_in_words(function, args, kwargs)} it returns {yours}, and "
-                    f"minikafka's own method {minikafkas}."
+                    f"called with {call.arguments} it returns {yours}, and minikafka's own method {minikafkas}."
                 )
+                versions = self._answering_so(list(self.wrong), workload, results)
+                return "\n".join([words, *(say(version.words) for version in versions[:1])])
+        return ""
 
-        guard = Guard(self._returns, raises=self._raises, changes_nothing=True, seen=compare)
-        for workload in self._workloads(seed):
-            with mine(self.method, function, guard):
-                self._ground.done(workload, ENGINE)
-        return "\n".join([words, *(say(version.words) for version in versions[:1])]) if words else ""
+    def _answering_so(self, versions: list[WrongVersion], workload: Any, results: list[Any]) -> list[WrongVersion]:
+        """Those of `versions` that return these results while the workload is done."""
 
-    def _leads_to(self, version: WrongVersion, workload: Any, outcome: Outcome) -> bool:
+        def answers_so(version: WrongVersion) -> bool:
+            try:
+                return Here(version.function, self.role).results(workload) == results
+            except LearnersError:
+                return False
+
+        return list(filter(answers_so, versions))
+
+    def _leads_to(self, version: WrongVersion, workload: Any, outcome: Any) -> bool:
         try:
-            with mine(self.method, version.function, self._guard()):
-                return self._ground.done(workload, ENGINE)[0].equals(outcome)
+            return Here(version.function, self.role).run(workload).outcome.equals(outcome)
         except LearnersError:
             return False
 
@@ -260,11 +239,10 @@ class Rung:
         return drawing.page(f'<div class="mk-box">{head}<br>{escape(say(self.why))}<ul>{rows}</ul></div>')
 
 
-def _told_apart(result: Any, right: Any) -> tuple[str, str]:
-    """Two results in a few words; where these are the same, the first field in which the results differ."""
-    words = in_words(result), in_words(right)
-    if words[0] == words[1] and type(result) is type(right) and hasattr(right, "_fields"):
-        for name, *values in zip(right._fields, result, right, strict=True):
-            if values[0] != values[1]:
-                return tuple(f"{name} {in_words(value)}" for value in values)
-    return words
+def _told_apart(call: Call, right: Call) -> tuple[str, str]:
+    """The results of two calls in words; where these are the same, the first field in which the results differ."""
+    if call.result == right.result:
+        for (name, yours), (_, minikafkas) in zip(call.fields, right.fields):
+            if yours != minikafkas:
+                return f"{name} {yours}", f"{name} {minikafkas}"
+    return call.result, right.result

@@ -2,12 +2,12 @@
 
 import functools
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from minikafka.lab.rebuild.grounds import ENGINE, KAFKA, ONE_LOG, Ground, Outcome
 from minikafka.lab.rebuild.learners_code import LearnersError
+from minikafka.lab.rebuild.performer import Performer
 from minikafka.lab.stage.workbench import kafka_witness
 from minikafka.lab.widgets.offset_ruler import Offsets
 from minikafka.witness.agreement import Difference, agree
@@ -70,17 +70,15 @@ def _judged(ground: Ground, text: str, judge: str) -> Outcome:
     return ground.done(ground.read(text), judge)[0]
 
 
-def tried(workload: Any, by_the_learner: Callable[[], AbstractContextManager[None]], ground: Ground = ONE_LOG) -> Trial:
-    """Do the workload within `by_the_learner()`, and compare with the judge what is seen and what lies on the disk.
+def tried(workload: Any, performer: Performer, ground: Ground = ONE_LOG) -> Trial:
+    """Let `performer` do the workload, and compare with the judge what is seen and what lies on the disk.
 
-    Raises LearnersError and NotAttempted, as the learner's function does.
+    Raises LearnersError and NotAttempted, as the performer does.
     """
-    return _compared(workload, by_the_learner, ground, lambda: judged(workload, ground))
+    return _compared(workload, performer, lambda: judged(workload, ground))
 
 
-def smallest(
-    trial: Trial, by_the_learner: Callable[[], AbstractContextManager[None]], ground: Ground = ONE_LOG
-) -> Trial:
+def smallest(trial: Trial, performer: Performer, ground: Ground = ONE_LOG) -> Trial:
     """The trial of the smallest workload found that still shows a difference, by leaving operations out."""
     left = ground.tries
 
@@ -90,23 +88,17 @@ def smallest(
         if left < 0 or not len(smaller):
             return False
         try:
-            return not _compared(smaller, by_the_learner, ground, lambda: ground.done(smaller, ENGINE)[0]).passed
+            return not _compared(smaller, performer, lambda: ground.done(smaller, ENGINE)[0]).passed
         except LearnersError:
             return False
 
     end = len(trial.workload) if trial.difference is None else trial.difference.operation + 1
     shown = trial.workload.with_operations(trial.workload.operations[:end])
-    return tried(shrunk(shown, differs) if differs(shown) else trial.workload, by_the_learner, ground)
+    return tried(shrunk(shown, differs) if differs(shown) else trial.workload, performer, ground)
 
 
-def _compared(
-    workload: Any,
-    by_the_learner: Callable[[], AbstractContextManager[None]],
-    ground: Ground,
-    ask_the_judge: Callable[[], Outcome],
-) -> Trial:
-    with by_the_learner():
-        ours, moments = ground.done(workload, ENGINE)
+def _compared(workload: Any, performer: Performer, ask_the_judge: Callable[[], Outcome]) -> Trial:
+    ours, moments = performer.run(workload)
     right = ask_the_judge()
     table = replace(ours.table, witness=YOURS)
     difference = agree(table, right.table).first_difference

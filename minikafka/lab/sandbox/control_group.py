@@ -1,5 +1,6 @@
 """A control group of Linux for one sandbox: bounds for all of its processes together, where groups can be made."""
 
+import functools
 import os
 import time
 from contextlib import suppress
@@ -59,3 +60,13 @@ class ControlGroup:
                     break
                 time.sleep(0.02)
         self._directories = []
+
+
+@functools.cache
+def can_be_made() -> bool:
+    """Whether this user can make control groups here. It is tried, once."""
+    tried = ControlGroup(64, 16)
+    try:
+        return bool(tried.files)
+    finally:
+        tried.close()

@@ -1,4 +1,4 @@
-"""The other side of a sandbox: python inside.py PROGRAM SOCKET LIMITS
+"""The other side of a sandbox: python inside.py PROGRAM SOCKET LIMITS [PATH...]
 
 PROGRAM is the file of a module with a function `answer(request)`; it may have `begin(setup)`. The first message is the
 setup: `begin` gets it while processes may still be started. Then the limits come into force, for ever, and each further
@@ -27,7 +27,7 @@ def main() -> None:
     """Serve what comes through the socket until it is closed."""
     program, descriptor, limits = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
     os.set_inheritable(descriptor, False)
-    sys.path.append(os.path.join(_HERE, "packages"))
+    sys.path += sys.argv[4:]
     plain, served = _module(os.path.join(_HERE, "plain.py")), None
     with socket.socket(fileno=descriptor) as border:
         process = os.getpid()

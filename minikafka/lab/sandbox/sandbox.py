@@ -14,11 +14,12 @@ may have `begin(setup)`, which runs before the limits and may start Java. `setup
 Entering raises the same for `begin`, and NoSandboxError where this system has none (`why_there_is_no_sandbox()` says so
 in one line) and `is_trusted` is false. All these are SandboxErrors, whose text is one line for people.
 
-Inside, `/scratch` (current directory, HOME and TMPDIR) is the only place that can be written: memory, which goes with
-the sandbox. Nothing else of the machine's files is there but Python, what `Sees` names, and the system's libraries, all
-read-only; the network is closed; the environment is empty; when the sandbox ends, so do all its processes, and when
-this process ends, or the thread that entered, so does the sandbox. What the program prints is dropped, unless `printed`
-is a file or a descriptor, or `subprocess.PIPE` (then read `sandbox.process.stdout`, all the time).
+Inside, SCRATCH (/tmp; current directory, HOME and TMPDIR) is the only place that can be written: memory, which goes
+with the sandbox. Nothing else of the machine's files is there but Python, what `Sees` names, and the system's
+libraries, all read-only; the network is closed; the environment is empty; when the sandbox ends, so do all its
+processes, and when this process ends, or the thread that entered, so does the sandbox. What the program prints is
+dropped, unless `printed` is a file or a descriptor, or `subprocess.PIPE` (then read `sandbox.process.stdout`, all the
+time).
 
 With `is_trusted` the same program runs as a process of this user, in a directory that is removed at the end: with the
 limits of time, of memory, and of the size and number of files, and nothing else of the above.
@@ -48,11 +49,12 @@ import psutil
 from minikafka.lab.sandbox import inside, plain
 from minikafka.lab.sandbox.control_group import ControlGroup
 
-SCRATCH = "/scratch"
-"""The current directory of a program inside, the one place that it can write."""
+SCRATCH = "/tmp"
+"""The current directory of a program inside, the one place that it can write; Java insists on this one."""
 _LENGTH = struct.Struct(">Q")
 _LARGEST_ANSWER = 64 << 20  # bytes
 _START_S = 120.0
+_NOT_PLAIN = "its process answered with what is no plain value"
 _PACKAGE = Path(__file__).parents[2]
 _INSIDE, _PROGRAMS, _PACKAGES = "/sandbox", "/sandbox/program", "/sandbox/packages"
 
@@ -178,19 +180,19 @@ class Sandbox:
         except (OSError, EOFError):
             raise self._closed(ChildEndedError(f"it ended its process ({self._how_it_ended()})")) from None
         except plain.NotPlainError:
-            raise self._closed(ChildEndedError("its process answered with what is no plain value")) from None
+            raise self._closed(ChildEndedError(_NOT_PLAIN)) from None
         match told:
             case ["is", value]:
                 return value
             case ["raised", str(kind), str(words)]:
                 raise ChildRaisedError(kind, words)
             case _:
-                raise self._closed(ChildEndedError("its process answered with what is no plain value"))
+                raise self._closed(ChildEndedError(_NOT_PLAIN))
 
     def _received(self, deadline: float) -> bytes:
         (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size, deadline))
         if length > _LARGEST_ANSWER:
-            raise plain.NotPlainError(f"an answer has more than {_LARGEST_ANSWER >> 20} MB")
+            raise self._closed(ChildEndedError(f"its process answered with more than {_LARGEST_ANSWER >> 20} MB"))
         return self._exactly(length, deadline)
 
     def _exactly(self, size: int, deadline: float) -> bytes:
@@ -216,18 +218,22 @@ class Sandbox:
         return "it no longer answers"
 
     def _start(self, descriptor: int) -> None:
-        limits = json.dumps(asdict(self._limits) | {"may_start_processes": self._may_start_processes()})
+        limits = json.dumps(
+            asdict(self._limits) | {"may_start_processes": self._limits.processes > 0 and bool(self._group.files)}
+        )
+        is_seen = self._sees.minikafka or self._is_trusted
+        paths = [str(_PACKAGE.parent)] if is_seen else [_PACKAGES]
         is_python_bare = self._sees.packages is not None and not self._sees.minikafka and not self._is_trusted
         python = [_bare_python() if is_python_bare else sys.executable, "-u", "-I", *(["-S"] if is_python_bare else [])]
         if self._is_trusted:
             scratch = Path(self._outside.name, "scratch")
             scratch.mkdir()
-            start = [*python, inside.__file__, str(self._program), str(descriptor), limits]
+            start = [*python, inside.__file__, str(self._program), str(descriptor), limits, *paths]
             environment = dict(os.environ, TMPDIR=str(scratch))
         else:
             scratch = Path("/")
             program = f"{_PROGRAMS}/{self._program.name}"
-            start = [*self._walls(), "--", *python, f"{_INSIDE}/inside.py", program, str(descriptor), limits]
+            start = [*self._walls(), "--", *python, f"{_INSIDE}/inside.py", program, str(descriptor), limits, *paths]
             environment = {"PATH": os.defpath}
         join = 'for group in $1; do echo $$ > $group || exit 1; done; shift; exec "$@"'
         self.process = subprocess.Popen(
@@ -241,20 +247,17 @@ class Sandbox:
             start_new_session=True,
         )
 
-    def _may_start_processes(self) -> bool:
-        return bool(self._group.files) and self._limits.processes > 0
-
     def _walls(self) -> Iterator[str]:
         """Bubblewrap's command. What is mounted last hides what was mounted there before."""
         yield from ("bwrap", "--unshare-all", "--unshare-user-try", "--die-with-parent", "--new-session", "--clearenv")
-        yield from ("--uid", "1000", "--gid", "1000", "--hostname", "sandbox", "--cap-drop", "ALL")
+        yield from ("--uid", "1000", "--gid", "1000", "--hostname", "localhost", "--cap-drop", "ALL")
         for name, value in self._environment().items():
             yield from ("--setenv", name, value)
         yield from _system()
         yield from ("--proc", "/proc", "--dev", "/dev")
+        yield from ("--size", str(self._limits.scratch_mb << 20), "--tmpfs", SCRATCH, "--chdir", SCRATCH)
         yield from self._python()
         yield from self._own_files()
-        yield from ("--size", str(self._limits.scratch_mb << 20), "--tmpfs", SCRATCH, "--chdir", SCRATCH)
         for path in ("/dev", "/"):
             yield from ("--remount-ro", path)
 
@@ -279,12 +282,13 @@ class Sandbox:
         if self._sees.java:
             from minikafka.spark.cache import cache_dir
             from minikafka.spark.java_home import java_home
+            from minikafka.spark.kafka_jars import cached_classpath
 
-            seen |= {java_home(), cache_dir()}
+            seen |= {java_home(), cache_dir(), *map(Path, cached_classpath("storage") or ())}
         seen = {path for path in seen if path.exists()}
         for path in sorted(seen):
-            if not path.is_relative_to("/usr"):
-                yield from _shown(path)
+            if not any(path.is_relative_to(other) for other in ("/usr", *(seen - {path}))):
+                yield from ("--ro-bind", str(path), str(path))
         for name in self._sees.packages or ():
             for place in _places_of(name):
                 yield from ("--ro-bind", str(place), f"{_PACKAGES}/{place.name}")
@@ -295,9 +299,12 @@ class Sandbox:
                 yield from ("--ro-bind", str(nothing) if path.is_dir() else os.devnull, str(path))
 
     def _own_files(self) -> Iterator[str]:
-        users = Path(self._outside.name, "passwd")  # Java asks it for the user's name
-        users.write_text(f"learner:x:1000:1000::{SCRATCH}:/bin/sh\n")
-        yield from ("--ro-bind", str(users), "/etc/passwd")
+        # Java asks for the user's name and for the host's address.
+        told = {"passwd": f"learner:x:1000:1000::{SCRATCH}:/bin/sh\n", "hosts": "127.0.0.1 localhost\n"}
+        for name, text in told.items():
+            file = Path(self._outside.name, name)
+            file.write_text(text)
+            yield from ("--ro-bind", str(file), f"/etc/{name}")
         for module in (inside, plain):
             yield from ("--ro-bind", str(module.__file__), f"{_INSIDE}/{Path(str(module.__file__)).name}")
         yield from ("--ro-bind", str(self._program), f"{_PROGRAMS}/{self._program.name}")
@@ -340,10 +347,6 @@ def _system() -> Iterator[str]:
             yield from ("--ro-bind", str(path), str(path))
     for name in ("ld.so.cache", "alternatives", "localtime", *map(os.path.basename, glob.glob("/etc/java*"))):
         yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
-
-
-def _shown(path: Path) -> tuple[str, str, str]:
-    return ("--ro-bind", str(path), str(path))
 
 
 def _bare_python() -> str:

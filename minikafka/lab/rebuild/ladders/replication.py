@@ -3,9 +3,9 @@ that counts is replicated.
 """
 
 from minikafka.cluster.partition import Partition
+from minikafka.lab.rebuild import also_asked
 from minikafka.lab.rebuild.grounds import BROKERS
 from minikafka.lab.rebuild.rung import Rung, WrongVersion
-from minikafka.lab.stepper.stepper import in_words
 from minikafka.server import offset_truncation_state, replica_fetcher  # noqa: F401  (who calls the function)
 from minikafka.server.offset_truncation_state import OffsetTruncationState
 
@@ -21,21 +21,6 @@ def _drawn(*weights, **settings):
     """Knobs for workloads of three brokers with these settings."""
     without = {"reassign": 0, "metadata": 0, "list_offsets": 0}
     return tuple({"fixed": {**_FIXED, **settings}, "weights": {**without, **each}} for each in weights)
-
-
-class _Changed:
-    """An object of which some attributes are others, to ask about what no workload leads to."""
-
-    def __init__(self, original, **changes):
-        self._original, self._changes = original, changes
-
-    def __getattr__(self, name):
-        return self._changes[name] if name in self._changes else getattr(self._original, name)
-
-    def __repr__(self):
-        return f"{self._original!r} with " + ", ".join(
-            f"{name} = {in_words(value)}" for name, value in self._changes.items()
-        )
 
 
 # Rung 1
@@ -87,12 +72,6 @@ _LATE = (
 )
 
 
-def _meanwhile(self, max_lag_ms):
-    """The same question while a change of the ISR is under way."""
-    state = _Changed(self.partition_state, is_inflight=True)
-    return [(_Changed(self, partition_state=state), max_lag_ms)]
-
-
 leaves = Rung(
     "Rung 1, who has fallen behind",
     Partition.get_out_of_sync_replicas,
@@ -104,7 +83,7 @@ leaves = Rung(
         "While a change of the ISR is under way nobody is named.",
     ),
     chosen=(_LATE,),
-    also_asked=_meanwhile,
+    also_asked=also_asked.meanwhile,
     profiles=_drawn({"sleep": 30, "answer": 15}, {"sleep": 20, "answer": 15}),
     returns=(frozenset, set),
     changes_nothing=True,
@@ -179,11 +158,6 @@ _BELOW = (  # the mark has passed broker 2, which ends where a transaction began
 )
 
 
-def _of_a_follower(self, follower_replica):
-    """The same question where another broker leads."""
-    return [(_Changed(self, leader_log_if_local=None, leader_epoch_start_offset=None), follower_replica)]
-
-
 joins = Rung(
     "Rung 2, who may come back",
     Partition._is_follower_in_sync,
@@ -195,7 +169,7 @@ joins = Rung(
         "Where this broker does not lead, the answer is False.",
     ),
     chosen=(_JOIN, _NEW_LEADER, _BELOW),
-    also_asked=_of_a_follower,
+    also_asked=also_asked.of_a_follower,
     profiles=_drawn(
         {"change": 12, "answer": 20, "sleep": 20}, {"change": 12, "answer": 20}, {"change": 14, "sleep": 20}
     ),
@@ -282,29 +256,6 @@ _LED_BY = "change t-0 leader={0} isr={0}\npublish {0}\nproduce {0} acks=1 t-0 [{
 _BACK = "start {0}\nfollow {0}\nfollow {0}\nfollow {0}\nfollow {0}\n"
 
 
-def _no_epochs(epoch):
-    return None
-
-
-def _by_other_answers(log, leader_epoch_offset, fetch_offset):
-    """What the answer to a fetch never says: no end, no epoch, an end beyond the follower's; and a log that knows
-    no epochs.
-    """
-    further, before = log.log_end_offset + 5, max(fetch_offset - 1, 0)
-    answers = (
-        {"end_offset": -1},
-        {"leader_epoch": -1},
-        {"leader_epoch": -1, "end_offset": further},
-        {"leader_epoch": 0, "end_offset": further},
-        {"end_offset": further},
-    )
-    without_epochs = _Changed(log, end_offset_for_epoch=_no_epochs)
-    return [
-        *((log, leader_epoch_offset._replace(**answer), before) for answer in answers),
-        *((without_epochs, leader_epoch_offset._replace(end_offset=end), before) for end in (1, further)),
-    ]
-
-
 cuts = Rung(
     "Rung 3, where a follower cuts",
     offset_truncation_state.get_offset_truncation_state,
@@ -318,7 +269,7 @@ cuts = Rung(
         "log without epochs, leaves only the leader's end to go by. (The answer to a fetch always names both; your "
         "function is asked without them, too.)",
     ),
-    also_asked=_by_other_answers,
+    also_asked=also_asked.by_other_answers,
     chosen=(
         _TWO + "produce 0 acks=1 t-0 [3x10]\ncrash 0\n" + _LED_BY.format(1, 1, 30) + _BACK.format(0),
         _TWO

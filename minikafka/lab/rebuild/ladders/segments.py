@@ -1,7 +1,6 @@
 """The ladder of the lesson *Segments*: when a segment is full, how its index is searched and kept, and what goes."""
 
-from itertools import islice
-
+from minikafka.lab.rebuild import also_asked
 from minikafka.lab.rebuild.rung import Rung, WrongVersion
 from minikafka.log.index.offset_index import OffsetIndex, OffsetPosition
 from minikafka.log.index.time_index import TimestampOffset
@@ -240,12 +239,6 @@ def _translate_without_a_start(self, offset, starting_file_position=0):
     return translate_offset(self, offset)
 
 
-def _from_other_places(self, offset, starting_file_position=0):
-    """The same search from the first batches on, and from the end of the file."""
-    places = [batch.position for batch in islice(self.log.batches_from(0), 4)]
-    return [(self, offset, place) for place in (*places, self.size)]
-
-
 translates = Rung(
     "Rung 3, from an offset to a byte",
     LogSegment.translate_offset,
@@ -265,7 +258,7 @@ translates = Rung(
         "append_as_follower [3x10 offset=0] [2x10 offset=7 last=12] [1x10 offset=20]\n" + _reads(3, 12, 13, 9),
     ),
     profiles=_DRAWN,
-    also_asked=_from_other_places,
+    also_asked=also_asked.from_other_places,
     returns=(LogOffsetPosition, type(None)),
     changes_nothing=True,
     solution=translate_offset,

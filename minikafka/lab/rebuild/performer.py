@@ -1,0 +1,133 @@
+"""Whoever does workloads with a learner's function in the place of a method, and what comes of it."""
+
+import dataclasses
+import enum
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from minikafka.lab.rebuild.grounds import ENGINE, Ground, Outcome
+from minikafka.lab.rebuild.learners_code import Guard, arguments_in_words
+from minikafka.lab.rebuild.mine import Method, mine
+from minikafka.lab.stepper.stepper import in_words
+from minikafka.lab.widgets.offset_ruler import Offsets
+
+
+@dataclass(frozen=True)
+class Role:
+    """The place that a function takes: the engine's `method`, on a `ground`, and what the function is held to there.
+
+    `returns`, `raises`, `changes_nothing`: as Guard has them; `also_asked`: as Rung has it.
+    """
+
+    method: Method
+    ground: Ground
+    returns: tuple[type, ...] = ()
+    raises: tuple[type[Exception], ...] = ()
+    changes_nothing: bool = False
+    also_asked: Callable[..., Iterable[tuple[Any, ...]]] = lambda *args: ()
+
+
+class Run(NamedTuple):
+    """What came of a workload: what was seen and what lies on the disk, the log's offsets after each operation."""
+
+    outcome: Outcome
+    moments: list[Offsets | None]
+
+
+class Call(NamedTuple):
+    """A call in words: the arguments by name, the result, and of a result with named fields each field."""
+
+    arguments: str
+    result: str
+    fields: tuple[tuple[str, str], ...]
+
+
+class Performer(Protocol):
+    """Does workloads with a learner's function in its role; raises LearnersError and NotAttempted.
+
+    `calls`: how often the engine has called the function so far.
+    """
+
+    calls: int
+
+    def run(self, workload: Any) -> Run:
+        """Do the workload."""
+
+    def results(self, workload: Any) -> list[Any]:
+        """What the function returned while the workload was done, call by call, as `plainly` has it, and then what it
+        returned where it was also asked.
+        """
+
+    def call(self, workload: Any, number: int) -> Call:
+        """The call that gave result `number` of `results`."""
+
+
+class Here:
+    """A Performer in this process."""
+
+    def __init__(self, function: Callable[..., Any], role: Role):
+        self._function, self._role = function, role
+        self._guard = self._new_guard()
+
+    @property
+    def calls(self) -> int:
+        """As Performer has it."""
+        return self._guard.calls
+
+    def run(self, workload: Any) -> Run:
+        """As Performer.run."""
+        with mine(self._role.method, self._function, self._guard):
+            return Run(*self._role.ground.done(workload, ENGINE))
+
+    def results(self, workload: Any) -> list[Any]:
+        """As Performer.results."""
+        found: list[Any] = []
+        self._each_call(workload, lambda _args, _kwargs, result: found.append(plainly(result)))
+        return found
+
+    def call(self, workload: Any, number: int) -> Call:
+        """As Performer.call."""
+        seen, found = 0, []
+
+        def tell(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+            nonlocal seen
+            if seen == number:
+                fields = tuple((name, in_words(getattr(result, name))) for name in getattr(result, "_fields", ()))
+                found.append(Call(arguments_in_words(self._function, args, kwargs), in_words(result), fields))
+            seen += 1
+
+        self._each_call(workload, tell)
+        return found[0]
+
+    def _each_call(self, workload: Any, seen: Callable[[tuple[Any, ...], Mapping[str, Any], Any], None]) -> None:
+        asked_once_more = self._new_guard().around(self._function)
+
+        def see(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+            seen(args, kwargs, result)
+            for others in self._role.also_asked(*args, **kwargs):
+                seen(others, {}, asked_once_more(*others))
+
+        with mine(self._role.method, self._function, self._new_guard(see)):
+            self._role.ground.done(workload, ENGINE)
+
+    def _new_guard(self, seen: Callable[[tuple[Any, ...], Mapping[str, Any], Any], None] | None = None) -> Guard:
+        role = self._role
+        return Guard(role.returns, raises=role.raises, changes_nothing=role.changes_nothing, seen=seen)
+
+
+def plainly(value: Any) -> Any:
+    """A result as a plain value, equal for equal results: what has fields is a tuple of them, an enum its name."""
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, tuple | list):
+        return type(value)(map(plainly, value)) if type(value) in (tuple, list) else tuple(map(plainly, value))
+    if isinstance(value, set | frozenset):
+        return frozenset(map(plainly, value))
+    if isinstance(value, Mapping):
+        return {plainly(key): plainly(each) for key, each in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return tuple(plainly(getattr(value, each.name)) for each in dataclasses.fields(value))
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    return value

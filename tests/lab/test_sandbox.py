@@ -1,0 +1,325 @@
+"""Foreign code in a sandbox: what it sees, what it can change, what is left of it, and what its answers can be."""
+
+import os
+import socket
+import sys
+import textwrap
+import time
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from minikafka.lab.sandbox import control_group, inside, plain
+from minikafka.lab.sandbox import sandbox as sandbox_module
+from minikafka.lab.sandbox.plain import NotPlainError
+from minikafka.lab.sandbox.sandbox import (
+    SCRATCH,
+    ChildEndedError,
+    ChildRaisedError,
+    Limits,
+    NoSandboxError,
+    OutOfTimeError,
+    Sandbox,
+    Sees,
+    why_there_is_no_sandbox,
+)
+
+PACKAGE = Path(sandbox_module.__file__).parents[2]
+
+
+class Liar(int):
+    """Says of itself that it equals everything."""
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = int.__hash__
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(None, True, 1, -(2**70), 0.5, "é\ud800", b"\0\xff", (), (1, [2, (b"", None)]), {(1, 2): {3}}, [[]]),
+        *(frozenset({1}), Decimal("1.50"), date(2024, 2, 29), datetime(2024, 2, 29, 1, 2, 3, 4), {}, {"bytes": "x"}),
+    ],
+)
+def test_plain_values_come_back_as_they_were(value):
+    back = plain.decoded(plain.encoded(value))
+    assert back == value and type(back) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (Liar(3), "Liar, a class made from int"),
+        ([{"a": Liar(3)}], "Liar, a class made from int"),
+        (type("Text", (str,), {})("x"), "Text, a class made from str"),
+        (bytearray(b"x"), "bytearray"),
+        (print, "builtin_function_or_method"),
+    ],
+)
+def test_what_only_looks_like_a_plain_value_is_none(value, words):
+    with pytest.raises(NotPlainError, match=f"a value of the type {words} is no plain value"):
+        plain.encoded(value)
+
+
+def test_a_value_without_end_is_not_plain():
+    endless = []
+    endless.append(endless)
+    with pytest.raises(NotPlainError):
+        plain.encoded(endless)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{}",
+        b'{"tuple": 3}',
+        b'{"a": 1}',
+        b'{"bytes": 3}',
+        b'{"set": [[1]]}',
+        b"[" * 100_000,
+        b"9" * 5000,
+        b"\xff",
+    ],
+)
+def test_bytes_of_no_plain_value_are_told_so(data):
+    with pytest.raises(NotPlainError):
+        plain.decoded(data)
+
+
+def program(tmp_path, body: str) -> Path:
+    """A program that answers with the value of the expression that it is asked, after `body`."""
+    file = tmp_path / "program.py"
+    text = "import os\nimport sys\n\n\ndef answer(request):\n    return eval(request, globals())\n"
+    file.write_text(text + textwrap.dedent(body))
+    return file
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """Ask a program in a sandbox once."""
+
+    def ask(request: str, *, body: str = "", seconds: float = 20.0, **options):
+        with Sandbox(program(tmp_path, body), **options) as sandbox:
+            return sandbox.ask(request, seconds)
+
+    return ask
+
+
+@pytest.mark.slow
+def test_it_sees_python_and_nothing_else_of_the_machine(asked, monkeypatch):
+    monkeypatch.setenv("MY_SECRET", "told")
+    home = Path.home()
+    seen = asked(
+        "dict(root=sorted(os.listdir('/')), environment=dict(os.environ), users=open('/etc/passwd').read(),"
+        f" home=os.listdir({str(home)!r}) if os.path.exists({str(home)!r}) else [], pid=os.getpid(),"
+        f" tests=os.path.exists({__file__!r}), modules=[__import__('importlib').util.find_spec('minikafka')])"
+    )
+    assert not {"home", "var", "opt", "srv", "run", "mnt"} & set(seen["root"])
+    assert set(seen["environment"]) <= {"HOME", "TMPDIR", "PATH", "LANG", "PWD", "LC_CTYPE"}
+    assert seen["users"].count("\n") == 1 and seen["pid"] < 5
+    assert seen["modules"] == [None] and not seen["tests"]
+    python = Path(sys.base_prefix)
+    assert set(seen["home"]) <= ({python.relative_to(home).parts[0]} if python.is_relative_to(home) else set())
+
+
+@pytest.mark.slow
+def test_it_sees_the_packages_that_it_is_shown(asked):
+    assert asked("__import__('crc32c').crc32c(b'123456789')", sees=Sees(packages=("crc32c",))) == 0xE3069283
+    with pytest.raises(ChildRaisedError, match="ModuleNotFoundError: No module named 'numpy'"):
+        asked("__import__('numpy')", sees=Sees(packages=("crc32c",)))
+
+
+@pytest.mark.slow
+def test_of_minikafka_it_sees_what_is_not_hidden(asked):
+    sees = Sees(packages=None, minikafka=True, hides=(PACKAGE / "lab" / "exercises",))
+    assert asked("__import__('minikafka.log.log').__file__", sees=sees) == str(PACKAGE / "__init__.py")
+    assert asked(f"os.listdir({str(PACKAGE / 'lab' / 'exercises')!r})", sees=sees) == []
+    with pytest.raises(ChildRaisedError, match="ModuleNotFoundError"):
+        asked("__import__('minikafka')", sees=Sees(packages=None))
+
+
+@pytest.mark.slow
+def test_only_its_scratch_can_be_written_and_that_goes(asked, tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("x")
+    for path in (precious, inside.__file__, "/etc/passwd", "/dev/shm/x", "/x", "/usr/x", os.devnull + "x"):
+        with pytest.raises(ChildRaisedError, match="OSError|FileNotFoundError|PermissionError"):
+            asked(f"open({str(path)!r}, 'w')")
+    assert precious.read_text() == "x"
+    name = f"scratch-{os.getpid()}"
+    assert asked(f"(open({name!r}, 'w').write('abc'), os.path.abspath({name!r}))") == (3, f"{SCRATCH}/{name}")
+    assert not Path(SCRATCH, name).exists()
+
+
+@pytest.mark.slow
+def test_it_reaches_no_network(asked):
+    connect = "__import__('socket').create_connection(('127.0.0.1', {}), 2)"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        with pytest.raises(ChildRaisedError, match="ConnectionRefusedError"):
+            asked(connect.format(server.getsockname()[1]))
+        server.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            server.accept()
+    with pytest.raises(ChildRaisedError, match="OSError|TimeoutError|gaierror"):
+        asked("__import__('socket').create_connection(('192.0.2.1', 80), 2)")
+
+
+FORKS = """
+def leave_one_behind():
+    if os.fork() == 0:
+        os.setsid()
+        import time
+        while True:
+            time.sleep(0.1)
+    return os.getpid()
+"""
+
+
+def processes_called(word: str) -> list[str]:
+    """The processes of this machine that have `word` in their command."""
+    found = []
+    for directory in Path("/proc").iterdir():
+        if directory.name.isdigit():
+            try:
+                command = (directory / "cmdline").read_bytes()
+            except OSError:
+                continue
+            found += [directory.name] if word.encode() in command else []
+    return found
+
+
+@pytest.mark.slow
+def test_nothing_outlives_it(tmp_path):
+    file = program(tmp_path, FORKS + "\n\ndef begin(setup):\n    leave_one_behind()\n").rename(tmp_path / "lasting.py")
+    with Sandbox(file) as sandbox:
+        assert sandbox.ask("1", 5) == 1
+        assert len(processes_called("lasting.py")) >= 2
+    deadline = time.monotonic() + 5
+    while processes_called("lasting.py") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert processes_called("lasting.py") == []
+
+
+@pytest.mark.slow
+def test_without_processes_it_can_start_none_but_threads(asked):
+    thread = "__import__('concurrent.futures').futures.ThreadPoolExecutor(2).submit(pow, 2, 3).result()"
+    assert asked(thread) == 8
+    for start in ("os.fork()", "os.posix_spawn('/bin/true', ['true'], {})", "__import__('subprocess').run(['true'])"):
+        with pytest.raises(ChildRaisedError, match="PermissionError: .*Operation not permitted"):
+            asked(start)
+
+
+@pytest.mark.slow
+def test_where_control_groups_are_its_processes_are_counted(asked):
+    if not control_group.can_be_made():
+        with pytest.raises(ChildRaisedError, match="PermissionError"):
+            asked("os.fork()", limits=Limits(processes=20))
+        return
+    body = """
+    def bomb():
+        started = 0
+        import time
+        try:
+            while started < 200:
+                if os.fork() == 0:
+                    time.sleep(60)
+                started += 1
+        except OSError:
+            pass
+        return started
+    """
+    assert 5 < asked("bomb()", body=body, limits=Limits(processes=20)) < 20
+
+
+@pytest.mark.slow
+def test_where_no_control_group_can_be_made_it_can_start_no_process(asked, monkeypatch):
+    monkeypatch.setattr(control_group.ControlGroup, "files", [])
+    with pytest.raises(ChildRaisedError, match="PermissionError"):
+        asked("os.fork()", limits=Limits(processes=20))
+
+
+@pytest.mark.slow
+def test_memory_and_files_are_bounded(asked):
+    with pytest.raises(ChildRaisedError, match="MemoryError: it needs more memory than it may have"):
+        asked("len(bytes(600 << 20))", limits=Limits(memory_mb=500))
+    fill = "[open(f'{n}', 'wb').write(bytes(1 << 20)) for n in range(40)]"
+    with pytest.raises(ChildRaisedError, match="No space left on device"):
+        asked(fill, limits=Limits(scratch_mb=20))
+    with pytest.raises(ChildRaisedError, match="File too large"):
+        asked("(__import__('signal').signal(25, 1), open('x', 'wb', 0).write(bytes(1 << 20)), "
+              "open('x', 'ab', 0).write(bytes(1 << 20)))", limits=Limits(file_mb=1))  # fmt: skip
+    with pytest.raises(ChildRaisedError, match="Too many open files"):
+        asked("[os.dup(1) for _ in range(100)]", limits=Limits(open_files=50))
+
+
+@pytest.mark.slow
+def test_limits_cannot_be_raised_again(asked):
+    with pytest.raises(ChildRaisedError, match="ValueError|PermissionError"):
+        asked("(r := __import__('resource')).setrlimit(r.RLIMIT_AS, (r.RLIM_INFINITY, r.RLIM_INFINITY))")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("request_", "kind", "words"),
+    [
+        ("1 / 0", ChildRaisedError, "ZeroDivisionError: division by zero"),
+        ("sys.exit(3)", ChildRaisedError, "SystemExit: 3"),
+        ("(_ for _ in ()).throw(KeyboardInterrupt)", ChildRaisedError, "KeyboardInterrupt"),
+        ("os._exit(0)", ChildEndedError, r"it ended its process \(exit code 0\)"),
+        ("os.kill(os.getpid(), 9)", ChildEndedError, r"it ended its process \(SIGKILL\)"),
+        ("type('Liar', (int,), {})(3)", ChildRaisedError, "NotPlainError: a value of the type Liar, a class made from"),
+        ("forge(b'garbage')", ChildEndedError, "its process answered with what is no plain value"),
+        ("forge(b'[\"is\"]')", ChildEndedError, "its process answered with what is no plain value"),
+        ("forge(b'', 1 << 60)", ChildEndedError, "its process answered with more than 64 MB"),
+        ("__import__('time').sleep(60)", OutOfTimeError, "it has not ended after 2 seconds"),
+    ],
+)
+def test_how_it_goes_wrong_is_told_in_one_line(asked, request_, kind, words):
+    body = """
+    def forge(data, length=None):
+        import socket, struct
+        border = socket.socket(fileno=int(sys.argv[2]))
+        border.sendall(struct.pack(">Q", len(data) if length is None else length) + data)
+        __import__("time").sleep(60)
+    """
+    with pytest.raises(kind, match=words) as told:
+        asked(request_, body=body, seconds=2)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.slow
+def test_after_an_exception_it_can_be_asked_again_and_after_its_end_not(tmp_path):
+    with Sandbox(program(tmp_path, "state = []")) as sandbox:
+        with pytest.raises(ChildRaisedError):
+            sandbox.ask("state.append(1) or 1 / 0", 5)
+        assert sandbox.ask("state", 5) == [1]
+        with pytest.raises(ChildEndedError):
+            sandbox.ask("os._exit(0)", 5)
+        with pytest.raises(ChildEndedError):
+            sandbox.ask("1", 5)
+
+
+@pytest.mark.slow
+def test_what_is_trusted_has_limits_all_the_same(asked, tmp_path):
+    assert asked("os.getpid()", is_trusted=True) > 0
+    with pytest.raises(ChildRaisedError, match="MemoryError"):
+        asked("len(bytes(600 << 20))", limits=Limits(memory_mb=500), is_trusted=True)
+    with pytest.raises(OutOfTimeError):
+        asked("__import__('time').sleep(60)", seconds=1, is_trusted=True)
+
+
+def test_a_system_without_a_sandbox_says_so(asked, monkeypatch):
+    monkeypatch.setattr(sandbox_module.shutil, "which", lambda _: None)
+    monkeypatch.setattr(sandbox_module.sys, "platform", "linux")
+    why = why_there_is_no_sandbox.__wrapped__()
+    assert (
+        why == "the sandbox in which foreign code runs is missing: install the package bubblewrap (the command bwrap)"
+    )
+    monkeypatch.setattr(sandbox_module, "why_there_is_no_sandbox", lambda: why)
+    with pytest.raises(NoSandboxError, match="install the package bubblewrap"):
+        asked("1")
