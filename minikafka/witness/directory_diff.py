@@ -3,7 +3,7 @@
 import fnmatch
 import html
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -124,36 +124,50 @@ def directory_diff(
     `excluded` maps patterns of file names (`*` as in a shell) to the reason why they are left out. Modification
     times are not compared.
     """
-    left, right = _files(Path(first)), _files(Path(second))
+    return files_diff(FilesOf(first), FilesOf(second), names, excluded)
+
+
+def files_diff(
+    left: Mapping[str, bytes], right: Mapping[str, bytes], names: tuple[str, str], excluded: Mapping[str, str]
+) -> DirectoryDiff:
+    """As `directory_diff`, of contents by the paths that files have in their directory."""
     left_out, differences, compared, size = {}, [], 0, 0
     for name in sorted(left.keys() | right.keys()):
         if reason := _reason(name, excluded):
             left_out[name] = reason
         elif name not in left or name not in right:
-            has, lacks = names if name in left else names[::-1]
-            differences.append(
-                FileDifference(
-                    name,
-                    None,
-                    f"{has} has it ({(left.get(name) or right[name]).stat().st_size} bytes), {lacks} has not",
-                )
-            )
+            (has, lacks), content = (names, left[name]) if name in left else (names[::-1], right[name])
+            differences.append(FileDifference(name, None, f"{has} has it ({len(content)} bytes), {lacks} has not"))
         else:
-            one, other = left[name].read_bytes(), right[name].read_bytes()
+            one, other = left[name], right[name]
             compared, size = compared + 1, size + len(one)
             if one != other:
                 differences.append(_difference(name, one, other, names))
     return DirectoryDiff(tuple(names), compared, size, tuple(differences), left_out)
 
 
-def _files(directory: Path) -> dict[str, Path]:
-    files = {}
-    for folder, _, names in os.walk(directory):  # pathlib takes a third of a comparison's time for this
-        for name in names:
-            path = Path(folder, name)
-            if path.is_file():
-                files[path.relative_to(directory).as_posix()] = path
-    return files
+class FilesOf(Mapping[str, bytes]):
+    """The files below a directory, each read when its content is asked for; `a/b.log` names one."""
+
+    def __init__(self, directory: Path):
+        self._paths = {}
+        for folder, _, names in os.walk(directory):  # pathlib takes a third of a comparison's time for this
+            for name in names:
+                path = Path(folder, name)
+                if path.is_file():
+                    self._paths[path.relative_to(directory).as_posix()] = path
+
+    def __getitem__(self, name: str) -> bytes:
+        return self._paths[name].read_bytes()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._paths
 
 
 def _reason(name: str, excluded: Mapping[str, str]) -> str | None:
