@@ -1,7 +1,6 @@
 """The command `minikafka exam`: a learner's log beside Apache Kafka's, question by question."""
 
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,10 +8,12 @@ import click
 
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.rebuild.exam.learners_process import LearnersProcess
-from minikafka.lab.rebuild.exam.questions import LADDER, Question
+from minikafka.lab.rebuild.exam.learners_file import source_of
+from minikafka.lab.rebuild.exam.learners_log import LIMITS, LearnersLog
+from minikafka.lab.rebuild.exam.questions import LADDER, Answer
 from minikafka.lab.rebuild.rung import HELD_OUT_SEED
-from minikafka.tools.printable import printable
+from minikafka.lab.sandbox.sandbox import limits_that_hold, why_there_is_no_sandbox
+from minikafka.tools.printable import printable, tell
 from minikafka.tools.tool_command import ToolCommand
 
 _GUARD_S = 5.0  # a call of a method may take so long
@@ -34,31 +35,37 @@ def exam(file: Path, up_to: int, seed: int, keep: Path | None, as_json: bool) ->
     """Compare the log in FILE (a class MyLog; the template is my_log.py beside the lessons) with Apache Kafka's.
 
     Question by question, up to the first that fails. Ends with 0 when all passed, 1 when one failed, 2 when FILE is no
-    such log. Your log runs in a process of its own, where a call may take 5 seconds and all of it 1 GiB. What it prints
-    goes to stderr.
+    such log. Your log runs in a sandbox (bubblewrap), where a call may take 5 seconds and all of it 1 GiB, and where
+    there is nothing but Python, crc32c, and the directory of the log. Where there is no sandbox it runs all the same,
+    after one line on stderr that says so. What it prints goes to stderr.
     """
     if not file.exists():
         raise IllegalArgumentException(f"there is no {file}; the template to begin with is {COURSE / 'my_log.py'}")
-    with LearnersProcess(file, _GUARD_S) as my_log:
+    source = source_of(file)
+    if why := why_there_is_no_sandbox():
+        tell(f"{file} runs unprotected: {why}. So {limits_that_hold(LIMITS)}.", err=True)
+    if keep is not None:
+        keep.mkdir(parents=True)
+    try:
+        for question in LADDER[:up_to]:
+            # All that the judge says is in memory before the learner's code runs, and what it wrote is gone.
+            stories = question.judged(seed)
+            with LearnersLog(source, str(file), _GUARD_S, is_trusted=bool(why)) as my_log:
+                answer = question.ask(my_log, stories)
+            _tell(answer, as_json=as_json)
+            if answer.difference is not None:
+                if keep is not None:
+                    answer.difference.keep(keep, question.suffixes)
+                raise click.exceptions.Exit(1)
+    finally:
         if keep is not None:
-            keep.mkdir(parents=True)
-        try:
-            _ask(LADDER[:up_to], my_log, seed, keep, as_json=as_json)
-        finally:
-            if keep is not None:
-                with suppress(OSError):  # where a story is kept
-                    keep.rmdir()
+            with suppress(OSError):  # where a story is kept
+                keep.rmdir()
 
 
-def _ask(
-    questions: Sequence[Question], my_log: LearnersProcess, seed: int, keep: Path | None, *, as_json: bool
-) -> None:
-    for question in questions:
-        answer = question.ask(my_log, seed, keep)
-        if as_json:
-            told = {"question": question.name, "passed": answer.passed, "difference": answer.difference}
-            click.echo(json.dumps({**told, "steps": answer.steps}))
-        else:
-            click.echo(printable(str(answer), keep="\n"))
-        if not answer.passed:
-            raise click.exceptions.Exit(1)
+def _tell(answer: Answer, *, as_json: bool) -> None:
+    if as_json:
+        told = {"question": answer.question.name, "passed": answer.passed, "difference": answer.words}
+        click.echo(json.dumps({**told, "steps": answer.steps}))
+    else:
+        click.echo(printable(str(answer), keep="\n"))

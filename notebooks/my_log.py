@@ -1,10 +1,11 @@
 """My log: Kafka's storage layer, written from nothing. `minikafka exam my_log.py` compares it with Apache Kafka's.
 
-Copy this file to where you work. Only the standard library and crc32c may be imported. All numbers in files are
-big-endian. Nine questions, each asks for more; fail one, and the first difference is told: a step of the story, or the
-first byte of a file. With `--keep DIR` the story, your directory and the right one are laid into DIR, where
-`minikafka dump-log` can look at them. Lessons to have at hand: *Records* and *Segments* (questions 1 to 4), *Read* (5),
-*Crash and recovery* (6), *Replication* (7), and for those who go on *Producers and transactions* (8, 9).
+Copy this file to where you work. Only the standard library and crc32c may be imported; where your log runs there is
+nothing else, and it can start no process. All numbers in files are big-endian. Nine questions, each asks for more; fail
+one, and the first difference is told: a step of the story, or the first byte of a file. With `--keep DIR` the story,
+your directory and the right one are laid into DIR, where `minikafka dump-log` can look at them. Lessons to have at
+hand: *Records* and *Segments* (questions 1 to 4), *Read* (5), *Crash and recovery* (6), *Replication* (7), and for
+those who go on *Producers and transactions* (8, 9).
 
 The questions: 1. the .log of one segment, 2. the offset index, 3. the time index, 4. rolling, 5. reads, 6. recovery,
 7. leader epochs, 8. producer snapshots, 9. transactions. `read` is called in 5 alone, `clean=False` is given in 6
@@ -32,8 +33,9 @@ class MyLog:
 
         settings: segment.bytes, index.interval.bytes, segment.index.bytes (all in bytes).
         clean: True when the log is new, or was closed; False after a kill: then the end of the newest segment may be
-        torn or damaged, and the indexes of all segments have to be made again. A kill loses what Python still holds
-        in a file's buffer, and keeps what was flushed.
+        torn or damaged, and the indexes of all segments have to be made again. A kill ends the process: it loses all
+        that Python holds, also in a file's buffer, and keeps the files in `directory`, as far as they were flushed.
+        In `directory` there may be files and directories, and no links.
         """
         raise NotImplementedError
 

@@ -1,25 +1,24 @@
 """`minikafka exam`: a log that is right passes, each fault fails its question, and a file that is no log is told so."""
 
-import gc
 import json
 import re
 import subprocess
 import sys
 import tempfile
-import time
+from dataclasses import replace
 from pathlib import Path
 
-import psutil
 import pytest
 from click.testing import CliRunner
 
+import minikafka.exam as exam_command
 from minikafka.cli import main
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.rebuild import trial
-from minikafka.lab.rebuild.exam import learners_process, questions, stories
-from minikafka.lab.rebuild.exam.learners_log import ALLOWED, LearnersLog, load
-from minikafka.lab.rebuild.exam.learners_process import LearnersProcess
+from minikafka.lab.rebuild.exam import comparison, learners_log, questions
+from minikafka.lab.rebuild.exam.learners_file import ALLOWED, source_of
+from minikafka.lab.rebuild.exam.learners_log import LearnersLog
 from minikafka.lab.rebuild.exam.questions import LADDER
 from minikafka.lab.rebuild.learners_code import LearnersError
 
@@ -29,7 +28,7 @@ REFERENCE = Path(__file__).with_name("my_log_reference.py")
 @pytest.fixture
 def engine_judges(monkeypatch):
     """As on a machine without Kafka's jars."""
-    for module in (trial, stories, questions):
+    for module in (trial, comparison, questions):
         monkeypatch.setattr(module, "judge_name", lambda: trial.ENGINE)
 
 
@@ -42,17 +41,23 @@ def changed(tmp_path, old, new):
     return file
 
 
-def log_in(file):
-    """The log in the file, in this process, as long as it behaves."""
-    return LearnersLog(load(file), 5.0)
+def log_in(file, guard_s=5.0, **options):
+    """The log in the file; a context manager."""
+    return LearnersLog(source_of(file), str(file), guard_s, **options)
+
+
+def asked(number, file, seed=20_260, **options):
+    """How a question goes with the log in the file."""
+    stories = LADDER[number].judged(seed)
+    with log_in(file, **options) as my_log:
+        return LADDER[number].ask(my_log, stories)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [20_260, 5])
 def test_the_reference_passes_beside_kafka(spark, seed):
-    my_log = log_in(REFERENCE)
-    for question in LADDER:
-        answer = question.ask(my_log, seed)
+    for number in range(len(LADDER)):
+        answer = asked(number, REFERENCE, seed)
         assert answer.passed, answer
         assert "as Apache Kafka does them" in str(answer)
 
@@ -83,19 +88,19 @@ FAULTS = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("question", "old", "new"), FAULTS, ids=[f"{q} {new.strip()[:40]}" for q, _, new in FAULTS])
 def test_each_fault_fails_its_question(engine_judges, tmp_path, question, old, new):
-    my_log = log_in(changed(tmp_path, old, new))
+    file = changed(tmp_path, old, new)
     number = next(number for number, each in enumerate(LADDER) if each.name.startswith(question))
-    assert not LADDER[number].ask(my_log, 20_260).passed
-    assert number == 0 or LADDER[number - 1].ask(my_log, 20_260).passed
+    assert not asked(number, file).passed
+    assert number == 0 or asked(number - 1, file).passed
 
 
 def test_the_first_difference_names_the_step_or_the_byte(engine_judges, tmp_path):
-    by_bytes = LADDER[0].ask(log_in(changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, fields[1], 7)")), 1)
+    by_bytes = asked(0, changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, fields[1], 7)"), 1)
     assert re.search(
         r"00000000000000000000\.log at byte 15: partition leader epoch of batch 0 .*\(your log: 7, .*: 0\)",
         str(by_bytes),
     )
-    by_step = LADDER[4].ask(log_in(changed(tmp_path, "max(max_bytes, len(batch))", "max_bytes")), 20_260)
+    by_step = asked(4, changed(tmp_path, "max(max_bytes, len(batch))", "max_bytes"))
     assert re.search(r"At step \d+ \(read leo-\d+ .*\) read returned 1 bytes; .* reads \d+ bytes from", str(by_step))
 
 
@@ -103,13 +108,14 @@ def test_a_failed_story_can_be_kept(engine_judges, tmp_path):
     file = changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, fields[1], 7)")
     keep = tmp_path / "kept"
     keep.mkdir()
-    answer = LADDER[0].ask(log_in(file), 1, keep)
+    answer = asked(0, file, 1)
+    answer.difference.keep(keep, LADDER[0].suffixes)
     logs = [(keep / each / "topic-0" / "00000000000000000000.log").read_bytes() for each in ("yours", "right")]
     assert [log[12:16] for log in logs] == [b"\0\0\0\7", b"\0\0\0\0"]
     story = (keep / "story.txt").read_text()
     assert story.startswith("segment.bytes 1048576, ") and "files that end with .log;" in story
     assert "\n0. append_as_leader [" in story
-    assert story.rstrip().endswith(answer.difference.partition("\n")[0])
+    assert story.rstrip().endswith(answer.words.partition("\n")[0])
     again = CliRunner().invoke(main, ["exam", str(file), "--keep", str(keep)])
     assert (again.exit_code, len(again.stderr.splitlines())) == (2, 1) and "kept" in again.stderr
 
@@ -121,9 +127,7 @@ def test_a_log_that_passes_keeps_nothing(engine_judges, tmp_path):
 
 
 def test_errors_and_endless_loops_of_the_log_are_told(engine_judges, tmp_path):
-    broken = LADDER[0].ask(
-        log_in(changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, none, leader_epoch)")), 1
-    )
+    broken = asked(0, changed(tmp_path, "offset, fields[1], leader_epoch)", "offset, none, leader_epoch)"), 1)
     assert "NameError: name 'none' is not defined" in str(broken)
     assert re.search(r"At step 0 \(append_as_leader .*\), in MyLog\.append:\n", str(broken))
     assert "batch = " in str(broken)
@@ -132,7 +136,7 @@ def test_errors_and_endless_loops_of_the_log_are_told(engine_judges, tmp_path):
         "        offset, fields = self.end",
         "        while True:\n            pass\n        offset, fields = self.end",
     )
-    assert "has not ended after 0.2 seconds" in str(LADDER[0].ask(LearnersLog(load(endless), 0.2), 1))
+    assert "has not ended after 0.2 seconds" in str(asked(0, endless, 1, guard_s=0.2))
 
 
 @pytest.mark.slow
@@ -152,8 +156,8 @@ def test_errors_and_endless_loops_of_the_log_are_told(engine_judges, tmp_path):
 def test_a_file_that_is_no_log_is_told_in_one_line(tmp_path, text, told):
     file = tmp_path / "my_log.py"
     file.write_text(text)
-    with pytest.raises(IllegalArgumentException, match=re.escape(told)):
-        load(file)
+    with pytest.raises(IllegalArgumentException, match=re.escape(told)), log_in(file):
+        pass
     result = CliRunner().invoke(main, ["exam", str(file)])
     assert result.exit_code == 2
     assert len(result.stderr.splitlines()) == 1
@@ -179,76 +183,181 @@ def test_what_a_log_prints_stays_out_of_the_answers(engine_judges, tmp_path):
 @pytest.mark.parametrize(
     ("code", "told"),
     [
-        ("import os; os._exit(0)", "It ended the process in which it runs (exit code 0)."),
-        ("import os; os.kill(os.getpid(), 9)", "It ended the process in which it runs (SIGKILL)."),
-        ("import os; os.closerange(3, 99)", ""),  # it fails by what it misses first
+        ("import os; os._exit(0)", "It ended its process (exit code 0)."),
+        ("import os; os.kill(os.getpid(), 9)", "It ended its process (SIGKILL)."),
+        ("import os; os.closerange(3, 99)", "It ended its process (exit code 1)."),
         (
             "import signal; signal.signal(14, signal.SIG_IGN)\n        while True: pass",
             "It has not ended after 0.5 seconds.",
         ),
         ("print('x' * 10**6); self.all = b'x' * 2**31", "Your function raised MemoryError"),
         ("open('here', 'wb').truncate(2**40)", "File too large"),
+        ("[open(name, 'wb').write(bytes(3 << 20)) for name in 'abc']", "No space left"),
+        ("import os; os.fork()", "Operation not permitted"),
+        ("return IntEnum('E', {'A': 2**70}).A", "returned E, of the type E; the method returns int."),
+        ("raise type('E', (Exception,), {'__str__': lambda self: 1 / 0})", "Your function raised E\n"),
+        ("raise Exception('\\x1b[2J\\n✓ 9.')", "Your function raised Exception: \ufffd[2J ✓ 9.\n"),
     ],
 )
 def test_whatever_a_log_does_to_its_process_is_told(tmp_path, capfd, monkeypatch, code, told):
-    monkeypatch.setattr(learners_process, "_PATIENCE_S", 0.2)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "desks"))
-    (tmp_path / "desks").mkdir()
-    start = "import subprocess; self.child = subprocess.Popen(['sleep', '60']).pid; return self.child"
-    file = changed(
-        tmp_path,
-        "        offset, fields = self.end",
-        f"        if leader_epoch == 7: {start}\n        {code}\n        offset, fields = self.end",
-    )
-    (tmp_path / "log").mkdir()
-    with LearnersProcess(file, 0.5) as log:
-        log.open(
-            tmp_path / "log", {"index.interval.bytes": 1, "segment.bytes": 9, "segment.index.bytes": 99}, clean=True
-        )
-        child = log.append(b"", 7)
+    monkeypatch.setattr(learners_log, "PATIENCE_S", 2.0)
+    monkeypatch.setattr(learners_log, "LIMITS", replace(learners_log.LIMITS, scratch_mb=8))
+    file = changed(tmp_path, "        offset, fields = self.end", f"        {code}\n        offset, fields = self.end")
+    file.write_text(f"from enum import IntEnum\n{file.read_text()}")
+    with log_in(file, 0.5) as log:
+        log.lay({})
+        log.open({"index.interval.bytes": 1, "segment.bytes": 9, "segment.index.bytes": 99}, clean=True)
         with pytest.raises(LearnersError) as raised:
             log.append(b"", 0)
     assert told in str(raised.value) and log.method == "MyLog.append"
-    assert _has_ended(child)
-    assert list((tmp_path / "desks").iterdir()) == []
     printed = capfd.readouterr()
-    assert printed.out == "" and len(printed.err) < 101_000 and "Traceback" not in printed.err
-
-
-def _has_ended(pid: int, patience_s: float = 10) -> bool:
-    """Whether the process ends by and by: one that was killed does so when the system gives it its next turn."""
-    deadline = time.monotonic() + patience_s
-    try:
-        while psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.01)
-    except psutil.NoSuchProcess:
-        pass
-    return True
+    assert printed.out == "" and len(printed.err) < 101_000
 
 
 def test_a_log_that_ends_its_process_at_once_is_told(tmp_path):
-    (tmp_path / "my_log.py").write_text("import os\nif os.fork():\n    os._exit(3)")
-    said = r"my_log.py cannot be imported: It ended .* \(exit code 3\)"
-    with pytest.raises(IllegalArgumentException, match=said), LearnersProcess(tmp_path / "my_log.py", 1.0):
+    (tmp_path / "my_log.py").write_text("import os\nos._exit(3)")
+    with (
+        pytest.raises(IllegalArgumentException, match=r"my_log.py cannot be imported: It ended .* \(exit code 3\)"),
+        log_in(tmp_path / "my_log.py"),
+    ):
         pass
 
 
-def test_a_kill_loses_what_a_file_has_buffered(tmp_path):
-    class Buffering:
-        def __init__(self, directory, settings, clean):
-            self.file = open(Path(directory) / "log", "ab")  # noqa: SIM115
+def only(tmp_path, init="", append="", close="", head=""):
+    """A file with a log of these bodies; its directory is `self.directory`, and its first file `self.first`."""
+    file = tmp_path / "my_log.py"
+    file.write_text(
+        f"import os, socket\n{head}\n"
+        "class MyLog:\n"
+        "    def __init__(self, directory, settings, clean):\n"
+        "        self.directory, self.first = directory, os.path.join(directory, '0' * 20 + '.log')\n"
+        f"        {init or 'pass'}\n"
+        f"    def append(self, batch, leader_epoch):\n        {append or 'return 0'}\n"
+        "    def roll(self): pass\n    def read(self, offset, max_bytes): return b''\n"
+        f"    def close(self):\n        {close or 'pass'}\n"
+    )
+    return file
 
-        def append(self, batch, leader_epoch):
-            return self.file.write(batch)
 
-    log = LearnersLog(Buffering, 1.0)
-    log.open(tmp_path, {}, clean=True)
-    log.append(b"batch", 0)
-    log.kill()
-    gc.collect()
-    assert (tmp_path / "log").read_bytes() == b""
+def test_a_kill_loses_what_a_file_has_buffered_and_what_the_process_knows(tmp_path):
+    init = "global opened; opened += 1; self.file = open(self.first, 'ab')"
+    file = only(tmp_path, init, "self.file.write(batch); return opened", head="opened = 0")
+    with log_in(file) as log:
+        log.lay({})
+        for _ in range(2):
+            log.open({}, clean=True)
+        assert log.append(b"batch", 0) == 2
+        left = log.kill()
+        assert left == {"0" * 20 + ".log": b""}
+        log.lay({"0" * 20 + ".log": b"torn"})
+        log.open({}, clean=False)
+        assert log.append(b"batch", 0) == 1
+        assert log.files() == {"0" * 20 + ".log": b"torn"}
+
+
+def test_a_kill_of_a_log_that_has_no_file_is_told(engine_judges, tmp_path):
+    stories = LADDER[5].judged(20_260)
+    append = "self.end = self.__dict__.get('end', -1) + 1; return self.end"
+    with log_in(only(tmp_path, append=append)) as my_log:
+        steps = [step for step in stories[0].steps if isinstance(step.step, comparison.Damage)]
+        told = comparison.first_difference(my_log, replace(stories[0], steps=steps[:1]), [".log"])
+    assert "your log had no file that ends with .log" in told.words
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("close", "told"),
+    [
+        (
+            "os.symlink(self.first, self.first + '.link')",
+            f"In the directory of your log {'0' * 20}.log.link is a link.",
+        ),
+        ("os.rename(self.first, '/scratch/a'); os.symlink('/scratch/a', self.first)", "0.log is a link."),
+        ("os.link(self.first, '/scratch/a')", "0.log is a file that has a second name."),
+        ("os.mkfifo(self.first + '.pipe')", "0.log.pipe is no regular file."),
+        ("socket.socket(socket.AF_UNIX).bind('topic-0/socket')", "socket is no regular file."),
+        ("os.mkdir(self.first + 's'); os.symlink('/', self.first + 's/root')", "0.logs/root is a link."),
+        ("os.rename(self.directory, 'a'); os.symlink('a', self.directory)", "the log's directory is gone."),
+        ("[os.truncate(os.open(self.first + n, 65), 200 << 20) for n in ('.log', '2.log')]", "more than 256 MiB"),
+        ("[open(self.first + f'{n}.log', 'w').close() for n in range(2000)]", "more than 1000 files"),
+        ("os.mkdir(self.first + 's')", ""),
+    ],
+)
+def test_a_log_leaves_files_and_directories_and_nothing_else(tmp_path, close, told):
+    init = "open(self.first, 'wb').close()"
+    with log_in(only(tmp_path, init, close=close)) as log:
+        log.lay({})
+        log.open({}, clean=True)
+        log.close()
+        if not told:
+            assert log.files() == {"0" * 20 + ".log": b""}
+            return
+        with pytest.raises(LearnersError) as raised:
+            log.files([".log"])
+    assert told in str(raised.value)
+
+
+HOSTILE = """
+import sys
+for module in list(sys.modules.values()):
+    if hasattr(module, "_received"):
+        module._module = None
+    if hasattr(module, "MOST_BYTES"):
+        module._left = lambda suffixes: {"files": ANSWER}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "answer",
+    ["{'../../a': b''}", "{'/a': b''}", "{'a': b'no zlib'}", "{3: b''}", "{'a': 'text'}", "3", "{'a': BOMB}"],
+)
+def test_files_of_which_a_log_lies_harm_nobody(tmp_path, answer):
+    bomb = "import zlib\nBOMB = zlib.compress(bytes(300 << 20), 1)"
+    head = f"{bomb if 'BOMB' in answer else ''}\n{HOSTILE.replace('ANSWER', answer)}"
+    with log_in(only(tmp_path, head=head)) as log:
+        log.lay({})
+        log.open({}, clean=True)
+        with pytest.raises(LearnersError, match="Its process answers what no log answers"):
+            log.files()
+
+
+ATTACKS = {
+    "minikafka by another name": "__import__('importlib').import_module('mini' + 'kafka.log.log')",
+    "minikafka by its place": f"__import__('sys').path.insert(0, {str(Path(exam_command.__file__).parents[1])!r}); "
+    "__import__('minikafka')",
+    "the environment's packages": "__import__('numpy')",
+    "the learner's other files": f"open({__file__!r})",
+    "the judge's directory": f"os.listdir({tempfile.gettempdir()!r})",
+    "a process that goes on": "os.setsid(); os.fork()",
+    "the network": "__import__('socket').create_connection(('127.0.0.1', 22), 1)",
+    "a file elsewhere": "open('/usr/a', 'w')",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+def test_in_the_sandbox_there_is_nothing_to_gain(tmp_path, attack):
+    with log_in(only(tmp_path, attack)) as log:
+        log.lay({})
+        with pytest.raises(LearnersError, match="Your function raised"):
+            log.open({}, clean=True)
+
+
+def test_when_the_log_begins_the_judge_has_left_nothing(engine_judges, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "desks"))
+    (tmp_path / "desks").mkdir()
+    LADDER[3].judged(1)
+    assert list((tmp_path / "desks").iterdir()) == []
+
+
+def test_without_a_sandbox_one_line_says_what_holds(engine_judges, tmp_path, monkeypatch):
+    monkeypatch.setattr(exam_command, "why_there_is_no_sandbox", lambda: "there is no bubblewrap")
+    file = only(tmp_path, append="1 / 0")
+    done = CliRunner().invoke(main, ["exam", str(file), "--up-to", "1"])
+    assert done.exit_code == 1 and "ZeroDivisionError" in done.stdout
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"{file} runs unprotected: there is no bubblewrap. So it gets 1024 MiB of memory, ")
 
 
 def test_the_help_names_all_questions():
@@ -262,8 +371,7 @@ def test_the_template_names_all_questions():
 
 
 def test_the_template_has_has_what_is_asked_for_and_fails_the_first_question(engine_judges):
-    template = log_in(COURSE / "my_log.py")
-    assert "NotImplementedError" in LADDER[0].ask(template, 1).difference
+    assert "NotImplementedError" in asked(0, COURSE / "my_log.py", 1).words
     assert "crc32c" in ALLOWED
 
 

@@ -1,115 +1,218 @@
-"""Takes in the file with a learner's log: the standard library and crc32c alone, and a class `MyLog`."""
+"""A learner's log: its code runs in a sandbox, and here are its methods, whose errors are told as the learner's."""
 
-import ast
-import importlib.util
-import inspect
-import sys
+import os
+import subprocess
+import threading
+import zlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+import click
 
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.lab.rebuild.learners_code import Guard
+from minikafka.lab.rebuild.exam import learners_side
+from minikafka.lab.rebuild.exam.learners_side import MOST_BYTES, PARAMETERS
+from minikafka.lab.rebuild.learners_code import LearnersError
+from minikafka.lab.sandbox.sandbox import ChildRaisedError, Limits, OutOfTimeError, Sandbox, SandboxError, Sees
+from minikafka.lab.stepper.stepper import in_words, without_directories
+from minikafka.witness.spoken import say
 
-ALLOWED = frozenset(sys.stdlib_module_names) | {"crc32c"}
-PARAMETERS = {
-    "__init__": ["self", "directory", "settings", "clean"],
-    "append": ["self", "batch", "leader_epoch"],
-    "roll": ["self"],
-    "read": ["self", "offset", "max_bytes"],
-    "close": ["self"],
-}
-"""The methods of `MyLog` and their parameters, as in the template `my_log.py`."""
-
-
-def load(file: Path) -> type:
-    """The class `MyLog` of the file.
-
-    Raises OSError, and IllegalArgumentException in one line when the file is no such log: a syntax error, a foreign
-    import, an error while it is imported, no class, a method or a parameter missing.
-    """
-    source = file.read_bytes()
-    try:
-        tree = ast.parse(source, str(file))
-    except SyntaxError as error:
-        line = f", line {error.lineno}" if error.lineno else ""
-        raise IllegalArgumentException(f"{file}{line} is no Python: {error.msg}") from None
-    except ValueError as error:
-        raise IllegalArgumentException(f"{file} is no Python: {error}") from None
-    _require_allowed_imports(tree, file)
-    spec = importlib.util.spec_from_file_location("my_log", file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise IllegalArgumentException(f"{file} cannot be imported: {type(error).__name__}: {error}") from None
-    found = getattr(module, "MyLog", None)
-    if not inspect.isclass(found):
-        raise IllegalArgumentException(f"{file} has no class MyLog")
-    for name, wanted in PARAMETERS.items():
-        method = getattr(found, name, None)
-        given = list(inspect.signature(method).parameters) if inspect.isfunction(method) else None
-        if given != wanted:
-            has = "is missing" if given is None else f"takes ({', '.join(given)})"
-            raise IllegalArgumentException(f"{file}: MyLog.{name} {has}; it must take ({', '.join(wanted)})")
-    return found
+LIMITS = Limits(memory_mb=1024, all_memory_mb=2048, scratch_mb=256)
+SEES = Sees(packages=("crc32c",))
+PATIENCE_S = 5.0
+_LOAD_S, _FILES_S = 10.0, 10.0
+_MOST_PRINTED = 100_000  # bytes
 
 
 class LearnersLog:
-    """A learner's log whose errors are told as such, and whose calls all end.
+    """The log of a learner's file, beside which a directory lies that only it can see.
 
-    Its methods are those of `MyLog`; each raises LearnersError for whatever the learner's code raises, for a result of
-    another type, and after some seconds. `method` names the one that was called last.
+    A context manager. Its methods are those of `MyLog`; each raises LearnersError for whatever the learner's code
+    raises, for a result of another type, after `guard_s` seconds, and when the process has ended. `method` names the
+    one that was called last. What the log prints goes to stderr, up to 100 kB.
+
+    `is_trusted` as for a Sandbox. Entering raises IllegalArgumentException in one line for a `source` that is no log;
+    there the file is called `name`.
     """
 
-    def __init__(self, kind: type, guard_s: float):
-        self._kind, self._guard_s = kind, guard_s
-        self._log: Any = None
-        self._killed: list[Any] = []
+    def __init__(self, source: bytes, name: str, guard_s: float, *, is_trusted: bool = False):
+        self._source, self._name, self._guard_s, self._is_trusted = source, name, guard_s, is_trusted
+        self._printed = 0
         self.method = ""
 
-    def open(self, directory: Path, settings: dict[str, int], *, clean: bool) -> None:
+    def __enter__(self) -> "LearnersLog":
+        self._start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._sandbox.close()
+        self._printing.join(timeout=1)
+
+    def lay(self, files: Mapping[str, bytes]) -> None:
+        """Give it a new directory, with these files."""
+        self._asked(("lay", dict(files)), _FILES_S)
+
+    def open(self, settings: dict[str, int], *, clean: bool) -> None:
         """Open the log, or open it again; `clean`: whether it was closed before."""
-        self._log = self._kind.__new__(self._kind)
-        self._held(self._log.__init__, ())(str(directory), dict(settings), clean)
+        self._call("__init__", (settings, clean))
 
     def append(self, batch: bytes, leader_epoch: int) -> int:
         """Append a batch as a producer sent it; the offset of its first record."""
-        return self._held(self._log.append, (int,))(batch, leader_epoch)
+        return self._call("append", (batch, leader_epoch), int)
 
     def roll(self) -> None:
         """Begin a new segment."""
-        self._held(self._log.roll, ())()
+        self._call("roll")
 
     def read(self, offset: int, max_bytes: int) -> bytes:
         """Bytes from the batch that holds `offset` on."""
-        return self._held(self._log.read, (bytes,))(offset, max_bytes)
+        return self._call("read", (offset, max_bytes), bytes)
 
     def close(self) -> None:
         """Close the log."""
-        self._held(self._log.close, ())()
+        self._call("close")
 
-    def kill(self) -> None:
-        """Let go of the log as it stands, without closing it.
+    def kill(self) -> dict[str, bytes]:
+        """End the process, and with it whatever Python still holds in the buffers of files, and start another one.
 
-        It is kept as long as this object: Python closes a file that nobody holds, and that would write what a process
-        that is killed loses, the bytes in the file's buffer.
+        Returns the files that are left; the new process has none.
         """
-        self._killed.append(self._log)
-        self._log = None
+        left = self.files()
+        self.__exit__()
+        self._start()
+        return left
 
-    def _held(self, method: Any, returns: tuple[type, ...]) -> Any:
-        self.method = f"MyLog.{method.__name__}"
-        return Guard(returns, limit_s=self._guard_s).around(method)
+    def files(self, suffixes: Sequence[str] = ("",)) -> dict[str, bytes]:
+        """The files in the directory whose names end with one of `suffixes`, by name.
 
+        Raises LearnersError where anything lies there, of whatever name, but regular files and directories.
+        """
+        match self._asked(("left", tuple(suffixes)), _FILES_S):
+            case {"refused": words}:
+                raise LearnersError(say("In the directory of your log {what}.", what=_on_a_line(words)))
+            case {"files": dict(files)}:
+                return _unpacked(files)
+            case _:
+                raise _no_answer()
 
-def _require_allowed_imports(tree: ast.AST, file: Path) -> None:
-    for node in ast.walk(tree):
-        names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom):
-            names = [node.module or ""] if not node.level else ["."]
-        for name in names:
-            if name.partition(".")[0] not in ALLOWED:
-                raise IllegalArgumentException(
-                    f"{file}, line {node.lineno}: import {name}: only the standard library and crc32c are allowed"
+    def _start(self) -> None:
+        self._sandbox = Sandbox(
+            Path(learners_side.__file__), sees=SEES, limits=LIMITS, is_trusted=self._is_trusted, printed=subprocess.PIPE
+        )
+        try:
+            self._sandbox.__enter__()
+        except SandboxError as error:
+            raise RuntimeError(f"{self._name} is not run: {error}") from None
+        self._printing = threading.Thread(target=self._print, args=(self._sandbox.process.stdout,), daemon=True)
+        self._printing.start()
+        try:
+            refused = self._asked(("load", self._source), _LOAD_S).get("refused")
+        except LearnersError as error:
+            refused = f"cannot be imported: {error.words}"
+        if refused:
+            self.__exit__()
+            raise IllegalArgumentException(f"{self._name} {_on_a_line(refused)}")
+
+    def _call(self, name: str, arguments: tuple[Any, ...] = (), returns: type | None = None) -> Any:
+        self.method = f"MyLog.{name}"
+        called = say("Called with {arguments}", arguments=_in_words(name, arguments)) if arguments else ""
+        told = self._asked((name, arguments, self._guard_s), self._guard_s)
+        match told:
+            case {"returned": value} if returns is None or type(value) is returns:
+                return value
+            case {"returned": value}:
+                raise LearnersError(_wrong_type(in_words(value), type(value).__name__, returns), arguments=called)
+            case {"type": str(kind)} if returns is None:
+                return None
+            case {"type": str(kind)}:
+                raise LearnersError(_wrong_type(_on_a_line(kind), _on_a_line(kind), returns), arguments=called)
+            case {"raised": [str(error), str(message), line]}:
+                message = without_directories(_on_a_line(message))
+                words = say("Your function raised {error}: {message}", error=_on_a_line(error), message=message)
+                raise LearnersError(words.rstrip(": "), self._line(line), called)
+            case {"late": line}:
+                raise LearnersError(
+                    say(
+                        "Your function has not ended after {seconds:g} seconds. Is there a loop whose end never comes?",
+                        seconds=self._guard_s,
+                    ),
+                    self._line(line),
                 )
+            case _:
+                raise _no_answer()
+
+    def _asked(self, request: tuple[Any, ...], seconds: float) -> dict[str, Any]:
+        try:
+            told = self._sandbox.ask(request, seconds + PATIENCE_S)
+        except OutOfTimeError:
+            raise LearnersError(say("It has not ended after {seconds:g} seconds.", seconds=seconds)) from None
+        except ChildRaisedError as error:
+            raise LearnersError(_on_a_line(str(error))) from None
+        except SandboxError as error:
+            words = str(error)
+            raise LearnersError(f"{words[:1].upper()}{words[1:]}.") from None
+        if not isinstance(told, dict):
+            raise _no_answer()
+        return told
+
+    def _line(self, number: object) -> str:
+        """The learner's line of that number, in words; "" for none."""
+        lines = self._source.decode(errors="replace").splitlines()
+        if not isinstance(number, int) or not 0 < number <= len(lines):
+            return ""
+        return say("Line {number}: {line}", number=number, line=_on_a_line(lines[number - 1].strip()))
+
+    def _print(self, pipe: IO[bytes]) -> None:
+        """Pass on what the log prints, up to a limit; the rest is read, so that it does not wait, and dropped."""
+        with pipe, suppress(OSError):
+            while data := os.read(pipe.fileno(), 1 << 16):
+                if self._printed < _MOST_PRINTED:
+                    text = data[: _MOST_PRINTED - self._printed].decode(errors="replace")
+                    click.echo(_printable(text, "\n\t"), err=True, nl=False)
+                    if self._printed + len(data) >= _MOST_PRINTED:
+                        click.echo(f"\nWhat your log prints after {_MOST_PRINTED} bytes is not shown.", err=True)
+                self._printed += len(data)
+
+
+def _unpacked(packed: Mapping[Any, Any]) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    left = MOST_BYTES
+    for name, data in packed.items():
+        try:
+            content = zlib.decompressobj().decompress(data, left + 1)
+        except (TypeError, zlib.error):
+            raise _no_answer() from None
+        left -= len(content)
+        if left < 0 or not isinstance(name, str) or name.startswith("/") or ".." in name.split("/"):
+            raise _no_answer()
+        files[_on_a_line(name)] = content
+    return files
+
+
+def _no_answer() -> LearnersError:
+    return LearnersError(say("Its process answers what no log answers."))
+
+
+def _wrong_type(result: str, kind: str, wanted: type) -> str:
+    return say(
+        "Your function returned {result}, of the type {type}; the method returns {wanted}.",
+        result=result,
+        type=kind,
+        wanted=wanted.__name__,
+    )
+
+
+def _in_words(name: str, arguments: tuple[Any, ...]) -> str:
+    names = PARAMETERS[name][-len(arguments) :]
+    return ", ".join(f"{each} = {in_words(value)}" for each, value in zip(names, arguments, strict=True))
+
+
+def _on_a_line(words: object) -> str:
+    """Words that come from the learner's side: on one line, without what could move the cursor."""
+    return _printable(" ".join(str(words).split()))
+
+
+def _printable(text: str, more: str = "") -> str:
+    return "".join(each if each.isprintable() or each in more else "\ufffd" for each in text)

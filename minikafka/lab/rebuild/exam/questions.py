@@ -1,11 +1,13 @@
 """The ladder of the exam: what each question proves of a learner's log, and what it does not."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from textwrap import indent
 
-from minikafka.lab.rebuild.exam.stories import AnyLearnersLog, Story, drawn_story, first_difference
+from minikafka.lab.rebuild.exam.comparison import Difference, first_difference
+from minikafka.lab.rebuild.exam.judged_story import JudgedStory, judged
+from minikafka.lab.rebuild.exam.learners_log import LearnersLog
+from minikafka.lab.rebuild.exam.stories import Story, drawn_story
 from minikafka.lab.rebuild.trial import judge_name
 from minikafka.witness.workload import Workload
 
@@ -15,20 +17,26 @@ _STORIES, _STEPS = 6, 30
 
 @dataclass(frozen=True)
 class Answer:
-    """How a question went: `difference` in words, "" when it passed; `steps` that were compared."""
+    """How a question went: the `difference` that was found, None when it passed; `steps` that were compared before."""
 
     question: "Question"
-    difference: str
+    difference: Difference | None
     steps: int
 
     @property
     def passed(self) -> bool:
         """True when nothing told the logs apart."""
-        return not self.difference
+        return self.difference is None
+
+    @property
+    def words(self) -> str:
+        """What tells the logs apart, and in which story; "" for nothing."""
+        found = self.difference
+        return "" if found is None else f"{found.words}\n({found.story.settings_in_words})"
 
     def __str__(self) -> str:
         if not self.passed:
-            return f"✗ {self.question.name}\n{indent(self.difference, '    ')}"
+            return f"✗ {self.question.name}\n{indent(self.words, '    ')}"
         return (
             f"✓ {self.question.name}: {self.steps} steps, as {judge_name()} does them\n"
             f"    proves: {self.question.proves}\n    does not prove: {self.question.leaves_open}"
@@ -47,17 +55,18 @@ class Question:
     leaves_open: str
     chosen: tuple[str, ...] = ()  # stories that are always told first: operations of a workload, line by line
 
-    def ask(self, mine: AnyLearnersLog, seed: int, keep: Path | None = None) -> Answer:
-        """Do the stories that `seed` draws with a learner's log and with the judge's, up to the first difference.
+    def judged(self, seed: int) -> list[JudgedStory]:
+        """The stories that `seed` draws, done by the judge's log."""
+        return [judged(story, self.suffixes) for story in self._stories(seed)]
 
-        That story, and both directories, are laid into `keep`.
-        """
+    def ask(self, mine: LearnersLog, stories: Sequence[JudgedStory]) -> Answer:
+        """Do these stories with a learner's log, up to the first difference."""
         steps = 0
-        for story in self._stories(seed):
-            if difference := first_difference(mine, story, self.suffixes, keep):
-                return Answer(self, f"{difference}\n({story.settings_in_words})", steps)
+        for story in stories:
+            if difference := first_difference(mine, story, self.suffixes):
+                return Answer(self, difference, steps)
             steps += len(story.steps)
-        return Answer(self, "", steps)
+        return Answer(self, None, steps)
 
     def _stories(self, seed: int) -> Iterator[Story]:
         for lines in self.chosen:

@@ -1,29 +1,12 @@
-"""A story: what is done to a learner's log and to Kafka's, and the first thing in which they differ."""
+"""A story: what is done to a learner's log and to Kafka's, and how stories are drawn."""
 
 import random
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from minikafka.lab.rebuild.exam.learners_log import LearnersLog
-from minikafka.lab.rebuild.exam.learners_process import LearnersProcess
-from minikafka.lab.rebuild.learners_code import LearnersError
-from minikafka.lab.rebuild.trial import YOURS, judge_factory, judge_name
-from minikafka.lab.stage.workbench import scratch
-from minikafka.log.fetch_isolation import FetchIsolation
-from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
-from minikafka.witness.directory_diff import directory_diff
-from minikafka.witness.operations import AppendAsLeader, Operation, Read, Reopen, Roll, parse_operation
-from minikafka.witness.runner import Runner
-from minikafka.witness.workload import Workload
+from minikafka.witness.operations import AppendAsLeader, Operation, parse_operation
 
-AnyLearnersLog = LearnersLog | LearnersProcess
-_LEGEND = """\
-The steps follow, and after the last one the log is closed. Compared are what append and read return, and then the
-files that end with {suffixes}; the others in right/ are not asked for here.
-[3x30 ts=now-500 keys=3] is a batch of 3 records with values of 30 bytes, made 500 ms ago, with keys drawn from 3."""
 _NAMES = {"internal.segment.bytes": "segment.bytes"}  # a topic's own setting has a lower bound of a megabyte
 
 
@@ -40,13 +23,15 @@ class Damage(NamedTuple):
         done = {"cut off": self.cut, "from the end changed": self.changed, "of garbage added": self.garbage}
         return "killed; " + ", ".join(f"{count} bytes {words}" for words, count in done.items() if count)
 
-    def do_to(self, directory: Path) -> None:
-        """Damage the newest `.log` of the directory."""
-        file = max(directory.glob(f"*{LOG_FILE_SUFFIX}"))
-        data = bytearray(file.read_bytes())
+    def done_to(self, log: bytes) -> bytes:
+        """What is left of the content of a `.log`."""
+        data = bytearray(log)
         if self.changed and self.changed <= len(data):
             data[-self.changed] ^= 1
-        file.write_bytes(bytes(data[: max(0, len(data) - self.cut)]) + b"\0" * self.garbage)
+        return bytes(data[: max(0, len(data) - self.cut)]) + b"\0" * self.garbage
+
+
+Step = Operation | Damage
 
 
 @dataclass(frozen=True)
@@ -54,7 +39,7 @@ class Story:
     """Settings (Kafka's names) and steps: operations of a workload, and damages. Afterwards the log is closed."""
 
     config: dict[str, str]
-    steps: tuple[Operation | Damage, ...]
+    steps: tuple[Step, ...]
 
     @property
     def settings(self) -> dict[str, int]:
@@ -67,106 +52,6 @@ class Story:
         return ", ".join(f"{name} {value}" for name, value in self.settings.items())
 
 
-def first_difference(mine: AnyLearnersLog, story: Story, suffixes: Sequence[str], keep: Path | None = None) -> str:
-    """Do the story with a learner's log and with the judge's; where they differ first, in words, "" for nowhere.
-
-    Compared are the offsets that appends return, the bytes that reads return, and after the close all files that end
-    with one of `suffixes`, byte by byte. Errors of the learner's code are differences.
-
-    If there is one, both directories as they stood then, and the story, are laid into the directory `keep`.
-    """
-    runner = Runner(judge_factory(), scratch("topic-0"), Workload((), story.config))
-    directory = scratch("topic-0")
-    directory.mkdir()
-    told = _first_difference(runner, mine, directory, story, suffixes)
-    if told and keep is not None:
-        shutil.copytree(directory, keep / "yours" / directory.name)
-        shutil.copytree(runner.directory, keep / "right" / directory.name)
-        steps = [f"{number}. {step}" for number, step in enumerate(story.steps)]
-        lines = [story.settings_in_words, _LEGEND.format(suffixes=", ".join(suffixes)), *steps, told, ""]
-        (keep / "story.txt").write_text("\n".join(lines), encoding="utf-8")
-    return told
-
-
-def _first_difference(
-    runner: Runner, mine: AnyLearnersLog, directory: Path, story: Story, suffixes: Sequence[str]
-) -> str:
-    when = "Before step 0"
-    try:
-        mine.open(directory, story.settings, clean=True)
-        for number, step in enumerate(story.steps):
-            when = f"At step {number} ({step})"
-            if told := _told_apart(runner, mine, directory, story, step):
-                return f"{when} {told}"
-        when = "After the last step"
-        mine.close()
-    except LearnersError as error:
-        return f"{when}, in {mine.method}:\n{error}"
-    finally:
-        if runner.log is not None:
-            runner.log.flush(force_flush_active_segment=True)
-            runner.log.close()
-            runner.log = None
-    left_out = {
-        f"*{suffix}": "not asked for" for suffix in _suffixes_of(directory, runner.directory) if suffix not in suffixes
-    }
-    files = directory_diff(directory, runner.directory, (YOURS.replace("function", "log"), judge_name()), left_out)
-    return "" if files.equal else f"After the close: {files.differences[0]}"
-
-
-def _told_apart(runner: Runner, mine: AnyLearnersLog, directory: Path, story: Story, step: Operation | Damage) -> str:
-    """Do one step to both; what tells them apart, "" for nothing."""
-    if isinstance(step, Damage):
-        mine.kill()
-        runner.let_go()
-        for each in (directory, runner.directory):
-            step.do_to(each)
-        runner.checkpoints = {"recovery_point": 0, "log_start_offset": 0}  # all segments are recovered
-        observed = runner.apply(Reopen(clean=False))
-        assert not observed.error, observed
-        mine.open(directory, story.settings, clean=False)
-        return ""
-    if isinstance(step, AppendAsLeader):
-        (batch,) = step.batches
-        before = runner.log.log_end_offset
-        data = bytes(batch.encode(runner.time.milliseconds(), 0, None))
-        observed = runner.apply(step)
-        assert not observed.error, observed
-        given = mine.append(data, step.leader_epoch)
-        return "" if given == before else f"append returned {given}; the batch begins at offset {before}."
-    if isinstance(step, Read):
-        offset = max(0, step.offset.resolve(runner.places()))
-        right, given = _bytes_read(runner, offset, step.max_length), mine.read(offset, step.max_length)
-        return "" if given == right else f"read returned {_said(given)}; {judge_name()} reads {_said(right)}."
-    runner.apply(step)
-    if isinstance(step, Roll):
-        mine.roll()
-    elif isinstance(step, Reopen):
-        mine.close()
-        mine.open(directory, story.settings, clean=True)
-    return ""
-
-
-def _bytes_read(runner: Runner, offset: int, max_bytes: int) -> bytes:
-    found: Any = runner.log.read(offset, max_bytes, FetchIsolation.LOG_END)
-    place = found.fetch_offset_metadata
-    size = found.records.size_in_bytes
-    if not size:
-        return b""
-    segment = runner.directory / f"{place.segment_base_offset:020}{LOG_FILE_SUFFIX}"
-    return segment.read_bytes()[place.relative_position_in_segment :][:size]
-
-
-def _said(data: bytes) -> str:
-    if len(data) < 8:
-        return f"{len(data)} bytes"
-    return f"{len(data)} bytes from base offset {int.from_bytes(data[:8], 'big', signed=True)} on"
-
-
-def _suffixes_of(*directories: Path) -> set[str]:
-    return {path.suffix or path.name for directory in directories for path in directory.iterdir()}
-
-
 def drawn_story(seed: object, config: dict[str, str], steps: int, kinds: Sequence[str]) -> Story:
     """A story of `steps` steps of these kinds, drawn from `seed`; three appends come first.
 
@@ -175,7 +60,7 @@ def drawn_story(seed: object, config: dict[str, str], steps: int, kinds: Sequenc
     """
     rand = random.Random(str(seed))
     producers = _Producers(rand)
-    drawn: list[Operation | Damage] = []
+    drawn: list[Step] = []
     leader_epoch = 0
     for number in range(steps):
         kind = "append" if number < 3 else rand.choice(kinds)
