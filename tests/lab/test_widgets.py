@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from minikafka.common.errors import KafkaException
+from minikafka.common.errors import CorruptRecordException, KafkaException
 from minikafka.lab.course.diagrams import diagram
 from minikafka.lab.course.notes import erratum
 from minikafka.lab.course.places import DIAGRAMS
@@ -15,15 +15,21 @@ from minikafka.lab.course.readme_picture import readme_picture
 from minikafka.lab.exercises import prediction
 from minikafka.lab.exercises.prediction import ANSWERS, NOT_YET, ___, predict
 from minikafka.lab.exercises.progress import LAID_OUT, read
-from minikafka.lab.stage.workbench import fresh_log, records
+from minikafka.lab.stage.batch_bytes import batch_of
+from minikafka.lab.stage.workbench import NOON, fresh_log, records
 from minikafka.lab.stepper.stepper import step_through
 from minikafka.lab.widgets import drawing
+from minikafka.lab.widgets.compaction_shelves import CompactionShelves
 from minikafka.lab.widgets.index_search import search_frames, search_index
 from minikafka.lab.widgets.microscope import fields_of, microscope
+from minikafka.lab.widgets.offset_map_slots import OffsetMapSlots
 from minikafka.lab.widgets.offset_ruler import OffsetRuler, render_ruler
 from minikafka.lab.widgets.player import Player
 from minikafka.lab.widgets.replicas import Replicas, render_replicas
 from minikafka.lab.widgets.segment_shelf import BatchOnFile, SegmentShelf, ShelfFrame, ShelvedSegment, render_shelf
+from minikafka.record.compression import Compression
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.record import SimpleRecord
 from minikafka.witness.batch import Batch
 from minikafka.witness.kafka_errors import WitnessFailedError
 
@@ -179,6 +185,28 @@ def test_the_microscope_tells_markers_headers_and_what_is_compressed():
     assert packed.frames[-1].fields[-1].name == "records" and "gzip" in str(packed)
 
 
+@pytest.mark.parametrize(
+    ("at", "changed", "told"),
+    [
+        (57, b"\x7f\xff\xff\xff", "The number at byte 71 does not end within its record."),
+        (61, b"\x01", "Record 0 at byte 61 has a length of -1; 9 bytes follow."),
+        (61, b"\x7e", "Record 0 at byte 61 has a length of 63; 9 bytes follow."),
+        (61, b"\xff" * 20, "The number at byte 61 does not end within its record."),
+        (70, b"\x7e", "The number at byte 71 does not end within its record."),
+    ],
+)
+def test_the_microscope_tells_where_a_batch_is_damaged(at, changed, told):
+    data = bytearray(batch_of("one").buffer)
+    data[at : at + len(changed)] = changed
+    with pytest.raises(CorruptRecordException, match=re.escape(told)):
+        microscope(bytes(data))
+
+
+def test_the_microscope_tells_what_is_no_batch():
+    with pytest.raises(CorruptRecordException, match="A batch has a header of 61 bytes; here are 30 bytes"):
+        microscope(bytes(30))
+
+
 def test_colours_are_named_by_role_in_both_themes():
     assert set(drawing.LIGHT) == set(drawing.DARK)
     assert "data-jp-theme-light='false'" in drawing.PAGE_STYLE and "prefers-color-scheme:dark" in drawing.PAGE_STYLE
@@ -275,6 +303,26 @@ def test_each_text_says_its_width_and_is_cut_to_its_room(kind):
     cut = drawing.text(0, 0, words, kind=kind, room=100)
     assert "…</text>" in cut and 80 < float(re.search(r'textLength="([\d.]+)"', cut)[1]) <= 100
     assert drawing.fitting(100, words, "short", kind=kind) == "short" and drawing.fitting(1, words) == ""
+
+
+def test_a_long_text_is_cut_as_fast_as_a_short_one():
+    begun = time.perf_counter()
+    cut = drawing.text(0, 0, "k" * 1_000_000, room=100)
+    assert time.perf_counter() - begun < 1
+    assert cut == drawing.text(0, 0, "k" * 1_000, room=100)
+
+
+def test_pictures_show_the_beginning_of_a_long_key():
+    slots = OffsetMapSlots(4)
+    slots.put("k" * 100_000, 1)
+    slots.get("k" * 100_000)
+    log = fresh_log({"cleanup.policy": "compact"})
+    record = SimpleRecord(NOON, b"k" * 100_000, b"\xff")
+    log.append_as_leader(MemoryRecords.with_records(Compression.NONE, record), 0)
+    shelves = CompactionShelves(log)
+    shelves.around("a", lambda: None)
+    for player in (slots.play(), shelves.play()):
+        assert "kkkk…" in player.static_html() and len(player.static_html()) < 20_000
 
 
 @pytest.mark.parametrize("source", sorted(DIAGRAMS.glob("*.svg")), ids=lambda path: path.stem)

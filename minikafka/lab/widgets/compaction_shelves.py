@@ -13,6 +13,7 @@ from minikafka.lab.widgets.player import Player
 
 _MARGIN, _GAP, _WIDEST = 10, 8, 52
 _UPPER, _LOWER, _BOX = 92, 222, 40
+_LONGEST_LABEL = 40
 _FILLS = {"row": "committed", "tombstone": "pending", "commit": "paper", "abort": "paper", "empty": "panel"}
 
 
@@ -37,9 +38,9 @@ class ShelvedRecord:
     @property
     def label(self) -> str:
         """What the box says: `a=1`, `−a` for a tombstone, C or A for a marker."""
-        if self.kind == "row":
-            return f"{self.key or ''}={self.value}"
-        return {"tombstone": f"−{self.key}", "commit": "C", "abort": "A", "empty": "·"}[self.kind]
+        rows = {"row": f"{self.key or ''}={self.value}", "tombstone": f"−{self.key}"}
+        words = {**rows, "commit": "C", "abort": "A", "empty": "·"}[self.kind]
+        return drawing.shorten(words, _LONGEST_LABEL)
 
     def __str__(self) -> str:
         words = {"commit": "commit marker", "abort": "abort marker", "empty": "no record left"}.get(
@@ -269,7 +270,9 @@ def _records_of(batch: Any) -> list[ShelvedRecord]:
             kind = ControlRecordType.parse(record.key).name.lower()
             found.append(ShelvedRecord(record.offset, kind, None, None, producer, transactional, horizon))
             continue
-        key, value = (None if data is None else bytes(data).decode() for data in (record.key, record.value))
+        key, value = (
+            None if data is None else bytes(data).decode(errors="replace") for data in (record.key, record.value)
+        )
         kind = "tombstone" if value is None else "row"
         found.append(ShelvedRecord(record.offset, kind, key, value, producer, transactional, horizon))
     return found or [ShelvedRecord(batch.last_offset, "empty", None, None, producer, transactional, horizon)]

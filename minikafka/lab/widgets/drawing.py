@@ -8,8 +8,9 @@ import base64
 import re
 from html import escape
 from itertools import count
+from typing import Any
 
-from minikafka.lab.widgets.letters import width_of
+from minikafka.lab.widgets.letters import cut_to, width_of
 from minikafka.witness.spoken import ENGLISH, language
 
 WIDTH = 880
@@ -141,8 +142,8 @@ def text(
     What is longer than `room` px is cut, with an ellipsis.
     """
     words = re.sub(" +", " ", str(words)).strip(" ")  # as a browser would
-    while room is not None and len(words) > 1 and width(words, kind) > room:
-        words = words[:-2] + "…"
+    if room is not None:
+        words = cut_to(room, words, **_letters(kind))
     classes = " ".join(["mk-t", *(f"mk-{letter}" for letter in kind)])
     style = f' style="fill:var(--mk-{fill})"' if fill else ""
     place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {of_width(width(words, kind))}'
@@ -156,8 +157,12 @@ def of_width(px: float) -> str:
 
 def width(words: object, kind: str = "") -> float:
     """The width in px that `text` gives to these words."""
+    return width_of(str(words), **_letters(kind))
+
+
+def _letters(kind: str) -> dict[str, Any]:
     size = _HEADING if "h" in kind else _SMALL if "s" in kind else _SIZE
-    return width_of(str(words), size, bold="b" in kind or "h" in kind, mono="m" in kind)
+    return {"size": size, "bold": "b" in kind or "h" in kind, "mono": "m" in kind}
 
 
 def fitting(room: float, *choices: str, kind: str = "s") -> str:

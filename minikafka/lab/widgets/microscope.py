@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
+from minikafka.common.errors import CorruptRecordException
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.player import Player
 from minikafka.witness.batch import CODECS
@@ -23,6 +24,8 @@ _HEADER = (  # name, bytes, what it is
     ("baseSequence", 4, "sequence number of the first record, −1: none"),
     ("recordsCount", 4, "how many records follow"),
 )
+_HEADER_SIZE = sum(size for _, size, _ in _HEADER)
+_LONGEST_VARINT = 10  # bytes
 _COLOURS = "abcdefg"
 _PER_ROW, _MOST_ROWS, _BOX = 16, 14, 26
 
@@ -58,7 +61,8 @@ class ByteFrame:
 def microscope(batch: Any, title: str = "A record batch, byte by byte") -> Player:
     """A player over the fields of `batch`, those of each record among them: a magic-2 `RecordBatch`, or its bytes.
 
-    With the mouse on a field, its name and value show without a move of the slider.
+    With the mouse on a field, its name and value show without a move of the slider. Raises CorruptRecordException as
+    `fields_of` does.
     """
     data = bytes(getattr(batch, "buffer", batch))
     fields = tuple(_fields_in_full(data))
@@ -67,7 +71,12 @@ def microscope(batch: Any, title: str = "A record batch, byte by byte") -> Playe
 
 
 def fields_of(data: bytes) -> list[Field]:
-    """The fields of the magic-2 batch in `data`: the header, then each record (one field in all when compressed)."""
+    """The fields of the magic-2 batch in `data`: the header, then each record (one field in all when compressed).
+
+    Raises CorruptRecordException where a header or a record does not end within the batch.
+    """
+    if len(data) < _HEADER_SIZE:
+        raise CorruptRecordException(f"A batch has a header of {_HEADER_SIZE} bytes; here are {len(data)} bytes.")
     fields, at = [], 0
     for name, size, meaning in _HEADER:
         number = int.from_bytes(data[at : at + size], "big", signed=name != "crc")
@@ -80,6 +89,10 @@ def fields_of(data: bytes) -> list[Field]:
         return fields
     for number in range(count):
         size, begin = _varint(data, at)
+        if not 0 < size <= len(data) - begin:
+            raise CorruptRecordException(
+                f"Record {number} at byte {at} has a length of {size}; {len(data) - begin} bytes follow."
+            )
         words = _record(data, begin)
         fields.append(
             Field(f"record {number}", at, begin - at + size, words, "length, attributes, deltas, key, value, headers")
@@ -93,7 +106,8 @@ def _fields_in_full(data: bytes) -> list[Field]:
     fields = []
     for field in fields_of(data):
         if field.name.startswith("record "):
-            fields += _RecordReader(data, field.start, f"r{field.name.removeprefix('record ')} ").fields()
+            record = memoryview(data)[: field.start + field.size]
+            fields += _RecordReader(record, field.start, f"r{field.name.removeprefix('record ')} ").fields()
         else:
             meaning = _attributes(data) if field.name == "attributes" else field.meaning
             fields.append(replace(field, meaning=meaning))
@@ -109,9 +123,9 @@ def _attributes(data: bytes) -> str:
 
 
 class _RecordReader:
-    """Goes through one record from `at` on and names its fields, each with `prefix`."""
+    """Goes through one record, from `at` to the end of `data`, and names its fields, each with `prefix`."""
 
-    def __init__(self, data: bytes, at: int, prefix: str):
+    def __init__(self, data: memoryview, at: int, prefix: str):
         self._data, self._at, self._prefix = data, at, prefix
         self._found: list[Field] = []
 
@@ -136,7 +150,7 @@ class _RecordReader:
     def _chunk(self, name: str) -> None:
         size = self._number(f"{name} length", "−1 is null, which has no bytes")
         if size > 0:
-            data = self._data[self._at : self._at + size]
+            data = bytes(self._data[self._at : self._at + size])
             control = _control_words(name, data) if self._data[22] & 0x20 else ""
             words = control or drawing.shorten(repr(data)[1:], 24)
             self._note(name, size, words, "the end of a transaction" if control else "bytes as the producer gave them")
@@ -169,14 +183,14 @@ def _chunk(data: bytes, at: int) -> tuple[str, int]:
     return drawing.shorten(repr(data[at : at + size])[1:], 24), at + size
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
     """A zigzag varint at `at`, and where it ends."""
-    number = shift = 0
-    while data[at] & 0x80:
-        number |= (data[at] & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-    number |= data[at] << shift
-    return (number >> 1) ^ -(number & 1), at + 1
+    number = 0
+    for place, byte in enumerate(data[at : at + _LONGEST_VARINT]):
+        number |= (byte & 0x7F) << 7 * place
+        if not byte & 0x80:
+            return (number >> 1) ^ -(number & 1), at + place + 1
+    raise CorruptRecordException(f"The number at byte {at} does not end within its record.")
 
 
 def render_bytes(frame: ByteFrame) -> str:

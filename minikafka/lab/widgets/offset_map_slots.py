@@ -10,6 +10,7 @@ from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.player import Player
 
 _LEFT, _TOP, _CELL = 58, 104, 62
+_LONGEST_KEY = 40  # letters that are shown of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +50,18 @@ class OffsetMapSlots:
         """Put `offset` under `key`; gives the slot that it went to."""
         _, probes = _watched(self.map.put, key.encode(), offset)
         end, old = probes[-1], self._slots[probes[-1]]
-        passed = self._passed(probes)
-        self._slots[end] = (key, _hex(key), offset)
-        last = f"slot {end} holds {key}: offset {old[2]} becomes {offset}" if old else f"slot {end} is free"
-        self._snap(f"put {key} → {offset}", probes, "; ".join([*passed, last]))
+        passed, shown = self._passed(probes), drawing.shorten(key, _LONGEST_KEY)
+        self._slots[end] = (shown, _hex(key), offset)
+        last = f"slot {end} holds {shown}: offset {old[2]} becomes {offset}" if old else f"slot {end} is free"
+        self._snap(f"put {shown} → {offset}", probes, "; ".join([*passed, last]))
         return end
 
     def get(self, key: str) -> int:
         """The offset under `key`, or −1."""
         found, probes = _watched(self.map.get, key.encode())
-        last = (
-            f"slot {probes[-1]} holds {key}" if found >= 0 else f"slot {probes[-1]} is empty: {key} is not in the map"
-        )
-        self._snap(f"get {key} = {found}".replace("-", "−"), probes, "; ".join([*self._passed(probes), last]))
+        shown, slot = drawing.shorten(key, _LONGEST_KEY), probes[-1]
+        last = f"slot {slot} holds {shown}" if found >= 0 else f"slot {slot} is empty: {shown} is not in the map"
+        self._snap(f"get {shown} = {found}".replace("-", "−"), probes, "; ".join([*self._passed(probes), last]))
         return found
 
     def play(self) -> Player:
