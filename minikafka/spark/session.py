@@ -3,7 +3,6 @@
 import logging
 import os
 import sys
-import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from minikafka.spark import class_archive, jvm
 from minikafka.spark.java_exceptions import limit_pyspark_to_spark
 from minikafka.spark.java_home import java_home
 from minikafka.spark.kafka_jars import KafkaJarsUnavailableError, kafka_classpath
+from minikafka.spark.own_directory import own_directory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +27,6 @@ _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.artifact.isolation.enabled": "false",
     "spark.sql.autoBroadcastJoinThreshold": "-1",
@@ -88,7 +87,8 @@ def start(java_option: str | None = None) -> "SparkSession":
         logging.getLogger(name).setLevel(logging.CRITICAL)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable  # also for later workers
     conf = SparkConf(loadDefaults=False).setAll(_SETTINGS.items())
-    conf.set("spark.sql.warehouse.dir", os.path.join(tempfile.gettempdir(), "minikafka-spark-warehouse"))
+    conf.set("spark.python.unix.domain.socket.enabled", jvm.unix_sockets())
+    conf.set("spark.sql.warehouse.dir", str(own_directory() / "spark-warehouse"))
     jars = jars_for_spark()
     java_option = java_option or class_archive.java_option(java_home(), jars)
     gateway = jvm.start(jars, [java_option] if java_option else [])

@@ -4,7 +4,6 @@ Every log here has a clock and a scheduler that stand still until they are told 
 so a lesson gives the same numbers each time it runs.
 """
 
-import atexit
 import shutil
 import tempfile
 import threading
@@ -15,6 +14,7 @@ from typing import Any
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.lab.stage.background import while_the_reader_reads
+from minikafka.spark.own_directory import own_directory
 
 NOON = 1_700_000_000_000
 """Where the clock of every lesson starts, in ms since 1970."""
@@ -142,6 +142,4 @@ def files_of(log: Any) -> list[str]:
 
 
 def _new_directory() -> Path:
-    directory = Path(tempfile.mkdtemp(prefix="minikafka-lesson-"))
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    return directory
+    return Path(tempfile.mkdtemp(prefix="lesson-", dir=own_directory()))

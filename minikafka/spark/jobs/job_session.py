@@ -24,7 +24,6 @@ _SETTINGS_OF_A_DRIVER = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    "spark.python.unix.domain.socket.enabled": "true",  # TCP lets a Python task wait for 40 ms
     "spark.sql.artifact.isolation.enabled": "false",
     "spark.sql.catalogImplementation": "in-memory",
 }
@@ -110,9 +109,10 @@ def _driven_here(master: str, settings: "Mapping[str, str]") -> "SparkSession":
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
+    of_a_driver = _SETTINGS_OF_A_DRIVER | {"spark.python.unix.domain.socket.enabled": jvm.unix_sockets()}
     of_the_master = _SETTINGS_OF_A_LOCAL_MASTER if is_local(master) else {}
     conf = SparkConf(loadDefaults=False).setAll(
-        {**_SETTINGS, **_SETTINGS_OF_A_DRIVER, **of_the_master, **settings, "spark.master": master}.items()
+        {**_SETTINGS, **of_a_driver, **of_the_master, **settings, "spark.master": master}.items()
     )
     python = sys.executable if is_local(master) else os.environ.get("PYSPARK_PYTHON", sys.executable)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = python
