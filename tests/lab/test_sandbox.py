@@ -144,6 +144,20 @@ def test_of_minikafka_it_sees_what_is_not_hidden(asked):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("is_trusted", [False, True])
+def test_what_is_installed_in_python_is_not_among_its_packages(asked, is_trusted):
+    sees = Sees(packages=("crc32c",))
+    assert asked("__import__('crc32c').crc32c(b'')", sees=sees, is_trusted=is_trusted) == 0
+    for package in ("numpy", "minikafka", "pip"):
+        with pytest.raises(ChildRaisedError, match=f"ModuleNotFoundError: No module named '{package}'"):
+            asked(f"__import__('{package}')", sees=sees, is_trusted=is_trusted)
+    if not is_trusted:
+        places = "__import__('glob').glob(os.path.join(each, 'lib/python3*/*-packages'))"
+        listed = f"[os.listdir(path) for each in ('/usr', '/usr/local', sys.base_prefix) for path in {places}]"
+        assert not any(asked(listed, sees=sees))
+
+
+@pytest.mark.slow
 def test_only_its_scratch_can_be_written_and_that_goes(asked, tmp_path):
     precious = tmp_path / "precious"
     precious.write_text("x")

@@ -22,7 +22,8 @@ dropped, unless `printed` is a file or a descriptor, or `subprocess.PIPE` (then 
 time).
 
 With `is_trusted` the same program runs as a process of this user, in a directory that is removed at the end: with the
-limits of time, of memory, and of the size and number of files, and nothing else of the above.
+limits of time, of memory, and of the size and number of files, with the packages that `Sees` names for `import`, and
+nothing else of the above.
 """
 
 import functools
@@ -56,6 +57,7 @@ _LARGEST_ANSWER = 64 << 20  # bytes
 _START_S = 120.0
 _NOT_PLAIN = "its process answered with what is no plain value"
 _PACKAGE = Path(__file__).parents[2]
+_SYSTEMS = (Path("/usr"), Path("/usr/local"))
 _INSIDE, _PROGRAMS, _PACKAGES = "/sandbox", "/sandbox/program", "/sandbox/packages"
 
 
@@ -221,11 +223,12 @@ class Sandbox:
         limits = json.dumps(
             asdict(self._limits) | {"may_start_processes": self._limits.processes > 0 and bool(self._group.files)}
         )
-        is_seen = self._sees.minikafka or self._is_trusted
-        paths = [str(_PACKAGE.parent)] if is_seen else [_PACKAGES]
-        is_python_bare = self._sees.packages is not None and not self._sees.minikafka and not self._is_trusted
-        python = [_bare_python() if is_python_bare else sys.executable, "-u", "-I", *(["-S"] if is_python_bare else [])]
+        paths = [str(_PACKAGE.parent)] if self._sees.minikafka else [_PACKAGES]
+        is_bare = self._is_python_bare()
+        python = [_bare_python() if is_bare else sys.executable, "-u", "-I", *(["-S"] if is_bare else [])]
         if self._is_trusted:
+            if is_bare:
+                paths = [str(self._linked_packages())]
             scratch = Path(self._outside.name, "scratch")
             scratch.mkdir()
             start = [*python, inside.__file__, str(self._program), str(descriptor), limits, *paths]
@@ -246,6 +249,18 @@ class Sandbox:
             pass_fds=[descriptor],
             start_new_session=True,
         )
+
+    def _is_python_bare(self) -> bool:
+        """Whether the program gets Python without what is installed in its environment."""
+        return self._sees.packages is not None and not self._sees.minikafka
+
+    def _linked_packages(self) -> Path:
+        """A directory with links to the packages that the program sees, for one that is trusted."""
+        links = Path(self._outside.name, "packages")
+        links.mkdir()
+        for place in (place for name in self._sees.packages or () for place in _places_of(name)):
+            (links / place.name).symlink_to(place)
+        return links
 
     def _walls(self) -> Iterator[str]:
         """Bubblewrap's command. What is mounted last hides what was mounted there before."""
@@ -273,6 +288,8 @@ class Sandbox:
     def _python(self) -> Iterator[str]:
         seen = {Path(sys.base_prefix), Path(sys.base_prefix).resolve(), Path(_bare_python()).parents[1]}
         hides = list(self._sees.hides)
+        if self._is_python_bare():  # what is installed there could be minikafka, too
+            hides += [path for root in (*seen, *_SYSTEMS) for path in root.glob("lib/python3*/*-packages")]
         if self._sees.packages is None or self._sees.minikafka:
             seen.add(Path(sys.prefix))
             if not self._sees.minikafka:
@@ -295,7 +312,7 @@ class Sandbox:
         nothing = Path(self._outside.name, "nothing")
         nothing.mkdir()
         for path in hides:
-            if any(path.is_relative_to(each) for each in seen):
+            if any(path.is_relative_to(each) for each in (*seen, *_SYSTEMS)):
                 yield from ("--ro-bind", str(nothing) if path.is_dir() else os.devnull, str(path))
 
     def _own_files(self) -> Iterator[str]:
