@@ -11,7 +11,6 @@ import textwrap
 from importlib import import_module
 
 import nbformat
-import psutil
 import pytest
 from nbclient.exceptions import CellExecutionError
 
@@ -26,7 +25,6 @@ from minikafka.lab.grading.grade import Grade, Mark, explained
 from minikafka.lab.grading.lesson_tasks import PREDICTION, Task, tasks_of
 from minikafka.lab.grading.marking import Terms
 from minikafka.lab.grading.submission import read, value_of
-from minikafka.lab.rebuild import own_process
 from minikafka.lab.rebuild.ladders.high_watermark import clamps
 
 LESSON = "01-small.ipynb"
@@ -276,16 +274,3 @@ def test_every_lesson_has_tasks_of_its_own():
         assert len(tasks_of(lesson)) == len(set(tasks_of(lesson))), lesson
         for task in tasks_of(lesson):
             assert task.kind == PREDICTION or hasattr(import_module(task.module), task.check), task
-
-
-@pytest.mark.slow
-def test_what_a_check_has_started_ends_with_it():
-    child = "import subprocess; print(subprocess.Popen(['sleep', '60'], process_group=0, stdout=2).pid, flush=True)"
-    process = subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE, start_new_session=True)
-    started = int(process.stdout.readline())
-    process.wait()
-    own_process.end(process)
-    try:
-        assert psutil.Process(started).wait(timeout=5) is None
-    except (psutil.NoSuchProcess, psutil.TimeoutExpired):
-        assert not psutil.pid_exists(started) or psutil.Process(started).status() == psutil.STATUS_ZOMBIE

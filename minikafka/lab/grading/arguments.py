@@ -1,7 +1,6 @@
 """The arguments of exercises as plain values, and back: what a case gives to a function that runs elsewhere."""
 
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 from minikafka.log.log_file_utils import INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX
@@ -36,9 +35,9 @@ def received(told: tuple[Any, ...]) -> Any:
         case "frame", rows, schema:
             return _frame(rows, schema)
         case "log", name, files, settings, high_watermark:
-            from minikafka.lab.stage.workbench import open_log
+            from minikafka.lab.stage.workbench import open_log, scratch
 
-            directory = Path(mkdtemp(), name)
+            directory = scratch(name)
             directory.mkdir()
             for file, data in files.items():
                 (directory / file).write_bytes(data)

@@ -74,23 +74,13 @@ def take(role: dict[str, Any]) -> None:
 
 
 def run(text: str) -> tuple[Any, ...]:
-    """Do a workload: ("is", rows, directory, files, moments, calls), or ("blank",), or ("stopped", …) as `_told` has
-    it.
-
-    `files`: by path, below the parent of the log's directory, their bytes; None for a directory.
-    """
+    """Do a workload: ("is", rows, files, moments, calls), or ("blank",), or ("stopped", …) as `_told` has it."""
 
     def done() -> tuple[Any, ...]:
         outcome, moments = _performer.run(_ground.read(text))
-        root = outcome.directory.parent
-        files = {
-            str(path.relative_to(root)): path.read_bytes() if path.is_file() else None
-            for path in sorted(root.rglob("*"))
-            if path.is_dir() or path.is_file()
-        }
         told = [None if each is None else _offsets(each) for each in moments]
         rows = [plainly(row) for row in outcome.table.rows]
-        return rows, outcome.directory.name, files, told, _performer.calls
+        return rows, outcome.files, told, _performer.calls
 
     return _told(done)
 

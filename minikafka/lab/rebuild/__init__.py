@@ -5,5 +5,4 @@ stands between the engine and that function: what goes wrong in it is told as th
 `grounds` are what can be driven, one log or a few brokers, and `trial` does a workload there by the engine with that
 function and by a judge, Kafka's own, and compares observations and files; `rung` is one method to rebuild, with its
 workloads, its wrong versions and its check. The `ladders` hold the rungs of each lesson, and one way to climb them.
-`own_process` starts, limits and ends the processes in which the exam and the grading run a learner's code.
 """

@@ -6,15 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from minikafka.lab.rebuild.learners_code import LearnersError
 from minikafka.lab.stage.log_dir_witnesses import log_manager_jvm
-from minikafka.lab.stage.workbench import kafka_witness, scratch
+from minikafka.lab.stage.workbench import brief_scratch, kafka_witness
 from minikafka.lab.stepper.stepper import without_directories
 from minikafka.lab.widgets.offset_ruler import Offsets
-from minikafka.witness.directory_diff import directory_diff
+from minikafka.witness.directory_diff import FilesOf
 from minikafka.witness.kafka_errors import WitnessFailedError
 from minikafka.witness.observation import Observation, Observations
 from minikafka.witness.runner import Runner, minikafka_log
@@ -28,10 +27,10 @@ KAFKA, ENGINE = "Apache Kafka", "minikafka's own method"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was seen after each operation of a workload, and the directory that it left."""
+    """What was seen after each operation of a workload, and the files that it left: their content by path."""
 
     table: Observations
-    directory: Path
+    files: Mapping[str, bytes]
 
     def equals(self, other: "Outcome") -> bool:
         """Whether nothing tells them apart: what was observed, and every byte of the files.
@@ -39,7 +38,7 @@ class Outcome:
         Messages of errors are left out: some name the time at which a file was changed.
         """
         ours, theirs = ([{**row, "message": ""} for row in each.table.rows] for each in (self, other))
-        return ours == theirs and directory_diff(self.directory, other.directory).equal
+        return ours == theirs and self.files == other.files
 
 
 class Ground(ABC):
@@ -61,7 +60,7 @@ class Ground(ABC):
 
     @abstractmethod
     def done(self, workload: Any, judge: str) -> tuple[Outcome, list[Offsets | None]]:
-        """Do a workload in a new directory, by Kafka (KAFKA) or minikafka (ENGINE).
+        """Do a workload in a new directory, gone afterwards, by Kafka (KAFKA) or minikafka (ENGINE).
 
         Also where the offsets of minikafka's log were after each operation, None where there is no one log.
         Raises LearnersError, which then says what was being done.
@@ -82,32 +81,33 @@ class OneLog(Ground):
 
     def done(self, workload: Workload, judge: str) -> tuple[Outcome, list[Offsets | None]]:
         factory: Any = kafka_witness() if judge == KAFKA else minikafka_log
-        try:
-            runner = Runner(factory, scratch("topic-0"), workload)
-        except Exception as failure:
-            if judge == KAFKA:
-                raise
-            raise LearnersError(
-                say(
-                    "With your function in place a new, empty log does not open: {error}: {message}",
-                    error=type(failure).__name__,
-                    message=without_directories(str(failure)),
-                ),
-                "\n".join(getattr(failure, "__notes__", ())),
-            ) from failure
         rows: list[Observation] = []
         moments: list[Offsets | None] = []
-        try:
-            for operation in workload:
-                rows.append(runner.apply(operation))
-                moments.append(Offsets.of(runner.log) if judge == ENGINE and runner.log is not None else None)
-        except LearnersError as stopped:
-            stopped.moment = moments[-1] if moments else None
-            stopped.doing = str(operation)
-            raise
-        finally:
-            runner.let_go()
-        return Outcome(Observations.of(judge, workload, rows), runner.directory), moments
+        with brief_scratch("topic-0") as directory:
+            try:
+                runner = Runner(factory, directory, workload)
+            except Exception as failure:
+                if judge == KAFKA:
+                    raise
+                raise LearnersError(
+                    say(
+                        "With your function in place a new, empty log does not open: {error}: {message}",
+                        error=type(failure).__name__,
+                        message=without_directories(str(failure)),
+                    ),
+                    "\n".join(getattr(failure, "__notes__", ())),
+                ) from failure
+            try:
+                for operation in workload:
+                    rows.append(runner.apply(operation))
+                    moments.append(Offsets.of(runner.log) if judge == ENGINE and runner.log is not None else None)
+            except LearnersError as stopped:
+                stopped.moment = moments[-1] if moments else None
+                stopped.doing = str(operation)
+                raise
+            finally:
+                runner.let_go()
+            return Outcome(Observations.of(judge, workload, rows), dict(FilesOf(directory.parent))), moments
 
 
 class LogDirectory(Ground):
@@ -133,26 +133,28 @@ class LogDirectory(Ground):
         from minikafka.witness.log_dir_runner import LogDirRunner
 
         make: Any = partial(KafkaLogManager, log_manager_jvm()) if judge == KAFKA else LogManager
-        runner = LogDirRunner(workload, make, scratch("disk"))
         rows: list[dict[str, Any]] = []
-        try:
-            for operation in workload:
-                error = ""
-                try:
-                    seen = runner.apply(operation)
-                except WitnessFailedError:
-                    raise
-                except Exception as failure:
-                    error, seen = type(failure).__name__, runner.observe()
-                names = (without_unique_id(path.name) for path in runner.directory.iterdir() if path.is_dir())
-                rows.append({"error": error, "directories": tuple(sorted(names)), **seen})
-        except LearnersError as stopped:
-            stopped.doing = str(operation)
-            raise
-        finally:
-            runner.let_go()
-        rename_without_unique_ids(runner.directory)
-        return Outcome(Observations(judge, workload, tuple(rows)), runner.directory), [None] * len(rows)
+        with brief_scratch("disk") as directory:
+            runner = LogDirRunner(workload, make, directory)
+            try:
+                for operation in workload:
+                    error = ""
+                    try:
+                        seen = runner.apply(operation)
+                    except WitnessFailedError:
+                        raise
+                    except Exception as failure:
+                        error, seen = type(failure).__name__, runner.observe()
+                    names = (without_unique_id(path.name) for path in directory.iterdir() if path.is_dir())
+                    rows.append({"error": error, "directories": tuple(sorted(names)), **seen})
+            except LearnersError as stopped:
+                stopped.doing = str(operation)
+                raise
+            finally:
+                runner.let_go()
+            rename_without_unique_ids(directory)
+            files = dict(FilesOf(directory.parent))
+        return Outcome(Observations(judge, workload, tuple(rows)), files), [None] * len(rows)
 
 
 class Brokers(Ground):
@@ -176,20 +178,21 @@ class Brokers(Ground):
         from minikafka.witness.replica_runner import ReplicaRunner
 
         make = partial(KafkaCluster, log_manager_jvm()) if judge == KAFKA else MinikafkaCluster
-        directory = scratch("brokers")
-        runner = ReplicaRunner(make(directory, workload.start_ms), directory, workload)
         rows: list[dict[str, Any]] = []
-        try:
-            for operation in workload:
-                rows.append(_flat(runner.apply(operation)))
-        except LearnersError as stopped:
-            stopped.doing = str(operation)
-            raise
-        finally:
-            runner.let_go()
-        for log_dir in sorted(directory.glob("*")):
-            rename_without_unique_ids(log_dir)
-        return Outcome(Observations(judge, workload, tuple(rows)), directory), [None] * len(rows)
+        with brief_scratch("brokers") as directory:
+            runner = ReplicaRunner(make(directory, workload.start_ms), directory, workload)
+            try:
+                for operation in workload:
+                    rows.append(_flat(runner.apply(operation)))
+            except LearnersError as stopped:
+                stopped.doing = str(operation)
+                raise
+            finally:
+                runner.let_go()
+            for log_dir in sorted(directory.glob("*")):
+                rename_without_unique_ids(log_dir)
+            files = dict(FilesOf(directory.parent))
+        return Outcome(Observations(judge, workload, tuple(rows)), files), [None] * len(rows)
 
 
 def _flat(observed: Any) -> dict[str, Any]:

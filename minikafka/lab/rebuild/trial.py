@@ -11,7 +11,7 @@ from minikafka.lab.rebuild.performer import Performer
 from minikafka.lab.stage.workbench import kafka_witness
 from minikafka.lab.widgets.offset_ruler import Offsets
 from minikafka.witness.agreement import Difference, agree
-from minikafka.witness.directory_diff import FileDifference, directory_diff
+from minikafka.witness.directory_diff import NOT_DETERMINED, FileDifference, files_diff
 from minikafka.witness.runner import minikafka_log
 from minikafka.witness.spoken import say
 from minikafka.witness.workload import shrunk
@@ -102,7 +102,7 @@ def _compared(workload: Any, performer: Performer, ask_the_judge: Callable[[], O
     right = ask_the_judge()
     table = replace(ours.table, witness=YOURS)
     difference = agree(table, right.table).first_difference
-    files = directory_diff(ours.directory.parent, right.directory.parent, (YOURS, right.table.witness))
+    files = files_diff(ours.files, right.files, (YOURS, right.table.witness), NOT_DETERMINED)
     return Trial(
         workload,
         right.table.witness,

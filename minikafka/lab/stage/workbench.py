@@ -7,7 +7,9 @@ so a lesson gives the same numbers each time it runs.
 import shutil
 import tempfile
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +70,16 @@ def records(count: int = 1, size: int = 10, *, timestamp: int = NOON, first: int
 def scratch(name: str = "lesson-0") -> Path:
     """The path of a new directory for one run of a workload; nothing exists there yet."""
     return _new_directory() / name
+
+
+@contextmanager
+def brief_scratch(name: str = "lesson-0") -> Iterator[Path]:
+    """As `scratch`; at the end of the block the directory goes, and what was laid down beside it."""
+    path = scratch(name)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path.parent, ignore_errors=True)
 
 
 def kafka_witness() -> Any:

@@ -1,6 +1,18 @@
-"""What is seen of brokers is told in small parts: a difference names one value, and a part that is missing is seen."""
+"""What a ground lays down goes again; what is seen of brokers is told in small parts: a difference names one value, and
+a part that is missing is seen.
+"""
 
-from minikafka.lab.rebuild.grounds import _flat
+import shutil
+
+import pytest
+
+from minikafka.lab.rebuild import trial
+from minikafka.lab.rebuild.grounds import BROKERS, ENGINE, LOG_DIRECTORY, ONE_LOG, _flat
+from minikafka.lab.rebuild.learners_code import LearnersError
+from minikafka.lab.rebuild.mine import mine
+from minikafka.lab.rebuild.performer import Here, Role
+from minikafka.log.log_segment import LogSegment
+from minikafka.spark.own_directory import own_directory
 from minikafka.witness.agreement import agree
 from minikafka.witness.observation import Observations
 from minikafka.witness.replica_runner import ReplicaObservation
@@ -37,3 +49,29 @@ def test_a_broker_that_lacks_a_partition_or_a_log_differs():
     assert first_difference("", "", (here, none))[::2] == ("broker 0, t-0: log", "None")
     assert first_difference("", "", (here, {})) == ("broker 0 knows", ("t-0",), ())
     assert first_difference("", "", (here, other)) == ("broker 0, t-0: log.log_end", "3", "4")
+
+
+@pytest.mark.parametrize("ground", [ONE_LOG, LOG_DIRECTORY, BROKERS], ids=lambda each: type(each).__name__)
+def test_of_a_workload_no_file_stays_on_the_disk(ground):
+    shutil.rmtree(own_directory())
+    workload = ground.draw(1, 8, {})
+    outcome, _ = ground.done(workload, ENGINE)
+    assert list(own_directory().iterdir()) == []
+    assert outcome.files and outcome.equals(ground.done(workload, ENGINE)[0])
+
+
+def test_nor_does_one_of_a_workload_that_fails():
+    shutil.rmtree(own_directory())
+
+    with pytest.raises(LearnersError), mine(LogSegment.should_roll, lambda self, params: 1 / 0):
+        ONE_LOG.done(ONE_LOG.read("append_as_leader [1x10]"), ENGINE)
+    assert list(own_directory().iterdir()) == []
+
+
+def test_a_right_function_stays_right_when_the_temporary_directory_was_emptied(monkeypatch):
+    monkeypatch.setattr(trial, "judge_name", lambda: ENGINE)
+    workload = ONE_LOG.read("append_as_leader [3x10]")
+    for _ in range(2):
+        shutil.rmtree(own_directory())
+        found = trial.tried(workload, Here(LogSegment.should_roll, Role(LogSegment.should_roll, ONE_LOG)))
+        assert found.passed, found
