@@ -232,6 +232,84 @@ def test_a_truncated_log_is_a_damage_and_the_query_does_not_go_back(drawn, growi
         stream.partitions(start, end)
 
 
+FIRST, SECOND = "J8qnbwG1TxCm_0gfHbKf_A", "7QkLnGdGTVSPb4QqBYLZkw"
+
+
+def identify(directory: Path, topic_id: str) -> None:
+    (directory / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}")
+
+
+def made_anew(drawn: DrawnLog, directory: Path, topic_id: str) -> None:
+    """The topic is deleted, and another of its name has as many records, and more."""
+    shutil.rmtree(directory)
+    directory.mkdir()
+    grow(drawn, directory, drawn.segments)
+    identify(directory, topic_id)
+
+
+def test_a_topic_that_was_made_anew_is_told_and_read_from_its_start(drawn, growing, caplog):
+    identify(growing, FIRST)
+    start = reader(growing).initialOffset()
+    assert start == {"drawn": {"3": 0}, "topic ids": {"drawn": {"3": FIRST}}}
+    _, position = batch(reader(growing), start)
+    made_anew(drawn, growing, SECOND)
+    with pytest.raises(
+        CorruptRecordException, match=r"drawn-3, position 0: [^\n]*topic was deleted and made anew[^\n]*$"
+    ):
+        reader(growing).latestOffset(position, ReadAllAvailable())
+    for mode in ("DROPMALFORMED", "PERMISSIVE"):
+        stream = reader(growing, mode=mode)
+        read, end = batch(stream, position)
+        assert read == offsets(drawn) and "made anew" in caplog.text
+        assert end["topic ids"] == {"drawn": {"3": SECOND}}
+        assert between(reader(growing, mode=mode), position, end) == read  # the micro-batch is run again
+        assert batch(reader(growing), end) == ([], end)
+        told = [
+            row for task in stream.partitions(position, end) for each in stream.read(task) for row in each.to_pylist()
+        ]
+        damages = [row["_corrupt"]["exception"] for row in told if row.get("_corrupt")]
+        assert len(damages) == (mode == "PERMISSIVE") and all("made anew" in each for each in damages)
+    with pytest.raises(CorruptRecordException, match="made anew"):
+        reader(growing).partitions(position, end)
+    made_anew(drawn, growing, FIRST)  # and once more, before the micro-batch is run again
+    assert between(reader(growing, mode="DROPMALFORMED"), position, end) == []
+
+
+def test_a_topic_that_was_made_anew_is_read_in_parts_and_may_be_empty(drawn, growing):
+    identify(growing, FIRST)
+    _, position = batch(reader(growing), reader(growing).initialOffset())
+    made_anew(drawn, growing, SECOND)
+    read, at = [], position
+    for _ in range(100):
+        new, at = batch(reader(growing, mode="DROPMALFORMED"), at, ReadMaxRows(50))
+        read += new
+    assert read == offsets(drawn)
+    shutil.rmtree(growing)
+    growing.mkdir()
+    (growing / f"{0:020}.log").touch()
+    identify(growing, FIRST)
+    assert batch(reader(growing, mode="DROPMALFORMED"), at) == (
+        [], {"drawn": {"3": 0}, "topic ids": {"drawn": {"3": FIRST}}},
+    )  # fmt: skip
+
+
+def test_a_checkpoint_without_topic_ids_goes_on_and_gets_them(drawn, growing):
+    old = batch(reader(growing), reader(growing).initialOffset())[1]
+    assert list(old) == ["drawn"]
+    identify(growing, FIRST)
+    grow(drawn, growing, drawn.segments)
+    read, position = batch(reader(growing), old)
+    assert read == [each for each in offsets(drawn) if each >= old["drawn"]["3"]]
+    assert position["topic ids"] == {"drawn": {"3": FIRST}}
+    assert between(reader(growing), old, {"drawn": position["drawn"]}) == read  # as it was planned before
+    (growing / "partition.metadata").unlink()
+    assert batch(reader(growing), position) == ([], position)
+    (growing / "partition.metadata").write_text("nonsense")
+    with pytest.raises(CorruptRecordException, match=r"partition.metadata, position 0: [^\n]*$"):
+        reader(growing).latestOffset(position, ReadAllAvailable())
+    assert batch(reader(growing, mode="DROPMALFORMED"), position) == ([], position)
+
+
 def test_a_new_leader_truncates_the_log(tmp_path):
     directory = tmp_path / "log-dir" / "led-0"
     time = ManualTime(NOW)

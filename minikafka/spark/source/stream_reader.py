@@ -1,28 +1,37 @@
 """A stream of the records that a broker writes into a directory, followed without the broker."""
 
+import logging
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME, PartitionMetadataFile
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.spark.source.damage import Damage, Mode
+from minikafka.spark.source.damage import DAMAGE, Damage, Mode
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, find_partitions
 from minikafka.spark.source.partition_bounds import Bounds, PartitionBounds, log_end_of
 from minikafka.spark.source.read_task import ByteRange, ReadTask, byte_ranges, tasks_of
 from minikafka.spark.source.record_rows import RecordRows, RowFilter
 from minikafka.spark.source.source_options import SourceOptions
+from minikafka.spark.source.storage import joined
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.datasource import InputPartition
 
 Offsets = dict[TopicPartition, int]
+Told = dict[str, dict[str, Any]]
+"""What Spark notes: `{"topic": {"0": 23}, "topic ids": {"topic": {"0": "J8qnbwG1TxCm_0gfHbKf_A"}}}`."""
+
+_TOPIC_IDS = "topic ids"  # no topic has a space in its name
+
+_logger = logging.getLogger(__name__)
 
 _LOOKS = 20
 _PAUSE_S = 0.01
@@ -32,8 +41,9 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Says where micro-batches end, plans them in the driver's Python, and reads a task in a worker's.
 
     The offsets that Spark notes in its checkpoint are those of its Kafka connector, `{"topic": {"0": 23}}`: the next
-    offset of each partition. They make each record part of one micro-batch, also when Spark runs it again: it then has
-    the same offsets. What the broker does to the directory, and what the stream does:
+    offset of each partition. Beside them, as `"topic ids"`, stands which topic each was of, where `partition.metadata`
+    says so. They make each record part of one micro-batch, also when Spark runs it again: it then has the same offsets.
+    What the broker does to the directory, and what the stream does:
 
     - *Records are appended, segments rolled*: they are read once they are below the high watermark in the checkpoint
       file, which a broker writes every 5 s and when it stops. With `bounds=log_end` they are read at once, up to the
@@ -47,9 +57,12 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
       `file.delete.delay.ms`, a minute by default; a task that begins later meets damage. Smaller micro-batches
       (`maxOffsetsPerTrigger`) begin in time. *Where compaction has replaced it*, the task reads what stands there.
     - *A new leader truncates the log above the high watermark*: nothing. With `bounds=log_end` it is the next case.
-    - *A log ends before what was read*, because it was truncated there, or its topic made anew: with FAILFAST the query
-      ends, "it was truncated"; in the other modes it waits until the log is longer again, and reads on. If the log is
-      longer already when the stream looks, nobody can tell: what stands in the place of what was read is not read.
+    - *A topic is deleted and made anew*: damage, "its topic was deleted and made anew"; the stream goes on with the new
+      topic's start. A checkpoint without topic ids, which an earlier minikafka wrote, gets them with the next
+      micro-batch; until then, and for a topic without an id, this is the next case.
+    - *A log ends before what was read*, because it was truncated there: with FAILFAST the query ends, "it was
+      truncated"; in the other modes it waits until the log is longer again, and reads on. If the log is longer already
+      when the stream looks, nobody can tell: what stands in the place of what was read is not read.
     - *A partition goes away*: nothing, if all of it was read; otherwise damage, "the partition is gone".
     - *A path that was given goes away*: the query ends.
     - *A directory is renamed* because a broker moves it to another log directory that is read, too: the stream looks
@@ -64,57 +77,70 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._last: Offsets | None = None  # where a query of the trigger availableNow ends
 
-    def initialOffset(self) -> dict[str, dict[str, int]]:
+    def initialOffset(self) -> Told:
         """Where the query's first micro-batch starts. Raises CorruptRecordException for a damaged checkpoint file."""
         bounds = Bounds(self._options)
-        starts = {name: bounds.requested(each).start for name, each in self._found().items() if each.segments}
+        partitions = {name: each for name, each in self._found().items() if each.segments}
+        starts = {name: bounds.requested(each).start for name, each in partitions.items()}
+        ids = {name: _topic_id(each, bounds) for name, each in partitions.items()}
         self._demand_sound(bounds)
-        return _told(starts)
+        return _told(starts, ids)
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Note where the partitions end now: the query reads no further."""
-        self._last = {name: bounds.end for name, (_, bounds) in self._readable().items()}
+        self._last = {name: bounds.end for name, (_, bounds, _) in self._readable().items()}
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """`maxOffsetsPerTrigger`."""
         limit = self._options.max_offsets_per_trigger
         return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
 
-    def latestOffset(self, start: dict[str, dict[str, int]], limit: ReadLimit) -> dict[str, dict[str, int]]:
+    def latestOffset(self, start: Told, limit: ReadLimit) -> Told:
         """Where the micro-batch from `start` on ends; a limit is shared in proportion to what each partition has.
 
-        Raises CorruptRecordException in mode FAILFAST for a log that ends before `start`.
+        Raises CorruptRecordException in mode FAILFAST for a log that ends before `start`, or is another topic's.
         """
-        before, ends = _offsets(start), dict[TopicPartition, int]()
-        for name, (partition, bounds) in self._readable().items():
+        before, ids, ends = _offsets(start), _topic_ids(start), dict[TopicPartition, int]()
+        for name, (partition, bounds, topic_id) in self._readable().items():
             if name not in before:
                 before[name] = bounds.start  # noted before it is read: a second run starts there, too
+            elif _are_different(ids.get(name), topic_id):
+                self._tell_of_another_topic(partition)
+                before[name], ends[name] = bounds.start, self._end(name, bounds)
             else:
                 self._demand_not_truncated(partition, bounds, before[name])
-                ends[name] = bounds.end if self._last is None else min(bounds.end, self._last.get(name, bounds.start))
+                ends[name] = self._end(name, bounds)
+            ids[name] = topic_id or ids.get(name)
         # A query never goes back.
         ends = {name: max(ends.get(name, first), first) for name, first in before.items()}
         if isinstance(limit, ReadMaxRows):
             ends = _limited(before, ends, limit.max_rows)
-        return _told(ends)
+        return _told(ends, ids)
 
-    def partitions(self, start: dict[str, dict[str, int]], end: dict[str, dict[str, int]]) -> list[ReadTask]:
+    def partitions(self, start: Told, end: Told) -> list[ReadTask]:
         """The tasks of a micro-batch, at least one; among them what of it is gone.
 
         Raises CorruptRecordException for that in mode FAILFAST.
         """
-        before = _offsets(start)
-        asked = {name: last for name, last in _offsets(end).items() if before.get(name, last) < last}
+        before, ids_before, ids = _offsets(start), _topic_ids(start), _topic_ids(end)
+        renewed = {name for name in before if _are_different(ids_before.get(name), ids.get(name))}
+        asked = {name: last for name, last in _offsets(end).items() if name in renewed or before.get(name, last) < last}
         # The end was below the high watermark when it was chosen, and that does not matter any more.
         bounds = Bounds(self._options._replace(to_log_end=True))
         there = self._found(frozenset(asked))
         found: list[ByteRange | tuple[TopicPartition, Damage]] = []
         for name, last in asked.items():
-            first, partition = before[name], there.get(name)
+            partition = there.get(name)
             if partition is None or not partition.segments:
                 found.append((name, Damage(str(name), 0, "OffsetOutOfRangeException: the partition is gone")))
                 continue
+            is_of_another = _are_different(ids.get(name), _topic_id(partition, bounds))
+            if name in renewed or is_of_another:
+                found.append((name, _made_anew(partition)))
+            if is_of_another:
+                continue
             readable = bounds.readable(partition)
+            first = readable.start if name in renewed else before[name]
             if first < readable.start or last > readable.end:
                 gone = f"offsets {first} to {last} are asked for, and there are {readable.start} to {readable.end}"
                 found.append((name, Damage(partition.directory, 0, f"OffsetOutOfRangeException: {gone}")))
@@ -154,9 +180,9 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 )
         return found
 
-    def _readable(self) -> dict[TopicPartition, tuple[DiskPartition, PartitionBounds]]:
-        """The partitions that have a segment, and what can be read of each, which is nothing until the broker notes its
-        high watermark.
+    def _readable(self) -> dict[TopicPartition, tuple[DiskPartition, PartitionBounds, str | None]]:
+        """The partitions that have a segment, what can be read of each, which is nothing until the broker notes its
+        high watermark, and the topic's id if there is one.
         """
         bounds, readable = Bounds(self._options), {}
         for name, partition in self._found().items():
@@ -164,9 +190,13 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 of_it = bounds.readable(partition)
                 bounds.damages += [] if of_it.unstable is None else [of_it.unstable]
                 is_new = bounds.awaits_high_watermark(partition)
-                readable[name] = partition, of_it._replace(end=of_it.start) if is_new else of_it
+                of_it = of_it._replace(end=of_it.start) if is_new else of_it
+                readable[name] = partition, of_it, _topic_id(partition, bounds)
         self._demand_sound(bounds)
         return readable
+
+    def _end(self, name: TopicPartition, bounds: PartitionBounds) -> int:
+        return bounds.end if self._last is None else min(bounds.end, self._last.get(name, bounds.start))
 
     def _demand_sound(self, bounds: Bounds) -> None:
         if bounds.damages and self._options.mode is Mode.FAILFAST:
@@ -178,6 +208,11 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if log_end is not None and log_end < read_to:
                 gone = f"the log ends at offset {log_end} and was read to {read_to}: it was truncated"
                 raise Damage(partition.directory, 0, f"OffsetOutOfRangeException: {gone}").exception_to_raise()
+
+    def _tell_of_another_topic(self, partition: DiskPartition) -> None:
+        if self._options.mode is Mode.FAILFAST:
+            raise _made_anew(partition).exception_to_raise()
+        _logger.warning("%s: its topic was deleted and made anew; the stream goes on at its start", partition.directory)
 
 
 def _limited(before: Offsets, ends: Offsets, limit: int) -> Offsets:
@@ -194,16 +229,52 @@ def _limited(before: Offsets, ends: Offsets, limit: int) -> Offsets:
     return limited
 
 
-def _told(offsets: Offsets) -> dict[str, dict[str, int]]:
-    told: dict[str, dict[str, int]] = {}
-    for (topic, partition), offset in sorted(offsets.items()):
-        told.setdefault(topic, {})[str(partition)] = offset
+def _made_anew(partition: DiskPartition) -> Damage:
+    told = "its topic was deleted and made anew: partition.metadata has another topic id than the one that was read"
+    return Damage(partition.directory, 0, f"InconsistentTopicIdException: {told}")
+
+
+def _are_different(one: str | None, other: str | None) -> bool:
+    return one is not None and other is not None and one != other
+
+
+def _topic_id(partition: DiskPartition, bounds: Bounds) -> str | None:
+    """The id of the partition's topic, None without one; a damaged file is noted among the damages of `bounds`."""
+    file = joined(partition.directory, PARTITION_METADATA_FILE_NAME)
+    try:
+        with partition.storage.on_disk(file) as path:
+            return PartitionMetadataFile(path).read().topic_id
+    except FileNotFoundError:
+        return None
+    except DAMAGE as error:
+        bounds.damages.append(Damage.of(file, 0, error))
+        return None
+
+
+def _told(offsets: Offsets, ids: Mapping[TopicPartition, str | None]) -> Told:
+    told = _by_topic(offsets)
+    known = _by_topic({name: topic_id for name, topic_id in ids.items() if topic_id is not None})
+    return told | ({_TOPIC_IDS: known} if known else {})
+
+
+def _by_topic(values: Mapping[TopicPartition, Any]) -> dict[str, dict[str, Any]]:
+    told: dict[str, dict[str, Any]] = {}
+    for (topic, partition), value in sorted(values.items()):
+        told.setdefault(topic, {})[str(partition)] = value
     return told
 
 
-def _offsets(told: dict[str, dict[str, int]]) -> Offsets:
+def _offsets(told: Told) -> Offsets:
+    return _by_partition({topic: partitions for topic, partitions in told.items() if topic != _TOPIC_IDS})
+
+
+def _topic_ids(told: Told) -> dict[TopicPartition, str | None]:
+    return _by_partition(told.get(_TOPIC_IDS, {}))
+
+
+def _by_partition(told: dict[str, dict[str, Any]]) -> dict[TopicPartition, Any]:
     return {
-        TopicPartition(topic, int(partition)): offset
+        TopicPartition(topic, int(partition)): value
         for topic, partitions in told.items()
-        for partition, offset in partitions.items()
+        for partition, value in partitions.items()
     }
