@@ -4,6 +4,7 @@ import gc
 import logging
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -37,10 +38,17 @@ def pytest_addoption(parser):
     parser.addoption("--draws", type=int, default=None, help="how many damaged directories verify is asked about")
 
 
-def pytest_configure():
+def pytest_configure(config):
     """Keep the tests' files in memory where there is room: flushing to a disk takes most of many tests' time."""
+    if config.getoption("--quick"):
+        sys.addaudithook(_refuse_java)
     if _MEMORY_DISK.is_dir() and shutil.disk_usage(_MEMORY_DISK).free > _ROOM_FOR_FILES:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY_DISK))
+
+
+def _refuse_java(event, arguments):
+    if event == "subprocess.Popen" and Path(os.fsdecode(arguments[0])).name == "java":
+        raise RuntimeError("`make quick` starts no JVM: mark this test `kafka`")
 
 
 def pytest_ignore_collect(collection_path, config):

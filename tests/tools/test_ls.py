@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -205,7 +206,7 @@ def on_a_terminal(directory: Path, columns: int) -> list[str]:
     code = (
         f"import os; os.environ.pop('COLUMNS', None); from minikafka.cli import main; main(['ls', {str(directory)!r}])"
     )
-    subprocess.run(["stty", "cols", str(columns)], stdin=follower, check=True)
+    termios.tcsetwinsize(follower, (24, columns))
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
     environment.pop("COLUMNS", None)
     with subprocess.Popen([sys.executable, "-c", code], stdin=follower, stdout=follower, env=environment) as process:

@@ -29,6 +29,7 @@ print(kafka.gateway.java_process.pid)
 """
 
 
+@pytest.mark.kafka
 def test_python_ends_and_takes_the_jvm_along():
     began = time.monotonic()
     ended = subprocess.run([sys.executable, "-c", USE_KAFKA], capture_output=True, text=True, timeout=60)
@@ -47,6 +48,7 @@ many = [open("/dev/null") for _ in range(1100)]
 """
 
 
+@pytest.mark.kafka
 def test_java_calls_a_process_back_that_has_a_thousand_files_open():
     called = [sys.executable, "-c", OPEN_MANY_FILES + USE_KAFKA]
     ended = subprocess.run(called, capture_output=True, text=True, timeout=60)
@@ -62,6 +64,7 @@ class _Task:
         implements = ["java.lang.Runnable"]
 
 
+@pytest.mark.kafka
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_once_nobody_accepts_javas_calls_they_fail_at_once():
     kafka = KafkaJvm.start()
@@ -108,6 +111,7 @@ def test_a_class_that_cannot_be_loaded_says_nothing_about_kafka(kafka):
     assert "restart the kernel and run the cells from the top" in str(failed.value)
 
 
+@pytest.mark.kafka
 def test_a_jvm_that_does_not_answer_says_nothing_about_kafka():
     second = KafkaJvm.start()
     optional = second.optional(None)
