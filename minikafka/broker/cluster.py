@@ -116,21 +116,27 @@ class Cluster:
         *,
         settings: Mapping[str, object] | None = None,
         controller: Controller | None = None,
+        eligible_leader_replicas_version: int = 1,
         start_ms: int = 0,
         line_to: Callable[[Broker], Peer] = lambda leader: leader,
         channel_of: Callable[[int], ControllerChannel | None] = lambda broker_id: None,
     ):
         """A cluster without brokers.
 
-        - `settings` are those of every broker, `start_ms` what the clock shows (ms since 1970). The controller is one
-          of its own unless one is given.
+        - `settings` are those of every broker and of the controller, `start_ms` what the clock shows (ms since 1970).
+          The controller is one of its own unless one is given.
+        - `eligible_leader_replicas_version`: the feature's level in a controller of its own, 1 (Kafka's default since
+          4.1) or 0: see `Controller`.
         - `line_to(leader)`: what a follower reaches when it asks its leader; a test may lose answers on the way.
         - `channel_of(broker id)`: the way on which a broker that starts will send proposals for ISRs; None: the
           controller decides at once.
         """
         self.directory = directory
         self.time = ManualTime(start_ms)
-        self.controller = Controller() if controller is None else controller
+        self.controller = controller or Controller(
+            {name: _text(value) for name, value in (settings or {}).items()},
+            eligible_leader_replicas_version=eligible_leader_replicas_version,
+        )
         self.brokers: dict[int, Broker] = {}
         """The brokers that run, by their ids."""
         self.publishes_at_once = True

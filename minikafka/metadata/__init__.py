@@ -4,7 +4,8 @@ The cluster's state is a log of records: a controller appends them, and every br
 topics, partitions, brokers and settings. Two brokers that have replayed the same records hold the same image.
 
 Read first what is known: `metadata_records` (what is written), `partition_registration` and `broker_registration`
-(what it leads to), `metadata_image` with its parts (`topics_image`, `cluster_image`, `configurations_image`),
+(what it leads to), `metadata_image` with its parts (`features_image`, `topics_image`, `cluster_image`,
+`configurations_image`),
 `metadata_delta` with its parts (the way from one image to the next; `local_replica_changes`: what it means for one
 broker), and `metadata_cache`, which a broker asks.
 

@@ -63,13 +63,10 @@ class ConfigurationControlManager:
     settings of brokers are kept, not checked.
     """
 
-    def __init__(
-        self, log: MetadataLog, static_config: Mapping[str, str], eligible_leader_replicas_enabled: bool = False
-    ):
+    def __init__(self, log: MetadataLog, static_config: Mapping[str, str]):
         """`static_config` is what stands in the controller's own file, by the names of a broker's settings."""
         self._log = log
         self._static_config = static_config
-        self._elr_enabled = eligible_leader_replicas_enabled
 
     def incremental_alter_config(
         self, resource: ConfigResource, changes: ConfigChanges, newly_created_resource: bool = False
@@ -96,6 +93,13 @@ class ConfigurationControlManager:
                 after[name] = value
         error = self._validate_alter_config(resource, records, after, newly_created_resource)
         return (error, []) if error.is_failure() else (NO_ERROR, records + self._clear_elr_records(records))
+
+    def get_statically_configured_min_insync_replicas(self) -> int:
+        """`min.insync.replicas` of the controller's own file, else Kafka's default.
+
+        Kafka: `ConfigurationControlManager.getStaticallyConfiguredMinInsyncReplicas`.
+        """
+        return LogConfig.from_props(log_settings(self._static_config), {}).min_in_sync_replicas
 
     def get_topic_config(self, topic: str) -> LogConfig:
         """The settings of a topic: its own, else those of all brokers, else the controller's, else Kafka's.
@@ -157,10 +161,11 @@ class ConfigurationControlManager:
         is_min_isr_of_brokers = (
             record.name == MIN_IN_SYNC_REPLICAS_CONFIG and record.resource_type is ConfigResourceType.BROKER
         )
-        if self._elr_enabled and is_min_isr_of_brokers and record.resource_name:
+        elr_enabled = self._log.image.features.is_elr_enabled()
+        if elr_enabled and is_min_isr_of_brokers and record.resource_name:
             reason = f"Broker-level {MIN_IN_SYNC_REPLICAS_CONFIG} cannot be altered while ELR is enabled."
             return ApiError(Errors.INVALID_CONFIG, reason)
-        if self._elr_enabled and is_min_isr_of_brokers and record.value is None:
+        if elr_enabled and is_min_isr_of_brokers and record.value is None:
             reason = f"Cluster-level {MIN_IN_SYNC_REPLICAS_CONFIG} cannot be removed while ELR is enabled."
             return ApiError(Errors.INVALID_CONFIG, reason)
         if record.value is not None and len(record.value) > _MAX_VALUE_SIZE:
@@ -199,7 +204,7 @@ class ConfigurationControlManager:
 
         Kafka: `ConfigurationControlManager.createClearElrRecordsAsNeeded`.
         """
-        if not self._elr_enabled:
+        if not self._log.image.features.is_elr_enabled():
             return []
         return [
             ClearElrRecord(record.resource_name if record.resource_type is ConfigResourceType.TOPIC else "")

@@ -7,19 +7,30 @@ from typing import NamedTuple
 
 from minikafka.common import topic as topic_names
 from minikafka.common.api_error import NO_ERROR, ApiError
-from minikafka.common.config_resource import ConfigResource
+from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.common.error_codes import Errors
-from minikafka.common.errors import ApiException, BrokerIdNotRegisteredException
+from minikafka.common.errors import ApiException, BrokerIdNotRegisteredException, InvalidUpdateVersionException
 from minikafka.common.java_random import JavaRandom
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.metadata.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.metadata.broker_registration import BrokerRegistration
 from minikafka.metadata.cluster_control_manager import ClusterControlManager
-from minikafka.metadata.configuration_control_manager import ConfigChanges, ConfigurationControlManager
+from minikafka.metadata.configuration_control_manager import (
+    MIN_IN_SYNC_REPLICAS_CONFIG,
+    ConfigChanges,
+    ConfigurationControlManager,
+)
 from minikafka.metadata.creatable_topic import CreatableTopic, CreatableTopicResult
+from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
 from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.metadata.metadata_log import MetadataLog
-from minikafka.metadata.metadata_records import BrokerEndpoint, MetadataRecord, ProducerIdsRecord
+from minikafka.metadata.metadata_records import (
+    BrokerEndpoint,
+    ConfigRecord,
+    FeatureLevelRecord,
+    MetadataRecord,
+    ProducerIdsRecord,
+)
 from minikafka.metadata.partition_change_builder import Election
 from minikafka.metadata.replication_control_manager import ReplicationControlManager
 from minikafka.metadata.striped_replica_placer import StripedReplicaPlacer
@@ -50,8 +61,8 @@ class Controller:
     when everybody has read its controlled shutdown. Here the caller says when a broker dies, is ready, or has stopped.
     Preferred leaders are restored, and unclean elections tried, every five minutes: here, when the caller says so. A
     broker with several log directories tells which of them it has put a replica in; here only the directory of a broker
-    that has one is known. Also missing: reassignment of replicas, added partitions, quotas, access rules, features,
-    delegation tokens.
+    that has one is known. Also missing: reassignment of replicas, added partitions, quotas, access rules, changes of
+    features, delegation tokens.
     """
 
     def __init__(
@@ -59,20 +70,25 @@ class Controller:
         settings: Mapping[str, str] | None = None,
         *,
         seed: int = 0,
-        eligible_leader_replicas_enabled: bool = False,
+        eligible_leader_replicas_version: int = 1,
     ):
-        """A controller with an empty log. `settings` has the names and texts of a broker's settings file.
+        """A controller of a new cluster. `settings` has the names and texts of a broker's settings file.
 
-        Eligible leader replicas (KIP-966) are a feature that Kafka turns on in clusters made with 4.1 or later; here it
-        is off unless asked for.
+        `eligible_leader_replicas_version` is the level of the feature (KIP-966) with which the cluster is formatted:
+        1 as Kafka does since 4.1, or 0 as before. At 1 the log begins with that level and the least ISR of all brokers.
+        Raises InvalidUpdateVersionException for any other level.
         """
+        if eligible_leader_replicas_version not in (0, 1):
+            raise InvalidUpdateVersionException(
+                f"{ELIGIBLE_LEADER_REPLICAS_VERSION} is 0 or 1, not {eligible_leader_replicas_version}"
+            )
         settings = settings or {}
         self._lock = threading.RLock()
         self._log = MetadataLog()
         self._cluster_control = ClusterControlManager(self._log, self._add_records_for_shutdown)
-        self._configuration_control = ConfigurationControlManager(self._log, settings, eligible_leader_replicas_enabled)
+        self._configuration_control = ConfigurationControlManager(self._log, settings)
         self._replication_control = ReplicationControlManager(
-            self._log, self._cluster_control, self._configuration_control, eligible_leader_replicas_enabled
+            self._log, self._cluster_control, self._configuration_control
         )
         self._topic_creation = TopicCreation(
             self._log,
@@ -83,6 +99,22 @@ class Controller:
             default_num_partitions=int(settings.get("num.partitions", 1)),
             default_replication_factor=int(settings.get("default.replication.factor", 1)),
         )
+        self._log.append(self._bootstrap_records(eligible_leader_replicas_version))
+
+    def _bootstrap_records(self, eligible_leader_replicas_version: int) -> list[MetadataRecord]:
+        """The first records of the log: which features are on, and what they need.
+
+        With eligible leader replicas the controller must know the least ISR by which brokers decide; so what stands in
+        its own file becomes a setting of all brokers, which goes before what stands in theirs.
+        Kafka: `ActivationRecordsGenerator.recordsForEmptyLog`.
+        """
+        if eligible_leader_replicas_version == 0:
+            return []
+        least_isr = self._configuration_control.get_statically_configured_min_insync_replicas()
+        return [
+            FeatureLevelRecord(ELIGIBLE_LEADER_REPLICAS_VERSION, eligible_leader_replicas_version),
+            ConfigRecord(ConfigResourceType.BROKER, "", MIN_IN_SYNC_REPLICAS_CONFIG, str(least_isr)),
+        ]
 
     @property
     def image(self) -> MetadataImage:

@@ -4,11 +4,13 @@ from collections.abc import Iterable
 
 from minikafka.metadata.cluster_delta import ClusterDelta
 from minikafka.metadata.configurations_delta import ConfigurationsDelta
+from minikafka.metadata.features_image import FeaturesImage
 from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.metadata.metadata_records import (
     BrokerRegistrationChangeRecord,
     ClearElrRecord,
     ConfigRecord,
+    FeatureLevelRecord,
     FenceBrokerRecord,
     MetadataRecord,
     PartitionChangeRecord,
@@ -37,6 +39,7 @@ class MetadataDelta:
         self.topics_delta: TopicsDelta | None = None
         self.cluster_delta: ClusterDelta | None = None
         self.configs_delta: ConfigurationsDelta | None = None
+        self._feature_levels = dict(image.features.finalized_versions)
         self._next_producer_id = image.next_producer_id
         self._replayed = 0
 
@@ -52,6 +55,8 @@ class MetadataDelta:
         Raises IllegalStateException or RuntimeException when it changes something that is not there.
         """
         match record:
+            case FeatureLevelRecord(name, level):
+                self._feature_levels[name] = level
             case RegisterBrokerRecord():
                 self._get_or_create_cluster_delta().replay_register_broker(record)
             case UnregisterBrokerRecord():
@@ -86,6 +91,7 @@ class MetadataDelta:
         image = self.image
         return MetadataImage(
             offset=image.offset + self._replayed,
+            features=FeaturesImage({name: level for name, level in self._feature_levels.items() if level > 0}),
             cluster=image.cluster if self.cluster_delta is None else self.cluster_delta.apply(),
             topics=image.topics if self.topics_delta is None else self.topics_delta.apply(),
             configs=image.configs if self.configs_delta is None else self.configs_delta.apply(),

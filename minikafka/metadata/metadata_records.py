@@ -2,7 +2,7 @@
 
 Names and fields are those of Kafka's records. They stay Python objects here: Kafka writes them to a log of their own
 (`__cluster_metadata`) and replicates that by Raft, which this course does not mirror. Fields for what minikafka leaves
-out (features, zones of migration, cordoned directories) are missing.
+out (zones of migration, cordoned directories) are missing.
 
 Kafka: `org.apache.kafka.common.metadata.*`.
 """
@@ -22,6 +22,14 @@ class BrokerEndpoint(NamedTuple):
     host: str
     port: int
     security_protocol: str = "PLAINTEXT"
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureLevelRecord:
+    """A feature of the cluster has another level; 0 turns it off. Kafka: `FeatureLevelRecord`."""
+
+    name: str
+    feature_level: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +165,8 @@ class ProducerIdsRecord:
 
 
 MetadataRecord = (
-    RegisterBrokerRecord
+    FeatureLevelRecord
+    | RegisterBrokerRecord
     | UnregisterBrokerRecord
     | FenceBrokerRecord
     | UnfenceBrokerRecord

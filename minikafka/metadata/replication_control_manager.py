@@ -39,12 +39,10 @@ class ReplicationControlManager:
         log: MetadataLog,
         cluster_control: ClusterControlManager,
         configuration_control: ConfigurationControlManager,
-        eligible_leader_replicas_enabled: bool = False,
     ):
         self._log = log
         self._cluster_control = cluster_control
         self._configuration_control = configuration_control
-        self._elr_enabled = eligible_leader_replicas_enabled
 
     # ISRs
 
@@ -207,7 +205,7 @@ class ReplicationControlManager:
         After an unclean end it may have lost records, so it is no eligible leader either.
         """
         in_isr = self._with_broker_in_isr(broker_id)
-        if not self._elr_enabled or is_clean_shutdown:
+        if not self._log.image.features.is_elr_enabled() or is_clean_shutdown:
             records += self._generate_leader_and_isr_updates(in_isr, broker_to_remove=broker_id)
             return
         in_elr = self._with_broker_in_elr(broker_id)
@@ -291,7 +289,7 @@ class ReplicationControlManager:
             partition_id,
             is_acceptable_leader,
             self.get_topic_effective_min_isr(topic),
-            eligible_leader_replicas_enabled=self._elr_enabled,
+            eligible_leader_replicas_enabled=self._log.image.features.is_elr_enabled(),
             election=election,
             target_isr=target_isr,
             target_leader_recovery_state=target_leader_recovery_state,

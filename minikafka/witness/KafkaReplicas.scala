@@ -385,8 +385,11 @@ package kafka.server {
 
     // Kafka logs what goes wrong, and goes on.
     private val faults: FaultHandler = (message: String, cause: Throwable) => new KafkaException(message, cause)
-    private val configPublisher =
-      new DynamicConfigPublisher(config, faults, Map(ConfigType.TOPIC -> new TopicConfigHandler(replicaManager, config, quotas)), "broker")
+    config.dynamicConfig.initialize(None)
+    config.dynamicConfig.addBrokerReconfigurable(new DynamicLogConfig(logManager, DirectoryEventHandler.NOOP))
+    private val configPublisher = new DynamicConfigPublisher(config, faults, Map(
+      ConfigType.TOPIC -> new TopicConfigHandler(replicaManager, config, quotas),
+      ConfigType.BROKER -> new BrokerConfigHandler(config, quotas)), "broker")
 
     def publish(records: Seq[ApiMessage]): Unit = {
       val delta = new MetadataDelta.Builder().setImage(image).build()

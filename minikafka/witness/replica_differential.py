@@ -87,7 +87,7 @@ class ReplicaComparison:
 
 def draw(profile: str, seed: int, size: int) -> ReplicaWorkload:
     """The workload of about `size` operations that this profile draws from this seed."""
-    return draw_replica_workload(seed, size, **PROFILES[profile])
+    return draw_replica_workload(seed, size, eligible_leader_replicas=True, **PROFILES[profile])
 
 
 def compare(

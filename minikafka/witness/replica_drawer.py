@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
 from minikafka.witness.batch import Batch
 from minikafka.witness.offsets import At
 from minikafka.witness.operations import AppendAsLeader
@@ -71,6 +72,7 @@ class ReplicaDrawer:
     - `codecs`, `producers`, `transactions`: of the batches, as `Drawer`'s.
     - `refused`: the share of appends that are made to be refused.
     - `weights`: changes to WEIGHTS. `fixed`: settings of the brokers that are not drawn.
+    - `eligible_leader_replicas`: every other cluster has this feature (KIP-966), the others have it at level 0.
     """
 
     seed: int
@@ -81,6 +83,7 @@ class ReplicaDrawer:
     refused: float = 0.04
     weights: dict[str, float] = field(default_factory=dict)
     fixed: dict[str, str] = field(default_factory=dict)
+    eligible_leader_replicas: bool = False
 
     def __post_init__(self):
         self.random = random.Random(self.seed)
@@ -101,6 +104,8 @@ class ReplicaDrawer:
         }
         if r.random() < 0.3:
             self.settings["directories"] = "2"
+        if self.eligible_leader_replicas and r.random() < 0.5:
+            self.settings[ELIGIBLE_LEADER_REPLICAS_VERSION] = "1"
         self._topics: dict[str, _Topic] = {}
         self._running: set[int] = set()
         self._starts = [0] * self.brokers
@@ -204,6 +209,11 @@ class ReplicaDrawer:
             leader = topic.leaders[number]
             isr = [replica for replica in replicas if replica == leader or r.random() < 0.6]
             options["isr"] = ",".join(map(str, isr)) or "none"
+        if ELIGIBLE_LEADER_REPLICAS_VERSION in self.settings and r.random() < 0.5:
+            options["elr"] = ",".join(str(replica) for replica in replicas if r.random() < 0.5) or "none"
+            if r.random() < 0.4:  # nobody is in sync, so nobody leads, and the last leader is noted
+                options |= {"leader": -1, "isr": "none", "last_known": r.choice(replicas)}
+                topic.leaders[number] = -1
         return [_operation("change", f"{name}-{number}", **options)]
 
     def _reassign(self) -> list[ReplicaOperation]:

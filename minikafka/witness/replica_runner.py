@@ -8,6 +8,7 @@ from typing import Protocol
 from minikafka.common.error_codes import Errors
 from minikafka.common.uuid import ZERO_UUID
 from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
+from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import request_bytes, request_class
 from minikafka.witness.kafka_errors import WitnessFailedError
@@ -84,10 +85,13 @@ class ReplicaRunner:
     def __init__(self, cluster: ReplicaCluster, directory: Path, workload: ReplicaWorkload):
         self.cluster = cluster
         self.directory = directory
-        self.settings = {name: value for name, value in workload.settings.items() if name != "directories"}
-        self.directories = int(workload.settings.get("directories", 1))
+        self.settings = dict(workload.settings)
+        self.directories = int(self.settings.pop("directories", 1))
         self.now_ms = workload.start_ms
-        self.controller = ScriptedController()
+        self.controller = ScriptedController(
+            eligible_leader_replicas_version=int(self.settings.pop(ELIGIBLE_LEADER_REPLICAS_VERSION, 0)),
+            min_insync_replicas=int(self.settings.get("min.insync.replicas", 1)),
+        )
         self.running: dict[int, int] = {}  # broker: how many records it has seen
         self._requests: dict[int, tuple[ApiKeys, int]] = {}  # ticket: what it was asked, in which version
         self._states: dict[int, dict] = {}
@@ -228,6 +232,8 @@ class ReplicaRunner:
             leader=None if leader == "-" else int(leader),
             isr=operation.numbers("isr"),
             replicas=operation.numbers("replicas"),
+            elr=operation.numbers("elr"),
+            last_known_elr=operation.numbers("last_known"),
             recovering=operation.option("recovering") == "true",
         )
 

@@ -53,7 +53,10 @@ SHAPES = {
     "topic": Shape(("name", "assignment"), settings=True),
     "delete_topic": Shape(("name",)),
     "settings": Shape(("name",), settings=True),
-    "change": Shape(("partition",), {"leader": "-", "isr": "-", "replicas": "-", "recovering": "false"}),
+    "change": Shape(
+        ("partition",),
+        {"leader": "-", "isr": "-", "replicas": "-", "elr": "-", "last_known": "-", "recovering": "false"},
+    ),
     "produce": Shape(("broker",), _PRODUCE, targets=True),
     "append": Shape(("broker",), {"acks": -1, "timeout": 30_000, "origin": "COORDINATOR"}, targets=True),
     "fetch": Shape(("broker",), _FETCH, targets=True),
@@ -187,8 +190,7 @@ class ReplicaOperation:
 
 @dataclass(frozen=True)
 class ReplicaWorkload:
-    """Settings of every broker (and in how many `directories` each keeps its logs), and operations, one a line; `#`
-    begins a comment:
+    """Settings of every broker, and operations, one a line; `#` begins a comment:
 
         broker replica.lag.time.max.ms=10000
         start 0
@@ -200,7 +202,8 @@ class ReplicaWorkload:
         follow 1
 
     A topic's assignment lists the replicas of each partition, `0,1/1,0`; the first of them leads. The clock starts at
-    START_MS.
+    START_MS. Two words among the settings are none of Kafka's brokers: in how many `directories` each keeps its logs
+    (1), and `eligible.leader.replicas.version`, the level of this feature of the cluster (0).
     """
 
     operations: tuple[ReplicaOperation, ...] = ()

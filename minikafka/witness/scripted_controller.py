@@ -12,12 +12,16 @@ from minikafka.metadata.alter_partition import (
     AlterPartitionResponse,
     AlterPartitionResult,
 )
+from minikafka.metadata.configuration_control_manager import MIN_IN_SYNC_REPLICAS_CONFIG
+from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
 from minikafka.metadata.leader_and_isr import NO_LEADER_CHANGE
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_records import (
     BrokerEndpoint,
     BrokerRegistrationChangeRecord,
+    ClearElrRecord,
     ConfigRecord,
+    FeatureLevelRecord,
     MetadataRecord,
     PartitionChangeRecord,
     PartitionRecord,
@@ -39,6 +43,8 @@ class ScriptedPartition:
     leader_epoch: int = 0
     partition_epoch: int = 0
     recovery: LeaderRecoveryState = LeaderRecoveryState.RECOVERED
+    elr: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
 
 
 class ScriptedController:
@@ -46,10 +52,20 @@ class ScriptedController:
 
     Nothing is checked or decided here, so that brokers can be shown what an honest controller would avoid, too. Each
     broker reads `records` as far as it is published to. Ids follow from names, so every run has the same.
+
+    With eligible leader replicas (`eligible_leader_replicas_version` 1) the records begin with the feature's level and
+    with the least ISR of all brokers, and another least ISR clears what is remembered of eligible leaders, as from
+    Kafka's controller.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, eligible_leader_replicas_version: int = 0, min_insync_replicas: int = 1) -> None:
         self.records: list[MetadataRecord] = []
+        self._elr_enabled = eligible_leader_replicas_version > 0
+        if self._elr_enabled:
+            self.records += [
+                FeatureLevelRecord(ELIGIBLE_LEADER_REPLICAS_VERSION, eligible_leader_replicas_version),
+                ConfigRecord(ConfigResourceType.BROKER, "", MIN_IN_SYNC_REPLICAS_CONFIG, str(min_insync_replicas)),
+            ]
         self.broker_epochs: dict[int, int] = {}
         self.partitions: dict[tuple[str, int], ScriptedPartition] = {}
 
@@ -102,6 +118,16 @@ class ScriptedController:
         for name, value in settings.items():
             text = None if value is None else str(value)
             self.records.append(ConfigRecord(ConfigResourceType.TOPIC, topic, name, text))
+        if self._elr_enabled and MIN_IN_SYNC_REPLICAS_CONFIG in settings:
+            self._clear_elr(topic)
+
+    def _clear_elr(self, topic: str) -> None:
+        """The partitions of a topic forget their eligible leader replicas; those that had some are one epoch later."""
+        self.records.append(ClearElrRecord(topic))
+        for key, state in self.partitions.items():
+            if key[0] == topic and (state.elr or state.last_known_elr):
+                later = state.partition_epoch + 1
+                self.partitions[key] = replace(state, partition_epoch=later, elr=(), last_known_elr=())
 
     def change_partition(
         self,
@@ -111,9 +137,13 @@ class ScriptedController:
         leader: int | None = None,
         isr: Sequence[int] | None = None,
         replicas: Sequence[int] | None = None,
+        elr: Sequence[int] | None = None,
+        last_known_elr: Sequence[int] | None = None,
         recovering: bool = False,
     ) -> None:
-        """A partition gets another leader (−1: none; the same one: only a new leader epoch), ISR, or replicas."""
+        """A partition gets another leader (−1: none; the same one: only a new leader epoch), ISR, replicas, or eligible
+        leader replicas.
+        """
         state = self.partitions[topic, partition]
         recovery = LeaderRecoveryState.RECOVERING if recovering else None
         self.records.append(
@@ -124,6 +154,8 @@ class ScriptedController:
                 leader=NO_LEADER_CHANGE if leader is None else leader,
                 replicas=None if replicas is None else tuple(replicas),
                 leader_recovery_state=recovery,
+                eligible_leader_replicas=None if elr is None else tuple(elr),
+                last_known_elr=None if last_known_elr is None else tuple(last_known_elr),
             )
         )
         self.partitions[topic, partition] = replace(
@@ -134,6 +166,8 @@ class ScriptedController:
             leader_epoch=state.leader_epoch + (leader is not None),
             partition_epoch=state.partition_epoch + 1,
             recovery=state.recovery if recovery is None else recovery,
+            elr=state.elr if elr is None else tuple(elr),
+            last_known_elr=state.last_known_elr if last_known_elr is None else tuple(last_known_elr),
         )
 
     def accept(self, request: AlterPartitionRequest) -> AlterPartitionResponse:

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from minikafka.broker.cluster import Cluster
+from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.common.errors import ApiException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.metadata.controller import Controller
@@ -26,9 +27,9 @@ SETTINGS = {
 class KafkaBrokers:
     """Kafka's brokers under a controller of minikafka's, with the methods of `Cluster` that are used here."""
 
-    def __init__(self, kafka, directory):
+    def __init__(self, kafka, directory, level):
         self.directory = directory
-        self.controller = Controller()
+        self.controller = Controller(SETTINGS, eligible_leader_replicas_version=level)
         self.cluster = KafkaCluster(kafka, directory, START_MS)
         self.seen: dict[int, int] = {}
         self._lives = 0
@@ -43,7 +44,14 @@ class KafkaBrokers:
         self._lives += 1
         end_points = [BrokerEndpoint("PLAINTEXT", "localhost", 9092 + broker_id)]
         incarnation = f"{self._lives:021}A"
-        epoch = self.controller.register_broker(broker_id, incarnation, end_points, log_dirs=[directory_id])
+        stopped = CleanShutdownFileHandler(directory).read()  # the epoch that Kafka wrote down when it stopped
+        epoch = self.controller.register_broker(
+            broker_id,
+            incarnation,
+            end_points,
+            log_dirs=[directory_id],
+            previous_broker_epoch=-1 if stopped is None else stopped,
+        )
         own = {"node.id": broker_id, "listeners": f"PLAINTEXT://localhost:{9092 + broker_id}", "log.dirs": directory}
         ways = {"process.roles": "broker", "controller.quorum.voters": "100@localhost:9093"}
         ways["controller.listener.names"] = "CONTROLLER"
@@ -132,12 +140,14 @@ def state(cluster, broker_id):
 class BothClusters:
     """Does the same to both clusters."""
 
-    def __init__(self, kafka, directory, seed):
+    def __init__(self, kafka, directory, seed, level):
         self.random = random.Random(seed)
         for name in ("ours", "theirs"):
             (directory / name).mkdir()
-        self.ours = Cluster(directory / "ours", settings=SETTINGS, start_ms=START_MS)
-        self.theirs = KafkaBrokers(kafka, directory / "theirs")
+        self.ours = Cluster(
+            directory / "ours", settings=SETTINGS, start_ms=START_MS, eligible_leader_replicas_version=level
+        )
+        self.theirs = KafkaBrokers(kafka, directory / "theirs", level)
         for id in range(3):
             self.ours.start(id)
             self.theirs.start(id)
@@ -200,9 +210,10 @@ class BothClusters:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("level", [0, 1], ids=["isr", "elr"])
 @pytest.mark.parametrize("seed", range(3))
-def test_brokers_of_both_kinds_live_the_same_life(kafka, tmp_path, seed):
-    both = BothClusters(kafka, tmp_path, seed)
+def test_brokers_of_both_kinds_live_the_same_life(kafka, tmp_path, seed, level):
+    both = BothClusters(kafka, tmp_path, seed, level)
     for _ in range(50):
         both.step()
         both.compare()

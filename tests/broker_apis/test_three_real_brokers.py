@@ -3,8 +3,6 @@
 What differs, and why:
 
 - ids of topics and the order of results: Kafka draws the one and walks hash sets, or shuffles, for the other;
-- in a cluster that was made with 4.1 or later, partitions have eligible leader replicas, and with that feature the
-  controller writes `min.insync.replicas` down as a setting of all brokers;
 - without a coordinator, minikafka has no answer of its own about transactions: the tests give it the coordinator's.
 """
 
@@ -16,6 +14,8 @@ import pytest
 
 from minikafka.common.error_codes import Errors
 from minikafka.common.uuid import ZERO_UUID, random_uuid
+from minikafka.metadata.controller import Controller
+from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
 from minikafka.record.compression import CompressionType
@@ -31,7 +31,6 @@ IDS = (1, 2, 3)
 CreateTopics = request_class(ApiKeys.CREATE_TOPICS)
 DeleteTopics = request_class(ApiKeys.DELETE_TOPICS)
 Metadata = request_class(ApiKeys.METADATA)
-OF_ALL_BROKERS, DEFAULT = ("min.insync.replicas", "1", 3), ("min.insync.replicas", "1", 5)
 GUARDED, TRANSACTIONAL_ID = "guarded", "transactions"
 
 
@@ -151,8 +150,6 @@ def told(answer):
 
 def describe(topic):
     settings = [(config.name, config.value, config.config_source) for config in topic.configs]
-    if OF_ALL_BROKERS in settings:
-        settings[settings.index(OF_ALL_BROKERS)] = DEFAULT
     has_id = topic.topic_id != ZERO_UUID
     numbers = (topic.num_partitions, topic.replication_factor, topic.topic_config_error_code)
     return topic.name, topic.error_code, topic.error_message, has_id, numbers, sorted(settings)
@@ -309,6 +306,18 @@ def errors_in(answer):
         parts = topic.partition_responses if hasattr(topic, "partition_responses") else topic.partitions
         found[name] = (getattr(topic, "error_code", 0), [part.error_code for part in parts])
     return found
+
+
+# Features
+
+
+def test_a_new_cluster_has_eligible_leader_replicas_unless_it_is_told_otherwise(nodes):
+    body = request_class(ApiKeys.API_VERSIONS)(client_software_name="a", client_software_version="1")
+    answer = nodes.ask(1, ApiKeys.API_VERSIONS, 4, body)
+    levels = {feature.name: feature.max_version_level for feature in answer.finalized_features}
+    ours = Controller().image.features.finalized_versions
+    assert ours == {ELIGIBLE_LEADER_REPLICAS_VERSION: 1}
+    assert ours.items() <= levels.items()
 
 
 # Transactions

@@ -6,6 +6,7 @@ of what is called is not public, so it is called by reflection.
 
 from minikafka.common.error_codes import Errors
 from minikafka.metadata.alter_partition import AlterPartitionRequest
+from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
 from minikafka.metadata.partition_change_builder import Election
 from minikafka.witness.kafka_jvm import KafkaJvm
 
@@ -22,7 +23,7 @@ class KafkaController:
     they say.
     """
 
-    def __init__(self, kafka: KafkaJvm, seed: int, settings: dict[str, str], elr: bool):
+    def __init__(self, kafka: KafkaJvm, seed: int, settings: dict[str, str], eligible_leader_replicas_version: int):
         self.kafka = kafka
         self.texts: list[str] = []
         self.messages: list = []
@@ -38,12 +39,7 @@ class KafkaController:
             QuorumFeatures=quorum_features(0, quorum_features.defaultSupportedFeatureMap(False), [0]),
         )
         version = java("org.apache.kafka.server.common.MetadataVersion").latestProduction()
-        for name, level in [
-            ("metadata.version", version.featureLevel()),
-            ("eligible.leader.replicas.version", int(elr)),
-        ]:
-            record = java("org.apache.kafka.common.metadata.FeatureLevelRecord")().setName(name).setFeatureLevel(level)
-            self._features.replay(record)
+        self._features.replay(self._feature_level("metadata.version", version.featureLevel()))
         placer = java("org.apache.kafka.metadata.placement.StripedReplicaPlacer")(java("java.util.Random")(seed))
         self._cluster = self._build(
             "ClusterControlManager",
@@ -76,7 +72,38 @@ class KafkaController:
         self._producer_ids = self._build(
             "ProducerIdControlManager", SnapshotRegistry=registry, ClusterControlManager=self._cluster
         )
+        levels = {ELIGIBLE_LEADER_REPLICAS_VERSION: eligible_leader_replicas_version}
+        self._replay(self._first_records(version, levels))
         self._cluster.activate()
+
+    def _feature_level(self, name: str, level: int):
+        record = self.kafka.find_class("org.apache.kafka.common.metadata.FeatureLevelRecord")()
+        return record.setName(name).setFeatureLevel(level)
+
+    def _first_records(self, version, levels: dict[str, int]) -> list:
+        """What an active controller writes to an empty log, without its metadata version and the transaction around."""
+        java = self.kafka.find_class
+        levels = {
+            "metadata.version": version.featureLevel(),
+            **{name: level for name, level in levels.items() if level},
+        }
+        with_version = java("org.apache.kafka.server.common.ApiMessageAndVersion")
+        records = [with_version(self._feature_level(name, level), 0) for name, level in levels.items()]
+        bootstrap_metadata = java("org.apache.kafka.metadata.bootstrap.BootstrapMetadata")
+        bootstrap = bootstrap_metadata.fromRecords(self._list(records), "test")
+        least_isr = self.call(self._configuration, "getStaticallyConfiguredMinInsyncReplicas")
+        generator = java("java.lang.Class").forName(f"{_CONTROLLER}.ActivationRecordsGenerator")
+        (method,) = (each for each in generator.getDeclaredMethods() if each.getName() == "recordsForEmptyLog")
+        method.setAccessible(True)
+        said = java("java.util.ArrayList")()
+        arguments = self._list([_Consumer(said), java("java.lang.Long")("-1"), bootstrap, version, least_isr])
+        records = self._list(method.invoke(None, arguments.toArray()).records())
+        return [
+            record
+            for record in records
+            if not record.message().getClass().getSimpleName().endswith("TransactionRecord")
+            and "metadata.version" not in record.message().toString()
+        ]
 
     # Brokers
 
@@ -238,6 +265,8 @@ class KafkaController:
                 self._cluster.replay(message, len(self.texts) - 1)
             elif kind in ("BrokerRegistrationChangeRecord", "UnregisterBrokerRecord"):
                 self._cluster.replay(message)
+            elif kind == "FeatureLevelRecord":
+                self._features.replay(message)
             elif kind == "ConfigRecord":
                 self._configuration.replay(message)
             elif kind == "ProducerIdsRecord":
@@ -296,6 +325,19 @@ class KafkaController:
         principal = self.kafka.constant("org.apache.kafka.common.security.auth.KafkaPrincipal", "ANONYMOUS")
         nothing = self.kafka.find_class("java.util.OptionalLong").empty()
         return self.kafka.find_class(f"{_CONTROLLER}.ControllerRequestContext")(header, principal, nothing)
+
+
+class _Consumer:
+    """A `java.util.function.Consumer` that keeps what it is told."""
+
+    def __init__(self, kept):
+        self._kept = kept
+
+    def accept(self, value):
+        self._kept.add(value)
+
+    class Java:
+        implements = ["java.util.function.Consumer"]
 
 
 class _ShutdownHandler:

@@ -24,6 +24,7 @@ from minikafka.metadata.metadata_records import (
     BrokerRegistrationChangeRecord,
     ClearElrRecord,
     ConfigRecord,
+    FeatureLevelRecord,
     PartitionChangeRecord,
     PartitionRecord,
     ProducerIdsRecord,
@@ -43,11 +44,13 @@ SETTINGS = {"num.partitions": "2", "default.replication.factor": "3"}
 class TwoControllers:
     """Does the same to both controllers, and compares what they answer and write."""
 
-    def __init__(self, kafka, seed: int, elr: bool):
+    def __init__(self, kafka, seed: int, level: int):
         self.random = random.Random(seed)
         settings = SETTINGS | ({"unclean.leader.election.enable": "true"} if seed % 5 == 4 else {})
-        self.ours = Controller(settings, seed=seed, eligible_leader_replicas_enabled=elr)
-        self.theirs = KafkaController(kafka, seed, settings, elr)
+        self.ours = Controller(settings, seed=seed, eligible_leader_replicas_version=level)
+        self.theirs = KafkaController(kafka, seed, settings, level)
+        first = [printed(record) for record in self.ours.records_after(-1)]
+        assert first == self.theirs.texts
         self._incarnations = itertools.count(1)
         self.counts: dict[str, int] = {}
         for id in range(BROKERS):
@@ -266,6 +269,8 @@ def an_id(letter: str, number: int) -> str:
 def printed(record) -> str:
     """The record as Kafka prints it, without features and what else minikafka leaves out."""
     match record:
+        case FeatureLevelRecord():
+            fields = f"name='{record.name}', featureLevel={record.feature_level}"
         case RegisterBrokerRecord():
             fields = f"brokerId={record.broker_id}, incarnationId={record.incarnation_id}, "
             fields += f"brokerEpoch={record.broker_epoch}, fenced={java(record.fenced)}, "
@@ -328,10 +333,10 @@ def in_any_order(texts) -> list[str]:
     return [text for is_run, run in runs for text in (sorted(run) if is_run else run)]
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["isr", "elr"])
+@pytest.fixture(scope="module", params=[0, 1], ids=["isr", "elr"])
 def lives(kafka, request):
     """Pairs of controllers that have lived through a few hundred operations, and agreed after each."""
-    lives = [TwoControllers(kafka, seed, elr=request.param) for seed in range(5)]
+    lives = [TwoControllers(kafka, seed, request.param) for seed in range(5)]
     for two in lives:
         for _ in range(100):
             two.step()
@@ -349,7 +354,7 @@ def test_controllers_agree(lives):
 @pytest.mark.slow
 def test_a_broker_that_kafka_cannot_register_any_more(kafka):
     """Kafka 4.3.0 forgets to take a replica out of its map of eligible leaders when these are cleared."""
-    two = TwoControllers(kafka, 1, elr=True)
+    two = TwoControllers(kafka, 1, level=1)
     created = two.theirs.create_topic("u", -1, -1, [(0, [0, 1])], {"min.insync.replicas": "2"})
     topic = CreatableTopic("u", assignments=[(0, [0, 1])], configs={"min.insync.replicas": "2"}, topic_id=created[2])
     two.ours.create_topics([topic])

@@ -125,28 +125,29 @@ def test_directories_belong_to_one_broker():
         controller.register_broker(0, "a", log_dirs=[directory_id.LOST_DIR])
 
 
-def test_a_dead_leader_is_followed_by_the_next_replica_in_sync():
-    controller = with_topic()
+@pytest.mark.parametrize(("level", "last_isr"), [(0, (2,)), (1, ())])
+def test_a_dead_leader_is_followed_by_the_next_replica_in_sync(level, last_isr):
+    controller = with_topic(eligible_leader_replicas_version=level)
     controller.fence_broker(1)
     assert leader_isr_epochs(controller) == (0, (0, 2), 0, 1)
     controller.fence_broker(0)
     assert leader_isr_epochs(controller) == (2, (2,), 1, 2)
     controller.fence_broker(2)
-    assert leader_isr_epochs(controller) == (-1, (2,), 2, 3)
+    assert leader_isr_epochs(controller) == (-1, last_isr, 2, 3)
     epoch = controller.register_broker(0, "second life")
     controller.unfence_broker(0, epoch)
     assert partition(controller).leader == -1
     controller.unfence_broker(2, controller.register_broker(2, "second life"))
-    assert leader_isr_epochs(controller) == (2, (2,), 3, 4)
+    assert leader_isr_epochs(controller) == (2, (2,), 3, 4 + level)  # at level 1 it leaves the eligible ones first
     controller.fence_broker(2)
     controller.fence_broker(2)
-    assert leader_isr_epochs(controller) == (-1, (2,), 4, 5)
+    assert leader_isr_epochs(controller) == (-1, last_isr, 4, 5 + level)
 
 
 def test_losing_records_is_allowed_by_a_setting_only():
     unclean = {"unclean.leader.election.enable": "true"}
     for options, expected in [
-        ({}, (-1, (0,), LeaderRecoveryState.RECOVERED)),
+        ({}, None),
         ({"configs": unclean}, (1, (1,), LeaderRecoveryState.RECOVERING)),
         ({"settings": unclean}, (1, (1,), LeaderRecoveryState.RECOVERING)),
         ({"settings": unclean, "configs": {**unclean, "unclean.leader.election.enable": "false"}}, None),
@@ -155,7 +156,7 @@ def test_losing_records_is_allowed_by_a_setting_only():
         assert altered(controller, [0]) is Errors.NONE
         controller.fence_broker(0)
         it = partition(controller)
-        assert (it.leader, it.isr, it.leader_recovery_state) == (expected or (-1, (0,), LeaderRecoveryState.RECOVERED))
+        assert (it.leader, it.isr, it.leader_recovery_state) == (expected or (-1, (), LeaderRecoveryState.RECOVERED))
 
 
 def test_an_unclean_election_can_be_asked_for_and_is_tried_again():
@@ -181,7 +182,7 @@ def test_a_broker_that_stops_hands_over_what_it_leads():
     assert controller.image.cluster.broker(0).in_controlled_shutdown
     assert altered(controller, [0, 1], broker_id=1) is Errors.INELIGIBLE_REPLICA
     assert not controller.begin_controlled_shutdown(1, controller.image.cluster.broker_epoch(1))
-    assert leader_isr_epochs(controller) == (-1, (1,), 2, 2)
+    assert leader_isr_epochs(controller) == (-1, (), 2, 2)
     assert controller.begin_controlled_shutdown(0, epoch)
     assert controller.image.cluster.broker(0).fenced
 
@@ -258,7 +259,7 @@ def test_what_a_leader_may_not_propose(fields, error):
 
 def test_a_request_of_a_life_before_is_refused_as_a_whole():
     controller = with_topic()
-    assert alter(controller, [0], epoch=0).error is Errors.NONE
+    assert alter(controller, [0]).error is Errors.NONE
     answer = alter(controller, [0], epoch=77)
     assert answer.error is Errors.STALE_BROKER_EPOCH and not answer.partitions
 
@@ -322,7 +323,7 @@ def test_an_unclean_election_needs_somebody_who_is_alive():
 
 
 def test_eligible_leaders_lead_when_nobody_is_in_sync():
-    controller = with_topic((0, 1, 2), {"min.insync.replicas": "2"}, eligible_leader_replicas_enabled=True)
+    controller = with_topic((0, 1, 2), {"min.insync.replicas": "2"}, eligible_leader_replicas_version=1)
     controller.fence_broker(2)
     assert (partition(controller).isr, partition(controller).elr) == ((0, 1), ())
     controller.fence_broker(0)
@@ -339,7 +340,7 @@ def test_eligible_leaders_lead_when_nobody_is_in_sync():
 
 
 def test_a_broker_that_did_not_stop_cleanly_is_no_eligible_leader():
-    controller = with_topic((0, 1), {"min.insync.replicas": "2"}, eligible_leader_replicas_enabled=True)
+    controller = with_topic((0, 1), {"min.insync.replicas": "2"}, eligible_leader_replicas_version=1)
     controller.fence_broker(1)
     assert partition(controller).elr == (1,)
     controller.register_broker(1, "second life")
@@ -347,7 +348,7 @@ def test_a_broker_that_did_not_stop_cleanly_is_no_eligible_leader():
 
 
 def test_the_last_known_leader_leads_when_nobody_else_is_eligible():
-    controller = with_topic((0, 1), {"min.insync.replicas": "2"}, eligible_leader_replicas_enabled=True)
+    controller = with_topic((0, 1), {"min.insync.replicas": "2"}, eligible_leader_replicas_version=1)
     for id in (1, 0):
         controller.fence_broker(id)
     controller.unfence_broker(1, controller.register_broker(1, "second life"))
@@ -380,7 +381,7 @@ def test_a_directory_that_fails_takes_its_replicas_out_of_the_isr():
 
 
 def test_another_min_isr_clears_the_eligible_leaders():
-    controller = with_topic((0, 1), {"min.insync.replicas": "2"}, eligible_leader_replicas_enabled=True)
+    controller = with_topic((0, 1), {"min.insync.replicas": "2"}, eligible_leader_replicas_version=1)
     controller.fence_broker(1)
     controller.incremental_alter_configs({ConfigResource.topic("t"): {"min.insync.replicas": (AlterConfigOp.SET, "1")}})
     assert partition(controller).elr == ()

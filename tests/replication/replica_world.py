@@ -119,9 +119,11 @@ class World:
     leader replicas (KIP-966) are on.
     """
 
-    def __init__(self, directory: Path, seed: int = 0, *, eligible_leader_replicas: bool = False):
+    def __init__(self, directory: Path, seed: int = 0, *, eligible_leader_replicas_version: int = 1):
         self.directory = directory
-        self.controller = Controller(seed=seed, eligible_leader_replicas_enabled=eligible_leader_replicas)
+        self.controller = Controller(
+            SETTINGS, seed=seed, eligible_leader_replicas_version=eligible_leader_replicas_version
+        )
         self.channels: dict[int, LateChannel] = {}
         self.cluster = Cluster(
             directory,

@@ -32,11 +32,12 @@ class Replication(RuleBasedStateMachine):
     acknowledged = 0
     """Requests with acks=all that have been acknowledged, in all lives together."""
 
-    @initialize(seed=st.integers(0, 1000))
-    def begin(self, seed):
+    @initialize(seed=st.integers(0, 1000), level=st.sampled_from([0, 1]))
+    def begin(self, seed, level):
         shared_memory = Path("/dev/shm")  # where forcing bytes to the device costs nothing
         where = shared_memory if shared_memory.is_dir() else None
-        self.world = World(Path(tempfile.mkdtemp(prefix="replication-", dir=where)), seed)
+        directory = Path(tempfile.mkdtemp(prefix="replication-", dir=where))
+        self.world = World(directory, seed, eligible_leader_replicas_version=level)
 
     def is_up(self, broker_id):
         return broker_id in self.world.brokers

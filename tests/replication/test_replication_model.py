@@ -44,7 +44,7 @@ def the_last_in_sync_loses_power(world):
 
 def test_the_last_in_sync_may_come_back_without_its_tail_and_lead(tmp_path):
     """So the drawn lives are right not to let it lose power: there the promise does not hold, in Kafka either."""
-    world = World(tmp_path / "brokers")
+    world = World(tmp_path / "brokers", eligible_leader_replicas_version=0)
     the_last_in_sync_loses_power(world)
     assert world.registration().leader == 0
     world.heal()
@@ -53,7 +53,7 @@ def test_the_last_in_sync_may_come_back_without_its_tail_and_lead(tmp_path):
 
 def test_eligible_leader_replicas_wait_for_one_that_has_it_all(tmp_path):
     """The same with KIP-966: who comes back from an unclean end may not lead, and who left in order may."""
-    world = World(tmp_path / "brokers", eligible_leader_replicas=True)
+    world = World(tmp_path / "brokers", eligible_leader_replicas_version=1)
     the_last_in_sync_loses_power(world)
     assert (world.registration().leader, world.registration().elr) == (-1, (1,))
     world.start(1)
