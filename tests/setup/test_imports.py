@@ -25,7 +25,7 @@ ALLOWED["broker"] = {*ALLOWED["server"], "broker"}
 ALLOWED["spark"] = {*ALLOWED["tools"], "metadata", "spark"}
 ALLOWED["twins"] = {*ALLOWED["spark"], "twins"}
 ALLOWED["witness"] = {*ALLOWED["broker"], "spark", "witness"}
-ALLOWED["lab"] = {*ALLOWED["witness"], "lab"}
+ALLOWED["lab"] = {*ALLOWED["witness"], "tools", "lab"}
 # The rooms of lab, from the bottom up.
 LAB = (
     *("language", "stage", "widgets", "stepper", "sandbox", "exercises", "rebuild", "course", "grading", "site"),

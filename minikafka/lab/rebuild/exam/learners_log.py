@@ -17,6 +17,7 @@ from minikafka.lab.rebuild.exam.learners_side import MOST_BYTES, PARAMETERS
 from minikafka.lab.rebuild.learners_code import LearnersError
 from minikafka.lab.sandbox.sandbox import ChildRaisedError, Limits, OutOfTimeError, Sandbox, SandboxError, Sees
 from minikafka.lab.stepper.stepper import in_words, without_directories
+from minikafka.tools.printable import printable
 from minikafka.witness.spoken import say
 
 LIMITS = Limits(memory_mb=1024, all_memory_mb=2048, scratch_mb=256)
@@ -170,7 +171,7 @@ class LearnersLog:
             while data := os.read(pipe.fileno(), 1 << 16):
                 if self._printed < _MOST_PRINTED:
                     text = data[: _MOST_PRINTED - self._printed].decode(errors="replace")
-                    click.echo(_printable(text, "\n\t"), err=True, nl=False)
+                    click.echo(printable(text, keep="\n\t"), err=True, nl=False)
                     if self._printed + len(data) >= _MOST_PRINTED:
                         click.echo(f"\nWhat your log prints after {_MOST_PRINTED} bytes is not shown.", err=True)
                 self._printed += len(data)
@@ -211,8 +212,4 @@ def _in_words(name: str, arguments: tuple[Any, ...]) -> str:
 
 def _on_a_line(words: object) -> str:
     """Words that come from the learner's side: on one line, without what could move the cursor."""
-    return _printable(" ".join(str(words).split()))
-
-
-def _printable(text: str, more: str = "") -> str:
-    return "".join(each if each.isprintable() or each in more else "\ufffd" for each in text)
+    return printable(" ".join(str(words).split()))
