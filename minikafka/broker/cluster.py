@@ -12,8 +12,14 @@ from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaPrope
 from minikafka.cluster.replica_state import ReplicaState
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.config_resource import ConfigResource
-from minikafka.common.errors import IllegalStateException
+from minikafka.common.errors import (
+    BrokerNotAvailableException,
+    IllegalArgumentException,
+    IllegalStateException,
+    UnknownTopicOrPartitionException,
+)
 from minikafka.common.isolation_level import IsolationLevel
+from minikafka.common.java_numbers import INT_MAX, INT_MIN, LONG_MAX
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
@@ -27,6 +33,7 @@ from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
 from minikafka.network.request_channel import Ticket
 from minikafka.server.alter_partition_manager import ControllerChannel
+from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.in_process_send import Peer
 from minikafka.server.partition_fetch_state import PartitionFetchState
 
@@ -151,9 +158,18 @@ class Cluster:
     def start(self, broker_id: int, **settings: object) -> Broker:
         """Start a broker on its directory, whatever is in it; `settings` (with `__` for dots) go before the cluster's.
 
-        Raises DuplicateBrokerRegistrationException while the controller believes that its life before goes on.
+        Raises IllegalArgumentException for an id that is no number from 0 on, IllegalStateException for a broker that
+        runs, and ConfigException, before anything is made; DuplicateBrokerRegistrationException while the controller
+        believes that its life before goes on.
         """
+        _require_number("broker id", broker_id, 0, INT_MAX)
+        if broker_id in self.brokers:
+            raise IllegalStateException(f"broker {broker_id} runs already")
         log_dir = self.directory / f"broker-{broker_id}"
+        given = {**self._settings, **{name.replace("__", "."): value for name, value in settings.items()}}
+        BrokerConfig(
+            {**given, "node.id": broker_id, "log.dirs": str(log_dir)}
+        ).log_config()  # or raise, before anything
         self._format(broker_id, log_dir)
         broker = Broker(
             broker_id,
@@ -161,7 +177,7 @@ class Cluster:
             self.controller,
             time=self.time,
             scheduler=ManualScheduler(self.time),
-            settings={**self._settings, **{name.replace("__", "."): value for name, value in settings.items()}},
+            settings=given,
             find_peer=self._find_peer,
             incarnation_id=_an_id("life", next(self._lives)),
             cluster_id=CLUSTER_ID,
@@ -178,13 +194,14 @@ class Cluster:
 
     def stop(self, broker_id: int) -> None:
         """Let a broker hand over what it leads, and stop in order."""
-        self.brokers[broker_id].shutdown()
+        self._running(broker_id).shutdown()
         del self.brokers[broker_id]
         self._decided()
 
     def crash(self, broker_id: int) -> None:
         """Kill a broker: its files stay as they are, its requests are never answered, and nobody knows yet."""
-        self.brokers.pop(broker_id).crash()
+        self._running(broker_id).crash()
+        del self.brokers[broker_id]
 
     def fence(self, broker_id: int) -> None:
         """The controller has missed a broker for long enough: others lead from now on. Kafka: after 9 s."""
@@ -198,15 +215,22 @@ class Cluster:
 
     def publish(self, broker_id: int | None = None) -> None:
         """Let a broker (None: each) read what the controller has decided."""
-        for broker in [self.brokers[broker_id]] if broker_id is not None else list(self.brokers.values()):
+        for broker in [self._running(broker_id)] if broker_id is not None else list(self.brokers.values()):
             broker.publish()
 
     # The controller decides
 
     def create_topic(self, name: str, *replicas: Sequence[int], **settings: object) -> str:
         """Make a topic, and return its id. Each of `replicas` lists the brokers of one partition, the preferred leader
-        first; the settings' names have `__` for dots. Raises the exception of the controller's error.
+        first; the settings' names have `__` for dots.
+
+        Raises IllegalArgumentException for ids of brokers that are no numbers and a name that is no text, else the
+        exception of the controller's error.
         """
+        if not isinstance(name, str):
+            raise IllegalArgumentException(f"the name of a topic is a text, not {name!r}")
+        for broker_id in itertools.chain(*replicas):
+            _require_number("broker id", broker_id, INT_MIN, INT_MAX)
         configs = {key.replace("__", "."): _text(value) for key, value in settings.items()}
         topic = CreatableTopic(name, assignments=list(enumerate(replicas)), configs=configs)
         (result,) = self.controller.create_topics([topic])
@@ -215,7 +239,7 @@ class Cluster:
         return result.topic_id
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic. Raises UnknownTopicIdException."""
+        """Delete a topic. Raises UnknownTopicOrPartitionException."""
         for error in self.controller.delete_topics([self._topic_id(name)]).values():
             _raise_if_failed(error)
         self._decided()
@@ -243,8 +267,11 @@ class Cluster:
         self._decided()
 
     def registration(self, topic: str, partition: int = 0) -> PartitionRegistration:
-        """A partition as the controller has it. Raises KeyError."""
-        return self.controller.image.topics.topics_by_name[topic].partitions[partition]
+        """A partition as the controller has it. Raises UnknownTopicOrPartitionException."""
+        image = self.controller.image.topics.topics_by_name.get(topic)
+        if image is None or partition not in image.partitions:
+            raise UnknownTopicOrPartitionException(f"there is no partition {partition} of a topic {topic!r}")
+        return image.partitions[partition]
 
     def leader(self, topic: str, partition: int = 0) -> int:
         """Who leads a partition as the controller has it; −1: nobody."""
@@ -322,7 +349,7 @@ class Cluster:
 
     def handle(self, broker_id: int, request: BytesLike) -> Ticket:
         """Let a broker handle the bytes of a request: header and body, without the length before them."""
-        ticket = self.brokers[broker_id].handle(request)
+        ticket = self._running(broker_id).handle(request)
         self._decided()
         return ticket
 
@@ -330,12 +357,13 @@ class Cluster:
 
     def follow(self, broker_id: int | None = None) -> None:
         """Let the followers on a broker (None: on each) ask their leaders once."""
-        for broker in [self.brokers[broker_id]] if broker_id is not None else list(self.brokers.values()):
+        for broker in [self._running(broker_id)] if broker_id is not None else list(self.brokers.values()):
             broker.follow_once()
         self._decided()
 
     def sleep(self, ms: int) -> None:
-        """Let time pass, millisecond by millisecond, and whatever becomes due be done."""
+        """Let time pass, millisecond by millisecond, and whatever becomes due be done; `ms` is 0 or more."""
+        _require_number("time in ms", ms, 0, LONG_MAX)
         for _ in range(ms):
             self.time.sleep(1)
         self._decided()
@@ -345,7 +373,7 @@ class Cluster:
     def state(self, broker_id: int, topic: str, partition: int = 0) -> ReplicaStatus | None:
         """What a running broker knows of its replica; None if it has none that is usable."""
         topic_partition = TopicPartition(topic, partition)
-        manager = self.brokers[broker_id].replica_manager
+        manager = self._running(broker_id).replica_manager
         found = manager.online_partition(topic_partition)
         if found is None or found.log is None:
             return None
@@ -372,6 +400,12 @@ class Cluster:
         for broker_id in list(self.brokers):
             self.crash(broker_id)
 
+    def _running(self, broker_id: int) -> Broker:
+        """The broker, which is running. Raises BrokerNotAvailableException."""
+        if broker_id not in self.brokers:
+            raise BrokerNotAvailableException(f"broker {broker_id!r} does not run; those that do: {[*self.brokers]}")
+        return self.brokers[broker_id]
+
     def _find_peer(self, broker_id: int) -> Peer | None:
         broker = self.brokers.get(broker_id)
         return None if broker is None else self._line_to(broker)
@@ -395,11 +429,19 @@ class Cluster:
         return self.leader(topic, partition) if broker_id is None else broker_id
 
     def _topic_id(self, name: str) -> str:
-        return self.controller.image.topics.topics_by_name[name].id
+        image = self.controller.image.topics.topics_by_name.get(name)
+        if image is None:
+            raise UnknownTopicOrPartitionException(f"there is no topic {name!r}")
+        return image.id
 
 
 def _an_id(what: str, number: int) -> str:
     return uuid_from_bytes(what.encode().ljust(12, b"-") + number.to_bytes(4, "big"))
+
+
+def _require_number(what: str, number: object, least: int, most: int) -> None:
+    if type(number) is not int or not least <= number <= most:
+        raise IllegalArgumentException(f"{what} {number!r} is no number from {least} to {most}")
 
 
 def _text(value: object) -> str:

@@ -21,7 +21,12 @@ from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from minikafka.common.bytes_like import BytesLike
-from minikafka.common.errors import NullPointerException, RuntimeException, UnsupportedVersionException
+from minikafka.common.errors import (
+    IllegalArgumentException,
+    NullPointerException,
+    RuntimeException,
+    UnsupportedVersionException,
+)
 from minikafka.common.java_utf8 import decode_utf8
 from minikafka.common.made_once import made_once
 from minikafka.common.uuid import uuid_to_bytes
@@ -92,7 +97,8 @@ def write_message(message: Message, sink: MessageSink, version: int) -> None:
     """Write `message` as its `version`. Fields that the version lacks are left out if that is allowed.
 
     Raises UnsupportedVersionException for one that is set and may not be left out, or a version that the message does
-    not have; NullPointerException for None where a version has no place for it.
+    not have; NullPointerException for None where a version has no place for it; IllegalArgumentException for a number
+    that does not fit.
     """
     _writer(message.schema, version)(sink, message)
 
@@ -295,7 +301,28 @@ def _check_default(name: str, field: Field, version: int, _: MessageSink, messag
 
 
 def _write_fixed(names: tuple[str, ...], layout: struct.Struct, sink: MessageSink, message: Any) -> None:
-    sink.write(layout.pack(*[getattr(message, name) for name in names]))
+    values = [getattr(message, name) for name in names]
+    try:
+        data = layout.pack(*values)
+    except struct.error:
+        raise IllegalArgumentException(_first_unfit(names, layout, values)) from None
+    sink.write(data)
+
+
+def _first_unfit(names: tuple[str, ...], layout: struct.Struct, values: list[Any]) -> str:
+    """Which of the values does not fit into its field."""
+    types = {code: name for name, code in _FIXED.items()}
+    fields = zip(names, layout.format[1:], values)
+    name, code, value = next(field for field in fields if not _fits(*field[1:]))
+    return f"{name}: {value!r} is no {types[code]}"
+
+
+def _fits(code: str, value: Any) -> bool:
+    try:
+        struct.pack(f">{code}", value)
+    except struct.error:
+        return False
+    return True
 
 
 def _write_from(name: str, write: _WriteValue, sink: MessageSink, message: Any) -> None:

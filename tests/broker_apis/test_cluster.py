@@ -7,12 +7,17 @@ from minikafka.broker.cluster import Cluster
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import (
+    BrokerNotAvailableException,
+    ConfigException,
     DuplicateBrokerRegistrationException,
     EligibleLeadersNotAvailableException,
+    IllegalArgumentException,
+    IllegalStateException,
     InvalidConfigurationException,
     InvalidReplicaAssignmentException,
     PreferredLeaderNotAvailableException,
     TopicExistsException,
+    UnknownTopicOrPartitionException,
 )
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.network.request import NoBytes
@@ -257,3 +262,76 @@ def test_the_same_calls_write_the_same_bytes(tmp_path):
         written.append({path.relative_to(tmp_path / run): path.read_bytes() for path in files})
     assert written[0].keys() == written[1].keys()
     assert written[0] == written[1]
+
+
+@pytest.mark.parametrize("broker_id", [-1, 2**31, 2**40, "x", "../../elsewhere", None, 1.5, True])
+def test_a_bad_id_is_refused_before_anything_is_made(cluster, broker_id):
+    before = sorted(cluster.directory.iterdir())
+    with pytest.raises(IllegalArgumentException, match="^broker id .* is no number from 0 to 2147483647$"):
+        cluster.start(broker_id)
+    assert sorted(cluster.directory.iterdir()) == before and sorted(cluster.brokers) == [0, 1, 2]
+
+
+def test_bad_settings_are_refused_before_anything_is_made(cluster):
+    with pytest.raises(ConfigException, match="min.insync.replicas"):
+        cluster.start(7, min__insync__replicas="many")
+    assert not (cluster.directory / "broker-7").exists() and 7 not in cluster.brokers
+
+
+def test_a_broker_that_runs_is_not_started_again(cluster):
+    with pytest.raises(IllegalStateException, match="^broker 0 runs already$"):
+        cluster.start(0)
+    assert produce(cluster, acks=1).partition.error_code == 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda cluster: cluster.stop(9),
+        lambda cluster: cluster.crash(9),
+        lambda cluster: cluster.publish(9),
+        lambda cluster: cluster.follow(9),
+        lambda cluster: cluster.handle(9, b""),
+        lambda cluster: cluster.state(9, "t"),
+        lambda cluster: cluster.fetch("t", 0, broker_id=9),
+    ],
+)
+def test_a_broker_that_does_not_run_is_named(cluster, call):
+    with pytest.raises(BrokerNotAvailableException, match=r"^broker 9 does not run; those that do: \[0, 1, 2\]$"):
+        call(cluster)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda cluster: cluster.leader("t", 99),
+        lambda cluster: cluster.leader("nothing"),
+        lambda cluster: cluster.registration("t", -1),
+        lambda cluster: cluster.produce("nothing", b""),
+        lambda cluster: cluster.fetch("t", 0, partition=99),
+        lambda cluster: cluster.list_offsets("nothing"),
+        lambda cluster: cluster.delete_topic("nothing"),
+    ],
+)
+def test_what_is_not_there_is_named(cluster, call):
+    with pytest.raises(
+        UnknownTopicOrPartitionException, match="^there is no (partition -?\\d+ of a )?topic '(t|nothing)'$"
+    ):
+        call(cluster)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda cluster: cluster.fetch("t", 2**63), "fetch_offset: 9223372036854775808 is no int64"),
+        (lambda cluster: cluster.fetch("t", 0, max_bytes=2**31), "max_bytes: 2147483648 is no int32"),
+        (lambda cluster: produce(cluster, acks=2**15), "acks: 32768 is no int16"),
+        (lambda cluster: produce(cluster, timeout_ms=2**31), "timeout_ms: 2147483648 is no int32"),
+        (lambda cluster: cluster.sleep(-1), "time in ms -1 is no number from 0 to 9223372036854775807"),
+        (lambda cluster: cluster.create_topic(5, [0]), "the name of a topic is a text, not 5"),
+        (lambda cluster: cluster.create_topic("u", [0.0]), "broker id 0.0 is no number from"),
+    ],
+)
+def test_an_argument_that_fits_nowhere_is_named(cluster, call, words):
+    with pytest.raises(IllegalArgumentException, match=f"^{words}"):
+        call(cluster)
