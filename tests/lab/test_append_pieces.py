@@ -114,6 +114,7 @@ def test_a_fetch_brings_the_bytes_of_the_log(log):
     assert [batch.base_offset for batch in fetched(log, 2).batches()] == [2]
 
 
+@pytest.mark.slow
 def test_refusals_tell_step_and_leftovers():
     refusals = refused_appends()
     steps = [refusal.step for refusal in refusals]

@@ -70,6 +70,7 @@ def test_the_slider_chooses_the_frame(log):
         assert player.frame is player.frames[-1], "behind the last frame there is none"
 
 
+@pytest.mark.slow
 def test_every_frame_has_a_picture_of_the_right_width_and_a_text(log):
     for player in pictures_of(log):
         for frame, html in zip(player.frames, player.pictures, strict=True):

@@ -56,6 +56,7 @@ def values(log_dir: Path) -> list[bytes]:
     return sorted(each["value"] for each in rows(log_dir))
 
 
+@pytest.mark.slow
 def test_what_a_write_leaves(tmp_path):
     write(tmp_path / "data", [row(b"a")], [row(b"b", partition=1)], partitions=2)
     assert names(tmp_path / "data") == COMMITTED
