@@ -86,7 +86,7 @@ def test_cells_ran_in_order_and_without_an_error(text):
 def test_outputs_tell_nothing_of_the_machine(text):
     for cell in code(notebook(text).cells):
         said = "".join(str(output.get("text", output.get("data", {}).get("text/plain", ""))) for output in cell.outputs)
-        assert not re.search(r"/tmp/|/home/|/root/|0x[0-9a-f]{6,}|minikafka-lesson-", said), cell.source
+        assert not re.search(r"/tmp/|/home/|/root/|0x[0-9a-f]{6,}|minikafka-own-", said), cell.source
 
 
 @each_walk

@@ -70,7 +70,7 @@ def _told_apart(mine: LearnersLog, story: Story, judged_step: JudgedStep) -> str
     step, right = judged_step.step, judged_step.right
     if isinstance(step, Damage):
         files = mine.kill()
-        logs = [name for name in files if name.endswith(LOG_FILE_SUFFIX)]
+        logs = [name for name in files if name.endswith(LOG_FILE_SUFFIX) and "/" not in name]
         if not logs:
             return f"your log had no file that ends with {LOG_FILE_SUFFIX}."
         files[max(logs)] = step.done_to(files[max(logs)])

@@ -186,7 +186,7 @@ def _unpacked(packed: Mapping[Any, Any]) -> dict[str, bytes]:
         except (TypeError, zlib.error):
             raise _no_answer() from None
         left -= len(content)
-        if left < 0 or not isinstance(name, str) or name.startswith("/") or ".." in name.split("/"):
+        if left < 0 or not isinstance(name, str) or {"", ".", ".."} & set(name.split("/")):
             raise _no_answer()
         files[_on_a_line(name)] = content
     return files
