@@ -30,7 +30,7 @@ from minikafka.tools.before_recovery import require_descriptors, require_replace
 from minikafka.tools.checkpoints import read_checkpoint, require_storable
 from minikafka.tools.cleaning_round import CleaningRound, Limits, clean_once
 from minikafka.tools.failure import TOLD, describe, naming
-from minikafka.tools.offline_log import ask, config_of, known_of, locked, made_ready
+from minikafka.tools.offline_log import ask, config_of, known_of, made_ready, taken
 from minikafka.tools.printable import tell
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover import INT64
@@ -100,7 +100,7 @@ def clean(
         with naming(place), progress_bar(f"clean {directory.name}", 2 * size) as advance:
             return clean_once(place, config, ManualTime(now_ms), arguments, limits, advance)
 
-    with locked(directory.parent):
+    with taken(directory.parent, in_place=not dry_run):
         cleaned = read_checkpoint(checkpoint) if os.path.lexists(checkpoint) else None
         if first_dirty_offset is None and cleaned is not None:
             first_dirty_offset = cleaned.get(partition)
@@ -112,17 +112,20 @@ def clean(
                 require_storable(partition)
             require_replaceable(checkpoint, follow_links=follow_links)
         with (
-            made_ready(directory, config, arguments, follow_links=follow_links, dry_run=True) as copy,
+            made_ready(directory, config, now_ms, arguments, follow_links=follow_links, dry_run=True) as copy,
             _told_of(directory, copy),
         ):
             done = clean_in(copy)
         if not dry_run:
-            with made_ready(directory, config, arguments, follow_links=follow_links, dry_run=False) as place, silence():
+            with (
+                made_ready(directory, config, now_ms, arguments, follow_links=follow_links, dry_run=False) as place,
+                silence(),
+            ):
                 require_room(place, sum(size for _, size in done.after), config.max_index_size)
                 require_descriptors(place, _DESCRIPTORS_PER_SEGMENT * (len(done.before) + len(done.after)))
                 done = clean_in(place)
-            if cleaned is not None:
-                _note(checkpoint, cleaned, partition, done.next_dirty_offset)
+                if cleaned is not None:
+                    _note(checkpoint, cleaned, partition, done.next_dirty_offset)
     if as_json:
         click.echo(json.dumps(_as_json(partition, done)))
         return

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the process as an exception does, so that temporary files are removed.
+    """Let SIGINT, SIGTERM and SIGHUP end the process as an exception does, so that the work is ended in order.
 
     The exit code is 128 and the signal's number, as in a shell. Only the main thread may enter.
     """
@@ -20,7 +20,7 @@ def ended_by_signals() -> Iterator[None]:
 
     handlers = {
         signal_: signal.getsignal(signal_)
-        for signal_ in (signal.SIGTERM, signal.SIGHUP)
+        for signal_ in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         if signal.getsignal(signal_) is not signal.SIG_IGN  # `nohup`
     }
     for signal_ in handlers:

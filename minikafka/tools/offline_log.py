@@ -26,8 +26,11 @@ from minikafka.log.partition_files import require_regular
 from minikafka.tools.before_recovery import copied, require_files, require_recoverable
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import naming
+from minikafka.tools.findings import NextStart
 from minikafka.tools.printable import printable, tell
 from minikafka.tools.progress_bar import LONG_WORK
+from minikafka.tools.rehearsal import Rehearsal
+from minikafka.tools.undo import forget, take_back, undoable
 
 
 def config_of(settings: tuple[str, ...], **defaults: object) -> LogConfig:
@@ -73,6 +76,18 @@ def checkpointed_offset(file: Path, partition: TopicPartition) -> int:
 
 
 @contextmanager
+def taken(log_dir: Path, *, in_place: bool) -> Iterator[None]:
+    """Keep brokers and other tools out of the log directory; what an interrupted run left there is undone first if this
+    one works `in_place`.
+    """
+    with locked(log_dir), ExitStack() as until_the_end:
+        if in_place:
+            until_the_end.enter_context(DirectoryLock(log_dir))
+            take_back(log_dir)
+        yield
+
+
+@contextmanager
 def locked(log_dir: Path) -> Iterator[None]:
     """Hold the log directory's `.lock` as a broker would; a directory that no broker has used has no such file."""
     lock_file = log_dir / LOCK_FILE_NAME
@@ -100,15 +115,19 @@ def ask(question: str, directory: Path) -> None:
 
 @contextmanager
 def made_ready(
-    directory: Path, config: LogConfig, arguments: dict, *, follow_links: bool, dry_run: bool
+    directory: Path, config: LogConfig, now_ms: int, arguments: dict, *, follow_links: bool, dry_run: bool
 ) -> Iterator[Path]:
-    """Where to load: the directory or a copy of it, checked for everything known that would stop the load half-way."""
-    with ExitStack() as until_the_end:
+    """Where to load: the directory or a copy of it, checked for everything known that would stop the load half-way.
+
+    The block is ended in order by signals; if it fails, the directory is as it was before (`undoable`). It is `taken`.
+    """
+    with ended_by_signals(), ExitStack() as until_the_end:
         place = directory
         with DirectoryLock(directory):  # the log locks what it loads itself
+            if not dry_run:
+                forget([directory])
             files = require_files(directory, follow_links=follow_links, in_place=not dry_run)
             if dry_run:
-                until_the_end.enter_context(ended_by_signals())
                 place = until_the_end.enter_context(copied(directory, files))
             require_recoverable(
                 place,
@@ -117,6 +136,19 @@ def made_ready(
                 recovery_point=arguments["recovery_point"],
                 last_shutdown_clean=arguments["last_shutdown_clean"],
             )
+            if not dry_run:
+                next_start = NextStart(
+                    arguments["last_shutdown_clean"],
+                    arguments["recovery_point"],
+                    arguments["log_start_offset"],
+                    config,
+                    now_ms,
+                )
+                with naming(directory):
+                    cut = Rehearsal(directory, files, next_start).run().cut
+                until_the_end.enter_context(
+                    undoable(directory.parent, {directory: files}, {directory: cut}, takes_mark=True)
+                )
         yield place
 
 

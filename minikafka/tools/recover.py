@@ -29,7 +29,7 @@ from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.tools.failure import naming
 from minikafka.tools.log_dir_entries import is_log_dir
 from minikafka.tools.log_state import state_of
-from minikafka.tools.offline_log import ask, config_of, known_of, loaded, locked, made_ready, recovery_progress
+from minikafka.tools.offline_log import ask, config_of, known_of, loaded, made_ready, recovery_progress, taken
 from minikafka.tools.printable import tell
 from minikafka.tools.recover_log_dir import Recovered, recover_log_dir, settings_of, topic_configs_of
 from minikafka.tools.tool_command import AS_JSON, CHANGE_LINKED_FILES, YES, ToolCommand
@@ -102,14 +102,14 @@ def recover(
     partition = parse_topic_partition_name(directory)
     if not (dry_run or as_json or yes):
         ask(f"Load {directory} and change what Kafka would change there?", directory)
-    with locked(directory.parent):
+    with taken(directory.parent, in_place=not dry_run):
         known = known_of(directory.parent, partition)
         arguments = {
             "log_start_offset": known["log_start_offset"] if log_start_offset is None else log_start_offset,
             "recovery_point": known["recovery_point"] if recovery_point is None else recovery_point,
             "last_shutdown_clean": known["last_shutdown_clean"] if clean is None else clean,
         }
-        with made_ready(directory, config, arguments, follow_links=follow_links, dry_run=dry_run) as place:
+        with made_ready(directory, config, now_ms, arguments, follow_links=follow_links, dry_run=dry_run) as place:
             before = _files(place)
             with recovery_progress(place) as remaining, naming(place):
                 state = load_and_close(

@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,8 +53,9 @@ from minikafka.tools.findings import NextStart
 from minikafka.tools.log_state import state_of
 from minikafka.tools.offline_log import locked
 from minikafka.tools.progress_bar import progress_bar
-from minikafka.tools.rehearsal import Rehearsal
+from minikafka.tools.rehearsal import Outcome, Rehearsal
 from minikafka.tools.scratch_directory import scratch_directory
+from minikafka.tools.undo import forget, take_back, undoable
 
 _PUT_ASIDE = (DELETE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
 _ADDRESSES_OF_A_THREAD = 144 << 20
@@ -136,29 +137,40 @@ def recover_log_dir(
     KafkaException for a directory in use or one without a partition's name, IllegalStateException for two logs of a
     partition.
     """
-    directories = _partition_directories(log_dir)
-    if not follow_links:
-        _require_no_links(directories)
-    with locked(log_dir):
-        require_descriptors(log_dir, SPARE_DESCRIPTORS)  # a rehearsal without any could not even clear up
-        _require_own_files(log_dir, follow_links=follow_links)
-        files = {}
-        for directory in directories:
-            with DirectoryLock(directory):  # the log locks what it loads itself
-                files[directory] = require_files(directory, follow_links=follow_links, in_place=not dry_run)
+    with ended_by_signals(), ExitStack() as until_the_end:
+        if not dry_run:
+            until_the_end.enter_context(DirectoryLock(log_dir))
+        with locked(log_dir):  # the manager locks what it loads itself
             if not dry_run:
-                require_room(directory, 0)
-        offline, refused = _rehearsed(log_dir, files, settings, now_ms, clean)
+                take_back(log_dir)
+            directories = _partition_directories(log_dir)
+            if not follow_links:
+                _require_no_links(directories)
+            require_descriptors(log_dir, SPARE_DESCRIPTORS)  # a rehearsal without any could not even clear up
+            _require_own_files(log_dir, follow_links=follow_links)
+            files = {}
+            for directory in directories:
+                with DirectoryLock(directory):  # the log locks what it loads itself
+                    if not dry_run:
+                        forget([directory])
+                    files[directory] = require_files(directory, follow_links=follow_links, in_place=not dry_run)
+                if not dry_run:
+                    require_room(directory, 0)
+            outcomes = _rehearsed(log_dir, files, settings, now_ms, clean)
+        offline, refused = _failures(outcomes)
         offline += _damaged_checkpoints(log_dir)
-    if offline or refused:
-        return Recovered([], [], offline, refused)
-    with _place(log_dir, files, dry_run=dry_run) as place:
-        marker = CleanShutdownFileHandler(place)
-        if clean is False:
-            marker.delete()
-        elif clean and not marker.exists():
-            marker.write()
-        return _start_and_stop(place, directories, settings, now_ms)
+        if offline or refused:
+            return Recovered([], [], offline, refused)
+        place = until_the_end.enter_context(_place(log_dir, files, dry_run=dry_run))
+        manager = _manager(place, settings, now_ms)
+        cut = {directory: outcome.cut for directory, outcome in outcomes.items()}
+        try:
+            with nullcontext() if dry_run else undoable(log_dir, files, cut, takes_mark=False):
+                _set_mark(place, clean)
+                return _start_and_stop(manager, place, directories)
+        except BaseException:
+            manager.let_go()
+            raise
 
 
 def _node_id(log_dir: Path) -> str:
@@ -228,17 +240,16 @@ def _damaged_checkpoints(log_dir: Path) -> list[Refusal]:
 
 def _rehearsed(
     log_dir: Path, files: Mapping[Path, list[Path]], settings: Settings, now_ms: int, clean: bool | None
-) -> tuple[list[Refusal], list[Refusal]]:
-    """Which loads would fail: those that would take the log directory offline, and those that would end the start.
-
-    Raises OSError if the machine refuses what one of them needs, or all together.
+) -> dict[Path, Outcome]:
+    """What a start would make of each partition. Raises OSError if the machine refuses what one of them needs, or all
+    together.
     """
     recovery_points = checkpointed_offsets(log_dir / RECOVERY_POINT_CHECKPOINT_FILE)
     log_start_offsets = checkpointed_offsets(log_dir / LOG_START_OFFSET_CHECKPOINT_FILE)
     last_stop_clean = CleanShutdownFileHandler(log_dir).exists() if clean is None else clean
-    offline, refused, needs = [], [], []
+    outcomes, needs = {}, []
     total = sum(file.stat().st_size for of_one in files.values() for file in of_one)
-    with progress_bar("check", total) as advance, ended_by_signals():
+    with progress_bar("check", total) as advance:
         for directory, of_one in files.items():
             partition = parse_topic_partition_name(directory)
             config, recovery_point = settings.config_of(partition.topic), recovery_points.get(partition, 0)
@@ -247,13 +258,21 @@ def _rehearsed(
             )
             next_start = NextStart(last_stop_clean, recovery_point, log_start_offsets.get(partition, 0), config, now_ms)
             with naming(directory):
-                failure = Rehearsal(directory, of_one, next_start).failure()
-            if failure is not None:
-                (offline if failure.partition(":")[0] in _OFFLINE else refused).append(Refusal(directory.name, failure))
+                outcomes[directory] = Rehearsal(directory, of_one, next_start).run()
             advance(sum(file.stat().st_size for file in of_one))
     require(log_dir, Needs.of_all(needs))
     indexes = sum(2 * each.longest for each in needs)
     require_address_space(log_dir, indexes + settings.threads * _ADDRESSES_OF_A_THREAD)
+    return outcomes
+
+
+def _failures(outcomes: Mapping[Path, Outcome]) -> tuple[list[Refusal], list[Refusal]]:
+    """Which loads would fail: those that would take the log directory offline, and those that would end the start."""
+    offline, refused = [], []
+    for directory, outcome in outcomes.items():
+        if outcome.error is not None:
+            refusal = Refusal(directory.name, f"{outcome.error}: {outcome.message}")
+            (offline if outcome.error in _OFFLINE else refused).append(refusal)
     return offline, refused
 
 
@@ -264,7 +283,6 @@ def _place(log_dir: Path, files: Mapping[Path, list[Path]], *, dry_run: bool) ->
         yield log_dir
         return
     with ExitStack() as until_the_end:
-        until_the_end.enter_context(ended_by_signals())
         scratch = until_the_end.enter_context(scratch_directory("minikafka-recover-"))
         own = [path for path in log_dir.iterdir() if path.is_file() and not path.is_symlink()]
         size = sum(file.stat().st_size for of_one in (own, *files.values()) for file in of_one)
@@ -284,37 +302,46 @@ def _place(log_dir: Path, files: Mapping[Path, list[Path]], *, dry_run: bool) ->
         yield copy
 
 
-def _start_and_stop(place: Path, directories: list[Path], settings: Settings, now_ms: int) -> Recovered:
+def _set_mark(place: Path, clean: bool | None) -> None:
+    """Let the mark say how the last stop was, if that was told."""
+    marker = CleanShutdownFileHandler(place)
+    if clean is False:
+        marker.delete()
+    elif clean and not marker.exists():
+        marker.write()
+
+
+def _manager(place: Path, settings: Settings, now_ms: int) -> LogManager:
+    """A manager that has locked the log directory and changed nothing else there. Raises KafkaException."""
     clock = ManualTime(now_ms)
-    scheduler = ManualScheduler(clock)
-    manager = LogManager(
+    return LogManager(
         [place],
         config_repository=MapConfigRepository(settings.topics),
         initial_default_config=LogConfig(settings.default),
-        scheduler=scheduler,
+        scheduler=ManualScheduler(clock),
         time=clock,
         cleaner_config=CleanerConfig(num_threads=0),  # makes its checkpoint, and cleans nothing
         recovery_threads_per_data_dir=settings.threads,
         stop_at_os_errors=True,
     )
+
+
+def _start_and_stop(manager: LogManager, place: Path, directories: list[Path]) -> Recovered:
+    scheduler = manager.scheduler
     topics = sorted({parse_topic_partition_name(directory).topic for directory in directories})
-    try:
-        with progress_bar("load", sum(_log_bytes(place / each.name) for each in directories)) as advance:
+    with progress_bar("load", sum(_log_bytes(place / each.name) for each in directories)) as advance:
 
-            def loaded(log) -> bool:
-                advance(log.size)
-                return False  # no partition counts as stray
+        def loaded(log) -> bool:
+            advance(log.size)
+            return False  # no partition counts as stray
 
-            manager.startup(topics, loaded)
-        scheduler.run_due_tasks()
-        if manager.log_dir_failure_channel.has_offline_log_dir(str(place)):
-            raise IOException(f"{place} went offline while it was loaded")
-        logs = sorted(manager.current_logs.values(), key=lambda log: log.topic_partition)
-        states = [state_of(log) for log in logs]
-        put_aside = sorted(each.name for each in directories if each.name.endswith((*_PUT_ASIDE, FUTURE_DIR_SUFFIX)))
-    except BaseException:
-        manager.let_go()
-        raise
+        manager.startup(topics, loaded)
+    scheduler.run_due_tasks()
+    if manager.log_dir_failure_channel.has_offline_log_dir(str(place)):
+        raise IOException(f"{place} went offline while it was loaded")
+    logs = sorted(manager.current_logs.values(), key=lambda log: log.topic_partition)
+    states = [state_of(log) for log in logs]
+    put_aside = sorted(each.name for each in directories if each.name.endswith((*_PUT_ASIDE, FUTURE_DIR_SUFFIX)))
     scheduler.shutdown()
     manager.shutdown()
     if manager.log_dir_failure_channel.has_offline_log_dir(str(place)):

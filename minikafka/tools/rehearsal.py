@@ -115,12 +115,6 @@ class Rehearsal:
         with self._links():
             return self._outcome(self._load())
 
-    def failure(self) -> str | None:
-        """How the load fails, "Name: message"; None if it does not. Raises as `run`."""
-        with self._links():
-            error = self._load()
-        return None if error is None else f"{_java_name(error)}: {self._message_of(error)}"
-
     @contextmanager
     def _links(self) -> Iterator[None]:
         with scratch_directory("minikafka-verify-") as scratch:
@@ -150,6 +144,7 @@ class Rehearsal:
                 return None
             except TOLD as error:
                 if _is_of_the_machine(error):
+                    self._name_originals(error)
                     raise
                 return error
             finally:
@@ -202,7 +197,17 @@ class Rehearsal:
 
     def _message_of(self, error: Exception) -> str:
         """The message, with the names that the files have where they are."""
-        return str(error).replace(str(self._scratch.parent), str(self._directory.parent))
+        return self._with_original_names(str(error))
+
+    def _with_original_names(self, text: str) -> str:
+        return text.replace(str(self._scratch.parent), str(self._directory.parent))
+
+    def _name_originals(self, error: BaseException) -> None:
+        """Let an error of the machine name the files where they are."""
+        for each in filter(None, (error, error.__cause__)):
+            each.args = tuple(self._with_original_names(arg) if isinstance(arg, str) else arg for arg in each.args)
+            if isinstance(name := getattr(each, "filename", None), str | Path):
+                each.filename = self._with_original_names(str(name))
 
     def _outcome(self, error: Exception | None) -> Outcome:
         now = {path.name: path for path in self._scratch.iterdir()}

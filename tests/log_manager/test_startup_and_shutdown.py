@@ -7,6 +7,7 @@ import pytest
 
 from minikafka.common.errors import IllegalStateException
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.tools.undo import UNDO
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.0"
 TOPIC_ID = "PpIMd8oaSBmIYZ7G-q3OmQ"
@@ -119,8 +120,10 @@ def test_what_is_no_directory_of_a_partition_is_passed_over(two_managers):
     def add(directory):
         for name in ("__cluster_metadata-0", "remote-log-index-cache"):
             (directory / "a" / name).mkdir()
-        for name in ("foo", "topic-7"):
+        for name in ("foo", "topic-7", UNDO):
             (directory / "a" / name).write_text("a file")
+        (directory / "a" / "topic-0" / UNDO).mkdir()
+        shutil.copy(directory / "a" / "topic-0" / f"{0:020}.log", directory / "a" / "topic-0" / UNDO)
 
     managers.change(add)
     managers.start()

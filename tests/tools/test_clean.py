@@ -339,11 +339,11 @@ def test_what_another_process_noted_before_it_let_go_of_the_lock(partition, monk
     checkpoint.write_text("0\n0\n")
 
     @contextmanager
-    def locked_at_last(_log_dir):
+    def taken_at_last(_log_dir, *, in_place):
         checkpoint.write_text("0\n2\nother 3 17\ncompacted 0 54\n")
         yield
 
-    monkeypatch.setattr("minikafka.tools.clean.locked", locked_at_last)
+    monkeypatch.setattr("minikafka.tools.clean.taken", taken_at_last)
     assert cleaned(partition)["first_dirty_offset"] == 54
     assert OffsetCheckpointFile(checkpoint).read()[TopicPartition("other", 3)] == 17
 

@@ -1,0 +1,342 @@
+"""Tools that change a directory in place are killed at each of their changes, or told to end: the next run, given the
+same time, leaves what an undisturbed run leaves, and a start of Kafka in between finds nothing that it could not mend.
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from minikafka import Compression, Log, MemoryRecords, SimpleRecord
+from minikafka.cli import main
+from minikafka.common import file_ops
+from minikafka.log.directory_lock import DirectoryLock
+from minikafka.tools import clean, recover  # noqa: F401 - once, instead of in each child
+from minikafka.tools.undo import UNDO
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "golden" / "kafka-4.3.0"
+NOW = "1700001000000"
+SMALL = {
+    "internal.segment.bytes": "1500",
+    "index.interval.bytes": "300",
+    "cleanup.policy": "compact",
+    "delete.retention.ms": "0",
+}
+SETTINGS = [word for name, value in SMALL.items() for word in ("--config", f"{name}={value}")]
+TOPIC_SETTINGS = [word for n, v in SMALL.items() for word in ("--topic-config", f"topic:{n}={v}")]
+MARK = ".kafka_cleanshutdown"
+EPOCH = '{"version":0,"brokerEpoch":42}'
+COMMANDS = {
+    "recover": ["recover", "topic-0", "--yes", "--now-ms", NOW, *SETTINGS],
+    "clean": ["clean", "topic-0", "--yes", "--now-ms", NOW, "--map-memory", "24000", *SETTINGS],
+    "recover the log directory": ["recover", ".", "--yes", "--now-ms", NOW, "--threads", "1", *TOPIC_SETTINGS],
+}
+
+
+def write_partition(directory: Path) -> None:
+    """Segments of a log that was opened several times, so that no recovery would make the same indexes."""
+    timestamp = int(NOW) - 1_000_000
+    for opening in range(3):
+        log = Log.open(directory, SMALL)
+        for batch in range(8):
+            records = [
+                SimpleRecord(timestamp=timestamp, key=b"k%d" % (number % 5), value=None if number == 3 else b"v" * 30)
+                for number in range(batch % 5, batch % 5 + 4)
+            ]
+            log.append_as_leader(MemoryRecords.with_records(Compression.NONE, *records), leader_epoch=opening)
+            timestamp += 1000
+        log.close()
+
+
+@pytest.fixture(scope="module")
+def log_dir(tmp_path_factory) -> Path:
+    """A log directory with two partitions, as a clean stop left it."""
+    directory = tmp_path_factory.mktemp("log")
+    for partition in (0, 1):
+        write_partition(directory / f"topic-{partition}")
+    (directory / MARK).write_text(EPOCH)
+    end = 3 * 8 * 4
+    for name in ("recovery-point-offset-checkpoint", "replication-offset-checkpoint"):
+        (directory / name).write_text(f"0\n2\ntopic 0 {end}\ntopic 1 {end}\n")
+    (directory / "cleaner-offset-checkpoint").write_text("0\n0\n")
+    return directory
+
+
+def torn(log_dir: Path) -> None:
+    """The state after an unclean stop: a torn segment with others behind it, and what a deletion has left."""
+    (log_dir / MARK).unlink()
+    (log_dir / "recovery-point-offset-checkpoint").unlink()
+    first, second, *_ = sorted((log_dir / "topic-0").glob("*.log"))
+    with second.open("r+b") as log:
+        log.truncate(second.stat().st_size - 9)
+    (log_dir / "topic-0" / "00000000000000000007.log.deleted").write_bytes(b"x")
+    first.with_suffix(".index").unlink()
+
+
+def without_an_index(log_dir: Path) -> None:
+    first, second, *_ = sorted((log_dir / "topic-0").glob("*.log"))
+    second.with_suffix(".index").unlink()
+
+
+def as_it_is(log_dir: Path) -> None:
+    pass
+
+
+STATES: dict[str, Callable[[Path], None]] = {"clean": as_it_is, "torn": torn, "no index": without_an_index}
+
+
+def world(directory: Path) -> dict[str, bytes]:
+    """The files below the directory, except a lock's."""
+    found = (path for path in sorted(directory.rglob("*")) if path.is_file() and path.name != ".lock")
+    return {str(path.relative_to(directory)): path.read_bytes() for path in found}
+
+
+class Everywhere(dict):
+    """Observers of all threads."""
+
+    def __init__(self, callback):
+        self._callback = callback
+
+    def __bool__(self):
+        return True
+
+    def get(self, thread, default=None):
+        return self._callback
+
+
+def run(place: Path, command: list[str], signal_at: tuple[int, int] | None = None) -> tuple[int, int]:
+    """Run the command in a child process, which gets a signal right after a change of that number (from 1).
+
+    Returns its exit code (below 0 for the signal that killed it), and how many changes it made.
+    """
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(writer)
+        with os.fdopen(reader, "rb") as told:
+            changes = len(told.read())
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), changes
+    code = 70  # a traceback
+    try:
+        os.chdir(place)
+        silence = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(silence, descriptor)
+        for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(each, signal.default_int_handler if each is signal.SIGINT else signal.SIG_DFL)
+
+        def changed(operation, path):
+            if operation in ("fsync", "flush_dir"):
+                return
+            os.write(writer, b".")
+            changed.count += 1
+            if signal_at is not None and changed.count == signal_at[0]:
+                os.kill(os.getpid(), signal_at[1])
+
+        changed.count = 0
+        file_ops._observers = Everywhere(changed)
+        code = CliRunner().invoke(main, command).exit_code
+    finally:
+        os._exit(code)
+
+
+@pytest.fixture
+def most(request) -> int:
+    """At how many changes each command is killed; all of them for a large `--worlds`."""
+    return request.config.getoption("--worlds")
+
+
+@pytest.fixture
+def seed(request) -> int:
+    return request.config.getoption("--seed") or 0
+
+
+def some_of(changes: int, most: int, seed: int) -> list[int]:
+    """The first and the last changes (from 1), and others between them that the seed draws."""
+    ends = [*range(1, changes + 1)]
+    drawn = random.Random(seed).sample(ends[3:-3], k=min(max(most - 6, 0), changes - 6))
+    return ends[:3] + sorted(drawn) + ends[-3:]
+
+
+def case(tmp_path: Path, log_dir: Path, state: str) -> Callable[[], Path]:
+    numbers = iter(range(1 << 20))
+
+    def fresh() -> Path:
+        place = tmp_path / str(next(numbers))
+        shutil.copytree(log_dir, place)
+        STATES[state](place)
+        return place
+
+    return fresh
+
+
+def undisturbed(fresh: Callable[[], Path], command: list[str]) -> tuple[dict[str, bytes], dict[str, bytes], int]:
+    """What the command leaves, what a second run after it leaves, and how many changes the first one makes."""
+    place = fresh()
+    code, changes = run(place, command)
+    assert code == 0 and changes > 5
+    once = world(place)
+    assert not list(place.rglob(f"*{UNDO}*"))
+    assert run(place, command)[0] == 0
+    return once, world(place), changes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_after_a_kill_at_any_change_the_next_run_ends_as_an_undisturbed_one(
+    tmp_path, log_dir, command, state, most, seed
+):
+    fresh = case(tmp_path, log_dir, state)
+    expected, twice, changes = undisturbed(fresh, COMMANDS[command])
+    for number in some_of(changes, most, seed):
+        place = fresh()
+        before = world(place)
+        assert run(place, COMMANDS[command], (number, signal.SIGKILL))[0] == -signal.SIGKILL
+        marked = (place / MARK).exists()
+        left, had_ended = without_undo(place), not (place / UNDO).exists() and number > changes // 2
+        if marked:  # nothing may have changed yet, or everything must be done
+            assert left in (before, expected), number
+        if had_ended:  # what is left to do is to clear up
+            assert left == expected, number
+        assert run(place, COMMANDS[command])[0] == 0
+        assert world(place) == (twice if had_ended else expected), number
+        shutil.rmtree(place)
+
+
+def without_undo(place: Path) -> dict[str, bytes]:
+    return {name: content for name, content in world(place).items() if UNDO not in name}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_signal_at_any_change_leaves_the_directory_as_it_was_or_as_it_shall_be(tmp_path, log_dir, command, number):
+    fresh = case(tmp_path, log_dir, "clean")
+    before = world(fresh())
+    expected, twice, changes = undisturbed(fresh, COMMANDS[command])
+    for at in some_of(changes, 6, 0):
+        place = fresh()
+        code, _ = run(place, COMMANDS[command], (at, number))
+        assert code == 128 + number, at
+        assert without_undo(place) in (before, expected), at
+        assert run(place, COMMANDS[command])[0] == 0
+        assert world(place) in (expected, twice), at
+        shutil.rmtree(place)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_kill_while_another_one_is_undone(tmp_path, log_dir, command):
+    fresh = case(tmp_path, log_dir, "clean")
+    expected, _, changes = undisturbed(fresh, COMMANDS[command])
+    interrupted = fresh()
+    assert run(interrupted, COMMANDS[command], (changes // 2, signal.SIGKILL))[0] == -signal.SIGKILL
+    assert not (interrupted / MARK).exists() and (interrupted / UNDO).exists()
+    for number in (1, 2, 4, 7, 12, 20):
+        place = tmp_path / f"again-{number}"
+        shutil.copytree(interrupted, place)
+        for kept in place.glob(f"*/{UNDO}/*.log"):  # copies are no links
+            if (kept.parents[1] / kept.name).exists():
+                kept.unlink()
+                os.link(kept.parents[1] / kept.name, kept)
+        assert run(place, COMMANDS[command], (number, signal.SIGKILL))[0] == -signal.SIGKILL
+        assert run(place, COMMANDS[command])[0] == 0
+        assert world(place) == expected, number
+        shutil.rmtree(place)
+
+
+def interrupted_run(tmp_path: Path, log_dir: Path) -> Path:
+    """A log directory in which `clean` was killed half-way."""
+    place = case(tmp_path, log_dir, "clean")()
+    assert run(place, COMMANDS["clean"], (100, signal.SIGKILL))[0] == -signal.SIGKILL
+    assert (place / UNDO).exists() and not (place / MARK).exists()
+    return place
+
+
+def rerun(place: Path, command: str):
+    words = [str(place / word) if word in ("topic-0", ".") else word for word in COMMANDS[command]]
+    return CliRunner().invoke(main, words, catch_exceptions=False)
+
+
+def test_an_interrupted_run_is_undone_and_that_is_told(tmp_path, log_dir):
+    place = interrupted_run(tmp_path, log_dir)
+    result = rerun(place, "clean")
+    assert (result.exit_code, result.stderr) == (
+        0,
+        f"Warning: an earlier run in {place} was interrupted; it is undone\n",
+    )
+    assert (place / MARK).read_text() == EPOCH and not list(place.rglob(f"*{UNDO}*"))
+
+
+def test_what_was_appended_after_an_interruption_stays(tmp_path, log_dir):
+    place = interrupted_run(tmp_path, log_dir)
+    log = Log.open(place / "topic-0", SMALL)
+    end = log.log_end_offset
+    record = SimpleRecord(timestamp=int(NOW), key=b"new", value=b"new")
+    log.append_as_leader(MemoryRecords.with_records(Compression.NONE, record), leader_epoch=9)
+    log.close()
+    result = rerun(place, "recover")
+    assert result.exit_code == 0 and "is not undone" in result.stderr and not list(place.rglob(f"*{UNDO}*"))
+    assert not (place / MARK).exists()
+    assert Log.open(place / "topic-0", SMALL).log_end_offset == end + 1
+
+
+def test_a_clean_stop_after_an_interruption_stays(tmp_path, log_dir):
+    place = interrupted_run(tmp_path, log_dir)
+    (place / MARK).write_text("{}")
+    before = without_undo(place)
+    assert "had ended, or not begun" in rerun(place, "recover").stderr
+    assert (place / MARK).read_text() == "{}" and without_undo(place)[MARK] == before[MARK]
+
+
+def test_what_a_power_failure_has_damaged_is_not_put_back(tmp_path, log_dir):
+    place = interrupted_run(tmp_path, log_dir)
+    next((place / "topic-0" / UNDO).glob("*.index")).write_bytes(b"")
+    assert "is not undone" in rerun(place, "recover").stderr
+    assert not (place / MARK).exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"[]",
+        b"[" * 100_000,
+        b'{"beside": {}, "partitions": {}}',
+        b'{"beside": {".kafka_cleanshutdown": null}, "partitions": {"../x": {}}}',
+    ],
+    ids=len,
+)
+def test_a_file_that_no_run_has_written_is_refused(tmp_path, log_dir, text):
+    place = case(tmp_path, log_dir, "clean")()
+    (place / UNDO).write_bytes(text)
+    before = world(place)
+    result = rerun(place, "recover")
+    assert result.exit_code == 1 and result.stderr.startswith(f"IOException: {place / UNDO} is not what")
+    assert world(place) == before
+
+
+def test_names_that_lead_out_of_the_directory_are_refused(tmp_path, log_dir):
+    place = interrupted_run(tmp_path, log_dir)
+    told = json.loads((place / UNDO).read_text())
+    kept = told["partitions"].pop("topic-0")
+    for partition, entry in (("../topic-0", "x"), ("topic-0", "../x"), ("topic-0", ".."), ("..", "x"), ("topic", "x")):
+        told["partitions"] = {partition: {entry: next(iter(kept.values()))}}
+        (place / UNDO).write_text(json.dumps(told))
+        assert rerun(place, "recover").exit_code == 1
+
+
+def test_only_one_tool_changes_a_log_directory_at_a_time(tmp_path, log_dir):
+    place = case(tmp_path, log_dir, "clean")()
+    with DirectoryLock(place):
+        for command in COMMANDS:
+            result = rerun(place, command)
+            assert result.exit_code == 1 and "in use" in result.stderr
