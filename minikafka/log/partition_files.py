@@ -96,5 +96,10 @@ def look_into(directory: Path, *, follow_links: bool = False) -> PartitionFiles:
     return looked_at
 
 
+def is_loaded(name: str) -> bool:
+    """True for the name of a file that a load reads or changes; those that wait for their deletion are only deleted."""
+    return _has_name_of_a_file(name) and not name.endswith(DELETED_FILE_SUFFIX)
+
+
 def _has_name_of_a_file(name: str) -> bool:
     return name.endswith(FILE_SUFFIXES) or name in _FILE_NAMES

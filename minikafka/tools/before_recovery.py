@@ -27,8 +27,9 @@ from minikafka.log.log_file_utils import (
     TXN_INDEX_FILE_SUFFIX,
     offset_from_file,
 )
-from minikafka.log.partition_files import FOLLOW_LINKS, look_into, require_regular
+from minikafka.log.partition_files import FOLLOW_LINKS, is_loaded, look_into, require_regular
 from minikafka.tools.failure import naming
+from minikafka.tools.read_bounded import require_bounded
 from minikafka.tools.scratch_directory import scratch_directory
 
 _READ_SIZE = 1024 * 1024
@@ -48,6 +49,9 @@ def require_files(directory: Path, *, follow_links: bool, in_place: bool) -> lis
     files, objections = look_into(directory, follow_links=follow_links)
     for file, objection in objections:
         raise IOException(f"{file} {objection}")
+    for file in files:
+        if is_loaded(file.name):  # it is read or copied as a whole, and a damaged one may have any length
+            require_bounded(file)
     if in_place and not follow_links:
         for file in files:
             _require_no_other_name(file)
@@ -112,7 +116,7 @@ def needs_of(
     first_read, first_recovered = _where_reading_begins(files, recovery_point, last_shutdown_clean)
     logs = {file: _offset_of(file) for file in files if file.suffix == LOG_FILE_SUFFIX}
     for file in files:
-        _open_and_read(file, whole=read and logs.get(file, first_read) >= first_read)
+        _open_and_read(file, whole=read and is_loaded(file.name) and logs.get(file, first_read) >= first_read)
     sizes = [file.stat().st_size for file, base_offset in logs.items() if base_offset >= first_read]
     # Each `.log` and `.txnindex` stays open; so does the index of a segment that is read but not recovered.
     indexes = sum(first_read <= base_offset < first_recovered for base_offset in logs.values())

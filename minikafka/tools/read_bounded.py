@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from minikafka.common.errors import IOException
-from minikafka.log.log_file_utils import INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX
+from minikafka.common.java_numbers import INT_MAX
+from minikafka.log.log_file_utils import INDEX_FILE_SUFFIX, LOG_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX
 from minikafka.tools.failure import naming
 
 MAX_BYTES = 32 << 20
@@ -16,8 +17,12 @@ MAX_INDEX_BYTES = 1 << 30
 
 def require_bounded(file: Path) -> Path:
     """The file, if it is no larger than a genuine one of its kind can be; otherwise raises IOException."""
-    is_index = file.name.endswith((INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX))
-    limit = MAX_INDEX_BYTES if is_index else MAX_BYTES
+    if LOG_FILE_SUFFIX in file.name:
+        limit = INT_MAX
+    elif INDEX_FILE_SUFFIX in file.name or TIME_INDEX_FILE_SUFFIX in file.name:
+        limit = MAX_INDEX_BYTES
+    else:
+        limit = MAX_BYTES
     size = file.stat().st_size
     if size > limit:
         raise IOException(f"{file} is not read: it has {size} bytes, and no more than {limit} are looked at")

@@ -6,7 +6,7 @@ killed must leave it like that, too. And it must do more: the next run of the to
 have ended, although half of the work may be done, and nothing else tells any more that the last stop was clean.
 
 - Before the first change, each partition's directory gets a subdirectory `.minikafka-undo`: a hard link to each segment
-  that will only be read, a copy of every other file. Kafka passes over subdirectories.
+  that will only be read, a copy of every other file that a load may change. Kafka passes over subdirectories.
 - Then the log directory gets a file `.minikafka-undo`, which lists the partitions and holds the mark and the
   checkpoints as they were. Kafka passes over files that it does not know. The mark goes, and the directory is synced.
 - After the last change, the mark comes back if it was there, and the file goes. From here on the run is done. The
@@ -35,7 +35,7 @@ from minikafka.common.errors import IOException
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, LOG_FILE_SUFFIX
-from minikafka.log.partition_files import require_regular
+from minikafka.log.partition_files import is_loaded, require_regular
 from minikafka.tools.failure import describe
 from minikafka.tools.log_dir_entries import has_name_of_partition
 from minikafka.tools.printable import tell
@@ -137,9 +137,9 @@ def _kept(directory: Path, files: Sequence[Path], cut: Collection[str]) -> dict[
     file_ops.create_directories(undo)
     kept = {}
     for file in files:
-        status, is_segment = file.stat(), file.name.endswith(LOG_FILE_SUFFIX)
+        status = file.stat()
         link = os.readlink(file) if file.is_symlink() else None
-        copied = not is_segment or file.name in cut
+        copied = file.name in cut if LOG_FILE_SUFFIX in file.name else is_loaded(file.name)
         if copied or (link is None and not _hard_linked(file, undo / file.name)):
             _copy(file, undo / file.name)
         kept[file.name] = {

@@ -323,3 +323,48 @@ def test_two_at_once(directory):
         for options in (WHOLE, ("--dry-run",)):
             assert str(directory) in (told := refused(directory, *options)) and "in use" in told
     assert recover(directory, *WHOLE) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "00000000000000000046.index",
+        "00000000000000000046.timeindex",
+        "00000000000000000000.log",
+        "00000000000000000046.snapshot",
+        "leader-epoch-checkpoint",
+        "partition.metadata",
+        "00000000000000000046.index.swap",
+    ],
+)
+@pytest.mark.parametrize("command", ["recover", "recover --dry-run", "clean"])
+def test_a_file_longer_than_any_of_its_kind_is_not_read(directory, name, command):
+    with open(directory / name, "ab") as file:
+        file.truncate(1 << 40)
+    before = {path.name: path.stat().st_mtime_ns for path in directory.iterdir()}
+    result = CliRunner().invoke(main, [*command.split(), "--yes", str(directory)], catch_exceptions=False)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"IOException: {directory / name} is not read: it has {1 << 40} bytes")
+    assert {path.name: path.stat().st_mtime_ns for path in directory.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ["00000000000000000000.log.deleted", "notes.tar"])
+def test_a_long_file_that_no_load_reads_is_in_nobodys_way(directory, name):
+    with open(directory / name, "ab") as file:
+        file.truncate(1 << 40)
+    assert recover(directory, *WHOLE) == (0, [])
+
+
+@pytest.mark.parametrize("command", ["recover", "clean"])
+@pytest.mark.parametrize("answer", ["n\n", "\n", ""], ids=["no", "nothing", "end of input"])
+def test_without_a_yes_nothing_is_changed(directory, monkeypatch, command, answer):
+    def world():
+        return {path: path.stat().st_mtime_ns for path in directory.parent.rglob("*")}
+
+    before = world()
+    with CliRunner().isolation(input=answer) as (_, told, _):
+        monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+        with pytest.raises(SystemExit) as ended:
+            main([command, str(directory)])
+        assert ended.value.code == 1 and b"[y/N]" in told.getvalue()
+    assert world() == before
