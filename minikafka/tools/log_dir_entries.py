@@ -1,13 +1,17 @@
 """What kind of directory a tool was given: that of one partition, or a log directory with many."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
 from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME
 from minikafka.common.errors import IllegalArgumentException, KafkaException
+from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_dir_name import parse_topic_partition_name
-from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
+from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, LOG_FILE_SUFFIX, STRAY_DIR_SUFFIX
+
+PUT_ASIDE = (DELETE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
 
 
 def entries_of(directory: Path) -> tuple[list[Path], list[str]]:
@@ -28,6 +32,27 @@ def entries_of(directory: Path) -> tuple[list[Path], list[str]]:
     if not partitions and META_PROPERTIES_NAME not in names:
         raise IllegalArgumentException(f"{directory} is neither a partition's directory nor a log directory")
     return partitions, [path.name for path in others]
+
+
+def duplicates(directories: Iterable[Path]) -> dict[Path, Path]:
+    """Which of the partition directories are second ones of a current or future log, each with the first one.
+
+    Java reads `+0` and `00` as 0, so their names can differ. A start of Kafka ends there. Kafka: `LogManager.loadLog`.
+    """
+    first: dict[tuple[TopicPartition, bool], Path] = {}
+    found = {}
+    for directory in directories:
+        if directory.name.endswith(PUT_ASIDE):
+            continue
+        log = parse_topic_partition_name(directory), directory.name.endswith(FUTURE_DIR_SUFFIX)
+        if (other := first.setdefault(log, directory)) is not directory:
+            found[directory] = other
+    return found
+
+
+def second_directory(first: Path) -> str:
+    """What is wrong with a directory that `duplicates` has found."""
+    return f"a second directory of the partition of {first.name}"
 
 
 def is_log_dir(directory: Path) -> bool:

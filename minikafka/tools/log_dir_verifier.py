@@ -18,7 +18,7 @@ from minikafka.log.partition_files import require_regular
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint
 from minikafka.tools.failure import describe
 from minikafka.tools.findings import Fate, Finding, NextStart
-from minikafka.tools.log_dir_entries import has_name_of_partition
+from minikafka.tools.log_dir_entries import duplicates, has_name_of_partition, second_directory
 from minikafka.tools.read_bounded import require_bounded
 
 _CHECKPOINTS = {
@@ -45,14 +45,18 @@ def partitions_of(directory: Path, report: Callable[[Finding], None], unread: Ca
     if has_name_of_partition(directory) and _is_partition(directory):
         return [directory]
     _verify_log_dir(directory, report, unread)
-    partitions = []
+    partitions, named = [], []
     for name in sorted(os.listdir(directory)):
         path = directory / name
         try:
-            if has_name_of_partition(path) and path.is_dir() and _is_partition(path):
-                partitions.append(path)
+            if has_name_of_partition(path) and path.is_dir():
+                named.append(path)
+                if _is_partition(path):
+                    partitions.append(path)
         except OSError as error:
             unread(describe(error))
+    for path, first in duplicates(named).items():
+        report(Finding(path, None, None, second_directory(first), Fate.OFFLINE, "the broker does not start"))
     if not partitions and not (directory / META_PROPERTIES_NAME).exists():
         raise IllegalArgumentException(f"{directory} is neither a partition's directory nor a log directory")
     return partitions

@@ -22,7 +22,6 @@ from minikafka.common.java_numbers import parse_int
 from minikafka.common.java_properties import read_properties_file
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
-from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.broker_settings import log_settings
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.config_repository import MapConfigRepository
@@ -30,7 +29,7 @@ from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name, partition_directories
-from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX
+from minikafka.log.log_file_utils import FUTURE_DIR_SUFFIX
 from minikafka.log.log_manager import LogManager
 from minikafka.log.partition_files import require_regular
 from minikafka.tools.before_recovery import (
@@ -50,6 +49,7 @@ from minikafka.tools.cluster_settings import read_cluster_settings
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import describe, naming
 from minikafka.tools.findings import NextStart
+from minikafka.tools.log_dir_entries import PUT_ASIDE, duplicates
 from minikafka.tools.log_state import state_of
 from minikafka.tools.offline_log import locked
 from minikafka.tools.progress_bar import progress_bar
@@ -57,7 +57,6 @@ from minikafka.tools.rehearsal import Outcome, Rehearsal
 from minikafka.tools.scratch_directory import scratch_directory
 from minikafka.tools.undo import forget, take_back, undoable
 
-_PUT_ASIDE = (DELETE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
 _ADDRESSES_OF_A_THREAD = 144 << 20
 """Bytes of its stack and of what glibc reserves for its allocations."""
 _THREADS_SETTING = "num.recovery.threads.per.data.dir"
@@ -211,16 +210,13 @@ def _require_own_files(log_dir: Path, *, follow_links: bool) -> None:
 def _partition_directories(log_dir: Path) -> list[Path]:
     """The directories that a start loads. Raises KafkaException, IllegalStateException."""
     directories = []
-    logs: set[tuple[TopicPartition, bool]] = set()
     for directory, partition in partition_directories(log_dir):
         require_storable(partition)
         directories.append(directory)
-        if directory.name.endswith(_PUT_ASIDE):
-            continue
-        log = partition, directory.name.endswith(FUTURE_DIR_SUFFIX)
-        if log in logs:
-            raise IllegalStateException(f"Duplicate log directories found: {directory} is a second one of {partition}")
-        logs.add(log)
+    for directory, first in duplicates(directories).items():
+        raise IllegalStateException(
+            f"Duplicate log directories found: {directory} is a second one, beside {first.name}"
+        )
     return directories
 
 
@@ -341,7 +337,7 @@ def _start_and_stop(manager: LogManager, place: Path, directories: list[Path]) -
         raise IOException(f"{place} went offline while it was loaded")
     logs = sorted(manager.current_logs.values(), key=lambda log: log.topic_partition)
     states = [state_of(log) for log in logs]
-    put_aside = sorted(each.name for each in directories if each.name.endswith((*_PUT_ASIDE, FUTURE_DIR_SUFFIX)))
+    put_aside = sorted(each.name for each in directories if each.name.endswith((*PUT_ASIDE, FUTURE_DIR_SUFFIX)))
     scheduler.shutdown()
     manager.shutdown()
     if manager.log_dir_failure_channel.has_offline_log_dir(str(place)):

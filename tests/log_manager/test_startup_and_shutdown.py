@@ -4,7 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from minikafka.cli import main
 from minikafka.common.errors import IllegalStateException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.tools.undo import UNDO
@@ -142,6 +144,31 @@ def test_two_directories_of_one_partition_end_the_start(two_managers, suffix):
     for one in managers.both:
         with pytest.raises(IllegalStateException, match="Duplicate log directories .*found.*topic-0.*topic-0"):
             one.start()
+
+
+@pytest.mark.parametrize("other", ["topic-00", "topic-+0", "topic-\u0660", f"topic-00.{ID}-delete", "topic--0"])
+def test_names_that_differ_may_be_of_one_partition(two_managers, other):
+    """Java reads these numbers as 0. The tools say beforehand what a start says."""
+    managers = filled(two_managers(), P[0])
+    managers.stop()
+    managers.change(lambda directory: shutil.copytree(directory / "a" / "topic-0", directory / "a" / other))
+    is_second = other in ("topic-00", "topic-+0", "topic-\u0660")
+    log_dir = managers.both[0].directory / "a"
+    told = {
+        command: CliRunner().invoke(main, [*command.split(), str(log_dir)], catch_exceptions=False)
+        for command in ("verify", "ls", "recover --dry-run")
+    }
+    for one in managers.both:
+        if is_second:
+            with pytest.raises(IllegalStateException, match="Duplicate log directories"):
+                one.start()
+        else:
+            one.start()
+    second, first = sorted([other, "topic-0"], reverse=True)
+    found = f"a second directory of the partition of {first}"
+    assert (f"{second}: {found}; at the next start: the broker does not start" in told["verify"].stdout) is is_second
+    assert (found in told["ls"].stdout) is is_second
+    assert ("Duplicate log directories found" in told["recover --dry-run"].stderr) is is_second
 
 
 @pytest.mark.parametrize("suffix", ["delete", "stray", "future"])
