@@ -1,16 +1,18 @@
 """`minikafka dump-log`: the command line in front of `dump_log_segments`."""
 
+import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from itertools import chain
 from pathlib import Path
 
 import click
 
-from minikafka.common.errors import IllegalArgumentException, NumberFormatException
+from minikafka.common.errors import IllegalArgumentException, IOException, NumberFormatException
 from minikafka.common.java_numbers import parse_int
 from minikafka.tools.coordinator_decoder import CoordinatorDecoder
-from minikafka.tools.dump_log_segments import DumpLogSegments, DumpOptions
+from minikafka.tools.dump_log_segments import SUFFIXES, DumpLogSegments, DumpOptions, can_be_dumped
 from minikafka.tools.printable import on_terminal_printable
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.record_decoders import (
@@ -129,7 +131,11 @@ def _usage_error(message: str, ctx: click.Context) -> click.UsageError:
     context_settings={"help_option_names": ["-h", "--help"], "allow_extra_args": True},
 )
 @click.option(
-    "--files", required=True, multiple=True, metavar="F[,F...]", help="The files to dump, with commas between them."
+    "--files",
+    required=True,
+    multiple=True,
+    metavar="F[,F...]",
+    help="The files to dump, or partitions' directories, with commas between them.",
 )
 @click.option(
     "--print-data-log",
@@ -157,18 +163,33 @@ def dump_log(files: tuple[str, ...], **options) -> None:
     """Print log segments and indexes, line for line as Kafka's own tool prints them.
 
     Takes .log, .index, .timeindex, .txnindex and .snapshot files, the .checkpoint snapshots of the metadata log, and
-    checkpoint files besides.
+    checkpoint files besides. A directory, which Kafka's tool does not take, stands for those in it: segment by segment,
+    the log before its indexes.
     """
     out, err = map(on_terminal_printable, (sys.stdout, sys.stderr))
     dump = DumpLogSegments(CommandLine(**options), out, err, _progress_bar)
     with suppress(BrokenPipeError):  # whoever reads the lines (`head`, say) has enough: that is no failure
-        dump.run(_split(_the_one("files", files)))
+        dump.run(chain.from_iterable(map(_files_of, _split(_the_one("files", files)))))
         sys.stdout.flush()
 
 
 def _split(files: str) -> list[str]:
     """Split as Java's `split(",")` does: empty names at the end do not count, unless there is no comma at all."""
     return files.rstrip(",").split(",") if files.strip(",") or not files else []
+
+
+def _files_of(name: str) -> list[str]:
+    """The file itself; for a directory, the files in it that can be dumped, in the order of their offsets.
+
+    Raises IOException for a directory without any.
+    """
+    if can_be_dumped(name) or not os.path.isdir(name):
+        return [name]
+    names = [each for each in os.listdir(name) if can_be_dumped(each)]
+    if not names:
+        raise IOException(f"{name} is a directory without a file that can be dumped")
+    names.sort(key=lambda each: (each.partition(".")[0], SUFFIXES.index(Path(each).suffix)))
+    return [os.path.join(name, each) for each in names]
 
 
 def _progress_bar(path: Path, total_bytes: int) -> AbstractContextManager[Callable[[int], None]]:

@@ -64,6 +64,16 @@ _CHECKPOINT_LINES = {
     for what in ("recovery-point-offset", "log-start-offset", "replication-offset", "cleaner-offset")
 }
 
+SUFFIXES = (
+    LOG_FILE_SUFFIX,
+    INDEX_FILE_SUFFIX,
+    TIME_INDEX_FILE_SUFFIX,
+    TXN_INDEX_FILE_SUFFIX,
+    PRODUCER_SNAPSHOT_FILE_SUFFIX,
+    SNAPSHOT_SUFFIX,
+)
+"""Of the files that the tool prints, besides the checkpoints."""
+
 Progress = Callable[[Path, int], AbstractContextManager[Callable[[int], None]]]
 
 
@@ -405,6 +415,11 @@ class _BatchChain:
             except (RuntimeError, ValueError, IndexError) as error:
                 self._last_offsets.append(-1)
                 self._unread[n] = error
+
+
+def can_be_dumped(name: str) -> bool:
+    """True for the name of a file of a partition that `DumpLogSegments` prints."""
+    return Path(name).suffix in SUFFIXES
 
 
 def _record_metadata(batch: Batch, record, timestamp_type) -> str:

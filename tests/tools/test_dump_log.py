@@ -414,3 +414,20 @@ def test_an_old_message_with_an_impossible_key_is_told_as_kafka_tells_it(same, t
         dump = same("--files", str(file), *options)
         assert dump.failed == bool(options)
         assert not options or dump.stderr.startswith("IndexOutOfBoundsException: ")
+
+
+@pytest.mark.parametrize("options", [[], ["--print-data-log"], ["--index-sanity-check"]], ids=str)
+def test_a_directory_stands_for_its_files_in_order(our_dump, kafkas_dump, options):
+    """Kafka's tool takes no directory; named one by one, the files give the same lines there."""
+    offsets = sorted({file.name[:20] for file in GOLDEN.glob("0*.*")})
+    suffixes = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
+    files = [GOLDEN / f"{offset}{suffix}" for offset in offsets for suffix in suffixes]
+    named = ",".join(str(file) for file in files if file.exists())
+    dump = our_dump("--files", str(GOLDEN), *options)
+    assert dump == our_dump("--files", named, *options) == kafkas_dump("--files", named, *options)
+
+
+def test_a_directory_of_nothing_that_can_be_dumped(our_dump, tmp_path):
+    (tmp_path / "notes").write_text("x")
+    dump = our_dump("--files", str(tmp_path))
+    assert dump.failed and dump.stderr == f"IOException: {tmp_path} is a directory without a file that can be dumped\n"
