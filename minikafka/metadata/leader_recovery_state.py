@@ -6,7 +6,7 @@ from enum import IntEnum
 class LeaderRecoveryState(IntEnum):
     """How the leader of a partition came to be elected. Kafka: `org.apache.kafka.metadata.LeaderRecoveryState`.
 
-    `RECOVERED`: out of the in-sync replicas, or the leader has recovered since. `RECOVERING`: by an unclean election.
+    `RECOVERED`: by a clean election, or the leader has recovered since. `RECOVERING`: by an unclean election.
     """
 
     RECOVERED = 0

@@ -15,7 +15,7 @@ class Election(Enum):
     """What may be done to have a leader. Kafka: `PartitionChangeBuilder.Election`.
 
     - `PREFERRED`: the first replica leads, if it is in sync.
-    - `ONLINE`: the present leader stays if it can, else some other replica in sync leads.
+    - `ONLINE`: the present leader stays if it can, else a replica in sync leads, or an eligible one if none is in sync.
     - `UNCLEAN`: as `ONLINE`, but rather a replica that may lack records than none.
     """
 
@@ -34,7 +34,9 @@ class ElectionResult(NamedTuple):
 class PartitionChangeBuilder:
     """Turns a wanted ISR into the record that changes a partition. Kafka: `PartitionChangeBuilder`.
 
-    - A leader is elected out of the replicas in sync, in the order of preference; the present one stays if it can.
+    - A leader is elected out of the replicas in sync, in the order of preference; the present one stays if it can. If
+      the ISR is empty, it is elected out of the eligible leader replicas; if these are gone as well, the last known
+      leader may return, and that counts as unclean.
     - The last replica in sync stays in the ISR even when its broker is gone, unless eligible leader replicas are on:
       then the ISR may be empty, and those replicas that had left it while it was too small are remembered, since they
       still hold all that was committed.

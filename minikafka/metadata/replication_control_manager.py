@@ -176,7 +176,10 @@ class ReplicationControlManager:
     # Brokers that come and go
 
     def handle_broker_fenced(self, broker_id: int, broker_epoch: int) -> list[MetadataRecord]:
-        """A broker is believed dead: it leaves every ISR, and leads nothing. Kafka: `handleBrokerFenced`."""
+        """A broker is believed dead: it leads nothing, and leaves every ISR, the last one if it may be empty.
+
+        Kafka: `ReplicationControlManager.handleBrokerFenced`.
+        """
         records = self._generate_leader_and_isr_updates(self._with_broker_in_isr(broker_id), broker_to_remove=broker_id)
         return [*records, BrokerRegistrationChangeRecord(broker_id, broker_epoch, fenced=True)]
 

@@ -28,7 +28,8 @@ class KafkaCluster:
     Whoever holds the cluster is its controller: `publish` gives metadata records to a broker, `alter_partition` shows
     what a leader asks for and `answer_alter_partition` answers it. `handle` returns a ticket's number; `take_answers`
     tells which tickets were answered since the last call. Whatever Kafka raises comes as minikafka's exception of the
-    same name.
+    same name. The metadata version is Kafka's latest; any other feature is on if a published record says so, such as
+    `eligible.leader.replicas.version`.
     """
 
     def __init__(self, kafka: KafkaJvm, directory: Path, start_ms: int):

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Replication and leader epochs
 #
-# *Three brokers keep one log while their leader changes. How does a follower know which of its records are the partition's, and which never were?*
+# *Three brokers keep one log while their leader changes. How does a follower know which of its records belong to the partition, and which must it remove?*
 #
 # ## 1. The question
 #
@@ -52,7 +52,7 @@ print("the producer of b was told:", producer.answer)
 print("a consumer of broker 2 gets:", *sound.consumed())
 
 # %% [markdown]
-# Now doubt alone is no reason for a follower to cut. It asks its leader where their logs differ, and until it has an answer it keeps all that it has.
+# With epochs, a follower does not truncate only because it is unsure. It asks its leader where their logs differ, and until it has an answer it keeps all that it has.
 
 # %% [markdown]
 # ## 2. The picture
@@ -61,13 +61,15 @@ print("a consumer of broker 2 gets:", *sound.consumed())
 diagram("replication")
 
 # %% [markdown]
-# - **Leader epoch:** the number of a leader's term. It grows with each election, and when the leader is lost. It stands in every batch that was written in that term.
+# - **Leader epoch:** the number of a leader's term. It grows with each election, when the leader is lost, and when a reassignment takes a replica away. It stands in every batch that was written in that term.
 # - **Epoch cache:** for each epoch in a log the offset at which it begins, in the file `leader-epoch-checkpoint`.
 # - **ISR**, in-sync replicas: leader and followers that keep up. The controller has the list; the leader proposes changes. While a proposal is under way, the **maximal ISR**
 #   holds everyone who is in the ISR before the change or after it.
 # - **Caught up:** a follower is caught up while it has all that the leader has. The leader notes for each follower when that was last so.
 # - **LEO**, **HW:** log end and high watermark. Each replica has its own.
-# - **Unclean election:** a leader from outside of the ISR, because nobody in it is alive.
+# - **ELR**, eligible leader replicas: replicas that left the ISR when that made it smaller than `min.insync.replicas`, or later. Below this minimum the mark stands still. So these replicas have all that is committed, and one of them may lead when the ISR is empty. The feature `eligible.leader.replicas.version`
+#   turns them on; a cluster that was formatted with 4.1 or later has it at level 1, and so has the cluster of this lesson.
+# - **Unclean election:** a leader that is in neither the ISR nor the eligible leader replicas. It may lack acknowledged records.
 #
 # In the errata of this page, *older text* is one of those that the course grew from.
 
@@ -77,9 +79,9 @@ diagram("replication")
 # 1. The leader's HW is never above the end that any member of the ISR has.
 # 2. Below a follower's HW, its log is equal to the leader's.
 # 3. In a log epochs never fall. Two records with the same offset and the same epoch are the same record.
-# 4. What was acknowledged with `acks=all` is held by every member of the ISR; so whoever is elected from the ISR has it.
+# 4. What was acknowledged with `acks=all` is held by every member of the ISR; so a leader that is elected from the ISR has it.
 #
-# (All four hold as long as leaders come from the ISR and no broker loses what it has written. Rule 2 also leaves compaction aside: each replica is cleaned at its own time.)
+# (All four hold as long as elections are clean and no broker loses what it has written. Rule 2 also leaves compaction aside: each replica is cleaned at its own time.)
 #
 # Here they are after the two failures, when brokers 0 and 1 are back and have fetched:
 
@@ -259,7 +261,7 @@ print("after one fetch", first, " after two", room.isr)
 lanes.play()
 
 # %% [markdown]
-# It has the record after the first fetch. That it has it the leader knows after the second one, and proposes to take it in. To join, a follower must have everything below the high watermark, and everything below the offset at which
+# It has the record after the first fetch. The leader learns this only from the second fetch. Then it proposes to add the follower to the ISR. To join, a follower must have everything below the high watermark, and everything below the offset at which
 # the leader's epoch began:
 
 # %%
@@ -283,8 +285,23 @@ predict(
 )
 
 # %% [markdown]
-# Whoever has everything lags behind nobody. What counts is how long a follower was *behind*, not when it was last heard from. (That a broker is dead, the controller notices by itself: it hears no
-# heartbeats for 9 seconds, fences the broker, and takes it out of every ISR that has another member.)
+# A follower that has every record is not behind. What counts is how long a follower was *behind*, not when it was last heard from. (That a broker is dead, the controller notices by itself: it hears no
+# heartbeats for 9 seconds, fences the broker, and takes it out of every ISR. Without eligible leader replicas the last member stays in it.)
+#
+# **The last one in sync.** Two brokers are in sync. Both die, broker 0 last; then broker 0 starts again. Here is the same at both levels of the feature:
+
+# %%
+for level in (0, 1):
+    last = Replication(2, eligible_leader_replicas_version=level)
+    last.crash(1)
+    last.crash(0)
+    print(f"level {level}: both are dead, ISR {last.isr}, ELR {last.elr}", end="; ")
+    last.start(0)
+    print(f"broker 0 is back, leader {last.leader}, {last.leader_recovery_state}")
+
+# %% [markdown]
+# At level 0 the partition waits for the last member of its ISR, and trusts it. At level 1 the ISR is empty and broker 0 is eligible. But it comes back from a crash and may have lost what it had not flushed, so it is eligible no more. Nobody else is in sync or
+# eligible: the last known leader may return, although unclean elections are off. That counts as unclean (`RECOVERING`). After a stop in order it would have been elected from the ELR, cleanly.
 
 # %% [markdown]
 # **Below the minimum.** `min.insync.replicas` is 2. Broker 1 and broker 2 die, one record is sent with `acks=all`, one with `acks=1`.
@@ -382,7 +399,7 @@ print("b was told", producer.answer, " leader", parted.leader, "in epoch", parte
 lanes.play()
 
 # %% [markdown]
-# Broker 1 was in no ISR, and leads. It has taken `c`, at the offset at which broker 0 has `b`. Now broker 0 is back, as a follower. It asks for offset 2, and says that its last record is of epoch 0. The leader looks into its
+# Broker 1 was neither in sync nor eligible, and leads. (When broker 0 died, the ISR became empty, and broker 0 the only eligible leader replica.) It has taken `c`, at the offset at which broker 0 has `b`. Now broker 0 is back, as a follower. It asks for offset 2, and says that its last record is of epoch 0. The leader looks into its
 # own epoch cache:
 
 # %%
@@ -618,7 +635,7 @@ def high_watermarks(events, min_isr):
 marks_over_time.check(high_watermarks)
 
 # %% [markdown]
-# **Exercise 3, who is elected.** *Why: to know what happens before you switch a broker off.*
+# **Exercise 3, who is elected.** *Why: to know what happens before you switch a broker off.* The cluster of this exercise has no eligible leader replicas.
 
 # %%
 def elect_leader(replicas, leader, isr, is_acceptable, unclean):
@@ -700,7 +717,7 @@ raises.check(_maybe_increment_leader_hw)
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | `Partition`, `Replica`, ISR and its pending changes, high watermark, epoch cache, follower and its cuts, to the byte on disk | one process, one clock; a follower takes a round when it is told to, over no socket | eligible leader replicas, which remember who left an ISR that was too small |
+# | `Partition`, `Replica`, ISR and its pending changes, high watermark, epoch cache, follower and its cuts, to the byte on disk | one process, one clock; a follower takes a round when it is told to, over no socket | the life of eligible leader replicas: a broker that comes back from a crash is taken out of them |
 # | election, epochs, what the controller checks of a proposal | one controller in the process; Kafka's is a Raft quorum with a log of its own | moving replicas to other brokers or disks, tiered logs |
 # | checkpoints of the high watermark, restarts from the files that a killed process left | the controller learns of a death when it is told to; Kafka's after 9 seconds without heartbeats | power failures, which take what was not flushed |
 #

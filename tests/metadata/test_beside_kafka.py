@@ -402,6 +402,8 @@ def test_images_and_deltas_agree(kafka, lives):
         delta = MetadataDelta(before).replay_all(records[cut:])
         image = delta.apply()
         assert (image.cluster, image.topics) == (two.ours.image.cluster, two.ours.image.topics)
+        assert image.features.is_elr_enabled() == theirs.image.features().isElrEnabled()
+        assert dict(image.features.finalized_versions) == dict(theirs.image.features().finalizedVersions())
         topics = {
             topic.name(): {number: partition.toString() for number, partition in topic.partitions().items()}
             for topic in theirs.image.topics().topicsById().values()

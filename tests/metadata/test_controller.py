@@ -9,6 +9,7 @@ from minikafka.common.errors import (
     BrokerIdNotRegisteredException,
     DuplicateBrokerRegistrationException,
     InvalidRegistrationException,
+    InvalidUpdateVersionException,
     PolicyViolationException,
     StaleBrokerEpochException,
 )
@@ -21,7 +22,7 @@ from minikafka.metadata.leader_and_isr import BrokerState
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_delta import MetadataDelta
 from minikafka.metadata.metadata_image import EMPTY
-from minikafka.metadata.metadata_records import ConfigRecord, PartitionRecord, TopicRecord
+from minikafka.metadata.metadata_records import ConfigRecord, FeatureLevelRecord, PartitionRecord, TopicRecord
 from minikafka.metadata.partition_change_builder import Election
 
 TOPIC = "B" * 21 + "A"
@@ -77,6 +78,24 @@ def test_the_image_is_what_the_records_lead_to():
     records = controller.records_after(-1)
     assert MetadataDelta(EMPTY).replay_all(records).apply() == controller.image
     assert controller.records_after(len(records) - 2) == records[-1:]
+
+
+@pytest.mark.parametrize("level", [-1, 2])
+def test_eligible_leader_replicas_have_levels_0_and_1(level):
+    with pytest.raises(
+        InvalidUpdateVersionException, match=rf"eligible\.leader\.replicas\.version is 0 or 1, not {level}"
+    ):
+        Controller(eligible_leader_replicas_version=level)
+
+
+def test_a_new_cluster_writes_down_its_least_isr_only_with_eligible_leader_replicas():
+    settings = {"min.insync.replicas": "2"}
+    assert Controller(settings, eligible_leader_replicas_version=0).image == EMPTY
+    (level, least_isr) = Controller(settings).records_after(-1)
+    assert level == FeatureLevelRecord("eligible.leader.replicas.version", 1)
+    assert least_isr == ConfigRecord(ConfigResourceType.BROKER, "", "min.insync.replicas", "2")
+    off = MetadataDelta(Controller().image).replay_all([FeatureLevelRecord(level.name, 0)]).apply()
+    assert off.features.is_empty() and not off.features.is_elr_enabled()
 
 
 # Brokers

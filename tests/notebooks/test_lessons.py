@@ -36,6 +36,7 @@ each_walk = pytest.mark.parametrize("text", WALKS, ids=[text.stem for text in WA
 NOT_FROM_A_RUN = {
     "4.3.0",
     "4.3",
+    "4.1",
     "4.0.1",
     "4.0",
     "4.x",

@@ -9,6 +9,10 @@ from minikafka.spark import scala_compiler
 from minikafka.witness.batch import Batch
 from minikafka.witness.kafka_cluster import KafkaCluster
 from minikafka.witness.kafka_jvm import KafkaJvm
+from minikafka.witness.minikafka_cluster import MinikafkaCluster
+from minikafka.witness.replica_differential import contents
+from minikafka.witness.replica_runner import ReplicaRunner
+from minikafka.witness.replica_workload import ReplicaWorkload
 from minikafka.witness.scripted_controller import ScriptedController, directory_id
 
 pytestmark = pytest.mark.kafka
@@ -119,3 +123,22 @@ def test_two_threads_may_ask_for_the_first_clusters_at_once(tmp_path, monkeypatc
                 assert brokers.cluster.state(0)
     finally:
         kafka.close()
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_with_eligible_leaders_the_cluster_s_least_isr_goes_before_a_broker_s_own(kafka, tmp_path, level):
+    """Brokers of both kinds are set to 1, the controller to 2; without the feature it keeps that to itself."""
+    workload = ReplicaWorkload.parse("start 0\ntopic t 0,1\nchange t-0 isr=0\npublish 0\nproduce 0 t-0 [1x10]\n")
+    answers = {}
+    for name, cluster in [
+        ("ours", MinikafkaCluster(tmp_path / "ours", workload.start_ms)),
+        ("theirs", KafkaCluster(kafka, tmp_path / "theirs", workload.start_ms)),
+    ]:
+        runner = ReplicaRunner(cluster, tmp_path / name, workload)
+        runner.controller = ScriptedController(eligible_leader_replicas_version=level, min_insync_replicas=2)
+        *_, last = [runner.apply(operation) for operation in workload]
+        runner.let_go()
+        (answer,) = last.answers.values()
+        answers[name] = contents(answer)["responses"][0]["partition_responses"][0]["error_code"]
+    expected = Errors.NOT_ENOUGH_REPLICAS if level else Errors.NONE
+    assert answers == {"ours": expected, "theirs": expected}

@@ -43,14 +43,22 @@ class Replication:
     """Partition orders-0 with a replica on each of `brokers` brokers; broker 0 leads at first.
 
     `min_isr`: min.insync.replicas; `unclean`: unclean.leader.election.enable. Metadata reaches every broker at once.
+    `eligible_leader_replicas_version`: the level of this feature of the cluster, 1 (as Kafka since 4.1) or 0.
     """
 
     TOPIC = "orders"
 
-    def __init__(self, brokers: int = 3, *, min_isr: int = 1, unclean: bool = False):
+    def __init__(
+        self, brokers: int = 3, *, min_isr: int = 1, unclean: bool = False, eligible_leader_replicas_version: int = 1
+    ):
         from minikafka.broker.cluster import Cluster
 
-        self.cluster = Cluster(scratch("cluster"), settings=_SETTINGS, start_ms=NOON)
+        self.cluster = Cluster(
+            scratch("cluster"),
+            settings=_SETTINGS,
+            start_ms=NOON,
+            eligible_leader_replicas_version=eligible_leader_replicas_version,
+        )
         self.brokers = range(brokers)
         self.sent: list[Sent] = []
         self._last_seen: dict[int, ReplicaLane] = {}
@@ -141,6 +149,16 @@ class Replication:
     def isr(self) -> list[int]:
         """The in-sync replicas by the controller."""
         return sorted(self._registration.isr)
+
+    @property
+    def elr(self) -> list[int]:
+        """The eligible leader replicas by the controller."""
+        return sorted(self._registration.elr)
+
+    @property
+    def leader_recovery_state(self) -> str:
+        """By the controller: "RECOVERED", or "RECOVERING" after an unclean election."""
+        return self._registration.leader_recovery_state.name
 
     def partition(self, broker: int) -> Any:
         """The `Partition` of a broker that is up."""

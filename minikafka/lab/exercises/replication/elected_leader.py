@@ -1,4 +1,4 @@
-"""Who is elected."""
+"""Who is elected, in a cluster without eligible leader replicas (`eligible.leader.replicas.version` 0)."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -197,7 +197,9 @@ elected_leader = Exercise(
         ),
         Belief(
             _elected(fallback=lambda replicas, alive, unclean: [r for r in replicas if alive(r)]),
-            "You elect uncleanly without being asked to. By default the partition waits for a member of its ISR.",
+            "You elect uncleanly without being asked to. Without eligible leader replicas (ELR) the partition waits for a"
+            " member of its ISR. With ELR it waits for one of ISR or ELR; if both are empty, the last known leader may"
+            " return, and that counts as unclean.",
         ),
         Belief(
             _elected(fallback=lambda replicas, alive, unclean: []),

@@ -161,7 +161,7 @@ _BELOW = (  # the mark has passed broker 2, which ends where a transaction began
 joins = Rung(
     "Rung 2, who may come back",
     Partition._is_follower_in_sync,
-    why="Whoever is in the ISR may be elected. A follower that joins too early could lose what was acknowledged.",
+    why="A member of the ISR may be elected. A follower that joins too early could lose what was acknowledged.",
     invariants=(
         "It only asks: True for a follower that lacks nothing of what may have been acknowledged.",
         "The follower's log reaches the leader's high watermark.",

@@ -75,6 +75,17 @@ def cut_after_an_unclean_election() -> tuple[str, ...]:
     return tuple(parted.values(0))
 
 
+def isr_when_the_last_one_dies() -> tuple[tuple[int, ...], ...]:
+    """The ISR after its last member has died, at the feature's levels 0 and 1."""
+    found = []
+    for level in (0, 1):
+        last = Replication(2, eligible_leader_replicas_version=level)
+        last.crash(1)
+        last.crash(0)
+        found.append(tuple(last.isr))
+    return tuple(found)
+
+
 def seen_at_once_after_a_failure() -> tuple[int, int]:
     """How many records a new leader has, and shows, right after the old one has acknowledged the last and died."""
     orders = Replication(3, min_isr=2)
@@ -197,7 +208,22 @@ QUESTIONS = (
         "All three replicas have everything. For a minute nothing is appended and nobody fetches"
         " (`replica.lag.time.max.ms` is 30 seconds, and the controller hears from everybody). How many are in the ISR?",
         in_sync_after_silence,
-        "What counts is how long a follower was behind. Who has everything is behind nobody.",
+        "What counts is how long a follower was behind. A follower that has every record is not behind.",
+    ),
+    Question(
+        CHOOSE,
+        "12",
+        "Who is in sync",
+        "Broker 1 is dead, broker 0 alone in the ISR and the leader. Now broker 0 dies, and the controller notices. Who"
+        " is in the ISR, in a cluster formatted with 4.0, and in one formatted with 4.3?",
+        isr_when_the_last_one_dies,
+        "Without eligible leader replicas the last member stays in the ISR, and the partition waits for it. Since 4.1"
+        " new clusters have them (`eligible.leader.replicas.version` 1): the ISR is empty, and broker 0 is eligible.",
+        {
+            ((0,), (0,)): "broker 0; broker 0",
+            ((0,), ()): "broker 0; nobody",
+            ((), ()): "nobody; nobody",
+        },
     ),
     Question(
         CHOOSE,
