@@ -93,7 +93,7 @@ erratum(
 # 1. log start ≤ LSO ≤ HW ≤ LEO.
 # 2. A consumer sees the records below HW, a follower those below LEO.
 # 3. On the leader, fetches only ever raise HW, and never above LEO. (A start or a truncation may lower it.)
-# 4. HW is the least end among the in-sync replicas: LEO for the leader, the offset of the last fetch for a follower.
+# 4. HW is *at most* the least end among the in-sync replicas, and reaches it once nothing else holds it. (The end is LEO for the leader, the offset of the last fetch for a follower.)
 # 5. On a follower, HW is what the leader says, but never more than the follower has.
 #
 # Each is checked here on a log of ten records. Follower 1 fetches from 8, follower 2 from 6; a third one has four records, and is

@@ -238,8 +238,8 @@ for origin, silence in ((AppendOrigin.CLIENT, 0), (AppendOrigin.COORDINATOR, 0),
 #
 # ### On a follower
 #
-# A follower works out the producers' states as its leader does. Sequences it does not check, duplicates it does not look for, and an older epoch is only a
-# warning in the broker's log: its leader has seen to that. Can step 9 still refuse there? A follower is sent a batch of producer 7's transaction, and then one
+# A follower works out the producers' states as its leader does. It does not check sequences and does not look for duplicates. An older epoch only causes a
+# warning in the broker's log: its leader has checked all of that. Can step 9 still refuse there? A follower is sent a batch of producer 7's transaction, and then one
 # of the same producer that belongs to none. (A leader refuses that one; here nobody did.)
 
 # %%

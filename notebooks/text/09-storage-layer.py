@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Storage layer
 #
-# *Who keeps house in a broker's log directories, what is written down there and when, and what a start believes of it.*
+# *Who keeps house in a broker's log directories, what is written down there and when, and which of these notes the next start trusts.*
 #
 # ## 1. The question
 #
@@ -22,7 +22,7 @@ from minikafka.lab.stage.storage_layer import LOG_STARTS, RECOVERY_POINTS, break
 wake_witnesses()
 
 # %% [markdown]
-# A log knows what is in its own files. What goes wrong without somebody who knows more? `orders-0` gets six records. A customer asks that the first four be deleted, which
+# A log can read its own files. Some facts are not in them. What goes wrong without a component that writes these facts down? `orders-0` gets six records. A customer asks that the first four be deleted, which
 # DeleteRecords does by moving the log's start to 4. Half a minute later the broker is killed, and starts again.
 #
 # (`StorageLayer()` is a broker's `LogManager` with a log directory of its own, and a clock that stands still between calls of `sleep`, in seconds. `values` is what a
@@ -94,7 +94,7 @@ for name in (RECOVERY_POINTS, LOG_STARTS):
 # | `topic-partition` | a log | `get_or_create_log` |
 # | `topic-partition.ID-delete` | a log that waits to be deleted | `async_delete`; ID stands for an id that is made up each time |
 # | `topic-partition.ID-future` | a log that is being moved here from another directory | `get_or_create_log` |
-# | `topic-partition.ID-stray` | a log whose partition is none of this broker's | the start; nobody deletes it |
+# | `topic-partition.ID-stray` | a log of a partition that the cluster has not assigned to this broker | the start; nobody deletes it |
 #
 # Any other *file* is passed over. Any other *directory* ends the start, even `lost+found` (two are passed over by name: that of the cluster's metadata, and `remote-log-index-cache`).
 
@@ -112,7 +112,7 @@ erratum(
 # 2. The marker is there only while nobody has the logs open.
 # 3. For each log: recovery point in the file ≤ recovery point in memory ≤ log end. (A truncation may lower the last two, and then the file is written at once.)
 # 4. The file of log starts names only logs that begin above the base of their first segment. All others begin where their first segment does.
-# 5. What a directory is, its name says. (A start also asks the cluster's metadata whether a partition is still this broker's; if it is not, the name says so from then on: `-stray`.)
+# 5. The name of a directory tells what it is. (A start also asks the cluster's metadata whether a partition is still this broker's; if it is not, the name says so from then on: `-stray`.)
 #
 # Here they are on the log directory of part 2. (`refused_by` calls a function and gives the name of the exception that it ends with.)
 
@@ -169,7 +169,7 @@ lanes.play()
 
 # %% [markdown]
 # Go through the frames. Below the lanes lies the log directory; beside each log stands what is in memory of it. Acknowledged is not flushed: for 90 seconds Kafka did nothing to bring three records that producers
-# count on from the page cache to the device. And the task that writes recovery points flushes nothing. It notes what has been flushed by others: by a roll, by a stop, and by those whom you ask for it.
+# count on from the page cache to the device. And the task that writes recovery points flushes nothing. It only records what something else has flushed: a roll, a clean stop, or the flush settings if you set them.
 
 # %%
 erratum(
@@ -211,7 +211,7 @@ predict(
 lanes.play()
 
 # %% [markdown]
-# The flusher ran once. Its period is `log.flush.scheduler.interval.ms`, and that is 2⁶³ − 1 ms if nobody says otherwise: never again. Somebody says 60 seconds, and 100 seconds for `flush.ms`:
+# The flusher ran once. Its period is `log.flush.scheduler.interval.ms`, and that is 2⁶³ − 1 ms by default, so it never runs again. Now set the period to 60 seconds and `flush.ms` to 100 seconds:
 
 # %%
 layer = StorageLayer({"flush.ms": 100_000}, flush_check_ms=60_000)
@@ -330,7 +330,7 @@ predict(
 walk.play()
 
 # %% [markdown]
-# Only a name has changed, and the partition has left the two checkpoints. The task `kafka-delete-logs` deletes the directory `file.delete.delay.ms` later, a minute; while a directory waits, the task sets its next run to the moment when that one is due. After 50 seconds of that minute the broker is
+# Only a name has changed, and the partition has left the two checkpoints. The task `kafka-delete-logs` deletes the directory a minute later, the broker's `log.segment.delete.delay.ms`, whatever the topic sets; while a directory waits, the task sets its next run to the moment when that one is due. After 50 seconds of that minute the broker is
 # stopped and started. When it starts, a directory ending in `-delete` is all that it finds.
 
 # %%
@@ -440,7 +440,7 @@ for line, (recovered, recovery_point, offline) in told.items():
     print(f"{line:14} recovered {recovered}, recovery point {recovery_point}{', directory offline' if offline else ''}")
 
 # %% [markdown]
-# Too low costs time. Too high is bent to the log end; what it costs is trust: what lies below the last segment is taken for good, flushed or not. Where a line has something else than a number for its partition or its offset, the whole file is ignored, and everything is read. A line that is not made of three
+# Too low costs time. A value that is too high is lowered to the log end. Kafka then trusts all segments below the last one, even if they were never flushed. Where a line has something else than a number for its partition or its offset, the whole file is ignored, and everything is read. A line that is not made of three
 # words is taken for a failing disk, after any stop. But what the numbers say counts after an unclean stop only:
 
 # %%
@@ -493,8 +493,8 @@ predict(
 )
 
 # %% [markdown]
-# One error of one file, and no log of that directory does anything more. `LogManager` then takes the directory and its logs out of use, and the broker goes on with the others. The stop ends in an exception, in Kafka too: the failed directory's lock
-# has been destroyed before. By then the marker of `disk-a` is written.
+# One error of one file, and no log of that directory does anything more. `LogManager` then takes the directory and its logs out of use, and the broker goes on with the others, unless the directory holds the metadata log, by default the first one: then the broker halts. `LogManager.shutdown` ends in an exception, in Kafka too: the failed directory's lock
+# has been destroyed before. (The broker logs the exception and goes on stopping.) By then the marker of `disk-a` is written.
 
 # %% [markdown]
 # ## 5. Three witnesses
@@ -561,8 +561,8 @@ print(found.first_difference)
 print("after the kill and the start, operation 13:", sick.value(13, "recovery_points"), " and should be", spark.value(13, "recovery_points"))
 
 # %% [markdown]
-# No record is lost in this run: no machine lost its power, and the segment that holds the recovery point is read as a whole in any case. The lie costs records where the power fails after a roll and
-# a run of the task, but before the flush that the roll left to the background: the file then points behind the rolled segment, which was never flushed and is not read again.
+# No record is lost in this run: no machine lost its power, and the segment that holds the recovery point is read as a whole in any case. Records are lost in one case: the log rolls,
+# the task writes the file, and the power fails before the background flush. The file then calls the rolled segment safe, and no start reads it again.
 
 # %% [markdown]
 # ## 6. Exercises
@@ -575,7 +575,7 @@ from minikafka.lab.exercises.storage_layer import deleted_by_retention, director
 from minikafka.lab.exercises.storage_layer import believed_checkpoint, written_recovery_points
 
 # %% [markdown]
-# **Exercise 1, where a new partition goes.** *Why: to know which disk fills up, and why a new, empty disk gets every new partition.*
+# **Exercise 1, where a new partition goes.** *Why: to know which disk fills up, and why a new, empty disk gets every new partition until it has as many as the others.*
 # The arguments are what Kafka's `nextLogDirs` knows.
 
 # %%

@@ -159,7 +159,7 @@ erratum(
 )
 
 # %% [markdown]
-# `min.compaction.lag.ms` ends a cleaning before the first segment whose youngest record is younger than that; a consumer that is not that far behind sees every record. One minute, say
+# `min.compaction.lag.ms` ends a cleaning before the first segment whose youngest record is younger than that; a consumer that is not that far behind sees every record, if timestamps are close to the time of the append. One minute, say
 # (`grab` gives the log that is to be cleaned, or nothing):
 
 # %%
@@ -309,7 +309,7 @@ predict(
 walk.play()
 
 # %% [markdown]
-# In step 7 of `clean_segments` the new segment takes the place of the old ones, by the renames that the lesson *Loading* stops one by one.
+# In step 7 of `clean_segments` the new segment takes the place of the old ones, by renaming files; the lesson *Loading* stops after each of these renames.
 # The thread then writes the end that `do_clean` returned into the checkpoint. The walk called `do_clean` itself, without a thread, so the file still has what the turn in part 3 left: version, number of lines, then topic, partition and first dirty offset.
 
 # %%
@@ -350,7 +350,7 @@ shelves.around("second turn", cleaning.turn)
 shelves.play()
 
 # %% [markdown]
-# Whether segments fit together is asked of the sizes that they have *before* the cleaning. So the first turn joined none, and the second found small ones.
+# The cleaner decides which segments to join by their sizes *before* the cleaning. So the first turn joined none, and the second found small ones.
 
 # %%
 erratum(
@@ -430,7 +430,7 @@ for words, caption, wait in (("c=1 d=1", "a millisecond before the horizon", HOU
 shelves.play()
 
 # %% [markdown]
-# Three lives: *written*, with no clock running, for as long as no cleaning comes by; *with a horizon*; *gone*, at the first cleaning for which `now < horizon` is false. `delete.retention.ms` does not count from the deletion.
+# Three states. *Written*: no clock runs yet. *With a horizon*: the clock runs. *Gone*: removed by the first cleaning at or after the horizon. `delete.retention.ms` does not count from the deletion.
 #
 # Now the slow consumer comes back. It goes on at offset 2, with the table that it has. What does it believe of `a`?
 
@@ -612,7 +612,7 @@ def slot_of(digest, attempt, slots):
 map_position.check(slot_of)
 
 # %% [markdown]
-# **Exercise 2, the filthiest log, in Spark.** *Why: one thread serves all logs of a broker; which of them waits?*
+# **Exercise 2, the filthiest log, in Spark.** *Why: by default one thread serves all logs of a broker; which of them waits?*
 # `segments.sparkSession.sql("SELECT … FROM {segments} WHERE … {ratio}", segments=segments, ratio=min_ratio)` queries the table: names in braces are filled in.
 
 # %%
@@ -736,7 +736,8 @@ groups.check(group_segments_by_size)
 # Whether its checkpoint moves: `cleaner-offset-checkpoint` in the log directory. If it does not, who holds it? A last stable offset that stands still (a transaction that nobody ends; `kafka-transactions.sh
 # find-hanging`), a high watermark that stands still (a follower that lags), `min.compaction.lag.ms`, or an active segment that is never rolled because `segment.ms` is long and
 # little is written. Then whether the cleaner lives, and whether it has given the partition up: the metrics `DeadThreadCount` and `uncleanable-partitions-count`, and the broker's log. Such a partition is
-# left alone until the broker starts again. Then the ratio: with 200 GB of tail, as much again must be dirty before the default lets a cleaner come.
+# left alone until the broker starts again. The ratio is hardly the cause here: with few keys the tail is small, and the ratio is near 1. (With millions of keys and
+# 200 GB of tail, as much again must be dirty before the default lets a cleaner come.)
 #
 # </details>
 #

@@ -123,7 +123,7 @@ walk = step_through(handle, shop.arrived(("orders-0", "a b"), ("orders-9", "x"))
 PathWalk(walk).play()
 
 # %% [markdown]
-# The picture above each step marks where we are. In `ProduceHandler` step 4 comes twice, once for each partition: `orders-9` is sorted out there, and nothing below hears of it. (Three questions are asked, in this order: may this user write to the topic? Is there such a partition? Is it one batch, in the right format?) From
+# The picture above each step marks where we are. In `ProduceHandler` step 4 comes twice, once for each partition: `orders-9` is sorted out there, and nothing below hears of it. (First the topic id is turned into a name. Then three questions are asked, in this order: may this user write to the topic? Is there such a partition? Is it one batch, in the right format?) From
 # `ReplicaManager` on, each partition is treated by itself. `Partition` asks about leadership and replicas **before** the log is touched. `Log` gives out the offsets. `LogSegment` writes bytes; the log end moves when they are in the file. Nobody has flushed them to the device and,
 # unless `flush.messages` says so, no answer waits for that: with `acks=all` it is the other replicas that make records safe.
 #
@@ -285,7 +285,7 @@ predict(
 boxes.play()
 
 # %% [markdown]
-# `REQUEST_TIMED_OUT` says: *I do not know yet*. The record stays in the log and is committed later. A producer that sends it again without a producer id has written it twice; an idempotent one is recognised by its sequence numbers (lesson *Producers and transactions*).
+# `REQUEST_TIMED_OUT` says: *I do not know yet*. Here the record is committed later. If the leader had died, it could be lost. A producer that sends it again without a producer id has written it twice; an idempotent one is recognised by its sequence numbers (lesson *Producers and transactions*).
 #
 # The third way out: the leader is no longer the leader. Broker 1 is the preferred leader of `orders-2`. It was away, broker 0 leads in its place, and now leadership goes back:
 
@@ -329,8 +329,8 @@ shrunk.in_sync()
 print("ISR", shrunk.isr(), " high watermark", shrunk.log().high_watermark, " ", shrunk.values())
 
 # %% [markdown]
-# Below the minimum the high watermark does not move (step 1 of `maybe_increment_leader_hw`), so no request that waits gets as far as the second look. Ours waits until its time is over. When broker 1 is back, the record is committed after all; its producer was told of a time-out. For the error to come, the mark has to be there **first** and the ISR has to shrink **afterwards**, before the request is asked:
-# a gap of a moment, in a broker with many threads. We can ask the method directly, after events in that order:
+# Below the minimum the high watermark does not move (step 1 of `maybe_increment_leader_hw`), so no request that waits gets as far as the second look. Ours waits until its time is over. When broker 1 is back, the record is committed after all; its producer was told of a time-out. This error needs three events in order: the high watermark reaches the offset, the ISR shrinks, the request is checked.
+# That window is very short, in a broker with many threads. We can ask the method directly, after events in that order:
 
 # %%
 reached = shrunk.log().high_watermark
@@ -459,8 +459,8 @@ print(found.first_difference)
 # ## 6. Exercises
 #
 # Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
-# more; `solution()` shows one way. Kafka has sat the same exam: the tests send the requests to its own brokers, and ask its own `Partition`. The functions of exercises 1 to 3 stand for Kafka's `Partition.appendRecordsToLeader` (its first half), `ReplicaManager.delayedProduceRequestRequired` and
-# `Partition.checkEnoughReplicasReachOffset`, and take what these look at.
+# more; `solution()` shows one way. Kafka has sat the same exam: the tests send the requests to its own brokers, and ask its own `Partition`. The functions of exercises 1 to 3 do the work of Kafka's `Partition.appendRecordsToLeader` (its first half), `ReplicaManager.delayedProduceRequestRequired` and
+# `Partition.checkEnoughReplicasReachOffset`; their arguments are the values that those methods read.
 
 # %%
 from minikafka.lab.exercises.produce_path import answered_when, append_allowed, delayed_required, enough_replicas, sorted_partitions
@@ -479,7 +479,7 @@ def may_append(leads, isr_size, min_isr, replicas, required_acks):
 append_allowed.check(may_append)
 
 # %% [markdown]
-# **Exercise 2, must the request wait?** *Why: a request that waits holds memory in the broker, and a producer's patience.*
+# **Exercise 2, must the request wait?** *Why: a request that waits costs a producer's patience and a place in the purgatory. (Its records have been let go.)*
 
 # %%
 def delayed_produce_request_required(required_acks, errors):

@@ -100,8 +100,8 @@ answer(spark.sql("""
 """, pruned=pruned, many=many))
 
 # %% [markdown]
-# Beside a running broker the rules are the same. The broker writes its high watermarks down every five seconds, so a query lags behind by so much; what retention or compaction takes away while a query runs is read to its end, because a
-# file that a broker deletes is only renamed for the first minute. A stream (`spark.readStream.format("minikafka")`) notes in Spark's own checkpoint which offsets it has handed over: each exactly once, also after it was killed.
+# Beside a running broker the rules are the same. The broker writes its high watermarks down every five seconds, so a query lags behind by so much; what retention or compaction takes away while a query runs is still read for a minute, because a
+# file that a broker deletes is only renamed at first; a longer query may miss it, and says so. A stream (`spark.readStream.format("minikafka")`) notes in Spark's own checkpoint which offsets it has handed over, so that nothing is skipped. A batch cut off by a kill is handed over again: exactly once needs a sink that recognises it.
 
 # %% [markdown]
 # ## 4. The source, walked
@@ -149,8 +149,8 @@ predict(
 query_walk(walk).play()
 
 # %% [markdown]
-# A frame is a line of the source here, and the picture on top says whose. Those of `byte_ranges` answer both questions. No record has been touched so far. Which segments matter follows from the names of the files, where to begin from the offset index: an entry of it leads to a batch that is not behind offset 100, and the range begins there. It is the
-# search that a broker does for a fetch (lesson *Read*). What comes too early with that batch, the task throws away.
+# A frame is a line of the source here, and the picture on top says whose. Those of `byte_ranges` answer both questions. No record has been touched so far. The names of the files tell which segments matter. The offset index tells where to begin: at a batch that starts at or before offset 100. It is the
+# search that a broker does for a fetch (lesson *Read*). The task drops the records before 100.
 #
 # Now the task. `offset >= 950` of `clicks` leaves little to read:
 
@@ -292,7 +292,7 @@ answer(spark.sql("""
 print(told("transactions"))
 
 # %% [markdown]
-# Kafka's `kafka-transactions.sh list` said the same in the morning. The till `till-2` began a transaction at 01:40, sent three payments, and was never heard of again. As long as that transaction is open, no reader with `read_committed` comes past its first
+# Kafka's `kafka-transactions.sh list` said the same in the morning. The till `till-2` began a transaction at 01:40, sent three payments, and was never heard of again. (A broker allows a transaction at most `transaction.max.timeout.ms`, a quarter of an hour by default. In this night it was raised.) As long as that transaction is open, no reader with `read_committed` comes past its first
 # offset. Web and `till-1` went on and committed. The bank knows of all that was committed; a consumer gets what the second reader of part 1 got.
 
 # %%
@@ -481,7 +481,7 @@ print("clicks:", batches.selectExpr("sum(records)").first()[0], " of these added
 # ### Back from Parquet
 #
 # The orders go into an archive, as Parquet. A year later somebody needs them in Kafka again. `write_log_dir` makes a log directory of a table, with segments, indexes and checkpoints as a broker would have written them; the column `offset` says where each record
-# belongs. No broker takes part. One can start on the directory if its cluster knows the topic, under the id that `write_log_dir` gets as `topic_id`; under another id it would
+# belongs. No broker takes part. One can start on the directory if its cluster knows the topic under that id, the `topic_id` of `write_log_dir`, and has put the partition on this broker; else it would
 # take the directory for a stray.
 
 # %%
@@ -668,8 +668,8 @@ saved_by_compaction.check(saved)
 # <details><summary>One answer</summary>
 #
 # Whether it is slow or stuck. If the committed offset does not move at all, compare it with the partition's last stable offset: a transaction that is open holds the reader there, whatever the members do. `kafka-transactions.sh find-hanging`, or
-# `describe-producers` for that partition, shows `CurrentTransactionStartOffset`; on a disk it is the table `producers`. Then whose it is (`kafka-transactions.sh list`), and why nobody ends it: the coordinator aborts it after `transaction.timeout.ms`, unless that was set
-# high, or the coordinator knows nothing of it; then `kafka-transactions.sh abort` does. If the offset does move, the group is slow, and the age of the first record that it has not had says by how much.
+# `describe-producers` for that partition, shows `CurrentTransactionStartOffset`; on a disk it is the table `producers`. Then whose it is (`kafka-transactions.sh list`), and why nobody ends it: the coordinator aborts it after `transaction.timeout.ms`, at most the broker's `transaction.max.timeout.ms`, unless
+# that was raised, or the coordinator knows nothing of it; then `kafka-transactions.sh abort` does. If the offset does move, the group is slow, and the age of the first record that it has not had says by how much.
 #
 # </details>
 #

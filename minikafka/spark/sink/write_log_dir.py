@@ -55,8 +55,9 @@ def write_log_dir(
 
     - `partitions`: how many the topic has. Default: as many as the column `partition` asks for (a query of its own), or
       1. A partition without rows gets an empty log.
-    - `topic_id`: 22 characters; a broker takes a directory with an id that its cluster does not know for a stray.
-      Default: that of the topic's directories, if a broker has made empty ones there, else drawn.
+    - `topic_id`: 22 characters; a broker takes a directory for a stray if its cluster does not know this id, or has not
+      put the partition on this broker. Default: that of the topic's directories, if a broker has made empty ones
+      there, else drawn.
     - `settings`: the topic's, by Kafka's names. `compression.type` and its levels decide about the codec (`producer`,
       the default, leaves records uncompressed); `segment.bytes`, `segment.ms`, `index.interval.bytes`, … about the
       files. With `message.timestamp.type=LogAppendTime`, the timestamps are taken for the times of the append. The

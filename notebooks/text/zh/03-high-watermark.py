@@ -7,7 +7,7 @@
 #
 # ## 1. 问题
 #
-# **时间：** 阅读约一小时，第 6 部分的函数半小时，三级重写半小时。**前置：** *Segments*（日志段）一课。**学完之后，你能判断：** 消息已经在 leader 的磁盘上，消费者为什么还看不到它；是哪个副本拖住了它；`acks=all` 在等什么。
+# **时间：** 阅读约一小时，第 6 部分的函数半小时，三道重写题半小时。**前置：** *Segments*（日志段）一课。**学完之后，你能判断：** 消息已经在 leader 的磁盘上，消费者为什么还看不到它；是哪个副本拖住了它；`acks=all` 在等什么。
 #
 # 这一页有两种读法。**阅读：** 预测、运行、解释。**重写：** 完成第 6 部分的函数。`___` 是留给你填的空。第一个单元格要运行几秒：它唤醒 Spark 和 Apache Kafka；到了第 5 部分，它们会说出 minikafka 对不对。
 
@@ -56,7 +56,7 @@ diagram("high_watermark")
 
 # %% [markdown]
 # - **LEO**（log end offset，日志末端位移）：下一条消息将要写入的 offset。那里还没有消息。
-# - **HW**（high watermark，高水位）：在它以下，每一个同步副本都有每一条消息。
+# - **HW**（high watermark，高水位）：它以下的每条消息，所有同步副本都已拥有。
 # - **ISR**（in-sync replicas，同步副本集合）：leader，以及跟得上的 follower。
 # - **日志起始位移**（log start offset）：可以读取的第一个 offset。**LSO**（last stable offset，最后稳定位移）：等于 HW；有事务尚未结束时可能更小。
 #
@@ -87,7 +87,7 @@ erratum(
 # 1. 日志起始位移 ≤ LSO ≤ HW ≤ LEO。
 # 2. 消费者看到 HW 以下的消息，follower 看到 LEO 以下的消息。
 # 3. 在 leader 上，拉取只会让 HW 上升，而且绝不超过 LEO。（启动或截断可能让它下降。）
-# 4. HW 是同步副本中最小的末端：leader 的末端是 LEO，follower 的末端是最近一次拉取的 offset。
+# 4. HW *至多*等于同步副本中最小的末端，没有别的东西拖住它时就等于它。（leader 的末端是 LEO，follower 的末端是最近一次拉取的 offset。）
 # 5. 在 follower 上，HW 是 leader 说的值，但绝不超过 follower 自己拥有的。
 #
 # 下面用一个有十条消息的日志逐条检验。follower 1 从 8 拉取，follower 2 从 6 拉取；第三个 follower 有四条消息，并得知 leader 的高水位：
@@ -365,7 +365,7 @@ for witness in filter(None, (ours_2, spark_2, kafka_2)):
 print("证人意见一致:", bool(agree(ours_2, spark_2, kafka_2)))
 
 # %% [markdown]
-# 现在埋下一个错误：leader 的高水位可以下降。在哪个操作（0 是第一次追加）之后，证人之间第一次出现分歧？在那里，另外两个证人中有几个与 minikafka 说法不同？（最先出现分歧的是调用的*返回值*，它排在各个高水位之前。）
+# 现在故意植入一个 bug：leader 的高水位可以下降。在哪个操作（0 是第一次追加）之后，证人之间第一次出现分歧？在那里，另外两个证人中有几个与 minikafka 说法不同？（最先出现分歧的是调用的*返回值*，它排在各个高水位之前。）
 
 # %%
 with planted("the leader's high watermark may fall"):

@@ -241,7 +241,8 @@ _WAITING = (
 adds = Rung(
     "Rung 3, answer now or wait",
     ReplicaManager._maybe_add_delayed_produce,
-    why="A request that waits holds memory in the broker; one that does not wait promises less.",
+    why="A request that waits costs a producer's patience and a place in the purgatory; its records have been let go. "
+    "One that does not wait promises less.",
     invariants=(
         "Only acks=all waits, and only if at least one partition took its records.",
         "Any other request is answered here: the callback is called, with the answer of each partition.",
@@ -520,8 +521,7 @@ tells = Rung(
         ),
         WrongVersion(
             _tells(start=lambda self, key, error: -1),
-            "You never tell the log start. A producer with a gap in its sequence needs it, to know whether old records "
-            "were deleted.",
+            "You never tell the log start. Kafka sends it beside such errors; older clients decided by it.",
         ),
         WrongVersion(
             _tells(details=False),

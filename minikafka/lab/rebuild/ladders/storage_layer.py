@@ -320,7 +320,8 @@ takes_away = Rung(
     wrong=(
         WrongVersion(
             _takes_away(at_once=True),
-            "You delete the files at once. Whoever is reading them fails; they wait for `file.delete.delay.ms`.",
+            "You delete the files at once. A reader of them fails; they wait, the broker's"
+            " `log.segment.delete.delay.ms`.",
         ),
         WrongVersion(
             _takes_away(waits=False),
@@ -409,7 +410,8 @@ stops = Rung(
         "In each live log directory: every log is flushed to its end and closed; then the two checkpoints; then the "
         "marker, with `broker_epoch`.",
         "The marker is written last: where it stands, all the rest is true.",
-        "Logs that are stray or wait to be deleted are only let go of, and the locks are released, whatever happened.",
+        "The locks are released, whatever happened. Before that, logs that are stray or wait to be deleted are let "
+        "go of: that step is minikafka's, Kafka leaves them alone.",
     ),
     chosen=(_STOPPED,),
     profiles=_drawn({"stop": 14}, {"stop": 14, "delete_records": 16}, {"stop": 10, "delete": 6, "kill": 6}),

@@ -144,7 +144,8 @@ QUESTIONS = (
         "A topic is deleted",
         "How many seconds after a topic is deleted is its disk space free, with the default settings?",
         seconds_until_a_topic_is_gone,
-        "First the directory gets another name; `file.delete.delay.ms` later a task deletes it.",
+        "First the directory gets another name; a minute later (the broker's `log.segment.delete.delay.ms`, whatever"
+        " the topic sets) a task deletes it.",
     ),
     Question(
         CHOOSE,
@@ -180,7 +181,8 @@ QUESTIONS = (
         " high watermark moves. What do you look at first?",
         what_keeps_an_old_segment,
         "A segment is as old as its youngest record by *timestamp*, and the walk stops at the first segment that must"
-        " stay. One record from the future is enough. (The same log with sound timestamps lets the segment go.)",
+        " stay. One record from the future is enough, if it got in: `message.timestamp.after.max.ms` was raised, or"
+        " it is from before 4.0. (The same log with sound timestamps lets the segment go.)",
         {
             "none": "the modification time of the file",
             "clock": "the broker's clock",
