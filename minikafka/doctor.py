@@ -65,7 +65,7 @@ def _python() -> Finding:
 
 
 def _core() -> Finding:
-    return _packages("core", ("crc32c", "lz4", "zstandard", "cramjam"), "pip install minikafka")
+    return _packages("core", ("crc32c", "cramjam", "pyzstd", "zstandard"), "pip install minikafka")
 
 
 def _kernel() -> Finding:

@@ -5,6 +5,6 @@ and `batch` (what every batch can be asked). Then sequences of batches: `log_inp
 `memory_records_builder`, and in files `file_channel_record_batch` and `file_records`. Then how many records are read
 fast: `kernel`, `record_columns`, `record_walk` and `column_scan`; and how compaction writes them anew: `batch_run`,
 `record_filter` and `writing_kernel`; or makes batches of columns: `unbatched_records` and `batch_encoder`.
-`compression` and the codecs, `control_record`, and the old formats (`legacy_record`, `legacy_record_batch`) can be
-read on their own.
+`compression` and the codecs (with `snappy_kernel`), `control_record`, and the old formats (`legacy_record`,
+`legacy_record_batch`) can be read on their own.
 """

@@ -1,4 +1,5 @@
-"""The kernels, compiled: numba turns the functions of `kernel` and `writing_kernel` into machine code and caches it.
+"""The kernels, compiled: numba turns the functions of `kernel`, `writing_kernel` and `snappy_kernel` into machine code
+and caches it.
 
 Importing this module imports numba and numpy, which takes about as long as the plain kernel needs for a few hundred
 thousand records; `record_columns` does it when that many have been decoded.
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minikafka.common.bytes_like import BytesLike
-from minikafka.record import kernel, writing_kernel
+from minikafka.record import kernel, snappy_kernel, writing_kernel
 
 R = TypeVar("R")
 
@@ -96,3 +97,16 @@ encode = compile_function(
 write_rows = compile_function(writing_kernel.write_rows, **_writers)
 
 write_headers_of_rows = compile_function(writing_kernel.write_headers_of_rows, write_nullable=_write_nullable)
+
+_read_four = compile_function(snappy_kernel.read_four)
+_replace = compile_function(snappy_kernel.replace, read_four=_read_four)
+_write_one_copy = compile_function(snappy_kernel.write_one_copy)
+
+compress_snappy = compile_function(
+    snappy_kernel.compress,
+    write_size=compile_function(snappy_kernel.write_size),
+    find_match=compile_function(snappy_kernel.find_match, replace=_replace),
+    replace=_replace,
+    write_literal=compile_function(snappy_kernel.write_literal),
+    write_copy=compile_function(snappy_kernel.write_copy, write_one_copy=_write_one_copy),
+)

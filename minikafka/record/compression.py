@@ -1,4 +1,12 @@
-"""Codecs, in the framings in which Kafka stores them."""
+"""Codecs, in the framings in which Kafka stores them.
+
+Batches that are compressed here have the bytes of those that Kafka 4.3.0 compresses, at every level, because the same
+releases compress them: libzstd 1.5.6 (pyzstd), liblz4 1.10.0 (cramjam), and snappy 1.1.10 (`snappy_kernel`). gzip is
+Python's zlib, and the JDK's in Kafka: both write the same bytes where they are the original zlib, and other ones where
+one of them is a replacement, such as zlib-ng.
+
+Whoever reads accepts whatever is sound, and what was compressed by another library has the same records.
+"""
 
 import enum
 from collections.abc import Iterator

@@ -21,7 +21,7 @@ _OUTPUT_SIZE = 16 * 1024
 
 
 def compress(data: BytesLike, level: int, magic: int) -> bytes:
-    """`data` as one gzip member."""
+    """`data` as one gzip member. How much is written at once changes nothing, since nothing is flushed in between."""
     deflater = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
     body = deflater.compress(data) + deflater.flush()
     return _HEADER + body + _TRAILER.pack(zlib.crc32(data), len(data) & 0xFFFFFFFF)

@@ -4,13 +4,15 @@ Frame: magic 0x184D2204, FLG, BD, header checksum; blocks of a size (high bit: s
 of four zero bytes. All little-endian. In magic 0 the header checksum wrongly covers the frame's magic too, so there it
 is written that way and not looked at in reading.
 
+cramjam brings the same release of liblz4 as Kafka, 1.10.0, so that blocks have the bytes of Kafka's at every level.
+
 Kafka: `Lz4Compression`, `Lz4BlockInputStream`, `Lz4BlockOutputStream`.
 """
 
 import struct
 from collections.abc import Iterator
 
-import lz4.block
+import cramjam
 from xxhash import xxh32_intdigest
 
 from minikafka.common.bytes_like import BytesLike
@@ -19,7 +21,8 @@ from minikafka.common.errors import BufferUnderflowException, IOException
 _MAGIC = struct.pack("<I", 0x184D2204)
 _SIZE = struct.Struct("<I")
 _INCOMPRESSIBLE = 0x80000000
-_BLOCK_SIZE = 64 * 1024
+_HEADER_SIZE = 7  # of a frame without the size of its content
+_CHECKSUM_SIZE = 4
 _DESCRIPTOR = b"\x60\x40"  # version 1, independent blocks; blocks of 64 KiB
 _DEFAULT_LEVEL = 9
 _PREMATURE_EOS = "Stream ended prematurely"
@@ -30,19 +33,22 @@ def compress(data: BytesLike, level: int, magic: int) -> bytes:
     checked = _MAGIC + _DESCRIPTOR if magic == 0 else _DESCRIPTOR
     out = bytearray(_MAGIC + _DESCRIPTOR)
     out.append(xxh32_intdigest(checked) >> 8 & 0xFF)
-    mode: dict[str, str | int] = {} if level == _DEFAULT_LEVEL else {"mode": "high_compression", "compression": level}
-    view = memoryview(data)
-    for start in range(0, len(view), _BLOCK_SIZE):
-        block = view[start : start + _BLOCK_SIZE]
-        compressed = lz4.block.compress(block, store_size=False, **mode)
-        if len(compressed) >= len(block):
-            out += _SIZE.pack(len(block) | _INCOMPRESSIBLE)
-            out += block
-        else:
-            out += _SIZE.pack(len(compressed))
-            out += compressed
-    out += bytes(4)
+    # In a frame the library takes its level 1 for the fast compressor; the thorough one does at 1 what it does at 2.
+    library_level = 0 if level == _DEFAULT_LEVEL else max(level, 2)
+    compressor = cramjam.lz4.Compressor(level=library_level, content_checksum=False, block_linked=False)
+    compressor.compress(bytes(data))
+    _copy_blocks(memoryview(compressor.finish()), out)
     return bytes(out)
+
+
+def _copy_blocks(frame: memoryview, out: bytearray) -> None:
+    """Add the blocks of `frame` and its end mark to `out`, without the checksum that the library writes after each."""
+    position, size = _HEADER_SIZE, -1
+    while size:
+        size = _SIZE.unpack_from(frame, position)[0] & ~_INCOMPRESSIBLE
+        end = position + _SIZE.size + size
+        out += frame[position:end]
+        position = end + _CHECKSUM_SIZE
 
 
 def open_stream(data: BytesLike, magic: int) -> Iterator[BytesLike]:
@@ -110,9 +116,9 @@ def _blocks(data: BytesLike, position: int, flags: int, max_block_size: int) -> 
         yield out
 
 
-def _decompress_block(block: BytesLike, max_block_size: int) -> bytes:
+def _decompress_block(block: BytesLike, max_block_size: int) -> bytearray:
+    out = bytearray(max_block_size)
     try:
-        decompressed: bytes = lz4.block.decompress(block, uncompressed_size=max_block_size)
-        return decompressed
-    except lz4.block.LZ4BlockError as error:
+        return out[: cramjam.lz4.decompress_block_into(block, out, output_len=max_block_size)]
+    except cramjam.DecompressionError as error:
         raise IOException(str(error)) from None

@@ -1,6 +1,7 @@
 """snappy in the stream format of the Java library (xerial): a header, then chunks of a size and a raw snappy block.
 
-A stream without that header is read as one raw block, as the Java library does.
+A stream without that header is read as one raw block, as the Java library does. Blocks are compressed by
+`snappy_kernel`, because no library for Python writes the bytes of Kafka's; cramjam reads them.
 
 Kafka: `SnappyCompression`, with `org.xerial.snappy.SnappyInputStream` and `SnappyOutputStream`.
 """
@@ -12,6 +13,7 @@ import cramjam
 
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import IOException
+from minikafka.record import record_columns, snappy_kernel
 
 _MAGIC = b"\x82SNAPPY\x00"
 _HEADER = _MAGIC + struct.pack(">ii", 1, 1)  # version, lowest compatible version
@@ -22,16 +24,32 @@ _MAGIC_AS_SIZE: int = _SIZE.unpack_from(_MAGIC)[0]
 # A block's best instruction makes 64 bytes of 3, so a block cannot become more than so many times longer.
 _LARGEST_RATIO = 22
 
+# The plain kernel compresses so many bytes while it decodes a record.
+_BYTES_IN_PLACE_OF_A_RECORD = 8
+
 
 def compress(data: BytesLike, level: int, magic: int) -> bytes:
     """`data` as a stream of blocks of 32 KiB (before compression)."""
     out = bytearray(_HEADER)
     view = memoryview(data)
     for start in range(0, len(view), _BLOCK_SIZE):
-        block = cramjam.snappy.compress_raw(view[start : start + _BLOCK_SIZE])
+        block = _compress_block(view[start : start + _BLOCK_SIZE])
         out += _SIZE.pack(len(block))
         out += block
     return bytes(out)
+
+
+def _compress_block(block: memoryview) -> BytesLike:
+    compiled = record_columns.compiled_kernel_for(len(block) // _BYTES_IN_PLACE_OF_A_RECORD)
+    out = bytearray(snappy_kernel.largest_size(len(block)))
+    table = bytearray(2 * snappy_kernel.TABLE_SIZE)
+    if compiled is None:
+        end = snappy_kernel.compress(block, out, memoryview(table).cast("H"))
+    else:
+        end = compiled.compress_snappy(
+            compiled.octets(block), compiled.octets(out), compiled.octets(table).view("uint16")
+        )
+    return memoryview(out)[:end]
 
 
 def open_stream(data: BytesLike, magic: int) -> Iterator[BytesLike]:

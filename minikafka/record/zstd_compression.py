@@ -1,11 +1,15 @@
 """zstd frames; several, one after another, are read as well.
 
+pyzstd brings the same release of libzstd as Kafka, 1.5.6, so that frames have the bytes of Kafka's at every level.
+zstandard, whose libzstd is a later one, reads frames block by block.
+
 Kafka: `ZstdCompression`, with `com.github.luben.zstd.ZstdInputStreamNoFinalizer`.
 """
 
 import threading
 from collections.abc import Iterator
 
+import pyzstd
 import zstandard
 
 from minikafka.common.bytes_like import BytesLike
@@ -30,9 +34,13 @@ _decompressor = _Decompressor()
 
 
 def compress(data: BytesLike, level: int, magic: int) -> bytes:
-    """`data` as one frame, without its size and checksum: Kafka's writer does not know the size in advance."""
-    compressor = zstandard.ZstdCompressor(level=level).compressobj()
-    return compressor.compress(data) + compressor.flush()
+    """`data` as one frame, without its size and checksum: Kafka's writer does not know the size in advance.
+
+    It flushes what it was given before it ends the frame, so the last block is an empty one.
+    """
+    compressor = pyzstd.ZstdCompressor(level)
+    flushed = compressor.compress(data, compressor.FLUSH_BLOCK) if len(data) else b""
+    return flushed + compressor.flush()
 
 
 def open_stream(data: BytesLike, magic: int) -> Iterator[BytesLike]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from minikafka.witness.agreement import Agreement, agree
+from minikafka.witness.batch import CODECS
 from minikafka.witness.directory_diff import DirectoryDiff, directory_diff
 from minikafka.witness.drawn_comparisons import Judgement, compare_drawn_workloads
 from minikafka.witness.kafka_jvm import KafkaJvm
@@ -25,9 +26,9 @@ from minikafka.witness.workload_drawer import draw_workload
 
 PROFILES = {
     "leader": {},
-    "leader with codecs": {"codecs": ("none", "gzip", "snappy", "lz4", "zstd")},
+    "leader with codecs": {"codecs": CODECS},
     "leader that decompresses": {
-        "codecs": ("none", "gzip", "snappy", "lz4", "zstd"),
+        "codecs": CODECS,
         "producers": 2,
         "settings": {"compression.type": "uncompressed"},
     },
@@ -38,12 +39,12 @@ PROFILES = {
     "transactions of a follower": {"producers": 3, "transactions": True, "follower": True, "epochs": True},
     "killed": {"producers": 3, "transactions": True, "epochs": True, "unclean": True, "weights": {"reopen": 8}},
     "killed follower": {"producers": 3, "transactions": True, "follower": True, "epochs": True, "unclean": True},
-    "compaction": {"compaction": True, "codecs": ("none", "none", "gzip")},
+    "compaction": {"compaction": True, "codecs": CODECS},
     "compaction of transactions": {
         "compaction": True,
         "producers": 3,
         "transactions": True,
-        "codecs": ("none", "none", "gzip"),
+        "codecs": CODECS,
         "epochs": True,
     },
     "compaction of a follower": {

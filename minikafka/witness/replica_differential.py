@@ -14,6 +14,7 @@ from pathlib import Path
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.message_codec import Message
 from minikafka.network.messages import parse_response
+from minikafka.witness.batch import CODECS
 from minikafka.witness.directory_diff import NOT_DETERMINED, DirectoryDiff, directory_diff
 from minikafka.witness.drawn_comparisons import Judgement, compare_drawn_workloads
 from minikafka.witness.kafka_cluster import KafkaCluster
@@ -39,7 +40,7 @@ PROFILES: Mapping[str, Mapping] = {
     "questions": {"weights": _ASKED, "producers": 2},
     "idempotent producers": {"producers": 3},
     "transactions": {"producers": 3, "transactions": True},
-    "codecs": {"codecs": ("none", "gzip", "snappy", "lz4", "zstd"), "refused": 0.2},
+    "codecs": {"codecs": CODECS, "refused": 0.2},
     "two brokers": {"brokers": 2, "weights": {"change": 8}},
     "followers that wait": {"fixed": _PATIENT},
 }

@@ -48,7 +48,7 @@ reopen
 def keyed(tmp_path_factory):
     """A log that has never been cleaned: keys, tombstones, transactions, every codec.
 
-    The batches of codecs other than gzip, of which libraries make different bytes, are kept as they are.
+    The cleaner keeps the batches of snappy, lz4 and zstd as they are, and compresses those of gzip anew.
     """
     workload = Workload.parse(LIFE)
     runner = Runner(minikafka_log, tmp_path_factory.mktemp("keyed") / "topic-0", workload)

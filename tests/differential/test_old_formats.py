@@ -67,7 +67,7 @@ def test_compaction_writes_them_anew(kafka, seed):
         SIZE,
         compaction=True,
         follower=True,
-        codecs=("none", "none", "gzip"),
+        codecs=("none", "none", "gzip", "snappy", "lz4"),
         settings={"delete.retention.ms": 3_600_000},
         weights={"update_config": 0},
     )

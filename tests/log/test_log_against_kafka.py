@@ -4,7 +4,7 @@ import pytest
 
 
 def test_each_codec(two_logs):
-    """No effect script: what a codec's library makes of the records differs from machine to machine."""
+    """No effect script: what the machine's zlib makes of the records differs from machine to machine."""
     for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
         text = f"append_as_leader [5x100 codec={codec} keys=3 headers=2 ts=now,now-7]"
         two_logs().do(text.replace("codec=none ", ""))

@@ -1,12 +1,14 @@
 """Kafka's framings of the codecs, and what becomes of damaged streams."""
 
 import gzip
+import random
+import zlib
 
 import cramjam
-import lz4.frame
 import pytest
 
 from minikafka.common.errors import IllegalArgumentException, KafkaException
+from minikafka.record import record_columns
 from minikafka.record.compression import Compression, CompressionType, decompress
 
 DATA = bytes(range(256)) * 1000
@@ -29,6 +31,40 @@ def test_framings_are_kafkas():
     # Magic 0 computes the header's checksum over the frame's magic too.
     assert Compression(CompressionType.LZ4).compress(DATA, 0).startswith(bytes.fromhex("04224d1860401a"))
     assert decompress(CompressionType.LZ4, Compression(CompressionType.LZ4).compress(DATA, 0), 0) == (DATA, None)
+
+
+@pytest.mark.parametrize(
+    ("codec", "level", "size", "crc"),
+    [
+        (CompressionType.SNAPPY, None, 83533, 0x0EA54607),
+        (CompressionType.LZ4, None, 84281, 0xF49FF72E),
+        (CompressionType.LZ4, 1, 83008, 0x1DF300D5),
+        (CompressionType.LZ4, 3, 80883, 0x05DDA016),
+        (CompressionType.LZ4, 17, 80424, 0x00AE170F),
+        (CompressionType.ZSTD, None, 64042, 0xAB26ABE3),
+        (CompressionType.ZSTD, -131072, 192055, 0x6340C0BD),
+        (CompressionType.ZSTD, 1, 80620, 0x60D910E8),
+        (CompressionType.ZSTD, 22, 56513, 0x2695C72F),
+    ],
+)
+def test_the_libraries_write_what_kafkas_libraries_wrote(codec, level, size, crc):
+    """Noted from Kafka 4.3.0. Another release of a library may write other bytes; gzip is the machine's zlib."""
+    rng = random.Random(3)
+    words = [rng.randbytes(rng.randint(1, 12)) for _ in range(300)]
+    stream = Compression(codec, level).compress(b"".join(rng.choices(words, k=30_000)), 2)
+    assert (len(stream), zlib.crc32(stream)) == (size, crc)
+
+
+def test_both_kernels_write_the_same_snappy():
+    rng = random.Random(4)
+    data = b"".join(rng.choices([bytes(70), b"abc" * 30, rng.randbytes(300), b"0123456789"], k=700))
+    streams = []
+    with record_columns.plain_kernel():
+        streams.append(Compression(CompressionType.SNAPPY).compress(data, 2))
+        assert record_columns.use_compiled_kernel()
+        streams.append(Compression(CompressionType.SNAPPY).compress(data, 2))
+    assert streams[0] == streams[1]
+    assert decompress(CompressionType.SNAPPY, streams[0], 2) == (data, None)
 
 
 @pytest.mark.parametrize("codec", CODECS, ids=str)
@@ -74,7 +110,9 @@ def test_a_raw_snappy_block_is_read_but_not_believed():
 
 
 def test_lz4_block_checksums_are_verified():
-    stream = bytearray(lz4.frame.compress(DATA, block_checksum=True, content_checksum=True, block_linked=False))
+    compressor = cramjam.lz4.Compressor(content_checksum=True, block_linked=False)  # blocks have checksums, too
+    compressor.compress(DATA)
+    stream = bytearray(compressor.finish())
     assert decompress(CompressionType.LZ4, stream, 2) == (DATA, None)
     stream[-9] ^= 1
     out, error = decompress(CompressionType.LZ4, stream, 2)

@@ -10,7 +10,7 @@ What a job's workers do has modules of its own where it is more than a page: `re
 `latest_of_keys` for `compaction`; `unread_records` for `lag`.
 
 What a worker needs. Python of the driver's version (major and minor), and, importable there, pyspark's own needs
-(pyarrow 18 or later, pandas) and those of minikafka: numpy 2, crc32c, cramjam, lz4, zstandard, xxhash and numba.
+(pyarrow 18 or later, pandas) and those of minikafka: numpy 2, crc32c, cramjam, pyzstd, zstandard, xxhash and numba.
 minikafka itself travels with the job, as a zip, to a cluster (`--master spark://…`) and through Spark Connect
 (`--remote sc://…`); with a local master the workers have it anyway. Paths are opened by the workers, and by the driver
 (or the Connect server) for planning: they must name the same files everywhere, as on a shared file system. A bucket is

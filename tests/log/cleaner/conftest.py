@@ -15,7 +15,6 @@ from minikafka.log.cleaner.log_cleaner_manager import LogCleanerManager
 from minikafka.log.cleaner.pre_clean_stats import PreCleanStats
 from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
 from minikafka.log.log_config import LogConfig
-from minikafka.record.memory_records import MemoryRecords
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka_errors import kafka_errors
 from minikafka.witness.kafka_time import JavaTime
@@ -232,38 +231,6 @@ class TwoCleaners:
             theirs.log.unified_log.updateConfig(self.kafka.log_class("LogConfig")(properties))
 
 
-class TwoCleanersOfOtherCodecs(TwoCleaners):
-    """Compares what batches hold, for codecs whose bytes depend on the version of a library."""
-
-    def turn(self) -> Turn:
-        for parent in (directory.parent for directory in self.logs[0].directories):
-            _date(parent)
-        ours, theirs = self.ours.turn(), self.theirs.turn()
-        assert _without_sizes(ours) == _without_sizes(theirs)
-        self.compare(*(directory.parent for directory in self.logs[0].directories))
-        return ours
-
-    def compare(self, ours: Path, theirs: Path) -> None:
-        for one in sorted(ours.rglob("*.log")):
-            other = theirs / one.relative_to(ours)
-            assert contents(one) == contents(other)
-
-
-def _without_sizes(turn: Turn) -> Turn:
-    """`turn` without numbers of bytes."""
-    stats = tuple(number for name, number in zip(STATS, turn.stats, strict=False) if "bytes" not in name)
-    return turn._replace(dirty=turn.dirty[:2], stats=stats)
-
-
-def contents(file: Path) -> list[tuple]:
-    """All that batches of a file hold, but for their sizes and checksums."""
-    fields = "base_offset last_offset attributes max_timestamp producer_id producer_epoch base_sequence"
-    return [
-        (*(getattr(batch, name) for name in fields.split()), list(batch))
-        for batch in MemoryRecords.readable_records(bytearray(file.read_bytes())).batches()
-    ]
-
-
 def _date(parent: Path) -> None:
     """Give each file a time that follows from its name, in the year 2001 and later."""
     for file in parent.rglob("*"):
@@ -281,13 +248,9 @@ def _dates(parent: Path) -> dict[str, int]:
 
 @pytest.fixture
 def two_cleaners(kafka):
-    """`two_cleaners(logs, **settings)`: both cleaners on a pair of logs, or on a list of them.
+    """`two_cleaners(logs, **settings)`: both cleaners on a pair of logs, or on a list of them."""
 
-    `exactly=False` compares what batches hold instead of bytes.
-    """
-
-    def make(logs, exactly: bool = True, **settings) -> TwoCleaners:
-        kind = TwoCleaners if exactly else TwoCleanersOfOtherCodecs
-        return kind(kafka, logs if isinstance(logs, list) else [logs], Settings(**settings))
+    def make(logs, **settings) -> TwoCleaners:
+        return TwoCleaners(kafka, logs if isinstance(logs, list) else [logs], Settings(**settings))
 
     return make
