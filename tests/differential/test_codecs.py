@@ -6,9 +6,9 @@ from minikafka.witness.batch import CODECS
 from minikafka.witness.differential import compare
 from minikafka.witness.workload_drawer import draw_workload
 
-SEEDS = range(6)
+SEEDS = range(4)
 SIZE = 60
-LEVELS = {"gzip": (1, 9), "snappy": (None,), "lz4": (1, 17), "zstd": (-131072, 22)}
+LEVELS = {"gzip": (1, 9), "snappy": (None,), "lz4": (1, 17), "zstd": (-131072, 12)}  # 22 takes 800 MB a batch
 
 
 @pytest.mark.parametrize("codec", LEVELS)
