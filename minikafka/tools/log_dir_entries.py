@@ -28,9 +28,9 @@ def entries_of(directory: Path) -> tuple[list[Path], list[str]]:
     for name in names:
         path = directory / name
         if path.is_dir():
-            (partitions if has_name_of_partition(path) else others).append(path)
+            (partitions if may_be_partition(path) else others).append(path)
     if not partitions and META_PROPERTIES_NAME not in names:
-        raise IllegalArgumentException(f"{directory} is neither a partition's directory nor a log directory")
+        raise neither(directory)
     return partitions, [path.name for path in others]
 
 
@@ -61,7 +61,32 @@ def is_log_dir(directory: Path) -> bool:
     if any(name.endswith(LOG_FILE_SUFFIX) or name == PARTITION_METADATA_FILE_NAME for name in names):
         return False
     paths = (directory / name for name in names)
-    return META_PROPERTIES_NAME in names or any(has_name_of_partition(path) and path.is_dir() for path in paths)
+    return META_PROPERTIES_NAME in names or any(map(may_be_partition, paths))
+
+
+def may_be_partition(path: Path) -> bool:
+    """True for a directory with a partition's name, except a log directory that has such a name, `broker-0` say."""
+    if not (path.is_dir() and has_name_of_partition(path)):
+        return False
+    try:
+        return not _holds_partitions(path)
+    except OSError:  # whoever reads it will say why it cannot be read
+        return True
+
+
+def neither(directory: Path) -> IllegalArgumentException:
+    """The complaint about a directory that no tool for log directories can take."""
+    found = sorted(path.name for path in directory.iterdir() if path.is_dir() and _holds_partitions(path))
+    hint = f"; it holds log directories: {', '.join(found)}" if found else ""
+    return IllegalArgumentException(f"{directory} is neither a partition's directory nor a log directory{hint}")
+
+
+def _holds_partitions(directory: Path) -> bool:
+    with os.scandir(directory) as entries:
+        return any(
+            entry.name == META_PROPERTIES_NAME or (entry.is_dir() and has_name_of_partition(Path(entry.path)))
+            for entry in entries
+        )
 
 
 def has_name_of_partition(directory: Path) -> bool:

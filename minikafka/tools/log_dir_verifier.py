@@ -8,7 +8,6 @@ from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
-from minikafka.common.errors import IllegalArgumentException
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.log_config import LogConfig
@@ -18,7 +17,13 @@ from minikafka.log.partition_files import require_regular
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint
 from minikafka.tools.failure import describe
 from minikafka.tools.findings import Fate, Finding, NextStart
-from minikafka.tools.log_dir_entries import duplicates, has_name_of_partition, second_directory
+from minikafka.tools.log_dir_entries import (
+    duplicates,
+    has_name_of_partition,
+    may_be_partition,
+    neither,
+    second_directory,
+)
 from minikafka.tools.read_bounded import require_bounded
 
 _CHECKPOINTS = {
@@ -49,7 +54,7 @@ def partitions_of(directory: Path, report: Callable[[Finding], None], unread: Ca
     for name in sorted(os.listdir(directory)):
         path = directory / name
         try:
-            if has_name_of_partition(path) and path.is_dir():
+            if may_be_partition(path):
                 named.append(path)
                 if _is_partition(path):
                     partitions.append(path)
@@ -58,7 +63,7 @@ def partitions_of(directory: Path, report: Callable[[Finding], None], unread: Ca
     for path, first in duplicates(named).items():
         report(Finding(path, None, None, second_directory(first), Fate.OFFLINE, "the broker does not start"))
     if not partitions and not (directory / META_PROPERTIES_NAME).exists():
-        raise IllegalArgumentException(f"{directory} is neither a partition's directory nor a log directory")
+        raise neither(directory)
     return partitions
 
 

@@ -238,6 +238,22 @@ def test_the_table_fits_the_terminal(log_dir, columns, there, gone):
     assert lines[-1].startswith("2 partitions, 10 segments, 7.4 KiB; the last stop was clean")
 
 
+@pytest.mark.parametrize("with_properties", [True, False])
+def test_no_tool_takes_a_folder_of_log_directories(log_dir, tmp_path, with_properties):
+    """A log directory may have the name of a partition, `broker-0`, and is none."""
+    folder = tmp_path / "brokers"
+    shutil.copytree(log_dir, folder / "broker-0")
+    if not with_properties:
+        (folder / "broker-0" / "meta.properties").unlink(missing_ok=True)
+    told = f"IllegalArgumentException: {folder} is neither a partition's directory nor a log directory"
+    told += "; it holds log directories: broker-0\n"
+    for command, code in (("ls", 1), ("verify", 2)):
+        result = CliRunner().invoke(main, [command, str(folder)])
+        assert (result.exit_code, result.stdout, result.stderr) == (code, "", told)
+    assert CliRunner().invoke(main, ["recover", "--yes", str(folder)]).exit_code == 1
+    assert not (folder / ".lock").exists() and sorted(os.listdir(folder)) == ["broker-0"]
+
+
 def test_names_that_would_move_the_cursor(log_dir):
     os.rename(log_dir / "mixed-0", log_dir / "a\x1b[2Jb\nc-0")
     lines = run(log_dir).stdout.splitlines()
