@@ -22,15 +22,19 @@ from minikafka.lab.grading import learners_side
 from minikafka.lab.grading.answer_key import told
 from minikafka.lab.grading.fair_code import unfair
 from minikafka.lab.grading.grade import Grade, Mark, explained
-from minikafka.lab.grading.lesson_tasks import PREDICTION, Task, tasks_of
-from minikafka.lab.grading.marking import Terms
+from minikafka.lab.grading.lesson_tasks import EXERCISE, PREDICTION, RUNG, Task, tasks_of
+from minikafka.lab.grading.marking import Job, LearnersSide, Terms, verdict_on
 from minikafka.lab.grading.submission import read, value_of
 from minikafka.lab.rebuild.ladders.high_watermark import clamps
+from minikafka.lab.rebuild.ladders.segments import looks_up
+from minikafka.lab.rebuild.performer import Here
 
 LESSON = "01-small.ipynb"
 IMPORTS = """from minikafka.lab import ___, predict
 from minikafka.lab.exercises.high_watermark import clamp, increment
 from minikafka.lab.rebuild.ladders.high_watermark import clamps
+from minikafka.lab.rebuild.ladders.segments import looks_up
+from minikafka.lab.rebuild.performer import Here
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 """
 POSITIONS = "LogOffsetMetadata(1).position_diff(LogOffsetMetadata(2))"  # which neither of them has
@@ -274,3 +278,75 @@ def test_every_lesson_has_tasks_of_its_own():
         assert len(tasks_of(lesson)) == len(set(tasks_of(lesson))), lesson
         for task in tasks_of(lesson):
             assert task.kind == PREDICTION or hasattr(import_module(task.module), task.check), task
+
+
+def job_of(check, module: str, name: str) -> Job:
+    """The solution of an exercise or a rung, as if it had been handed in."""
+    solution = check.solved_by()
+    statements = ast.parse(inspect.getsource(inspect.getmodule(solution))).body
+    used = {node.id for node in ast.walk(ast.parse(source_of(solution))) if isinstance(node, ast.Name)}
+    code = [ast.unparse(each) for each in statements if _is_used(each, used)]
+    return Job(solution.__name__, "\n".join([*code, source_of(solution)]), "", module, name)
+
+
+def _is_used(statement: ast.stmt, names: set[str]) -> bool:
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return ".lab" not in ast.unparse(statement)
+    if isinstance(statement, ast.Assign):
+        return any(isinstance(target, ast.Name) and target.id in names for target in statement.targets)
+    return isinstance(statement, ast.FunctionDef) and statement.name in names
+
+
+def tasks_of_kind(kind: str) -> list[Task]:
+    from minikafka.lab.course.run_lessons import lessons
+
+    return [task for lesson in lessons(COURSE) for task in tasks_of(lesson) if task.kind == kind]
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("lesson", sorted({task.lesson for task in tasks_of_kind(EXERCISE)}))
+def test_every_exercises_solution_is_right_where_only_plain_values_come_out(lesson, spark):
+    with LearnersSide(Terms(7), java=True) as side:
+        for task in (task for task in tasks_of_kind(EXERCISE) if task.lesson == lesson):
+            job = job_of(getattr(import_module(task.module), task.check), task.module, task.check)
+            verdict = verdict_on(job, side, 7)
+            assert verdict, f"{task.lesson}: {verdict}"
+
+
+def rungs_to_try() -> list[Task]:
+    """A rung for each ground, for each kind of result, and those that are asked more than the engine asks."""
+    tried = {}
+    for task in tasks_of_kind(RUNG):
+        role = getattr(import_module(task.module), task.check).role
+        asked = role.also_asked.__name__
+        tried.setdefault((type(role.ground), role.changes_nothing, asked, isinstance(role.method, property)), task)
+    return list(tried.values())
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("task", rungs_to_try(), ids=lambda task: task.name)
+def test_a_rungs_solution_is_right_where_only_plain_values_come_out(task, spark):
+    rung = getattr(import_module(task.module), task.check)
+    with LearnersSide(Terms(7), java=False) as side:
+        verdict = verdict_on(job_of(rung, task.module, task.check), side, 7)
+        assert verdict, f"{task.lesson}: {verdict}"
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_what_is_wrong_with_a_rung_is_told_as_in_a_notebook(spark):
+    segments = "minikafka.lab.rebuild.ladders.segments"
+    for body, words in (
+        ("(self, target):\n    return self.entry(0)", ""),
+        ("(self):\n    return 3", "OffsetIndex.lookup takes (self, target_offset); yours takes (self)"),
+        ("(self, target):\n    return 3", "Your function returned 3, of the type int; the method returns"),
+        ("(self, target):\n    1 / 0", "Your function raised ZeroDivisionError: division by zero\nLine 2: 1 / 0"),
+        ("(self, target):\n    return ___", "Replace ___ in the function above, then run this cell again."),
+    ):
+        with LearnersSide(Terms(7), java=False) as side:
+            verdict = verdict_on(Job("lookup", f"def lookup{body}", "", segments, "looks_up"), side, 7)
+        learners_side.make("lookup", "", f"def lookup{body}")
+        assert str(verdict) == str(looks_up.judged(Here(learners_side._function, looks_up.role), 7))
+        assert words in verdict.words

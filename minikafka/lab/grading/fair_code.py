@@ -1,7 +1,8 @@
 """What a function may use that is to be graded: the language, some modules, and its arguments.
 
 It stands for a method of the engine or for a query, so it has no need of files, processes, frames, or of the course's
-own modules, which know the answers and make the verdicts. Code that uses them is not run.
+own modules. Code that plainly uses them is not run, and its learner reads why. This is a rule of the game and no wall:
+whoever looks for a way around these names finds one. The wall is the sandbox, in which the code runs.
 """
 
 import ast

@@ -14,7 +14,7 @@ from typing import Any
 
 from minikafka.lab.exercises.exercise import said
 from minikafka.lab.exercises.prediction import ___
-from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.lab.exercises.witnessed import frame
 from minikafka.lab.grading.arguments import received
 from minikafka.lab.rebuild import also_asked, grounds
 from minikafka.lab.rebuild.learners_code import LearnersError, NotAttempted
@@ -54,11 +54,17 @@ def make(name: str, given: str, code: str) -> None:
 
 
 def case(arguments: list[Any]) -> tuple[Any, ...]:
-    """The function's answer to a case: ("is", answer), ("blank",) for `___`, ("raised", words)."""
+    """The function's answer to a case: ("is", answer), ("rows", rows, names of columns) of a DataFrame, ("blank",) for
+    `___`, or ("raised", words).
+    """
     given = [received(each) for each in arguments]
     try:
         found = _function(*given)
-        return ("blank",) if found is ___ else ("is", _without_classes_of_libraries(as_rows(found)))
+        if found is ___:
+            return ("blank",)
+        if hasattr(found, "collect"):
+            return "rows", [tuple(map(_without_classes_of_libraries, row)) for row in found.collect()], found.columns
+        return "is", _without_classes_of_libraries(found)
     except Exception as error:
         return "raised", said(error)
 

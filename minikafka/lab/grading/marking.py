@@ -206,6 +206,8 @@ def _asked_there(side: LearnersSide, check: Exercise) -> Callable[..., Any]:
         match side.ask("case", next(cases)):
             case "is", value:
                 return value
+            case "rows", list(rows), list(columns):
+                return _Rows(rows, columns)
             case ("blank",):
                 return ___
             case "raised", str(words):
@@ -213,6 +215,18 @@ def _asked_there(side: LearnersSide, check: Exercise) -> Callable[..., Any]:
         raise LearnersError("Its process does not say what it answers.")
 
     return function
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What was collected of a DataFrame, to be taken for one by who collects it."""
+
+    rows: list[tuple[Any, ...]]
+    columns: list[str]
+
+    def collect(self) -> list[tuple[Any, ...]]:
+        """The rows."""
+        return self.rows
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 """A workload done twice, by the engine with the learner's function and by a judge, and where the two differ first."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from minikafka.lab.stage.workbench import kafka_witness
 from minikafka.lab.widgets.offset_ruler import Offsets
 from minikafka.witness.agreement import Difference, agree
 from minikafka.witness.directory_diff import NOT_DETERMINED, FileDifference, files_diff
+from minikafka.witness.observation import Observations
 from minikafka.witness.runner import minikafka_log
 from minikafka.witness.spoken import say
 from minikafka.witness.workload import shrunk
@@ -101,7 +102,7 @@ def _compared(workload: Any, performer: Performer, ask_the_judge: Callable[[], O
     ours, moments = performer.run(workload)
     right = ask_the_judge()
     table = replace(ours.table, witness=YOURS)
-    difference = agree(table, right.table).first_difference
+    difference = _first_difference(table, right.table)
     files = files_diff(ours.files, right.files, (YOURS, right.table.witness), NOT_DETERMINED)
     return Trial(
         workload,
@@ -111,3 +112,19 @@ def _compared(workload: Any, performer: Performer, ask_the_judge: Callable[[], O
         moments[difference.operation if difference else -1],
         ours,
     )
+
+
+def _first_difference(table: Observations, right: Observations) -> Difference | None:
+    """The first difference; where there is none, the first value of which only one side speaks: the learner's side may
+    have run elsewhere, and what it leaves out does not count as equal.
+    """
+    found = agree(table, right).first_difference if table.rows else None
+    return found or next(_one_sided(table, right), None)
+
+
+def _one_sided(table: Observations, right: Observations) -> Iterator[Difference]:
+    for number, (operation, row) in enumerate(zip(right.workload, right.rows, strict=True)):
+        told = table.rows[number] if number < len(table) else {}
+        for quantity in sorted(row.keys() ^ told.keys()):
+            said = {each.witness: each.value(number, quantity) for each in (table, right)}
+            yield Difference(number, str(operation), quantity, said)
