@@ -24,7 +24,7 @@ _LOOKS_BEFORE_SKIPPING = 32
 
 
 def largest_size(size: int) -> int:
-    """The most bytes that a block of `size` bytes can become. Kafka: `Snappy.maxCompressedLength`."""
+    """The most bytes that a block of `size` bytes can become. That is `MaxCompressedLength` of snappy.cc."""
     return 32 + size + size // 6
 
 

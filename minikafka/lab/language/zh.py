@@ -345,6 +345,9 @@ CATALOGUE = {
     "With your function in place a new, empty log does not open: {error}: {message}": (
         "换上你的函数之后，一个新的空日志打不开：{error}: {message}"
     ),
+    "It has not ended after {seconds:g} seconds.": "{seconds:g} 秒之后它还没有结束。",
+    "Its process answers what no log answers.": "它的进程给出了任何日志都不会给出的回答。",
+    "In the directory of your log {what}.": "在你的日志的目录里：{what}。",
     "Your function has not ended after {seconds:g} seconds. Is there a loop whose end never comes?": (
         "你的函数 {seconds:g} 秒之后还没有结束。是不是有一个不会结束的循环？"
     ),
