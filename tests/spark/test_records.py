@@ -12,7 +12,7 @@ from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, In,
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
-from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
+from minikafka.common.errors import CorruptRecordException, IllegalArgumentException, UnknownTopicOrPartitionException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.record.file_records import FileRecords
 from minikafka.record.record_columns import kernel_in_use, use_compiled_kernel
@@ -103,12 +103,11 @@ def test_large_segments_are_split_and_small_ones_share_a_task(one):
 
 def test_offsets_bound_a_query(one):
     first, last = one.records[0].offset, one.records[-1].offset
-    for start, end in [(0, 10), (17, 60), (last, last + 1), (last + 5, last + 9), (30, 30), (first, last)]:
+    for start, end in [(0, 10), (17, 60), (last, last + 1), (30, 30), (first, last)]:
         starting, ending = (json.dumps({"drawn": {"3": border}}) for border in (start, end))
         expected = [each for each in one.records if start <= each.offset < end]
         assert seen_in(one.directory, startingOffsets=starting, endingOffsets=ending) == expected
     assert seen_in(one.directory, startingOffsets='{"drawn": {"3": -2}}', endingOffsets="latest") == one.records
-    assert seen_in(one.directory, startingOffsets="latest") == []
 
 
 def test_a_segment_that_begins_below_its_name_is_damage_of_what_its_first_batch_has(one, copy):
@@ -236,7 +235,8 @@ def test_paths_name_log_directories_partitions_segments_and_globs(one):
     source = KafkaLogDataSource({"paths": paths})
     assert [len(each.chosen) for each in find_partitions(json.loads(paths))] == [2]
     assert len(source.reader(source.schema()).partitions()[0].ranges) == 2
-    assert rows(log_dir, subscribe="other, another") == []
+    with pytest.raises(UnknownTopicOrPartitionException, match="no topic drown in .*; the nearest is drawn"):
+        rows(log_dir, subscribe="drawn, drown")
     for nonsense in (log_dir / "absent", REPOSITORY / "tests", one.directory / "nothing-*.log"):
         with pytest.raises(IllegalArgumentException):
             rows(nonsense)
@@ -297,7 +297,7 @@ def test_reading_changes_nothing(copy):
 )  # fmt: skip
 def test_options_without_meaning_are_refused(options):
     with pytest.raises(IllegalArgumentException):
-        KafkaLogDataSource({"path": str(GOLDEN), **options}).schema()
+        rows(GOLDEN, **options)
 
 
 def test_a_batch_with_a_wrong_checksum_is_one_damage(one, copy):

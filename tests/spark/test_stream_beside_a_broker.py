@@ -70,7 +70,7 @@ def test_nothing_is_lost_or_doubled_beside_a_busy_broker(spark, tmp_path):
     register(spark)
     with BusyBroker(tmp_path / "broker", RECORDS_A_SECOND) as busy:
         log_dir = busy.broker.log_dir
-        sound = Stream(spark, tmp_path / "sound", log_dir, subscribe="rolled,compacted,added")
+        sound = Stream(spark, tmp_path / "sound", log_dir, subscribePattern="rolled|compacted|added")
         late = Stream(spark, tmp_path / "late", log_dir, subscribe="kept", mode="PERMISSIVE")
         time.sleep(1)
         live(busy, sound, late)

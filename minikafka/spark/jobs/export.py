@@ -26,7 +26,7 @@ from minikafka.spark.jobs.export_directory import ExportDirectory, ExportedFile,
 from minikafka.spark.jobs.row_type import batch_of_rows, schema_of_rows
 from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.source.batch_columns import BatchColumns
-from minikafka.spark.source.damage import DAMAGE, Mode
+from minikafka.spark.source.damage import DAMAGE, Mode, OnDamage
 from minikafka.spark.source.read_task import ByteRange
 from minikafka.spark.source.record_rows import HEADERS_TYPE, RecordRows, RowFilter, Unwanted
 from minikafka.spark.source.segment_positions import PositionRange, SegmentPositions
@@ -246,7 +246,8 @@ def _parts(
     mode: Mode,
 ) -> Iterator[pa.RecordBatch]:
     """Write the files of one task, and tell of them."""
-    rows = RecordRows(_COLUMNS, RowFilter(), mode, check_crcs=True)
+    on_damage = OnDamage(mode, fails_on_loss=mode is Mode.FAILFAST)
+    rows = RecordRows(_COLUMNS, RowFilter(), on_damage, check_crcs=True)
     for (topic_partition, directory), of_partition in groupby(
         ranges, key=lambda each: (each.topic_partition, os.path.dirname(each.segment.path))
     ):

@@ -19,6 +19,11 @@ from minikafka.common.uuid import ZERO_UUID, uuid_from_string
 from minikafka.log.log_config import INTERNAL_SEGMENT_BYTES_CONFIG, LogConfig
 from minikafka.metadata.topic_creation import MAX_PARTITIONS_PER_BATCH
 from minikafka.record.compression import Compression
+from minikafka.spark.source.known_options import require_known
+
+_OPTIONS = (
+    "path", "topic", "partitions", "topicId", "leaderEpoch", "batch.size", "settings", "cluster.id", "node.id",
+)  # fmt: skip
 
 
 class SinkOptions(NamedTuple):
@@ -40,6 +45,7 @@ class SinkOptions(NamedTuple):
         Raises InvalidTopicException, InvalidRequestException for the cluster's metadata, InvalidPartitionsException,
         PolicyViolationException, IllegalArgumentException, and what a LogConfig raises.
         """
+        require_known(options, _OPTIONS)
         given = {name.lower(): text for name, text in options.items()}
         for required in ("path", "topic"):
             if not given.get(required):

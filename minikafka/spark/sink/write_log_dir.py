@@ -1,7 +1,6 @@
 """A table becomes a topic in a log directory that a broker can start on."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -9,13 +8,13 @@ from typing import TYPE_CHECKING
 from minikafka.common import errors
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.java_numbers import INT_MAX, LONG_MAX
+from minikafka.spark.our_line_first import raised_by_us
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
 HEADERS = "array<struct<key: string, value: binary>>"
-_RAISED_BY_US = re.compile(r"minikafka\.common\.errors\.(\w+): (.+?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
 _ORDER = "__order"
 
 
@@ -87,7 +86,7 @@ def write_log_dir(
     Works with Spark Connect, too. Raises one of Kafka's exceptions, with one line, for what is wrong with the
     arguments, the rows or the disk; whatever else Spark raises is passed on.
     """
-    from minikafka.spark.register import register
+    from minikafka.spark.register import at_work, register
     from minikafka.spark.sink.sink_options import SinkOptions
 
     if mode not in ("error", "overwrite"):
@@ -115,7 +114,8 @@ def write_log_dir(
 
         register(df.sparkSession)
         writer = _distributed(rows, checked.partitions, order).write.format("minikafka").options(**options)
-        writer.mode("overwrite" if mode == "overwrite" else "append").save(directory)
+        with at_work(df.sparkSession):
+            writer.mode("overwrite" if mode == "overwrite" else "append").save(directory)
 
 
 @contextmanager
@@ -127,9 +127,9 @@ def _told_in_one_line() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as failure:
-        raised = _RAISED_BY_US.findall(str(failure))
-        if raised:
-            name, message = raised[-1]
+        raised = raised_by_us(str(failure))
+        if raised is not None:
+            name, message = raised
             raise getattr(errors, name)(message) from None
         if isinstance(failure, AnalysisException):
             raise IllegalArgumentException(str(failure).partition("\n")[0]) from None

@@ -10,6 +10,7 @@ from minikafka.tools.failure import describe, one_line
 
 DAMAGE = (RuntimeError, ValueError, IndexError, OSError, MemoryError)
 """Kafka's exceptions, and the machine's; anything else is a bug."""
+_LOSSES = ("OffsetOutOfRangeException", "NoSuchFileException", "InconsistentTopicIdException")
 
 
 class Mode(enum.Enum):
@@ -31,6 +32,17 @@ class Mode(enum.Enum):
         except ValueError:
             known = ", ".join(mode.value for mode in Mode)
             raise IllegalArgumentException(f"mode={name} is none of {known}") from None
+
+
+class OnDamage(NamedTuple):
+    """What a query does about damage: its mode, and whether records that were there and are gone end it."""
+
+    mode: Mode
+    fails_on_loss: bool
+
+    def fails_at(self, damage: "Damage") -> bool:
+        """Whether the damage ends the query."""
+        return self.fails_on_loss if damage.is_loss else self.mode is Mode.FAILFAST
 
 
 @contextmanager
@@ -57,6 +69,11 @@ class Damage(NamedTuple):
         is_gone = isinstance(error, FileNotFoundError) and error.errno is None
         told = one_line(f"NoSuchFileException: {error}") if is_gone else describe(error)
         return Damage(file, position, told)
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether nothing is wrong with bytes: records were there, and are gone."""
+        return self.exception.startswith(_LOSSES)
 
     def exception_to_raise(self) -> CorruptRecordException:
         """The exception for FAILFAST."""

@@ -18,13 +18,17 @@ no value is copied.
 |---|---|---|
 | `table` | `records`, or one of those that `tables` describes: `batches`, `segments`, `index`, … | `records` |
 | `subscribe` | topics, with commas between them | all topics |
-| `startingOffsets`, `endingOffsets` | `earliest` (-2), `latest` (-1), JSON `{"t": {"0": 23, "1": -1}}` | all |
+| `subscribePattern` | topics in whose names this regular expression is found; of Kafka's own none | |
+| `assign` | partitions, JSON `{"t": [0, 1]}` | |
+| `startingOffsets`, `endingOffsets` | `earliest` (-2), `latest` (-1), JSON `{"t": {"0": 23, "1": -1}}` that names all \
+partitions of the query | all |
 | `startingTimestamp`, `endingTimestamp` | ms: from, or up to, the first record that is no earlier | |
 | `startingOffsetsByTimestamp`, `endingOffsetsByTimestamp` | JSON `{"t": {"0": 1700000000000}}` | |
 | `startingOffsetsByTimestampStrategy` | where no record is late enough: `error`, or start at `latest` | `error` |
 | `isolation.level` | `read_uncommitted`, `read_committed` (also as `kafka.isolation.level`) | `read_uncommitted` |
 | `bounds` | `high_watermark`, `log_end` | `high_watermark` |
 | `mode` | damage: `FAILFAST`, `PERMISSIVE` (adds a column `_corrupt`), `DROPMALFORMED` | `FAILFAST` |
+| `failOnDataLoss` | whether the query ends where offsets that are asked for are gone | `true` in mode `FAILFAST` |
 | `checkCrcs` | whether the checksum of each batch that is read is checked; without, `batches` on a local disk reads \
 only the headers of large batches | `true` |
 | `includeHeaders` | adds `headers`, null for a record without any | `false` |
@@ -32,7 +36,10 @@ only the headers of large batches | `true` |
 `baseOffset`, `segment`, `position` | `false` |
 | `maxBytesPerTask` | a larger segment is split at batches that its index knows, if offsets ascend there; smaller ones \
 share a task. A task costs Spark some 30 ms: on few cores larger ones are quicker | 134217728 |
+| `maxRecordsPerPartition` | no task has more offsets, and none those of two partitions | no limit |
 | `maxOffsetsPerTrigger` | streams: so many offsets a micro-batch, shared by the partitions | no limit |
+| `minOffsetsPerTrigger` | streams: with fewer, a micro-batch waits, but not the first one | |
+| `maxTriggerDelay` | streams: it waits no longer: `500ms`, `5s`, `15m`, … | `15m` |
 | `minPartitions` | at least so many tasks, where the data allow it | 1 |
 | `pushFilters` | filters spare reading, see below; for a DataFrame that one query uses once | `false` |
 | `fs.…` | what leads to an object store, see below | |
@@ -40,7 +47,10 @@ share a task. A task costs Spark some 30 ms: on few cores larger ones are quicke
 `spark.readStream.format("minikafka")` follows a directory that a broker is writing; it starts at `latest` unless told,
 as the connector does, and knows no end. `stream_reader` says what rolls, retention, truncation and compaction do to it.
 
-An option of the connector that has no meaning here, such as `kafka.bootstrap.servers`, is ignored.
+An unknown option is refused, with the name of the nearest one: a mistyped name would read everything. Those of the
+connector that have no meaning here are ignored: all `kafka.…` but `kafka.isolation.level`, `groupIdPrefix`,
+`kafkaConsumer.pollTimeoutMs`, `fetchOffset.…`. What the connector refuses is refused: topics, partitions and offsets
+that are not there, a batch query from `latest` or to `earliest`, a stream with an end.
 
 Object stores. `load("s3://bucket/kafka")` reads a copy of a log directory, a partition or a segment, or what tiered
 storage has put there (the layouts of Kafka's `LocalTieredStorage` and of Aiven's plugin, without its own compression
@@ -83,8 +93,6 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.common.topic_partition import TopicPartition
-from minikafka.spark.source.damage import Damage
 from minikafka.spark.source.group_rows import GROUPS, OFFSETS_TOPIC, GroupRows
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, find_partitions
 from minikafka.spark.source.metadata_rows import METADATA, MetadataRows, MetadataTask, find_metadata
@@ -92,17 +100,19 @@ from minikafka.spark.source.partition_bounds import Bounds
 from minikafka.spark.source.pushed_filters import PushedFilters
 from minikafka.spark.source.range_rows import PARTITIONS, RANGES, RangeRows
 from minikafka.spark.source.read_task import (
-    ByteRange,
+    Found,
     PartitionTask,
     ReadTask,
     byte_ranges,
     partition_tasks_of,
+    parts_of,
     tasks_of,
 )
 from minikafka.spark.source.record_rows import RecordRows
 from minikafka.spark.source.record_schema import require_known, schema_of
-from minikafka.spark.source.source_options import LATEST, SourceOptions
+from minikafka.spark.source.source_options import SourceOptions
 from minikafka.spark.source.stream_reader import KafkaLogStreamReader
+from minikafka.spark.source.subscription import Subscription
 from minikafka.spark.source.tables import BATCHES, RECORDS, TableRows
 from minikafka.spark.source.verify_rows import VERIFY, VerifyTask, verify_rows, verify_tasks
 
@@ -129,7 +139,7 @@ class KafkaLogDataSource(DataSource):
 
     def reader(self, schema: StructType) -> "KafkaLogReader":
         """A reader of the columns of `schema`. Raises IllegalArgumentException for one that there is not."""
-        options = SourceOptions.of(self.options)
+        options = SourceOptions.of_batch(self.options)
         require_known(schema, options.table)
         return KafkaLogReader(schema, options)
 
@@ -142,7 +152,7 @@ class KafkaLogDataSource(DataSource):
 
     def streamReader(self, schema: StructType) -> KafkaLogStreamReader:
         """A reader of a stream. Raises IllegalArgumentException for an unknown column, or another table."""
-        options = SourceOptions.of(self.options, start=LATEST)
+        options = SourceOptions.of_stream(self.options)
         if options.table != RECORDS:
             raise IllegalArgumentException(f"A stream has records; table={options.table} is for batch queries")
         require_known(schema, options.table)
@@ -172,15 +182,16 @@ class KafkaLogReader(DataSourceReader):
             return verify_tasks(options)
         if options.table == METADATA:
             return [MetadataTask(find_metadata(options.paths, options.storage_settings))]
-        topics, filters = options.topics, self._filters
+        subscription, filters = options.subscription, self._filters
         if options.table == GROUPS:  # whose rows tell of other topics than that which is read
-            topics, filters = frozenset([OFFSETS_TOPIC]), PushedFilters()
-        wanted = [
-            partition
-            for partition in find_partitions(options.paths, topics, options.storage_settings)
-            if partition.chosen and filters.lets_through(partition.topic_partition)
-        ]
+            subscription, filters = Subscription(), PushedFilters()
+        found = find_partitions(options.paths, subscription, options.storage_settings)
+        if options.table == GROUPS:
+            found = [each for each in found if each.topic_partition.topic == OFFSETS_TOPIC]
+        wanted = [each for each in found if each.chosen and filters.lets_through(each.topic_partition)]
         if options.table in (RECORDS, BATCHES, RANGES):
+            for border, name in ((options.starting, "starting"), (options.ending, "ending")):
+                border.require_partitions([each.topic_partition for each in found], name)
             return self._tasks_of_bytes(wanted)
         if options.table in (GROUPS, PARTITIONS):
             return partition_tasks_of(wanted, options.max_bytes_per_task, options.min_partitions)
@@ -189,27 +200,35 @@ class KafkaLogReader(DataSourceReader):
 
     def _tasks_of_bytes(self, partitions: list[DiskPartition]) -> list[ReadTask]:
         options, bounds = self._options, Bounds(self._options)
-        found: list[ByteRange | tuple[TopicPartition, Damage]] = []
+        if options.table != RECORDS:
+            options = options._replace(max_records_per_partition=None)
+        parts: list[Found] = []
         is_of_records = options.table == RECORDS  # other tables have other offsets and timestamps
         filters = self._filters if is_of_records else PushedFilters()
         for partition in partitions:
             requested = filters.narrowed(bounds.requested(partition))
-            found += [(partition.topic_partition, each) for each in bounds.damages]
+            for damage in bounds.damages:
+                if options.on_damage.fails_at(damage):
+                    raise damage.exception_to_raise()
+                parts.append([(partition.topic_partition, damage)])
             bounds.damages.clear()
-            found += byte_ranges(partition, requested, options.max_bytes_per_task, filters.row_filter.min_timestamp)
-        return tasks_of(found, options.max_bytes_per_task, options.min_partitions)
+            for part in parts_of(requested, options.max_records_per_partition):
+                parts.append(
+                    [*byte_ranges(partition, part, options.max_bytes_per_task, filters.row_filter.min_timestamp)]
+                )
+        return tasks_of(parts, options)
 
     def read(self, partition: "InputPartition") -> "Iterator[pa.RecordBatch]":
         """The rows of a task. Raises CorruptRecordException for damage in mode FAILFAST."""
         options, schema = self._options, to_arrow_schema(self._schema, timezone="UTC")
         if options.table == RECORDS:
             assert isinstance(partition, ReadTask)
-            rows = RecordRows(schema, self._filters.row_filter, options.mode, check_crcs=options.check_crcs)
+            rows = RecordRows(schema, self._filters.row_filter, options.on_damage, check_crcs=options.check_crcs)
             yield from rows.of(partition)
             return
         if options.table == RANGES:
             assert isinstance(partition, ReadTask)
-            yield from RangeRows(schema, options.mode).of(partition)
+            yield from RangeRows(schema, options.on_damage).of(partition)
             return
         if isinstance(partition, VerifyTask):
             yield from verify_rows(partition, schema)
@@ -222,7 +241,7 @@ class KafkaLogReader(DataSourceReader):
             for each in partition.partitions:
                 yield from GroupRows(schema, options).of(each)
             return
-        table = TableRows(options.table, schema, options.mode, check_crcs=options.check_crcs)
+        table = TableRows(options.table, schema, options.on_damage, check_crcs=options.check_crcs)
         if isinstance(partition, ReadTask):
             yield from table.of(partition)
         elif isinstance(partition, PartitionTask):

@@ -26,6 +26,7 @@ from pyspark.sql.types import DataType, IntegerType, LongType, StringType, Times
 from minikafka.common.errors import NullPointerException
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.topic_partition import TopicPartition
 from minikafka.record.control_record import ControlRecordType
 from minikafka.spark.source.batch_columns import BatchColumns
 from minikafka.spark.source.batch_runs_on_disk import DecodedRun, decoded_runs
@@ -115,7 +116,7 @@ class GroupRows:
         offsets = self._replayed(partition, damages)
         columns: dict[str, list[object]] = {name: [] for name in self._schema.names}
         for key, commit in sorted(offsets.commits.items()):
-            if self._options.topics is not None and key.topic not in self._options.topics:
+            if not self._options.subscription.includes(TopicPartition(key.topic, key.partition)):
                 continue
             try:
                 _, _, value = _messages.value(commit.record_type, commit.value)
@@ -135,7 +136,7 @@ class GroupRows:
             for name, column in columns.items():
                 column.append(row[name])
         for damage in damages:
-            yield from damage_row(self._schema, self._options.mode, partition.topic_partition, damage)
+            yield from damage_row(self._schema, self._options.on_damage, partition.topic_partition, damage)
         if any(columns.values()):
             arrays = [
                 timestamps_of(np.array(columns[field.name], np.int64))

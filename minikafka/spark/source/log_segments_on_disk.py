@@ -20,6 +20,7 @@ from minikafka.spark.source.partition_names import (
 )
 from minikafka.spark.source.storage import Entry, OpenFile, Storage, StoredFile, joined
 from minikafka.spark.source.storages import storage_of
+from minikafka.spark.source.subscription import Subscription
 
 CLUSTER_METADATA = "__cluster_metadata"
 _ASIDE = (DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
@@ -68,28 +69,27 @@ class DiskPartition(NamedTuple):
 
 
 def find_partitions(
-    paths: list[str], topics: frozenset[str] | None = None, settings: Mapping[str, str] | None = None
+    paths: list[str], subscription: Subscription | None = None, settings: Mapping[str, str] | None = None
 ) -> list[DiskPartition]:
     """The partitions below `paths`: log directories, partitions' directories, segments, or globs of them.
 
     Of a log directory, directories that are put aside (`-delete`, `-future`, `-stray`) and the cluster's metadata are
-    left out, as a consumer sees neither. `topics` are the only ones wanted, None for all; `settings` are those of
+    left out, as a consumer sees neither. `subscription` says which are wanted, None for all; `settings` are those of
     `storage_of`. A partition that goes away while it is looked at is left out. One that several log directories
     have, as those of several brokers, is there several times.
 
     Raises IllegalArgumentException for a path that is none of these, and for two directories of one partition in the
-    same log directory (`topic-0` and `topic-00`), IOException for what cannot be listed.
+    same log directory (`topic-0` and `topic-00`), UnknownTopicOrPartitionException for a topic that is named and not
+    there, IOException for what cannot be listed.
     """
     with by_names_of_java():
-        return _find_partitions(paths, topics, settings)
+        return _find_partitions(paths, subscription or Subscription(), settings or {})
 
 
-def _find_partitions(
-    paths: list[str], topics: frozenset[str] | None, settings: Mapping[str, str] | None
-) -> list[DiskPartition]:
+def _find_partitions(paths: list[str], subscription: Subscription, settings: Mapping[str, str]) -> list[DiskPartition]:
     chosen: dict[tuple[str, Storage], set[str] | None] = {}  # directory -> names of segments, None for all
     for given in paths:
-        storage, pattern = storage_of(given, settings or {})
+        storage, pattern = storage_of(given, settings)
         expanded = storage.expanded(pattern)
         if not expanded:
             raise IllegalArgumentException(f"{pattern} does not exist")
@@ -102,11 +102,13 @@ def _find_partitions(
                     names.add(name)
             else:
                 chosen |= {(each, storage): None for each in _partition_directories(storage, path)}
+    named = {directory: partition_of(directory) for directory, _ in chosen}
+    subscription.require_topics({each.topic for each in named.values()}, ", ".join(paths))
     partitions = []
     seen: dict[tuple[str, TopicPartition], str] = {}
     for (directory, storage), names in sorted(chosen.items(), key=lambda each: each[0][0]):
-        topic_partition = partition_of(directory)
-        if topics is not None and topic_partition.topic not in topics:
+        topic_partition = named[directory]
+        if not subscription.includes(topic_partition):
             continue
         other = seen.setdefault((log_dir_of(directory), topic_partition), directory)
         if other != directory:

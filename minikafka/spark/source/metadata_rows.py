@@ -11,7 +11,7 @@
 A path is a log directory (one of `metadata.log.dir` or `log.dirs` has the metadata), the directory
 `__cluster_metadata-0`, or a snapshot (`.checkpoint`), which tells the state at its offset. Of a directory the newest
 snapshot is read, and the whole log behind it: a part at its end that no quorum has agreed on yet is told as well.
-`subscribe` chooses topics.
+`subscribe`, `subscribePattern` and `assign` choose.
 """
 
 import os
@@ -48,6 +48,7 @@ from minikafka.spark.source.record_rows import CORRUPT, damage_row
 from minikafka.spark.source.source_options import SourceOptions
 from minikafka.spark.source.storage import Storage, joined
 from minikafka.spark.source.storages import storage_of
+from minikafka.spark.source.subscription import Subscription
 from minikafka.tools.cluster_messages import METADATA_DIRECTORY, NamedMessage, decided, messages_in, snapshot_end
 
 METADATA = "metadata"
@@ -124,8 +125,8 @@ class MetadataRows:
         for log in task.logs:
             replayed = _Replayed()
             for damage in replayed.read(log):
-                yield from damage_row(self._schema, self._options.mode, _PARTITION, damage)
-            rows = list(_rows(replayed.image(), self._options.topics))
+                yield from damage_row(self._schema, self._options.on_damage, _PARTITION, damage)
+            rows = list(_rows(replayed.image(), self._options.subscription))
             if rows:
                 arrays = [pa.array([row[field.name] for row in rows], field.type) for field in self._schema]
                 yield pa.RecordBatch.from_arrays(arrays, schema=self._schema)
@@ -208,12 +209,12 @@ def _tuple(items: list[Any] | None) -> tuple[Any, ...] | None:
     return None if items is None else tuple(items)
 
 
-def _rows(image: MetadataImage, topics: frozenset[str] | None) -> Iterator[dict[str, Any]]:
+def _rows(image: MetadataImage, subscription: Subscription) -> Iterator[dict[str, Any]]:
     for name, topic in sorted(image.topics.topics_by_name.items()):
-        if topics is not None and name not in topics:
-            continue
         settings = sorted(image.configs.config_map_for_resource(ConfigResource.topic(name)).items())
         for number, partition in sorted(topic.partitions.items()):
+            if not subscription.includes(TopicPartition(name, number)):
+                continue
             yield {
                 "topic": name,
                 "partition": number,

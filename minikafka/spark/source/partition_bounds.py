@@ -17,6 +17,7 @@ from minikafka.spark.source.transactions_on_disk import Aborted, transactions_be
 
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 LOG_START_OFFSETS = "log-start-offset-checkpoint"
+_BEHIND_HIGH_WATERMARK = ": as far as is decided (with bounds=log_end, a query reads on to the log end)"
 
 
 class PartitionBounds(NamedTuple):
@@ -75,15 +76,28 @@ class Bounds:
         return not self._options.to_log_end and noted is not None and partition.topic_partition not in noted
 
     def requested(self, partition: DiskPartition) -> PartitionBounds:
-        """What a query reads of the partition; raises IllegalArgumentException where Spark's connector gives up."""
+        """What a query reads of the partition; raises IllegalArgumentException where Spark's connector gives up.
+
+        Offsets that are asked for and are not there are a damage.
+        """
         readable = self.readable(partition)
         start = self._border(partition, readable, self._options.starting, ending=False)
         end = self._border(partition, readable, self._options.ending, ending=True)
+        if start > end:
+            raise IllegalArgumentException(
+                f"The query of {partition.topic_partition} starts at offset {start}, behind its end {end}"
+                + (_BEHIND_HIGH_WATERMARK if end == readable.end and not readable.whole else "")
+            )
+        if start < readable.start or end > readable.end:
+            self.damages.append(offsets_gone(partition, start, end, readable))
         if readable.unstable is not None and end >= readable.end:
             self.damages.append(readable.unstable)
-        return readable._replace(
-            start=max(start, readable.start), end=min(end, readable.end), whole=readable.whole and end == readable.end
-        )
+        start, end = max(start, readable.start), min(end, readable.end)
+        return readable._replace(start=start, end=end, whole=readable.whole and end == readable.end)
+
+    def first(self, partition: DiskPartition) -> int:
+        """Where a stream starts, whether or not there is such an offset. Raises as `requested`."""
+        return self._border(partition, self.readable(partition), self._options.starting, ending=False)
 
     def _border(self, partition: DiskPartition, readable: PartitionBounds, border: Border, *, ending: bool) -> int:
         timestamp = border.timestamp_of(partition.topic_partition)
@@ -95,7 +109,7 @@ class Bounds:
                     "startingOffsetsByTimestampStrategy=latest would start at the end"
                 )
             return readable.end if offset is None else offset
-        offset = border.offsets.get(partition.topic_partition, border.default)
+        offset = border.offset_of(partition.topic_partition)
         if offset == EARLIEST:
             return readable.start
         return readable.end if offset == LATEST else offset
@@ -109,6 +123,13 @@ class Bounds:
                 self._checkpoints[file] = {}
                 self.damages.append(Damage.of(file, 0, error))
         return self._checkpoints[file]
+
+
+def offsets_gone(partition: DiskPartition, start: int, end: int, readable: PartitionBounds) -> Damage:
+    """That of the offsets from `start` to `end` (exclusive) not all are `readable`."""
+    told = f"offsets {start} to {end} are asked for, and there are {readable.start} to {readable.end}"
+    hint = _BEHIND_HIGH_WATERMARK if end > readable.end and not readable.whole else ""
+    return Damage(partition.directory, 0, f"OffsetOutOfRangeException: {told}{hint}")
 
 
 def first_offset_at(partition: DiskPartition, timestamp: int, bounds: PartitionBounds) -> int | None:

@@ -36,7 +36,7 @@ from pyspark.sql.types import (
 )
 
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.spark.source.damage import Mode
+from minikafka.spark.source.damage import OnDamage
 from minikafka.spark.source.log_segments_on_disk import DiskSegment
 from minikafka.spark.source.read_task import ByteRange, ReadTask
 from minikafka.spark.source.record_rows import damage_row
@@ -96,14 +96,14 @@ def carried_settings(schema: StructType) -> dict[str, str]:
 class RangeRows:
     """Makes the rows of `ranges`, with the columns of `schema` and no others."""
 
-    def __init__(self, schema: pa.Schema, mode: Mode):
+    def __init__(self, schema: pa.Schema, on_damage: OnDamage):
         self._schema = schema
-        self._mode = mode
+        self._on_damage = on_damage
 
     def of(self, task: ReadTask) -> Iterator[pa.RecordBatch]:
         """The rows of a task. Raises CorruptRecordException, in mode FAILFAST, for damage met while it was planned."""
         for topic_partition, damage in task.damages:
-            yield from damage_row(self._schema, self._mode, topic_partition, damage)
+            yield from damage_row(self._schema, self._on_damage, topic_partition, damage)
         if task.ranges:
             rows = [_row(each, task.number) for each in task.ranges]
             columns = [pa.array([row.get(field.name) for row in rows], field.type) for field in self._schema]

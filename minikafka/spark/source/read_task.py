@@ -12,6 +12,7 @@ from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
 from minikafka.spark.source.partition_bounds import PartitionBounds, largest_timestamp
 from minikafka.spark.source.segment_positions import PositionRange, SegmentPositions
+from minikafka.spark.source.source_options import SourceOptions
 from minikafka.spark.source.transactions_on_disk import Aborted
 
 T = TypeVar("T")
@@ -98,11 +99,35 @@ def byte_ranges(
             yield partition.topic_partition, Damage.of(segment.path, 0, error)
 
 
-def tasks_of(found: list[ByteRange | tuple[TopicPartition, Damage]], max_bytes: int, min_tasks: int) -> list[ReadTask]:
-    """Tasks of neighbouring ranges, at least one: of at most `max_bytes`, and smaller ones for `min_tasks`."""
-    ranges = [each for each in found if isinstance(each, ByteRange)]
-    damages = [each for each in found if not isinstance(each, ByteRange)]
-    groups = neighbours(ranges, [each.size for each in ranges], max_bytes, min_tasks)
+def parts_of(bounds: PartitionBounds, max_records: int | None) -> list[PartitionBounds]:
+    """The bounds in parts of even length that have at most `max_records` offsets each; None for no limit."""
+    count = 1 if max_records is None else max(1, -(-(bounds.end - bounds.start) // max_records))
+    edges = [bounds.start + (bounds.end - bounds.start) * part // count for part in range(count + 1)]
+    return [
+        bounds._replace(start=first, end=end, whole=bounds.whole and end == bounds.end)
+        for first, end in zip(edges[:-1], edges[1:], strict=True)
+    ]
+
+
+Found = list[ByteRange | tuple[TopicPartition, Damage]]
+
+
+def tasks_of(parts: list[Found], options: SourceOptions) -> list[ReadTask]:
+    """Tasks of neighbouring ranges, at least one: as large as the options allow, and smaller ones if few are asked for.
+
+    With `maxRecordsPerPartition` no two of the `parts` (see `parts_of`) share a task.
+    """
+    damages = [each for part in parts for each in part if not isinstance(each, ByteRange)]
+    ranges = [[each for each in part if isinstance(each, ByteRange)] for part in parts]
+    if options.max_records_per_partition is None:
+        ranges = [[each for part in ranges for each in part]]
+    ranges = [part for part in ranges if part] or [[]]
+    least = -(-options.min_partitions // len(ranges))
+    groups = [
+        group
+        for part in ranges
+        for group in neighbours(part, [each.size for each in part], options.max_bytes_per_task, least)
+    ]
     return [ReadTask(group, [] if number else damages, number) for number, group in enumerate(groups)]
 
 

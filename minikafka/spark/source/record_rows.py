@@ -13,7 +13,7 @@ from minikafka.record.compression import CompressionType
 from minikafka.record.record_columns import RecordColumns
 from minikafka.spark.source.batch_columns import BatchColumns
 from minikafka.spark.source.batch_runs_on_disk import DecodedRun, are_within, decoded_runs
-from minikafka.spark.source.damage import Damage, Mode
+from minikafka.spark.source.damage import Damage, Mode, OnDamage
 from minikafka.spark.source.read_task import ByteRange, ReadTask
 from minikafka.spark.source.replaced_segments import as_they_are_now
 
@@ -42,10 +42,10 @@ class RecordRows:
     handed out at a time.
     """
 
-    def __init__(self, schema: pa.Schema, row_filter: RowFilter, mode: Mode, *, check_crcs: bool):
+    def __init__(self, schema: pa.Schema, row_filter: RowFilter, on_damage: OnDamage, *, check_crcs: bool):
         self._schema = schema
         self._filter = row_filter
-        self._mode = mode
+        self._on_damage = on_damage
         self._check_crcs = check_crcs
 
     def of(self, task: ReadTask) -> Iterator[pa.RecordBatch]:
@@ -77,7 +77,7 @@ class RecordRows:
                 yield self._rows(byte_range, run, places)
 
     def _told(self, topic_partition: TopicPartition, damage: Damage) -> Iterator[pa.RecordBatch]:
-        return damage_row(self._schema, self._mode, topic_partition, damage)
+        return damage_row(self._schema, self._on_damage, topic_partition, damage)
 
     def _rows(self, byte_range: ByteRange, run: DecodedRun, places: "NDArray[np.int64] | None") -> pa.RecordBatch:
         maker = _ColumnMaker(byte_range, run, places)
@@ -249,12 +249,12 @@ _MAKERS = {
 
 
 def damage_row(
-    schema: pa.Schema, mode: Mode, topic_partition: TopicPartition, damage: Damage
+    schema: pa.Schema, on_damage: OnDamage, topic_partition: TopicPartition, damage: Damage
 ) -> Iterator[pa.RecordBatch]:
-    """The row that tells of a damage; none in mode DROPMALFORMED. Raises CorruptRecordException in mode FAILFAST."""
-    if mode is Mode.FAILFAST:
+    """The row that tells of a damage, in mode PERMISSIVE. Raises CorruptRecordException where the query is to fail."""
+    if on_damage.fails_at(damage):
         raise damage.exception_to_raise()
-    if mode is Mode.DROPMALFORMED:
+    if on_damage.mode is not Mode.PERMISSIVE:
         return
     known = {
         "topic": pa.array([topic_partition.topic]),

@@ -59,7 +59,7 @@ def schema_of(options: SourceOptions) -> StructType:
 
     Raises IllegalArgumentException for a table that there is not.
     """
-    damage = DAMAGE if options.mode is Mode.PERMISSIVE else {}
+    damage = DAMAGE if options.on_damage.mode is Mode.PERMISSIVE else {}
     if options.table != RECORDS:
         schema = schema_of_table(options.table, damage)
         is_for_jobs = options.table in (RANGES, PARTITIONS, VERIFY)

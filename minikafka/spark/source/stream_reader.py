@@ -7,16 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamReader
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    ReadMinRows,
+    SupportsTriggerAvailableNow,
+)
 from pyspark.sql.types import StructType
 
 from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME, PartitionMetadataFile
-from minikafka.common.errors import IllegalArgumentException
+from minikafka.common.errors import IllegalArgumentException, UnknownTopicOrPartitionException
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.spark.source.damage import DAMAGE, Damage, Mode
+from minikafka.common.uuid import uuid_from_string
+from minikafka.spark.source.damage import DAMAGE, Damage
+from minikafka.spark.source.json_option import partition_numbers
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, find_partitions
-from minikafka.spark.source.partition_bounds import Bounds, PartitionBounds, log_end_of
-from minikafka.spark.source.read_task import ByteRange, ReadTask, byte_ranges, tasks_of
+from minikafka.spark.source.partition_bounds import Bounds, PartitionBounds, log_end_of, offsets_gone
+from minikafka.spark.source.read_task import ByteRange, Found, ReadTask, byte_ranges, parts_of, tasks_of
 from minikafka.spark.source.record_rows import RecordRows, RowFilter
 from minikafka.spark.source.source_options import SourceOptions
 from minikafka.spark.source.storage import joined
@@ -57,31 +65,35 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
       `file.delete.delay.ms`, a minute by default; a task that begins later meets damage. Smaller micro-batches
       (`maxOffsetsPerTrigger`) begin in time. *Where compaction has replaced it*, the task reads what stands there.
     - *A new leader truncates the log above the high watermark*: nothing. With `bounds=log_end` it is the next case.
-    - *A topic is deleted and made anew*: damage, "its topic was deleted and made anew"; the stream goes on with the new
-      topic's start. A checkpoint without topic ids, which an earlier minikafka wrote, gets them with the next
-      micro-batch; until then, and for a topic without an id, this is the next case.
-    - *A log ends before what was read*, because it was truncated there: with FAILFAST the query ends, "it was
-      truncated"; in the other modes it waits until the log is longer again, and reads on. If the log is longer already
-      when the stream looks, nobody can tell: what stands in the place of what was read is not read.
-    - *A partition goes away*: nothing, if all of it was read; otherwise damage, "the partition is gone".
+    - *A topic is deleted and made anew*: records were lost, "its topic was deleted and made anew"; unless that ends the
+      query, the stream goes on with the new topic's start. A checkpoint without topic ids, which an earlier minikafka
+      wrote, gets them with the next micro-batch; until then, and for a topic without an id, this is the next case.
+    - *A log ends before what was read*, because it was truncated there: with `failOnDataLoss` the query ends, "it was
+      truncated"; without, it waits until the log is longer again, and reads on. If the log is longer already when the
+      stream looks, nobody can tell: what stands in the place of what was read is not read.
+    - *A partition goes away*: nothing, if all of it was read; otherwise damage, "the partition is gone". A topic that
+      `subscribe` or `assign` names must be there: without it the query ends, as with the connector.
     - *A path that was given goes away*: the query ends.
     - *A directory is renamed* because a broker moves it to another log directory that is read, too: the stream looks
       again.
 
-    `mode` says what becomes of a damage, as in a batch query: with FAILFAST the query ends before the micro-batch, and
-    ends again when it is restarted; the same checkpoint with another mode goes on behind the damage.
+    `mode` says what becomes of a damage, as in a batch query, and `failOnDataLoss` whether what is gone ends the query.
+    It ends before the micro-batch, and ends again when it is restarted; the same checkpoint with another mode, or with
+    `failOnDataLoss=false`, goes on behind the damage.
     """
 
     def __init__(self, schema: StructType, options: SourceOptions):
         self._schema = schema
         self._options = options
         self._last: Offsets | None = None  # where a query of the trigger availableNow ends
+        self._triggered: float | None = None  # when `minOffsetsPerTrigger` last let a micro-batch begin, ms
 
     def initialOffset(self) -> Told:
         """Where the query's first micro-batch starts. Raises CorruptRecordException for a damaged checkpoint file."""
-        bounds = Bounds(self._options)
-        partitions = {name: each for name, each in self._found().items() if each.segments}
-        starts = {name: bounds.requested(each).start for name, each in partitions.items()}
+        bounds, found = Bounds(self._options), self._found()
+        self._options.starting.require_partitions(found, "starting")
+        partitions = {name: each for name, each in found.items() if each.segments}
+        starts = {name: bounds.first(each) for name, each in partitions.items()}
         ids = {name: _topic_id(each, bounds) for name, each in partitions.items()}
         self._demand_sound(bounds)
         return _told(starts, ids)
@@ -91,14 +103,17 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last = {name: bounds.end for name, (_, bounds, _) in self._readable().items()}
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """`maxOffsetsPerTrigger`."""
-        limit = self._options.max_offsets_per_trigger
-        return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
+        """`maxOffsetsPerTrigger`, or else `minOffsetsPerTrigger`, of which a limit cannot say both."""
+        most, least = self._options.max_offsets_per_trigger, self._options.min_offsets_per_trigger
+        if most is not None:
+            return ReadMaxRows(most)
+        return ReadAllAvailable() if least is None else ReadMinRows(least)
 
     def latestOffset(self, start: Told, limit: ReadLimit) -> Told:
         """Where the micro-batch from `start` on ends; a limit is shared in proportion to what each partition has.
 
-        Raises CorruptRecordException in mode FAILFAST for a log that ends before `start`, or is another topic's.
+        Raises CorruptRecordException, where a loss ends the query, for a log that ends before `start` or is another
+        topic's.
         """
         before, ids, ends = _offsets(start), _topic_ids(start), dict[TopicPartition, int]()
         for name, (partition, bounds, topic_id) in self._readable().items():
@@ -113,6 +128,8 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             ids[name] = topic_id or ids.get(name)
         # A query never goes back.
         ends = {name: max(ends.get(name, first), first) for name, first in before.items()}
+        if not isinstance(limit, ReadAllAvailable) and self._waits_for_more(before, ends):
+            return start
         if isinstance(limit, ReadMaxRows):
             ends = _limited(before, ends, limit.max_rows)
         return _told(ends, ids)
@@ -128,36 +145,37 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # The end was below the high watermark when it was chosen, and that does not matter any more.
         bounds = Bounds(self._options._replace(to_log_end=True))
         there = self._found(frozenset(asked))
-        found: list[ByteRange | tuple[TopicPartition, Damage]] = []
+        parts: list[Found] = []
         for name, last in asked.items():
             partition = there.get(name)
             if partition is None or not partition.segments:
-                found.append((name, Damage(str(name), 0, "OffsetOutOfRangeException: the partition is gone")))
+                parts.append([(name, Damage(str(name), 0, "OffsetOutOfRangeException: the partition is gone"))])
                 continue
             is_of_another = _are_different(ids.get(name), _topic_id(partition, bounds))
             if name in renewed or is_of_another:
-                found.append((name, _made_anew(partition)))
+                parts.append([(name, _made_anew(partition))])
             if is_of_another:
                 continue
             readable = bounds.readable(partition)
             first = readable.start if name in renewed else before[name]
             if first < readable.start or last > readable.end:
-                gone = f"offsets {first} to {last} are asked for, and there are {readable.start} to {readable.end}"
-                found.append((name, Damage(partition.directory, 0, f"OffsetOutOfRangeException: {gone}")))
+                parts.append([(name, offsets_gone(partition, first, last, readable))])
             wanted = PartitionBounds(max(first, readable.start), min(last, readable.end), readable.aborted, whole=False)
-            found += byte_ranges(partition, wanted, self._options.max_bytes_per_task, None)
-        if self._options.mode is Mode.FAILFAST:
-            for each in found:
-                if not isinstance(each, ByteRange):
-                    raise each[1].exception_to_raise()
+            for part in parts_of(wanted, self._options.max_records_per_partition):
+                parts.append([*byte_ranges(partition, part, self._options.max_bytes_per_task, None)])
+        for each in (each for part in parts for each in part):
+            if not isinstance(each, ByteRange) and self._options.on_damage.fails_at(each[1]):
+                raise each[1].exception_to_raise()
         self._demand_sound(bounds)
-        return tasks_of(found, self._options.max_bytes_per_task, self._options.min_partitions)
+        return tasks_of(parts, self._options)
 
     def read(self, partition: "InputPartition") -> "Iterator[pa.RecordBatch]":
         """The rows of a task. Raises CorruptRecordException for damage in mode FAILFAST."""
         assert isinstance(partition, ReadTask)
         schema = to_arrow_schema(self._schema, timezone="UTC")
-        return RecordRows(schema, RowFilter(), self._options.mode, check_crcs=self._options.check_crcs).of(partition)
+        return RecordRows(schema, RowFilter(), self._options.on_damage, check_crcs=self._options.check_crcs).of(
+            partition
+        )
 
     def _found(self, asked: frozenset[TopicPartition] = frozenset()) -> dict[TopicPartition, DiskPartition]:
         """All partitions.
@@ -166,7 +184,13 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         found: dict[TopicPartition, DiskPartition] = {}
         for looks_left in reversed(range(_LOOKS)):
-            partitions = find_partitions(self._options.paths, self._options.topics, self._options.storage_settings)
+            try:
+                partitions = self._find()
+            except UnknownTopicOrPartitionException:
+                if not looks_left:
+                    raise
+                time.sleep(_PAUSE_S)
+                continue
             found = {each.topic_partition: each for each in partitions}
             if len(found) == len(partitions) and asked <= found.keys():
                 return found
@@ -179,6 +203,20 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     f"{other.directory}"
                 )
         return found
+
+    def _find(self) -> list[DiskPartition]:
+        return find_partitions(self._options.paths, self._options.subscription, self._options.storage_settings)
+
+    def _waits_for_more(self, before: Offsets, ends: Offsets) -> bool:
+        """Whether there are too few offsets for a micro-batch, and the last one was not `maxTriggerDelay` ago."""
+        least, now = self._options.min_offsets_per_trigger, time.monotonic() * 1000
+        if least is None:
+            return False
+        is_due = self._triggered is None or now - self._triggered >= self._options.max_trigger_delay
+        if not is_due and sum(ends[name] - before[name] for name in ends) < least:
+            return True
+        self._triggered = now
+        return False
 
     def _readable(self) -> dict[TopicPartition, tuple[DiskPartition, PartitionBounds, str | None]]:
         """The partitions that have a segment, what can be read of each, which is nothing until the broker notes its
@@ -199,19 +237,21 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return bounds.end if self._last is None else min(bounds.end, self._last.get(name, bounds.start))
 
     def _demand_sound(self, bounds: Bounds) -> None:
-        if bounds.damages and self._options.mode is Mode.FAILFAST:
-            raise bounds.damages[0].exception_to_raise()
+        for damage in bounds.damages:
+            if self._options.on_damage.fails_at(damage):
+                raise damage.exception_to_raise()
 
     def _demand_not_truncated(self, partition: DiskPartition, bounds: PartitionBounds, read_to: int) -> None:
-        if bounds.end < read_to and self._options.mode is Mode.FAILFAST:
+        if bounds.end < read_to and self._options.on_damage.fails_on_loss:
             log_end = log_end_of(partition.segments[-1])
             if log_end is not None and log_end < read_to:
                 gone = f"the log ends at offset {log_end} and was read to {read_to}: it was truncated"
                 raise Damage(partition.directory, 0, f"OffsetOutOfRangeException: {gone}").exception_to_raise()
 
     def _tell_of_another_topic(self, partition: DiskPartition) -> None:
-        if self._options.mode is Mode.FAILFAST:
-            raise _made_anew(partition).exception_to_raise()
+        damage = _made_anew(partition)
+        if self._options.on_damage.fails_at(damage):
+            raise damage.exception_to_raise()
         _logger.warning("%s: its topic was deleted and made anew; the stream goes on at its start", partition.directory)
 
 
@@ -265,16 +305,23 @@ def _by_topic(values: Mapping[TopicPartition, Any]) -> dict[str, dict[str, Any]]
 
 
 def _offsets(told: Told) -> Offsets:
-    return _by_partition({topic: partitions for topic, partitions in told.items() if topic != _TOPIC_IDS})
+    """What a checkpoint, or the micro-batch before, says. Raises IllegalArgumentException for anything else."""
+    if isinstance(told, Mapping):
+        told = {topic: partitions for topic, partitions in told.items() if topic != _TOPIC_IDS}
+    offsets = partition_numbers("The offset in the stream's checkpoint", told)
+    for partition, offset in offsets.items():
+        if offset < 0 or partition.partition < 0:
+            raise IllegalArgumentException(f"The stream's checkpoint has the offset {offset} for {partition}")
+    return offsets
 
 
 def _topic_ids(told: Told) -> dict[TopicPartition, str | None]:
-    return _by_partition(told.get(_TOPIC_IDS, {}))
-
-
-def _by_partition(told: dict[str, dict[str, Any]]) -> dict[TopicPartition, Any]:
-    return {
-        TopicPartition(topic, int(partition)): value
-        for topic, partitions in told.items()
-        for partition, value in partitions.items()
-    }
+    """The ids of topics beside these offsets. Raises IllegalArgumentException for anything else."""
+    try:
+        return {
+            TopicPartition(topic, int(partition)): uuid_from_string(topic_id)
+            for topic, partitions in told.get(_TOPIC_IDS, {}).items()
+            for partition, topic_id in partitions.items()
+        }
+    except (AttributeError, TypeError, ValueError):
+        raise IllegalArgumentException(f"The stream's checkpoint has {_TOPIC_IDS!r} that are none") from None

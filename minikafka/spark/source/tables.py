@@ -59,7 +59,7 @@ from minikafka.log.producer.snapshot_file import read_snapshot
 from minikafka.record.batch_header import COMPRESSION_CODEC_MASK
 from minikafka.spark.source.batch_columns import BatchColumns
 from minikafka.spark.source.batch_runs_on_disk import are_within, batch_headers
-from minikafka.spark.source.damage import DAMAGE, Damage, Mode
+from minikafka.spark.source.damage import DAMAGE, Damage, OnDamage
 from minikafka.spark.source.group_rows import GROUP_COLUMNS, GROUPS
 from minikafka.spark.source.index_entries import offset_entries, time_entries
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
@@ -128,10 +128,10 @@ def schema_of_table(table: str, corrupt: dict[str, DataType]) -> StructType:
 class TableRows:
     """Makes the rows of a table other than the records, with the columns of `schema` and no others."""
 
-    def __init__(self, table: str, schema: pa.Schema, mode: Mode, *, check_crcs: bool):
+    def __init__(self, table: str, schema: pa.Schema, on_damage: OnDamage, *, check_crcs: bool):
         self._table = table
         self._schema = schema
-        self._mode = mode
+        self._on_damage = on_damage
         self._check_crcs = check_crcs
 
     def of(self, task: ReadTask) -> Iterator[pa.RecordBatch]:
@@ -171,7 +171,7 @@ class TableRows:
             yield self._rows(byte_range.topic_partition, len(batches), _batch_columns(byte_range, batches))
 
     def _told(self, topic_partition: TopicPartition, damage: Damage) -> Iterator[pa.RecordBatch]:
-        return damage_row(self._schema, self._mode, topic_partition, damage)
+        return damage_row(self._schema, self._on_damage, topic_partition, damage)
 
     def _rows(self, topic_partition: TopicPartition, count: int, columns: dict[str, Any]) -> pa.RecordBatch:
         columns = {

@@ -1,0 +1,78 @@
+"""Asks Spark's Kafka connector the cases of `connector_cases`; prints what it answers as JSON.
+
+    python -m tests.spark.ask_the_connector BOOTSTRAP_SERVERS LOG_DIR JARS
+
+The answer has a list for each list of cases, how many tasks a query with `maxRecordsPerPartition` has, and under `ours`
+a few of the cases as the data source answers them through Spark.
+"""
+
+import json
+import logging
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from benchmarks.spark_bench_session import session
+from tests.spark.connector_cases import CASES, REFUSED, STREAMS, THROUGH_SPARK, Answer, Case, counted, options_of
+
+_IMPATIENT = {"fetchOffset.numRetries": "1", "fetchOffset.retryIntervalMs": "1", "kafkaConsumer.pollTimeoutMs": "1500"}
+_AT_ONCE = 4
+
+
+class Connector:
+    """Spark's own."""
+
+    def __init__(self, spark, servers: str):
+        self._spark = spark
+        self._options = {"kafka.bootstrap.servers": servers, **_IMPATIENT}
+
+    def batch(self, case: Case) -> Answer:
+        return answered(lambda: self._frame(self._spark.read, case).select("topic", "partition", "offset").collect())
+
+    def stream(self, numbered: tuple[int, Case]) -> Answer:
+        number, case = numbered
+
+        def run() -> list:
+            frame = self._frame(self._spark.readStream, case).select("topic", "partition", "offset")
+            writer = frame.writeStream.format("memory").queryName(f"stream{number}")
+            writer.trigger(availableNow=True).start().awaitTermination()
+            return self._spark.table(f"stream{number}").collect()
+
+        return answered(run)
+
+    def tasks(self, **options: str) -> int:
+        return self._frame(self._spark.read, Case(options, {})).rdd.getNumPartitions()
+
+    def _frame(self, reader, case: Case):
+        return reader.format("kafka").options(**self._options, **options_of(case)).load()
+
+
+def answered(ask) -> Answer:
+    try:
+        return counted(ask())
+    except Exception:
+        return REFUSED
+
+
+def main(servers: str, log_dir: str, jars: str) -> None:
+    with session(_AT_ONCE, jars.split(",")) as spark, ThreadPoolExecutor(_AT_ONCE) as pool:
+        for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        spark.conf.set("spark.sql.codegen.wholeStage", "false")  # no Java is compiled for a few rows
+        spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        connector = Connector(spark, servers)
+
+        def ours(case: Case) -> Answer:
+            frame = spark.read.format("minikafka").options(**options_of(case)).load(log_dir)
+            return answered(frame.select("topic", "partition", "offset").collect)
+
+        told = {
+            "batch": list(pool.map(connector.batch, CASES)),
+            "stream": list(pool.map(connector.stream, enumerate(STREAMS))),
+            "tasks": connector.tasks(maxRecordsPerPartition="30"),
+            "ours": list(pool.map(ours, THROUGH_SPARK)),
+        }
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
