@@ -62,8 +62,8 @@ def main(servers: str, log_dir: str, jars: str) -> None:
         connector = Connector(spark, servers)
 
         def ours(case: Case) -> Answer:
-            frame = spark.read.format("minikafka").options(**options_of(case)).load(log_dir)
-            return answered(frame.select("topic", "partition", "offset").collect)
+            reader = spark.read.format("minikafka").options(**options_of(case))
+            return answered(lambda: reader.load(log_dir).select("topic", "partition", "offset").collect())
 
         told = {
             "batch": list(pool.map(connector.batch, CASES)),

@@ -7,6 +7,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import click
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
@@ -72,6 +73,26 @@ def test_options_without_meaning(tmp_path):
     assert "No such command 'nothing'" in refused("nothing", str(GOLDEN), code=2)
 
 
+@pytest.mark.parametrize("job", sorted(JOBS))
+def test_options_of_the_source_are_checked_as_there(job):
+    more = ["--to", "x"] if job == "export" else []
+    for where in ([], ["--remote", "sc://127.0.0.1:1"]):
+        told = refused(job, str(GOLDEN), *more, *where, "--option", "subscribed=x", code=2 if job == "verify" else 1)
+        assert told.endswith("There is no option 'subscribed'; the nearest is subscribe")
+    assert "--option table: the command chooses it" in refused(
+        job, str(GOLDEN), *more, "--option", "table=index", code=2
+    )
+
+
+def test_a_topic_that_is_not_there():
+    told = refused("profile", str(GOLDEN), "--option", "subscribe=mixd")
+    assert told.startswith("UnknownTopicOrPartitionException: There is no topic mixd") and told.endswith("is mixed")
+
+
+def test_a_wrong_path_is_no_row_of_verify(tmp_path):
+    assert f"{tmp_path}/none" in refused("verify", str(GOLDEN), f"{tmp_path}/none", code=2)
+
+
 def test_a_file_that_cannot_be_written(tmp_path):
     (tmp_path / "there.csv").touch()
     assert "ends with none of .json, .csv, .parquet" in refused(
@@ -110,6 +131,22 @@ def test_a_table(answer, capsys):
     assert rows[1].startswith("b\ufffdc") and rows[1].split()[1:] == ["-"] * 5
     print_table(answer.slice(0, 0))
     assert capsys.readouterr().out.split() == head.split()
+
+
+@pytest.mark.parametrize("width", [40, 60, 200])
+def test_a_table_fits_the_terminal(answer, capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    wide = answer.append_column("more", pa.array(["many words " * 30, "few"])).append_column(
+        "share", pa.array([{"zstd": 1 / 3}, None])
+    )
+    print_table(wide)
+    lines = click.unstyle(capsys.readouterr().out).splitlines()
+    assert max(map(len, lines)) <= width
+    text = "".join("".join(lines).split())
+    assert text.count("many") == text.count("words") == 30 or width == 200
+    assert "0.3333}" in text and "0.33333" not in text
+    assert ("topic    a" in lines[0]) == (width < 200)
 
 
 def test_lines_of_json(answer):
@@ -170,6 +207,12 @@ def test_damage_is_told_in_one_line(tmp_path):
     assert (done.returncode, done.stdout) == (1, "")
     (line,) = done.stderr.splitlines()
     assert "CorruptRecordException" in line and str(log) in line
+
+
+@pytest.mark.slow
+def test_verify_says_how_many_partitions_are_sound():
+    done = run("verify", GOLDEN)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 partition sound\n", "")
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 """`minikafka spark JOB DIR…`: each job as a command, on this machine, on a cluster, or through Spark Connect."""
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -78,23 +77,29 @@ def _command_of(job: Job) -> click.Command:
         **options: Any,
     ) -> None:
         source = {"minPartitions": _TASKS, **_pairs(source_options, "--option")}
+        _require_options_of(job, source)
         spark_settings = _pairs(settings, "--conf")
         from minikafka.spark.jobs import result_output
 
         if out is not None:
             result_output.require_writable(out, overwrite=overwrite)
         paths = tuple(path if "://" in path else os.path.abspath(path) for path in paths)
-        if remote is None and not job.any_path:
-            _require_readable(paths, source)
-        answer = _answer(job, paths, source, options, master, remote, spark_settings)
+        if remote is None:
+            _require_readable(job, paths, source)
+        answer, told = _answer(job, paths, source, options, master, remote, spark_settings)
+        exit_code = job.exit_code(answer) if job.exit_code else 0
+        if job.has_unread:
+            answer = _without_unread(answer)
         if out is not None:
             result_output.write(answer, out)
         elif as_json:
             result_output.print_json(answer)
-        else:
+        elif told is not None:
+            click.echo(told)
+        elif answer.num_rows or not job.has_unread:
             result_output.print_table(answer)
         sys.stdout.flush()
-        sys.exit(job.exit_code(answer) if job.exit_code else 0)
+        sys.exit(exit_code)
 
     return ToolCommand(
         job.name,
@@ -119,14 +124,15 @@ def _answer(
     master: str,
     remote: str | None,
     settings: dict[str, str],
-) -> "pa.Table":
-    """What the job answers. Raises JobFailedError where Spark cannot tell."""
+) -> "tuple[pa.Table, str | None]":
+    """What the job answers, and what it says instead of an empty table. Raises JobFailedError where Spark cannot."""
     from minikafka.spark.jobs.job_session import job_session
 
     with told_by_spark():
         spark = job_session(master, remote, settings)
         try:
-            return job.answer(spark, paths, source, options).toArrow()
+            answer = job.answer(spark, paths, source, options).toArrow()
+            return answer, None if answer.num_rows else job.told_of_nothing(spark, paths, source)
         finally:
             spark.stop()
 
@@ -142,10 +148,34 @@ def _pairs(given: tuple[str, ...], option: str) -> dict[str, str]:
     return pairs
 
 
-def _require_readable(paths: tuple[str, ...], source: dict[str, str]) -> None:
+def _require_options_of(job: Job, source: dict[str, str]) -> None:
+    """Raises what the data source itself says of its options; UsageError for what a job chooses."""
+    from minikafka.spark.source.source_options import SourceOptions
+
+    for name in source:
+        if name.lower() in ("table", "path", "paths"):
+            raise click.UsageError(f"--option {name}: the command chooses it")
+    SourceOptions.of_batch({**job.reads, **source, "path": "."})
+
+
+def _require_readable(job: Job, paths: tuple[str, ...], source: dict[str, str]) -> None:
     """Raises what the query itself would raise later, after Spark's start; paths with a scheme are left to it."""
     from minikafka.spark.source.log_segments_on_disk import find_partitions
     from minikafka.spark.source.source_options import SourceOptions
+    from minikafka.tools.log_dir_verifier import partitions_of
 
-    SourceOptions.of({**source, "paths": json.dumps(paths)})
-    find_partitions([path for path in paths if "://" not in path])
+    local = [path for path in paths if "://" not in path]
+    if job.has_unread:  # it looks at more than the partitions that can be read
+        for path in local:
+            partitions_of(Path(path), lambda finding: None, lambda line: None)
+        return
+    subscription = SourceOptions.of_batch({**source, "path": "."}).subscription
+    find_partitions(local, subscription if len(local) == len(paths) else None)
+
+
+def _without_unread(answer: "pa.Table") -> "pa.Table":
+    """The findings; what could not be read is told on stderr, as `minikafka verify` does."""
+    unread = answer.column("fate").is_null()
+    for line in answer.filter(unread).column("what").to_pylist():
+        click.echo(line, err=True)
+    return answer.filter(answer.column("fate").is_valid())

@@ -1,6 +1,6 @@
 """The jobs that there are: what `minikafka spark` offers, and what it passes to each."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +18,8 @@ class Job(NamedTuple):
     `tables`: the tables of the data source that the function takes, in that order. `options`: click's, passed on by
     name. `reads`: options of the data source that differ for this job from the source's defaults. `has_mode`: the
     function is also told the source's `mode`. `exit_code` makes one of the answer, None for 0; a command that has it
-    ends with 2 when it fails, others with 1. `any_path`: it tells itself what is wrong with a path.
+    ends with 2 when it fails, others with 1. `has_unread`: rows without a `fate` tell of what could not be read.
+    `of_nothing`: the name of a function beside the job's, which is given its tables and says what no rows mean.
     """
 
     name: str
@@ -29,7 +30,8 @@ class Job(NamedTuple):
     reads: Mapping[str, str] = {}
     has_mode: bool = True
     exit_code: "Callable[[pa.Table], int] | None" = None
-    any_path: bool = False
+    has_unread: bool = False
+    of_nothing: str | None = None
 
     @property
     def function(self) -> "Callable[..., DataFrame]":
@@ -40,11 +42,22 @@ class Job(NamedTuple):
         self, spark: "SparkSession", paths: "Sequence[str]", source: Mapping[str, str], options: Mapping[str, Any]
     ) -> "DataFrame":
         """What the job says of the logs below `paths`, with options of the data source and of its own."""
-        from minikafka.spark.jobs.byte_ranges import table
-
         source = {**self.reads, **source}
         mode = {"mode": source["mode"]} if self.has_mode and "mode" in source else {}
-        return self.function(*(table(spark, name, paths, source) for name in self.tables), **options, **mode)
+        return self.function(*self._tables(spark, paths, source), **options, **mode)
+
+    def told_of_nothing(self, spark: "SparkSession", paths: "Sequence[str]", source: Mapping[str, str]) -> str | None:
+        """What it means that the answer is empty; None for nothing more."""
+        if self.of_nothing is None:
+            return None
+        return getattr(import_module(self.module), self.of_nothing)(*self._tables(spark, paths, source))
+
+    def _tables(
+        self, spark: "SparkSession", paths: "Sequence[str]", source: Mapping[str, str]
+    ) -> "Iterator[DataFrame]":
+        from minikafka.spark.jobs.byte_ranges import table
+
+        return (table(spark, name, paths, {**self.reads, **source}) for name in self.tables)
 
 
 def _now(default: str) -> click.Option:
@@ -173,7 +186,8 @@ _JOBS = (
         ),
         has_mode=False,
         exit_code=_of_findings,
-        any_path=True,
+        has_unread=True,
+        of_nothing="how_many_are_sound",
     ),
 )
 

@@ -18,6 +18,8 @@ from minikafka.tools.printable import printable
 
 _KINDS = (".json", ".csv", ".parquet")
 _GAP = 2
+_NARROWEST = 16
+"""Characters: a longer cell may stand on several lines that are no shorter."""
 
 
 def require_writable(file: Path, *, overwrite: bool) -> None:
@@ -87,16 +89,36 @@ def _rows(answer: pa.Table) -> Iterator[dict[str, Any]]:
 
 
 def _print_on_terminal(heads: list[str], rows: list[list[str]], left: list[bool]) -> None:
+    """A table, with long cells on several lines; where that is too narrow to read, a line for each cell."""
     from rich.console import Console
+
+    console = Console()
+    widths = [max(len(head), *(min(len(cell), _NARROWEST) for cell in cells)) for head, *cells in zip(heads, *rows)]
+    if sum(widths) + _GAP * len(widths) > console.width:
+        _print_blocks(heads, rows, console.width)
+        return
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
-    for head, is_left in zip(heads, left, strict=True):
-        table.add_column(head, justify="left" if is_left else "right", overflow="fold")
+    for head, width, is_left in zip(heads, widths, left, strict=True):
+        table.add_column(head, justify="left" if is_left else "right", overflow="fold", min_width=width)
     for row in rows:
         table.add_row(*map(Text, row))
-    Console().print(table)
+    console.print(table)
+
+
+def _print_blocks(heads: list[str], rows: list[list[str]], width: int) -> None:
+    """Each row as lines of a name and a cell, of at most `width` characters, with an empty line behind it."""
+    indent = max(map(len, heads)) + _GAP
+    room = max(1, width - indent)
+    for row in rows:
+        for head, cell in zip(heads, row, strict=True):
+            first, *others = [cell[at : at + room] for at in range(0, len(cell), room)] or [""]
+            click.echo(head.ljust(indent) + first)
+            for part in others:
+                click.echo(" " * indent + part)
+        click.echo()
 
 
 def _text(cell: Any) -> str:
@@ -106,12 +128,25 @@ def _text(cell: Any) -> str:
     if isinstance(cell, str):
         text = cell
     elif isinstance(cell, float):
-        text = f"{cell:.4g}" if abs(cell) < 1e4 else f"{cell:.0f}"
+        text = _rounded_number(cell)
     elif isinstance(cell, datetime):
         text = cell.replace(tzinfo=None).isoformat("T", "milliseconds")
     else:
-        text = json.dumps(cell, default=_json)
+        text = json.dumps(_rounded(cell), default=_json)
     return printable(text)
+
+
+def _rounded(value: Any) -> Any:
+    """The same with short numbers, however deep they stand."""
+    if isinstance(value, float):
+        return float(_rounded_number(value))
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    return [_rounded(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _rounded_number(number: float) -> str:
+    return f"{number:.4g}" if abs(number) < 1e4 else f"{number:.0f}"
 
 
 def _json(value: Any) -> Any:
