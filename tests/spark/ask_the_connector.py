@@ -12,7 +12,17 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from benchmarks.spark_bench_session import session
-from tests.spark.connector_cases import CASES, REFUSED, STREAMS, THROUGH_SPARK, Answer, Case, counted, options_of
+from tests.spark.connector_cases import (
+    CASES,
+    REFUSED,
+    SIX_TASKS,
+    STREAMS,
+    THROUGH_SPARK,
+    Answer,
+    Case,
+    counted,
+    options_of,
+)
 
 _IMPATIENT = {"fetchOffset.numRetries": "1", "fetchOffset.retryIntervalMs": "1", "kafkaConsumer.pollTimeoutMs": "1500"}
 _AT_ONCE = 4
@@ -39,7 +49,7 @@ class Connector:
 
         return answered(run)
 
-    def tasks(self, **options: str) -> int:
+    def tasks(self, options: dict[str, str]) -> int:
         return self._frame(self._spark.read, Case(options, {})).rdd.getNumPartitions()
 
     def _frame(self, reader, case: Case):
@@ -68,7 +78,7 @@ def main(servers: str, log_dir: str, jars: str) -> None:
         told = {
             "batch": list(pool.map(connector.batch, CASES)),
             "stream": list(pool.map(connector.stream, enumerate(STREAMS))),
-            "tasks": connector.tasks(maxRecordsPerPartition="30"),
+            "tasks": connector.tasks(SIX_TASKS),
             "ours": list(pool.map(ours, THROUGH_SPARK)),
         }
     print(json.dumps(told))

@@ -251,5 +251,12 @@ STREAMS = [
     Case({"minOffsetsPerTrigger": "1000", "maxTriggerDelay": "1.5s", **_FROM_START}, REFUSED),
 ]  # fmt: skip
 
+SIX_TASKS = {
+    "maxRecordsPerPartition": "30",
+    # In a batch query, the connector shares out only what lies between numbers.
+    "startingOffsets": _of_a(0),
+    "endingOffsets": _of_a(100, 50),
+}
+
 THROUGH_SPARK = [case for case in CASES if case.options.keys() & {"assign", "subscribePattern"} and case.connector][:3]
 """These are asked of the data source with all of Spark around it, too."""

@@ -20,6 +20,7 @@ from tests.spark.connector_cases import (
     CASES,
     DELETED,
     REFUSED,
+    SIX_TASKS,
     START,
     STREAMS,
     THROUGH_SPARK,
@@ -80,7 +81,7 @@ def stream(log_dir: Path, case: Case) -> Answer:
     return counted((row["topic"], row["partition"], row["offset"]) for row in read)
 
 
-def tasks(log_dir: Path, **options: str) -> int:
+def tasks(log_dir: Path, options: dict[str, str]) -> int:
     """How many tasks a query has."""
     source = KafkaLogDataSource({"path": str(log_dir), "subscribe": "a", **options})
     return len(source.reader(source.schema()).partitions())
@@ -148,7 +149,7 @@ def test_some_are_asked_through_spark(told):
 
 
 def test_tasks_are_as_many(log_dir, told):
-    assert told["tasks"] == tasks(log_dir, maxRecordsPerPartition="30") == 6
+    assert told["tasks"] == tasks(log_dir, SIX_TASKS) == 6
 
 
 def expected(case: Case) -> Answer:
