@@ -37,7 +37,7 @@ from minikafka.spark.jobs.byte_ranges import for_each_task, ranges
 from minikafka.spark.jobs.export import export
 from minikafka.spark.jobs.profile import profile
 from minikafka.spark.kafka_jars import KafkaJarsUnavailableError
-from minikafka.spark.source.damage import Mode
+from minikafka.spark.source.damage import Mode, OnDamage
 from minikafka.spark.source.read_task import ByteRange, ReadTask
 from minikafka.spark.source.record_rows import RecordRows, RowFilter
 from minikafka.tools.ended_by_signals import ended_by_signals
@@ -159,7 +159,7 @@ def by_key(sums: DataFrame) -> tuple:
 def partial_sums(found: Iterator[ByteRange]) -> Iterator[pa.RecordBatch]:
     """In a worker: what `by_key` adds up, already added up for each few megabytes."""
     schema = pa.schema([("key", pa.binary()), ("valueSize", pa.int32())])
-    rows = RecordRows(schema, RowFilter(), Mode.FAILFAST, check_crcs=True)
+    rows = RecordRows(schema, RowFilter(), OnDamage.of(Mode.FAILFAST), check_crcs=True)
     for batch in rows.of(ReadTask(list(found), [], 0)):
         keys, sizes = batch.columns
         ends = np.frombuffer(keys.buffers()[1], np.int32)[keys.offset + 1 : keys.offset + len(keys) + 1]

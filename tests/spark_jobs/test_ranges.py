@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from minikafka.common.errors import CorruptRecordException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.jobs.byte_ranges import for_each_task, range_of, ranges
-from minikafka.spark.source.damage import Damage, Mode
+from minikafka.spark.source.damage import Damage, Mode, OnDamage
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.spark.source.range_rows import RangeRows
 from minikafka.spark.source.read_task import ReadTask
@@ -37,12 +37,12 @@ def test_damage_that_was_met_while_planning():
     task = ReadTask([], [(partition, damage)], 0)
     source = KafkaLogDataSource({"path": "/", "table": "ranges", "mode": "PERMISSIVE"})
     schema = to_arrow_schema(source.schema())
-    (batch,) = RangeRows(schema, Mode.PERMISSIVE).of(task)
+    (batch,) = RangeRows(schema, OnDamage.of(Mode.PERMISSIVE)).of(task)
     (row,) = batch.to_pylist()
     assert (row["topic"], row["segment"], row["_corrupt"]) == ("t", None, damage._asdict())
-    assert not list(RangeRows(schema, Mode.DROPMALFORMED).of(task))
+    assert not list(RangeRows(schema, OnDamage.of(Mode.DROPMALFORMED)).of(task))
     with pytest.raises(CorruptRecordException, match="/log/t-0/0.log, position 0: OSError: gone"):
-        list(RangeRows(schema, Mode.FAILFAST).of(task))
+        list(RangeRows(schema, OnDamage.of(Mode.FAILFAST)).of(task))
 
 
 def test_each_task_is_a_partition_of_spark(spark, tmp_path):

@@ -246,8 +246,7 @@ def _parts(
     mode: Mode,
 ) -> Iterator[pa.RecordBatch]:
     """Write the files of one task, and tell of them."""
-    on_damage = OnDamage(mode, fails_on_loss=mode is Mode.FAILFAST)
-    rows = RecordRows(_COLUMNS, RowFilter(), on_damage, check_crcs=True)
+    rows = RecordRows(_COLUMNS, RowFilter(), OnDamage.of(mode), check_crcs=True)
     for (topic_partition, directory), of_partition in groupby(
         ranges, key=lambda each: (each.topic_partition, os.path.dirname(each.segment.path))
     ):

@@ -40,6 +40,11 @@ class OnDamage(NamedTuple):
     mode: Mode
     fails_on_loss: bool
 
+    @staticmethod
+    def of(mode: Mode) -> "OnDamage":
+        """What a query does that is told no more than the mode."""
+        return OnDamage(mode, fails_on_loss=mode is Mode.FAILFAST)
+
     def fails_at(self, damage: "Damage") -> bool:
         """Whether the damage ends the query."""
         return self.fails_on_loss if damage.is_loss else self.mode is Mode.FAILFAST

@@ -194,8 +194,8 @@ def _isolation(given: Mapping[str, str]) -> IsolationLevel:
 
 
 def _on_damage(given: Mapping[str, str]) -> OnDamage:
-    mode = Mode.of(given.get("mode", Mode.FAILFAST.value))
-    return OnDamage(mode, fails_on_loss=_flag(given, "failOnDataLoss", default=mode is Mode.FAILFAST))
+    on_damage = OnDamage.of(Mode.of(given.get("mode", Mode.FAILFAST.value)))
+    return on_damage._replace(fails_on_loss=_flag(given, "failOnDataLoss", default=on_damage.fails_on_loss))
 
 
 def _choice(given: Mapping[str, str], name: str, choices: tuple[str, str]) -> str:
