@@ -68,7 +68,7 @@ def at(uri: str, path: Path, found: list[dict]) -> list[dict]:
     [
         {"includeHeaders": "true", "includeBatches": "true"}, {"isolation__level": "read_committed"},
         {"bounds": "log_end"}, {"subscribe": "mixed"}, {"startingTimestamp": NOW, "minPartitions": "7"},
-        {"maxBytesPerTask": "900", "startingOffsets": '{"drawn": {"3": 40}}'},
+        {"subscribe": "drawn", "maxBytesPerTask": "900", "startingOffsets": '{"drawn": {"3": 40}}'},
     ],
 )  # fmt: skip
 def test_records(store, log_dir, options):
