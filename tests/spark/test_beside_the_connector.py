@@ -42,7 +42,7 @@ SETTINGS = {
     "log.flush.start.offset.checkpoint.interval.ms": "100",
 }
 QUICK_JAVA = {"PYSPARK_SUBMIT_ARGS": "--driver-java-options -XX:TieredStopAtLevel=1 pyspark-shell"}
-PATIENCE_S = 560
+PATIENCE_S = 230
 
 
 @pytest.fixture(scope="module")
