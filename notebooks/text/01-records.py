@@ -511,7 +511,7 @@ writes_headers.check(write_header)
 #
 # | Same as Kafka | Simpler than Kafka | Not shown here |
 # |:---|:---|:---|
-# | every byte of an uncompressed batch, of markers, and of what compaction writes | codecs are those of other libraries: the same formats and the same records, not always the same packed bytes | magic 0 and 1, which minikafka reads as well |
+# | every byte of a batch, compressed or not, of markers, and of what compaction writes | gzip packs by this machine's zlib, as Kafka's JVM does: a Python built with another zlib writes other bytes of the same records | magic 0 and 1, which minikafka reads as well |
 # | the attribute bits, the CRC, which fields a leader changes in place | a batch's header is unpacked at once, not field by field | control records of the metadata log (snapshots, voters) |
 # | who notices damage, and by which exception | | zero copy, by which a fetch sends a file's bytes |
 #

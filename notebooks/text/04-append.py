@@ -812,7 +812,7 @@ examines.check(analyze_and_validate_records)
 # |:---|:---|:---|
 # | fifteen steps, their order, every check and exception, what a refusal leaves | one lock of Python's for the log | step 9 from within: the next lesson |
 # | every byte that the leader writes into a header | `Partition`, which completes the answer with HW's change, is not there | `acks`, which are answered one level up |
-# | when a batch is built anew, and when the device is asked to flush | a batch that is compressed anew may differ in bytes: the codecs' libraries are others | down-conversion, gone since 4.0; magic 0 and 1 on followers |
+# | when a batch is built anew, the bytes of a batch that is compressed anew, and when the device is asked to flush | gzip packs by this machine's zlib, as Kafka's JVM does: a Python built with another zlib writes other bytes | down-conversion, gone since 4.0; magic 0 and 1 on followers |
 #
 # *What Spark is told:* how many bytes a batch has comes from the record builder, as a producer would send it; a test holds
 # that to the format's own rule. Everything else Spark works out from the workload.
