@@ -76,14 +76,14 @@ def checkpointed_offset(file: Path, partition: TopicPartition) -> int:
 
 
 @contextmanager
-def taken(log_dir: Path, *, in_place: bool) -> Iterator[None]:
+def taken(log_dir: Path, *, in_place: bool, follow_links: bool) -> Iterator[None]:
     """Keep brokers and other tools out of the log directory; what an interrupted run left there is undone first if this
-    one works `in_place`.
+    one works `in_place` (`take_back`).
     """
     with locked(log_dir), ExitStack() as until_the_end:
         if in_place:
             until_the_end.enter_context(DirectoryLock(log_dir))
-            take_back(log_dir)
+            take_back(log_dir, follow_links=follow_links)
         yield
 
 

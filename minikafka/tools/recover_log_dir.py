@@ -141,7 +141,7 @@ def recover_log_dir(
             until_the_end.enter_context(DirectoryLock(log_dir))
         with locked(log_dir):  # the manager locks what it loads itself
             if not dry_run:
-                take_back(log_dir)
+                take_back(log_dir, follow_links=follow_links)
             directories = _partition_directories(log_dir)
             if not follow_links:
                 _require_no_links(directories)

@@ -76,29 +76,33 @@ def undoable(
     except BaseException:
         try:
             file_ops.delete_if_exists(mark)  # it would say that the run has ended
-            take_back(log_dir, quiet=True)
+            take_back(log_dir, follow_links=True, quiet=True)
         except OSError as error:
             tell(f"Warning: {describe(error)}; the next run will undo what this one has changed in {log_dir}", err=True)
         raise
     _finish(log_dir, files)
 
 
-def take_back(log_dir: Path, *, quiet: bool = False) -> None:
+def take_back(log_dir: Path, *, follow_links: bool, quiet: bool = False) -> None:
     """Undo what a run that did not end has changed in the log directory, and say so on stderr unless `quiet`.
 
-    Does nothing where no run was interrupted. Raises OSError, and IOException for a file that no run has written.
+    What a file here says is not believed as far as to change a file elsewhere: only `follow_links` allows that, as it
+    allowed it to the interrupted run. Does nothing where no run was interrupted. Raises OSError, and IOException for a
+    file that no run has written, or one whose run followed links when this one does not.
     """
     file = log_dir / UNDO
     if not os.path.lexists(file):
         return
     require_regular(file)
     beside, partitions = _read(file)
+    if not follow_links and any(facts["link"] is not None for kept in partitions.values() for facts in kept.values()):
+        raise IOException(f"{file} is of an interrupted run that followed links: --follow-links lets this one undo it")
     directories = {log_dir / name: kept for name, kept in partitions.items() if (log_dir / name / UNDO).is_dir()}
     if os.path.lexists(log_dir / CLEAN_SHUTDOWN_FILE_NAME):
         outcome = "had ended, or not begun"
     elif all(_is_ours(directory, kept) for directory, kept in directories.items()):
         for directory, kept in directories.items():
-            _put_back(directory, kept)
+            _put_back(directory, kept, follow_links=follow_links)
         for name, content in beside.items():
             if content is None:
                 file_ops.delete_if_exists(log_dir / name)
@@ -249,7 +253,7 @@ def _begins_with(whole: Path, file: Path) -> bool:
     return True
 
 
-def _put_back(directory: Path, kept: Mapping[str, dict]) -> None:
+def _put_back(directory: Path, kept: Mapping[str, dict], *, follow_links: bool) -> None:
     """Make the directory's files what they were; what is kept stays, so that this can be interrupted, too."""
     undo = directory / UNDO
     for entry in sorted(directory.iterdir()):
@@ -259,7 +263,7 @@ def _put_back(directory: Path, kept: Mapping[str, dict]) -> None:
         file, before = directory / name, undo / name
         if facts["link"] is not None:
             _put_link_back(file, before if facts["copied"] else None, facts["link"])
-        elif facts["copied"] and file.exists() and file.stat().st_nlink > 1:
+        elif follow_links and facts["copied"] and file.exists() and file.stat().st_nlink > 1:
             shutil.copy2(before, file)  # whoever has another name for it gets its bytes back, too
         elif facts["copied"] or not (file.exists() and before.samefile(file)):
             coming = directory / (name + _COMING_BACK)

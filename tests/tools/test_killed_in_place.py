@@ -340,3 +340,24 @@ def test_only_one_tool_changes_a_log_directory_at_a_time(tmp_path, log_dir):
         for command in COMMANDS:
             result = rerun(place, command)
             assert result.exit_code == 1 and "in use" in result.stderr
+
+
+@pytest.mark.parametrize("kind", ["link", "second name"])
+def test_what_is_kept_is_not_written_into_a_file_elsewhere(tmp_path, log_dir, kind):
+    """A directory may lie: an index in it is a file of somebody else's, and what was kept says to write into it."""
+    place = interrupted_run(tmp_path, log_dir)
+    foreign = tmp_path / "foreign"
+    foreign.write_bytes(b"not to be touched")
+    told = json.loads((place / UNDO).read_text())
+    name, facts = next((name, facts) for name, facts in told["partitions"]["topic-0"].items() if facts["copied"])
+    (place / "topic-0" / name).unlink(missing_ok=True)
+    if kind == "link":
+        os.symlink(foreign, place / "topic-0" / name)
+        facts["link"] = str(foreign)
+        (place / UNDO).write_text(json.dumps(told))
+    else:
+        os.link(foreign, place / "topic-0" / name)
+    for command in ("recover", "clean", "recover the log directory"):
+        result = rerun(place, command)
+        assert foreign.read_bytes() == b"not to be touched"
+        assert kind != "link" or (result.exit_code == 1 and "--follow-links" in result.stderr)
