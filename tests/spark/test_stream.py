@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
@@ -273,6 +274,27 @@ def test_a_topic_that_was_made_anew_is_told_and_read_from_its_start(drawn, growi
         reader(growing).partitions(position, end)
     made_anew(drawn, growing, FIRST)  # and once more, before the micro-batch is run again
     assert between(reader(growing, mode="DROPMALFORMED"), position, end) == []
+
+
+@pytest.mark.slow
+def test_a_query_of_spark_tells_that_its_topic_was_made_anew_and_may_go_on(spark, drawn, growing, tmp_path):
+    register(spark)
+    identify(growing, FIRST)
+
+    def run(**options) -> list[int]:
+        stream = spark.readStream.format("minikafka").options(startingOffsets="earliest", **options).load(str(growing))
+        written = stream.selectExpr("offset").writeStream.trigger(availableNow=True)
+        written.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        written.start(str(tmp_path / "out"), format="parquet").awaitTermination()
+        return sorted(row.offset for row in spark.read.parquet(str(tmp_path / "out")).collect())
+
+    before = run()
+    made_anew(drawn, growing, SECOND)
+    with pytest.raises(StreamingQueryException, match="its topic was deleted and made anew"):
+        run()
+    after = run(failOnDataLoss=False)
+    assert 0 < len(before) < len(offsets(drawn)) and after == sorted(before + offsets(drawn))
+    assert run() == after
 
 
 def test_a_topic_that_was_made_anew_is_read_in_parts_and_may_be_empty(drawn, growing):
