@@ -96,7 +96,7 @@ def test_recovery_points_and_log_starts_are_checkpointed(two_managers):
         managers.append(P[1], "[4x100]")
 
 
-@pytest.mark.parametrize("delay_ms", [0, 1, 20_000, 60_000])
+@pytest.mark.parametrize("delay_ms", [0, 1, 20_000, 20_999, 21_000, 21_001, 60_000])
 def test_deleted_logs_go_after_their_delay(two_managers, delay_ms):
     managers = started(two_managers("a", "b", config={"file.delete.delay.ms": delay_ms}), *P)
     managers.tick(10_000)
