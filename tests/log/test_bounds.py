@@ -166,7 +166,7 @@ BOUNDS_OF_CLEANING = {
             "append_as_leader [1x10 keys=9 pid=1 epoch=0 seq=1]",
             *NEXT, *NEXT, "tick {}", *NEXT,
         ),
-        (4999, 5000, 5001), "kept", ("kept 3 of 3 messages", "kept 2 of 3 messages", "kept 2 of 3 messages"), COMPACT,
+        (4999, 5000, 5001), "kept", ("kept 3 of 4 messages", "kept 2 of 3 messages", "kept 2 of 3 messages"), COMPACT,
     ),
     "min.compaction.lag.ms": Bound(
         ("append_as_leader [1x10 keys=9]", *END, "tick {}", "clean"),

@@ -272,13 +272,14 @@ def test_preallocated_segments(compacted, two_cleaners):
     two_cleaners(logs).turn()
 
 
+def message(magic: int, offset: int, key: bytes | None, value: bytes | None) -> bytes:
+    """A record of an old format, which is a batch of its own."""
+    body = message_bytes(magic, 1000 + offset, key, value)
+    return offset.to_bytes(8, "big") + len(body).to_bytes(4, "big") + body
+
+
 def test_batches_of_the_old_formats(compacted, two_cleaners):
     logs = compacted()
-
-    def message(magic, offset, key, value, codec=None):
-        body = message_bytes(magic, 1000 + offset, key, value)
-        return offset.to_bytes(8, "big") + len(body).to_bytes(4, "big") + body
-
     append_raw(logs, message(0, 0, b"a", b"old") + message(0, 1, b"b", None))
     append_raw(logs, message(1, 2, b"a", b"new") + message(1, 3, b"c", b"x") + message(1, 4, b"d", None))
     logs.do("roll")
@@ -290,6 +291,24 @@ def test_batches_of_the_old_formats(compacted, two_cleaners):
     append_raw(logs, message(1, 7, b"a", b"y"))
     logs.do(*CLOSE)
     cleaners.turns(2)
+
+
+@pytest.mark.parametrize(("retention_ms", "stays"), [(2999, False), (3000, False), (3001, True)])
+def test_a_tombstone_of_the_old_formats_goes_by_its_files_age(compacted, two_cleaners, retention_ms, stays):
+    """It counts how much older its file is than the last one that is clean: here, 3 s."""
+    logs = compacted(delete__retention__ms=retention_ms)
+    for data in (
+        message(1, 0, b"a", None) + message(1, 2, b"b", b"1"),
+        message(1, 3, b"c", b"1"),
+        message(1, 4, b"d", b"1"),
+    ):
+        append_raw(logs, data)
+        logs.do("roll")
+    logs.do("update_high_watermark leo")
+    cleaners = two_cleaners(logs)
+    logs.change(lambda directory: (directory.parent / "cleaner-offset-checkpoint").write_text("0\n1\ntopic 0 4\n"))
+    cleaners.turn()
+    assert (b"a" in contents_of(logs)) == stays
 
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4"])
