@@ -1,7 +1,14 @@
 """Lives of a few replicas, each with what must be seen on the way.
 
 A line `#: 1 t-0 leo=3 hw=0` says what broker 1 knows of t-0 after the operation above it; `#: waiting 0 1` how many
-requests wait in broker 0; `#: answered 1 0` that request 1 was answered by then, and with which error.
+requests wait in broker 0; `#: answered 1 0` that request 1 was answered by then, and with which error;
+`#: read 3 78` that request 3 was answered by then, with so many bytes of records.
+"""
+
+_ONE = """
+start 0
+topic t 0/0
+publish 0
 """
 
 _TWO = """
@@ -167,6 +174,95 @@ follow 0
 #: 0 t-0 leo=10
 follow 0
 #: 0 t-0 leo=13 epochs=0:0,1:10,3:12
+""",
+    "a fetch waits for one byte more than there is": f"""{_ONE}
+produce 0 acks=1 t-0 [1x10]
+fetch 0 wait=1000 min=77 t-0
+fetch 0 wait=1000 min=78 t-0
+#: waiting 0 0
+#: read 3 78
+fetch 0 wait=1000 min=79 t-0
+#: waiting 0 1
+produce 0 acks=1 t-1 [1x10]
+fetch 0 wait=1000 min=156 t-0 t-1
+#: read 6 156
+#: waiting 0 1
+fetch 0 wait=1000 min=157 t-0 t-1
+#: waiting 0 2
+""",
+    "a fetch that waits is answered by its last byte": f"""{_ONE}
+fetch 0 wait=1000 min=77 t-0
+fetch 0 wait=1000 min=78 t-0
+fetch 0 wait=1000 min=79 t-0
+fetch 0 wait=1000 min=156 t-0 t-1
+fetch 0 wait=1000 min=157 t-0 t-1
+#: waiting 0 5
+produce 0 acks=1 t-0 [1x10]
+#: waiting 0 3
+#: read 1 78
+#: read 2 78
+produce 0 acks=1 t-1 [1x10]
+#: waiting 0 2
+#: read 4 156
+""",
+    "a partition counts up to its most bytes": f"""{_ONE}
+fetch 0 wait=1000 min=78 t-0:max=77
+fetch 0 wait=1000 min=78 t-0:max=78
+fetch 0 wait=1000 min=78 t-0:max=79
+#: waiting 0 3
+produce 0 acks=1 t-0 [1x10]
+#: waiting 0 1
+""",
+    "a fetch waits as long as it says": f"""{_ONE}
+fetch 0 wait=999 t-0
+fetch 0 wait=1000 t-0
+fetch 0 wait=1001 t-0
+sleep 999
+#: waiting 0 2
+sleep 1
+#: waiting 0 1
+sleep 1
+#: waiting 0 0
+""",
+    "the most bytes of a fetch end inside, at, and behind a batch": f"""{_ONE}
+produce 0 acks=1 t-0 [1x10]
+produce 0 acks=1 t-0 [1x10]
+produce 0 acks=1 t-1 [1x10]
+fetch 0 max=77 t-0
+#: read 4 78
+fetch 0 max=155 t-0
+#: read 5 155
+fetch 0 max=156 t-0
+#: read 6 156
+fetch 0 max=157 t-0
+#: read 7 156
+fetch 0 t-0:max=77
+#: read 8 78
+fetch 0 max=233 t-0 t-1
+#: read 9 156
+fetch 0 max=234 t-0 t-1
+#: read 10 234
+fetch 0 t-0 t-1:max=77
+#: read 11 156
+fetch 0 t-0 t-1:max=78
+#: read 12 234
+""",
+    "acks=all waits until the high watermark is exactly behind its records": f"""{_TWO}
+produce 0 acks=-1 t-0 [1x10]
+produce 0 acks=-1 t-0 [2x10]
+produce 0 acks=-1 t-0 [1x10]
+#: waiting 0 3
+fetch 0 replica=1 replica_epoch=21 t-0@3:epoch=0:last=0:start=0
+#: 0 t-0 hw=3
+#: answered 1 0
+#: answered 2 0
+#: waiting 0 1
+produce 0 acks=-1 timeout=1000 t-0 [1x10]
+sleep 999
+#: waiting 0 2
+sleep 1
+#: answered 5 7
+#: waiting 0 1
 """,
     "records are deleted when all followers have shown that they know": f"""{_TWO}
 produce 0 acks=1 t-0 [2x10]

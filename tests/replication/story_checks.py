@@ -1,5 +1,6 @@
 """Reads the claims that stand in a story, and holds them against what was observed."""
 
+from minikafka.network.message_codec import Message
 from minikafka.network.messages import parse_response
 from minikafka.witness.replica_runner import Answer, ReplicaObservation
 from minikafka.witness.replica_workload import ReplicaWorkload
@@ -26,6 +27,8 @@ def check_claims(text: str, seen: tuple[ReplicaObservation, ...]) -> None:
             assert sum(seen[number].states[int(words[1])]["waiting"]) == int(words[2]), claim
         elif words[0] == "answered":
             assert _error(seen, number, int(words[1])) == int(words[2]), claim
+        elif words[0] == "read":
+            assert _bytes_read(seen, number, int(words[1])) == int(words[2]), claim
         else:
             partition = seen[number].states[int(words[0])]["partitions"][words[1]]
             for equation in words[2:]:
@@ -42,9 +45,19 @@ def _value(partition: dict, name: str) -> str:
 
 def _error(seen: tuple[ReplicaObservation, ...], until: int, ticket: int) -> int:
     """The error of the first partition in the answer to a produce request, given no later than operation `until`."""
+    return next(iter(_answer(seen, until, ticket).responses[0].partition_responses)).error_code
+
+
+def _bytes_read(seen: tuple[ReplicaObservation, ...], until: int, ticket: int) -> int:
+    """How many bytes of records all partitions have in the answer to a fetch, given no later than operation `until`."""
+    topics = _answer(seen, until, ticket).responses
+    return sum(len(partition.records or b"") for topic in topics for partition in topic.partitions)
+
+
+def _answer(seen: tuple[ReplicaObservation, ...], until: int, ticket: int) -> Message:
     answers = [observation.answers[ticket] for observation in seen[: until + 1] if ticket in observation.answers]
     assert answers, f"request {ticket} is not answered after operation {until}"
     (answer,) = answers
     assert isinstance(answer, Answer), answer
     _, body = parse_response(answer.api_key, answer.version, answer.data)
-    return next(iter(body.responses[0].partition_responses)).error_code
+    return body
