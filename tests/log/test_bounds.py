@@ -24,8 +24,8 @@ FIRST_GOES = "append_as_leader [1x10]", "roll", "append_as_leader [1x10]", "upda
 class Bound(NamedTuple):
     """`lines` are done once with each of three neighbouring numbers for `{}`; `seen` is what Kafka shows for each.
 
-    `of`: what is looked at in the end, a quantity of the observation (of segments and producers, how many there are),
-    `bases` of the segments, or `kept` by a cleaning. `settings` may have `{}`, too.
+    `of`: what is looked at in the end, a quantity of the observation (of segments, index entries and producers, how
+    many there are), the `bases` of the segments, what a cleaning has `kept`, or what offset the log is `clean up to`.
     """
 
     lines: tuple[str, ...]
@@ -168,6 +168,17 @@ BOUNDS_OF_CLEANING = {
         ),
         (4999, 5000, 5001), "kept", ("kept 3 of 4 messages", "kept 2 of 3 messages", "kept 2 of 3 messages"), COMPACT,
     ),
+    "the delete horizon of a tombstone in its producer's last batch": Bound(
+        ("append_as_leader [1xnull keys=9 pid=7 epoch=0 seq=0]", *END, "clean", "tick {}", *NEXT),
+        (4999, 5000, 5001), "kept", ("kept 2 of 2 messages", "kept 1 of 2 messages", "kept 1 of 2 messages"), COMPACT,
+    ),
+    "the delete horizon of a marker that is all that is left of its producer": Bound(
+        (
+            "append_as_leader origin=coordinator transaction_version=0 [abort pid=1 epoch=0]", *END, "clean",
+            "tick {}", *NEXT, *NEXT,
+        ),
+        (4999, 5000, 5001), "kept", ("kept 2 of 3 messages", "kept 1 of 2 messages", "kept 1 of 2 messages"), COMPACT,
+    ),
     "min.compaction.lag.ms": Bound(
         ("append_as_leader [1x10 keys=9]", *END, "tick {}", "clean"),
         (999, 1000, 1001), "kept", (NOTHING, FULL, FULL), COMPACT | {"min.compaction.lag.ms": 1000},
@@ -180,6 +191,15 @@ BOUNDS_OF_CLEANING = {
     "max.compaction.lag.ms, the oldest timestamp that counts": Bound(
         ("append_as_leader [1x10 keys=9 ts={}]", *END, "clean"),
         (-1, 0, 1), "kept", (NOTHING, NOTHING, FULL),
+        COMPACT | {"max.compaction.lag.ms": 1000, "min.cleanable.dirty.ratio": 1},
+    ),
+    "max.compaction.lag.ms, with nothing that may be cleaned": Bound(
+        (
+            "append_as_leader [1x10 keys=9]", *END, "tick 1001", "clean",
+            "append_as_leader [1x10 keys=9 data=1]", "roll", "append_as_leader [1x10 keys=9 data=2]", "roll",
+            "update_high_watermark {}", "tick 1001", "clean",
+        ),
+        (1, 2, 3), "kept", (NOTHING, "kept 2 of 2 messages", "kept 3 of 3 messages"),
         COMPACT | {"max.compaction.lag.ms": 1000, "min.cleanable.dirty.ratio": 1},
     ),
     "min.cleanable.dirty.ratio": Bound(
@@ -233,10 +253,6 @@ BOUNDS_OF_CLEANING = {
 ALL = BOUNDS | BOUNDS_OF_CLEANING
 
 
-def settings_of(bound: Bound, number: int) -> dict[str, str]:
-    return {name: str(value).format(number) for name, value in (SETTINGS | bound.settings).items()}
-
-
 def shown(observation: Observation, quantity: str):
     if quantity == "bases":
         return tuple(base for base, _ in observation.segments)
@@ -252,7 +268,7 @@ def shown(observation: Observation, quantity: str):
 def test_minikafka_does_what_kafka_did(name, tmp_path):
     bound, seen = ALL[name], []
     for number in bound.numbers:
-        workload = Workload(config=settings_of(bound, number))
+        workload = Workload(config={key: str(value) for key, value in (SETTINGS | bound.settings).items()})
         runner = Runner(minikafka_log, tmp_path / str(number) / "topic-0", workload)
         observed = [runner.apply(parse_operation(line.format(number))) for line in bound.lines]
         seen.append(shown(observed[-1], bound.of))
@@ -264,7 +280,7 @@ def test_minikafka_does_what_kafka_did(name, tmp_path):
 def test_kafka_does_it_still(name, two_logs):
     bound, seen = ALL[name], []
     for number in bound.numbers:
-        logs = two_logs(**settings_of(bound, number))
+        logs = two_logs(**(SETTINGS | bound.settings))
         seen.append(shown(logs.do(*(line.format(number) for line in bound.lines)), bound.of))
     assert tuple(seen) == bound.seen
 
