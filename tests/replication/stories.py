@@ -246,6 +246,8 @@ fetch 0 t-0 t-1:max=77
 #: read 11 156
 fetch 0 t-0 t-1:max=78
 #: read 12 234
+fetch 0 t-0@2 t-1:max=77
+#: read 13 78
 """,
     "acks=all waits until the high watermark is exactly behind its records": f"""{_TWO}
 produce 0 acks=-1 t-0 [1x10]
