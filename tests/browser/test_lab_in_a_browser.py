@@ -23,10 +23,16 @@ pytestmark = [pytest.mark.browser, pytest.mark.spark]
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    """A JupyterLab on a working copy of the course; gives its address."""
+def desk(tmp_path_factory):
+    """A working copy of the course."""
     desk = tmp_path_factory.mktemp("desk")
     lay_out(COURSE, desk)
+    return desk
+
+
+@pytest.fixture(scope="module")
+def lab(desk):
+    """A JupyterLab on the working copy; gives its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -60,6 +66,23 @@ def test_the_first_lesson_is_opened_and_nothing_else_is_asked(lab, chromium):
     page.screenshot(path=SCREENSHOTS / "first-sight.png")
     assert page.locator(".jp-toast, .Toastify__toast, .jp-Dialog").count() == 0
     page.close()
+
+
+def test_a_lesson_that_is_opened_and_saved_still_follows_the_course(lab, desk, chromium, tmp_path):
+    page = chromium.new_page()
+    page.goto(f"{lab}/tree/{FIRST_LESSON}?reset", timeout=90_000)
+    # JupyterLab notes the kernel's version in the notebook, which it then takes for changed and saves by itself.
+    _until(page, "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.isReady", 90)
+    _until(page, "() => window.jupyterapp.shell.currentWidget.context.model.dirty", 20)
+    page.evaluate("async () => { await window.jupyterapp.shell.currentWidget.context.save(); }")
+    _until(page, "() => !window.jupyterapp.shell.currentWidget.context.model.dirty", 20)
+    page.close()
+    assert (desk / FIRST_LESSON).read_bytes() != (COURSE / FIRST_LESSON).read_bytes()
+    next_edition = tmp_path / FIRST_LESSON
+    next_edition.write_text((COURSE / FIRST_LESSON).read_text().replace("Start here", "Begin here"))
+    assert lay_out(tmp_path, desk) == [desk / FIRST_LESSON]
+    next_edition.write_bytes((COURSE / FIRST_LESSON).read_bytes())
+    assert lay_out(tmp_path, desk) == [desk / FIRST_LESSON], "for the tests that follow"
 
 
 @pytest.mark.parametrize("name", LESSONS)

@@ -1,5 +1,6 @@
 """The learner's working copy, and the headless run of the lessons."""
 
+import json
 import re
 
 import nbformat
@@ -46,6 +47,49 @@ def test_a_changed_notebook_is_never_overwritten_and_an_unchanged_one_follows_th
         (course / name).write_text("the next edition")
     assert working_copy.lay_out(course, table) == [table / "02-high-watermark.ipynb"]
     assert (table / "01-segments.ipynb").read_text() == "mine"
+
+
+def as_jupyterlab_saves(path, source=None):
+    """Open a notebook, run it and save it: with the kernel's version and outputs; `source`: what is written first."""
+    notebook = nbformat.read(path, as_version=4)
+    notebook.metadata["language_info"] = {"name": "python", "version": "3.11.7"}
+    notebook.cells[0].outputs = [nbformat.v4.new_output("stream", text="1\n")]
+    notebook.cells[0].metadata["collapsed"] = True
+    notebook.cells[0].source = source or notebook.cells[0].source
+    nbformat.write(notebook, path)
+
+
+def test_a_notebook_that_was_only_opened_and_run_follows_the_course(course, table):
+    lesson = write_notebook(course / "01-segments.ipynb", "print(1)")
+    working_copy.lay_out(course, table)
+    copy = table / lesson.name
+    as_jupyterlab_saves(copy)
+    saved = copy.read_bytes()
+    assert working_copy.lay_out(course, table) == [] and copy.read_bytes() == saved, "the course has nothing new"
+    write_notebook(lesson, "print(2)")
+    assert working_copy.lay_out(course, table) == [copy] and copy.read_bytes() == lesson.read_bytes()
+    as_jupyterlab_saves(copy)
+    assert working_copy.fresh("01-segments", course, table) is None and copy.read_bytes() == lesson.read_bytes()
+
+
+def test_a_notebook_that_was_written_in_stays(course, table):
+    lesson = write_notebook(course / "01-segments.ipynb", "print(1)")
+    working_copy.lay_out(course, table)
+    as_jupyterlab_saves(table / lesson.name, "print(7)")
+    write_notebook(lesson, "print(2)")
+    assert working_copy.lay_out(course, table) == []
+    assert nbformat.read(table / lesson.name, as_version=4).cells[0].source == "print(7)"
+    assert working_copy.fresh("01-segments", course, table) == table / "01-segments-edited-1.ipynb"
+
+
+def test_a_desk_that_an_earlier_version_laid_follows_the_course(course, table):
+    working_copy.lay_out(course, table)
+    known = table / working_copy.LAID_OUT
+    known.write_text(json.dumps({name: file for name, (file, _) in json.loads(known.read_text()).items()}))
+    (table / "02-high-watermark.ipynb").write_text("mine")
+    for name in ("01-segments.ipynb", "02-high-watermark.ipynb"):
+        (course / name).write_text("the next edition")
+    assert working_copy.lay_out(course, table) == [table / "01-segments.ipynb"]
 
 
 def test_a_deleted_notebook_comes_back(course, table):

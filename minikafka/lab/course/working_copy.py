@@ -2,6 +2,8 @@
 
 `make lab` creates and opens it, `make fresh NOTEBOOK=name` renews one notebook. Nothing that a learner has changed is
 ever overwritten: an unchanged copy follows the course, a changed one stays, and `fresh` keeps it under another name.
+A notebook that was opened or run, and not written in, is unchanged: JupyterLab itself then writes its kernel's version
+into the file, and the outputs, which are as in the course.
 """
 
 import argparse
@@ -11,6 +13,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from minikafka.lab.course.places import COURSE, DESK
 from minikafka.lab.exercises.progress import LAID_OUT
@@ -31,11 +34,12 @@ def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
     for source in _files(course):
         name = source.relative_to(course).as_posix()
         target = desk / name
-        theirs = target.exists() and _digest(target) != laid.get(name)
-        if theirs or (target.exists() and _digest(target) == _digest(source)):
-            continue
-        _copy(source, target)
-        laid[name] = _digest(source)
+        if target.exists():
+            before = laid.get(name)
+            is_up_to_date = _digest(source) in (_digest(target), before and before.file)
+            if is_up_to_date or _is_changed(target, before):
+                continue
+        laid[name] = _copy(source, target)
         copied.append(target)
     _write_laid(desk, laid)
     return copied
@@ -58,11 +62,10 @@ def fresh(name: str, course: Path = COURSE, desk: Path = DESK) -> Path | None:
     key = source.relative_to(course).as_posix()
     target, kept = desk / key, None
     laid = _read_laid(desk)
-    if target.exists() and _digest(target) not in (laid.get(key), _digest(source)):
+    if target.exists() and _is_changed(target, laid.get(key)) and _is_changed(target, _laid(source)):
         kept = _free_name(target)
         target.rename(kept)
-    _copy(source, target)
-    laid[key] = _digest(source)
+    laid[key] = _copy(source, target)
     _write_laid(desk, laid)
     return kept
 
@@ -111,13 +114,40 @@ def _files(course: Path) -> list[Path]:
     return [path for path in found if not _SKIPPED.intersection(path.relative_to(course).parts)]
 
 
+class _Laid(NamedTuple):
+    """What was laid out: the digest of the file, and that of what a learner writes in it (see `_digest_of_cells`)."""
+
+    file: str
+    cells: str
+
+
+def _laid(path: Path) -> _Laid:
+    return _Laid(_digest(path), _digest_of_cells(path))
+
+
+def _is_changed(target: Path, laid: _Laid | None) -> bool:
+    """Whether the learner has written in what was laid out."""
+    return laid is None or (_digest(target) != laid.file and _digest_of_cells(target) != laid.cells)
+
+
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _copy(source: Path, target: Path) -> None:
+def _digest_of_cells(path: Path) -> str:
+    """The digest of a notebook's cells, without outputs and metadata; of any other file, its digest."""
+    try:
+        cells = json.loads(path.read_bytes())["cells"]
+        written = [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return _digest(path)
+    return hashlib.sha256(json.dumps(written).encode()).hexdigest()
+
+
+def _copy(source: Path, target: Path) -> _Laid:
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, target)
+    return _laid(target)
 
 
 def _free_name(path: Path) -> Path:
@@ -127,14 +157,16 @@ def _free_name(path: Path) -> Path:
     return kept
 
 
-def _read_laid(desk: Path) -> dict[str, str]:
+def _read_laid(desk: Path) -> dict[str, _Laid]:
+    """What was laid out, by name. A desk of an earlier version knows the digests of the files alone."""
     try:
-        return json.loads((desk / LAID_OUT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        told = json.loads((desk / LAID_OUT).read_text(encoding="utf-8"))
+        return {name: _Laid(each, "") if isinstance(each, str) else _Laid(*each) for name, each in told.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
 
-def _write_laid(desk: Path, laid: dict[str, str]) -> None:
+def _write_laid(desk: Path, laid: dict[str, _Laid]) -> None:
     (desk / LAID_OUT).write_text(json.dumps(laid, indent=1), encoding="utf-8")
 
 
