@@ -13,6 +13,7 @@ from minikafka.lab.rebuild.exam.learners_log import LIMITS, LearnersLog
 from minikafka.lab.rebuild.exam.questions import LADDER, Answer
 from minikafka.lab.rebuild.rung import HELD_OUT_SEED
 from minikafka.lab.sandbox.sandbox import limits_that_hold, why_there_is_no_sandbox
+from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.printable import printable, tell
 from minikafka.tools.tool_command import ToolCommand
 
@@ -47,16 +48,17 @@ def exam(file: Path, up_to: int, seed: int, keep: Path | None, as_json: bool) ->
     if keep is not None:
         keep.mkdir(parents=True)
     try:
-        for question in LADDER[:up_to]:
-            # All that the judge says is in memory before the learner's code runs, and what it wrote is gone.
-            stories = question.judged(seed)
-            with LearnersLog(source, str(file), _GUARD_S, is_trusted=bool(why)) as my_log:
-                answer = question.ask(my_log, stories)
-            _tell(answer, as_json=as_json)
-            if answer.difference is not None:
-                if keep is not None:
-                    answer.difference.keep(keep, question.suffixes)
-                raise click.exceptions.Exit(1)
+        with ended_by_signals():
+            for question in LADDER[:up_to]:
+                # All that the judge says is in memory before the learner's code runs, and what it wrote is gone.
+                stories = question.judged(seed)
+                with LearnersLog(source, str(file), _GUARD_S, is_trusted=bool(why)) as my_log:
+                    answer = question.ask(my_log, stories)
+                _tell(answer, as_json=as_json)
+                if answer.difference is not None:
+                    if keep is not None:
+                        answer.difference.keep(keep, question.suffixes)
+                    raise click.exceptions.Exit(1)
     finally:
         if keep is not None:
             with suppress(OSError):  # where a story is kept

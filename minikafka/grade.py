@@ -14,6 +14,7 @@ from minikafka.lab.grading.grade import grade as grade_of
 from minikafka.lab.grading.marking import Terms
 from minikafka.lab.rebuild.rung import HELD_OUT_SEED
 from minikafka.lab.sandbox.sandbox import Limits, limits_that_hold, why_there_is_no_sandbox
+from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.printable import tell
 from minikafka.tools.tool_command import ToolCommand
 
@@ -54,13 +55,14 @@ def grade(
         held = limits_that_hold(Limits(memory_mb=memory))
         raise IllegalArgumentException(f"{why}. Without one ({held}) only --trust-the-code grades")
     grades = []
-    for directory in submissions:
-        grades.append(grade_of(directory.resolve(), wanted, Terms(seed, seconds, memory, is_trusted)))
-        if as_json:
-            click.echo(json.dumps(_as_data(grades[-1])))
-        else:
-            for line in explained(grades[-1]):
-                tell(line)
+    with ended_by_signals():
+        for directory in submissions:
+            grades.append(grade_of(directory.resolve(), wanted, Terms(seed, seconds, memory, is_trusted)))
+            if as_json:
+                click.echo(json.dumps(_as_data(grades[-1])))
+            else:
+                for line in explained(grades[-1]):
+                    tell(line)
     if not as_json:
         for line in table(grades):
             tell(line)

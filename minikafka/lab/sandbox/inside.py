@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import resource
+import signal
 import socket
 import struct
 import sys
@@ -25,6 +26,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 def main() -> None:
     """Serve what comes through the socket until it is closed."""
+    end_with_parent()
     program, descriptor, limits = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
     os.set_inheritable(descriptor, False)
     sys.path += sys.argv[4:]
@@ -48,6 +50,12 @@ def main() -> None:
             if os.getpid() != process:  # a copy that foreign code has forked has nothing to say here
                 os._exit(0)
             border.sendall(_LENGTH.pack(len(data)) + data)
+
+
+def end_with_parent() -> None:
+    """Let the kernel kill this process when its parent ends, also while a request is being answered."""
+    signal_at_its_end = 1
+    ctypes.CDLL(None).prctl(signal_at_its_end, signal.SIGKILL)
 
 
 def limit(limits: dict[str, Any]) -> None:

@@ -22,8 +22,11 @@ dropped, unless `printed` is a file or a descriptor, or `subprocess.PIPE` (then 
 time).
 
 With `is_trusted` the same program runs as a process of this user, in a directory that is removed at the end: with the
-limits of time, of memory, and of the size and number of files, with the packages that `Sees` names for `import`, and
-nothing else of the above.
+limits of time, of memory, and of the size and number of files, with the packages that `Sees` names for `import`. It
+ends with this process, what it has started itself may not; nothing else of the above holds.
+
+What lies outside, a directory and a control group, goes when the sandbox is closed; what a process that was killed has
+left, the next one removes that opens a sandbox.
 """
 
 import functools
@@ -49,6 +52,7 @@ import psutil
 
 from minikafka.lab.sandbox import inside, plain
 from minikafka.lab.sandbox.control_group import ControlGroup
+from minikafka.spark.own_directory import own_directory
 
 SCRATCH = "/tmp"
 """The current directory of a program inside, the one place that it can write; Java insists on this one."""
@@ -138,7 +142,7 @@ class Sandbox:
         if not self._is_trusted and (why := why_there_is_no_sandbox()):
             raise NoSandboxError(why)
         self._ending = ""
-        self._outside = tempfile.TemporaryDirectory(prefix="minikafka-sandbox-", ignore_cleanup_errors=True)
+        self._outside = tempfile.TemporaryDirectory(prefix="sandbox-", dir=own_directory(), ignore_cleanup_errors=True)
         self._group = ControlGroup(self._limits.all_memory_mb, self._limits.processes or _MOST_THREADS)
         self._border, there = socket.socketpair()
         try:

@@ -10,6 +10,7 @@ from minikafka.lab.rebuild.exam.stories import Damage, Step, Story
 from minikafka.lab.rebuild.trial import judge_factory
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
+from minikafka.spark.own_directory import own_directory
 from minikafka.witness.directory_diff import FilesOf
 from minikafka.witness.operations import AppendAsLeader, Read, Reopen
 from minikafka.witness.runner import Runner
@@ -36,7 +37,7 @@ class JudgedStory:
 
 def judged(story: Story, suffixes: Sequence[str] = ("",)) -> JudgedStory:
     """Let the judge's log do the story, in a directory that is gone afterwards; kept are files with these suffixes."""
-    with tempfile.TemporaryDirectory(prefix="minikafka-judge-") as desk:
+    with tempfile.TemporaryDirectory(prefix="judge-", dir=own_directory()) as desk:
         runner = Runner(judge_factory(), Path(desk, "topic-0"), Workload((), story.config))
         try:
             steps = tuple(_judged(runner, step) for step in story.steps)

@@ -1,0 +1,37 @@
+"""Directories that a living process holds locked: by its lock each is told from those of processes that are gone."""
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+
+def new_locked_directory(parent: Path, prefix: str) -> tuple[Path, int]:
+    """A new directory in `parent`, whose name begins with `prefix`, and the descriptor that holds its lock. Raises
+    OSError.
+
+    The lock holds until the descriptor is closed, at the latest when the process ends, however it ends. systemd's
+    tidying leaves alone what is locked, too.
+    """
+    while True:
+        directory = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        lock = os.open(directory, os.O_RDONLY)
+        with suppress(BlockingIOError):  # another process takes it, still without a lock, for one of the dead
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if directory.exists():
+                return directory, lock
+        os.close(lock)
+
+
+def remove_those_of_the_dead(parent: Path, prefix: str, remove: Callable[[Path], object]) -> None:
+    """Let `remove` have each directory in `parent` that `new_locked_directory` made and that nobody holds any more."""
+    for directory in parent.glob(f"{prefix}*"):
+        with suppress(OSError):  # of somebody else, or of a process that lives
+            lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                remove(directory)
+            finally:
+                os.close(lock)
