@@ -5,6 +5,7 @@ import re
 import uuid
 from pathlib import Path
 
+from minikafka.common.canonical_path import canonical_path
 from minikafka.common.errors import KafkaException, NumberFormatException
 from minikafka.common.java_numbers import parse_int
 from minikafka.common.topic_partition import TopicPartition
@@ -43,7 +44,8 @@ def log_future_dir_name(topic_partition: TopicPartition) -> str:
 def parse_topic_partition_name(directory: Path) -> TopicPartition:
     """The topic and partition that the name of a partition's directory stands for.
 
-    Raises KafkaException for any other name. Kafka: `LocalLog.parseTopicPartitionName`.
+    Raises KafkaException for any other name, and OSError where the way to such a directory leads in a circle. Kafka:
+    `LocalLog.parseTopicPartitionName`.
     """
     name = directory.name
     if "-" not in name:
@@ -86,7 +88,7 @@ def _dir_name_with_suffix_capped_length(
 
 def _not_a_partition(directory: Path) -> KafkaException:
     return KafkaException(
-        f"Found directory {directory.resolve()}, '{directory.name}' is not in the form of topic-partition or "
+        f"Found directory {canonical_path(directory)}, '{directory.name}' is not in the form of topic-partition or "
         "topic-partition.uniqueId-delete (if marked for deletion).\n"
         "Kafka's log directories (and children) should only contain Kafka topic data."
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common import file_ops
+from minikafka.common.canonical_path import canonical_path
 from minikafka.common.errors import IOException, KafkaException, KafkaStorageException, LogDirNotFoundException
 from minikafka.common.file_lock import FileLock
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
@@ -184,15 +185,15 @@ class LogDirs:
                     file_ops.flush_dir(log_dir.parent)
                 if not log_dir.is_dir() or not os.access(log_dir, os.R_OK):
                     raise IOException(f"{log_dir} is not a readable log directory.")
-                canonical_path = log_dir.resolve()
+                canonical = canonical_path(log_dir)
             except OSError as error:
                 self._log_dir_failure_channel.maybe_add_offline_log_dir(
                     str(log_dir), f"Failed to create or validate data directory {log_dir}", error
                 )
                 continue
-            if canonical_path in canonical_paths:
+            if canonical in canonical_paths:
                 raise KafkaException(f"Duplicate log directory found: {_join(self.log_dirs)}")
-            canonical_paths.add(canonical_path)
+            canonical_paths.add(canonical)
             live_log_dirs.append(log_dir)
         if not live_log_dirs:
             raise KafkaException(

@@ -1,0 +1,60 @@
+"""What is said of a directory whose name is not a partition's, wherever its links lead, beside Apache Kafka."""
+
+import os
+
+import pytest
+from py4j.protocol import Py4JJavaError
+
+from minikafka.common.errors import KafkaException
+from minikafka.log.log_dir_name import parse_topic_partition_name
+
+LINKS = {
+    "itself": "itself",
+    "here": "there",
+    "there": "here",
+    "into-itself": "into-itself/x",
+    "to_a_circle": "here",
+    "dangling": "nothing",
+    "deep_dangling": "nothing/below",
+    "to_dangling": "dangling",
+    "link": "real",
+    "chain": "link",
+    "real/inner": "../nothing/x",
+}
+PATHS = [
+    *(name for name in LINKS if name != "into-itself"),
+    *("into-itself", "link/new", "chain/z", "itself/x", "to_a_circle/x/y", "itself/../real", "link/../file"),
+    *("file/x", "nothing/x", "deep_dangling/y", "to_dangling/x", "link/x/../y", "nothing/../link/m", "real/./m"),
+    *("dangling/../file", "x" * 300, "link/" + "x" * 300, "real//z", "secret/x", ".."),
+]
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    """A directory with links, and `secret`, which cannot be read."""
+    directory = tmp_path_factory.mktemp("log_dir")
+    (directory / "real").mkdir()
+    (directory / "secret").mkdir(mode=0)
+    (directory / "file").write_text("")
+    for name, target in LINKS.items():
+        (directory / name).symlink_to(target)
+    return directory
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_what_is_told_of_it_is_told_by_kafka(path, directory, kafka):
+    jvm = kafka.gateway.jvm
+    name = os.path.join(directory, path)
+    with pytest.raises(Py4JJavaError) as theirs:
+        jvm.org.apache.kafka.storage.internals.log.LocalLog.parseTopicPartitionName(jvm.java.io.File(name))
+    refused = theirs.value.java_exception
+    kind = refused.getClass().getSimpleName()
+    with pytest.raises(KafkaException if kind == "KafkaException" else OSError) as ours:
+        parse_topic_partition_name(directory / path)
+    assert refused.getMessage() in str(ours.value)
+
+
+def test_a_circle_is_told_as_such(tmp_path):
+    (tmp_path / "topic").symlink_to("topic")
+    with pytest.raises(KafkaException, match=f"Found directory {tmp_path}/topic, 'topic' is not in the form of"):
+        parse_topic_partition_name(tmp_path / "topic")
