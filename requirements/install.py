@@ -1,4 +1,4 @@
-"""Set up .venv from a lock file, if it is missing or out of date: python3 requirements/install.py lab|dev [extra lock]
+"""Set up .venv from a lock file, if it is missing or out of date: python3 requirements/install.py lab|dev [fuzz]
 
 Every package is pinned and checked by its hash. A stamp in .venv says which locks it was made from, so that a second
 call does nothing. Needs Python 3.11 or later with its standard library alone.
@@ -23,7 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
 PYTHON = os.path.join(VENV, "bin", "python")
 SIZES = {"lab": "1.6 GB", "dev": "2.0 GB"}  # of .venv, with Linux's wheels
-INCLUDES = {"core": ["core"], "lab": ["lab", "core"], "dev": ["dev", "lab", "core"], "fuzz": ["fuzz"]}
+INCLUDES = {"lab": ["lab"], "dev": ["dev", "lab"], "fuzz": ["fuzz"]}
 
 
 def fingerprint(lock):
@@ -104,6 +104,9 @@ def made_by_this_python():
 
 
 def main(locks):
+    unknown = [lock for lock in locks if lock not in INCLUDES]
+    if unknown:
+        return f"There is no set-up called {unknown[0]}: {', '.join(INCLUDES)}"
     for lock in locks:
         if not is_current(lock):
             try:

@@ -1,6 +1,8 @@
 """The locked dependencies: pinned, hashed, and without addresses."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -46,3 +48,11 @@ def test_each_lock_holds_what_the_project_asks_for(lock, extras):
     asked = project["dependencies"] + [need for extra in extras for need in project["optional-dependencies"][extra]]
     names = {re.match(r"[\w.-]+", need).group().lower().replace("_", "-") for need in asked}
     assert names <= pins(REPOSITORY / "requirements" / f"{lock}.txt").keys()
+
+
+@pytest.mark.parametrize("name", ["core", "nonsense"])
+def test_what_is_no_set_up_is_refused_in_one_line(name):
+    install = REPOSITORY / "requirements" / "install.py"
+    run = subprocess.run([sys.executable, str(install), name], capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == f"There is no set-up called {name}: lab, dev, fuzz\n"
