@@ -17,6 +17,7 @@ from minikafka.record.file_records import FileRecords
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record import SimpleRecord
 from minikafka.spark.source.data_source import KafkaLogDataSource
+from minikafka.spark.source.stream_reader import KafkaLogStreamReader
 from tests.fuzz.batches import sealed
 from tests.fuzz.fuzz_tools import fuzzer
 from tests.fuzz.mutations import ODD_NAMES
@@ -92,6 +93,9 @@ def no_file(path: Path, kind: str) -> None:
             path.symlink_to("/dev/zero")
         case "empty":
             path.touch()
+        case "large":  # it takes no room
+            path.touch()
+            os.truncate(path, 1 << 40)
 
 
 class _inside:
@@ -108,7 +112,7 @@ class _inside:
         os.chdir(self._before)
 
 
-KINDS = ("fifo", "socket", "directory", "dangling link", "circle", "device", "empty")
+KINDS = ("fifo", "socket", "directory", "dangling link", "circle", "device", "empty", "large")
 
 
 @pytest.mark.parametrize("suffix", [".log", ".index", ".timeindex", ".txnindex", ".snapshot"])
@@ -164,6 +168,20 @@ def test_what_is_no_checkpoint(drawn, copy, kind):
     no_file(copy / "leader-epoch-checkpoint", kind)
     demand_well_told(copy.parent, [{}, {"table": "epochs"}, {"table": "checkpoints"}])
     assert len(rows(copy, mode="DROPMALFORMED")) == len(drawn.records)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_says_no_topic_id(copy, kind):
+    sound = stream_of(copy).initialOffset()
+    no_file(copy / "partition.metadata", kind)
+    with pytest.raises(CorruptRecordException, match=f"^{copy}/partition.metadata, position 0: .*$"):
+        stream_of(copy).initialOffset()
+    assert stream_of(copy, mode="PERMISSIVE").initialOffset() == sound
+
+
+def stream_of(directory: Path, **options: str) -> KafkaLogStreamReader:
+    source = KafkaLogDataSource({"path": str(directory), **options})
+    return source.streamReader(source.schema())
 
 
 def test_names_that_no_broker_gives(drawn, copy):
