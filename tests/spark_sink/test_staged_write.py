@@ -456,6 +456,15 @@ def test_what_is_no_file_where_a_write_reads_or_replaces_one_is_refused_and_kept
     assert everything(tmp_path) == before
 
 
+@pytest.mark.parametrize("name", ["recovery-point-offset-checkpoint", "cleaner-offset-checkpoint", "meta.properties"])
+def test_a_file_that_is_too_large_to_be_read_is_refused_before_anything_is_changed(tmp_path, name):
+    (tmp_path / name).touch()
+    os.truncate(tmp_path / name, 1 << 40)
+    with pytest.raises(KafkaStorageException, match=rf"{name} is in the way: it is a file of {1 << 40} bytes[^\n]*$"):
+        write(tmp_path, [row()], cluster__id="c", node__id=3)
+    assert names(tmp_path) == sorted([".lock", name])
+
+
 def test_what_gets_in_the_way_during_a_write_is_refused_and_kept(tmp_path):
     writer = begin(tmp_path)
     messages = [task(writer, [row()])]

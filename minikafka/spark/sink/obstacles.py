@@ -10,6 +10,7 @@ from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
+from minikafka.common.bounded_file import MAX_TEXT_SIZE
 from minikafka.common.errors import KafkaException, KafkaStorageException, TopicExistsException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
@@ -37,11 +38,13 @@ _FILE_OF_PARTITION = re.compile(r"(leader-epoch-checkpoint|partition\.metadata)(
 def refuse_obstacles(log_dir: Path, topic: str) -> None:
     """Look at all that a write of the topic would read, move, replace or delete; nothing is opened or changed.
 
-    Raises KafkaStorageException for what is no plain file where a file belongs, and for what has the name of one of the
-    topic's partitions but is no directory with a log's files alone; OSError.
+    Raises KafkaStorageException for what is no plain file where a file belongs, or one that is too large to be read,
+    and for what has the name of one of the topic's partitions but is no directory with a log's files alone; OSError.
     """
     for name in _FILES:
         refuse_other_than_file(log_dir / name)
+    for name in _REPLACED:
+        _refuse_too_large(log_dir / name)
     for path, partition in _named_as_partitions(log_dir):
         if partition.topic == topic:
             _refuse_other_than_log(path)
@@ -76,6 +79,12 @@ def _named_as_partitions(log_dir: Path) -> list[tuple[Path, TopicPartition]]:
         except KafkaException:  # none of Kafka's
             continue
     return named
+
+
+def _refuse_too_large(file: Path) -> None:
+    """What it says of other topics could not be read when the write is all but done."""
+    if file.exists() and (size := file.stat().st_size) > MAX_TEXT_SIZE:
+        raise KafkaStorageException(f"{file} is in the way: it is a file of {size} bytes, too large for its kind")
 
 
 def _refuse_other_than_log(path: Path) -> None:
