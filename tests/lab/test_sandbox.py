@@ -171,6 +171,23 @@ def test_only_its_scratch_can_be_written_and_that_goes(asked, tmp_path):
 
 
 @pytest.mark.slow
+def test_the_settings_of_the_kernel_cannot_be_written(asked):
+    """Linux lets the host's root write some, also where it has another number and no rights inside."""
+    find = (
+        "def writable():\n"
+        "    paths = (os.path.join(at, name) for at, _, names in os.walk('/proc/sys') for name in names)\n"
+        "    return [path for path in [*paths, '/proc/sysrq-trigger'] if _opens(path)]\n"
+        "def _opens(path):\n"
+        "    try:\n"
+        "        os.close(os.open(path, os.O_WRONLY))\n"
+        "    except OSError:\n"
+        "        return False\n"
+        "    return True\n"
+    )
+    assert asked("writable()", body=find) == []
+
+
+@pytest.mark.slow
 def test_it_reaches_no_network(asked):
     connect = "__import__('socket').create_connection(('127.0.0.1', {}), 2)"
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -186,9 +186,10 @@ def _unpacked(packed: Mapping[Any, Any]) -> dict[str, bytes]:
         except (TypeError, zlib.error):
             raise _no_answer() from None
         left -= len(content)
-        if left < 0 or not isinstance(name, str) or {"", ".", ".."} & set(name.split("/")):
+        # A name is judged as it is used, below a directory: made printable, it could lead elsewhere.
+        if left < 0 or not isinstance(name, str) or name != _on_a_line(name) or {"", ".", ".."} & {*name.split("/")}:
             raise _no_answer()
-        files[_on_a_line(name)] = content
+        files[name] = content
     return files
 
 
