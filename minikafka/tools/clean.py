@@ -1,8 +1,9 @@
 """`minikafka clean`: one round of the log cleaner over a partition's directory, and what the cleaner counted.
 
 The partition is loaded as `recover` loads it, cleaned as the cleaner would clean it next, however dirty it is, and
-closed. The round is tried on a copy first, and the directory is changed only if that goes well, so a damaged batch in
-the middle leaves it as it was.
+closed. The round is tried on a copy first, and the directory is changed only if that goes well. Before that all batches
+are checked, for a broker does not check them: at a damaged one its load may cut off all that follows, and its cleaner
+gives a damaged record a new checksum, by which nobody can tell any more. So a damaged log is refused.
 
 Kafka: `LogCleaner.CleanerThread.cleanLog`.
 """
@@ -26,6 +27,7 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.tools.before_cleaning import require_sound_batches
 from minikafka.tools.before_recovery import require_descriptors, require_replaceable, require_room
 from minikafka.tools.checkpoints import read_checkpoint, require_storable
 from minikafka.tools.cleaning_round import CleaningRound, Limits, clean_once
@@ -62,6 +64,7 @@ _DESCRIPTORS_PER_SEGMENT = 8
 )
 @click.option("--high-watermark", type=INT64, help="Clean below it only; the log's end unless told.")
 @click.option("--first-dirty-offset", type=INT64, help="Instead of the one in cleaner-offset-checkpoint.")
+@click.option("--even-damaged", is_flag=True, help="Clean a damaged log as Kafka would, whatever that takes away.")
 @click.option("--dry-run", is_flag=True, help="Work on a copy, leave the directory as it is, say what would be saved.")
 @AS_JSON
 @YES
@@ -73,6 +76,7 @@ def clean(
     map_memory: int | None,
     high_watermark: int | None,
     first_dirty_offset: int | None,
+    even_damaged: bool,
     dry_run: bool,
     as_json: bool,
     yes: bool,
@@ -81,7 +85,8 @@ def clean(
     """Compact the partition directory DIR: one round of the log cleaner.
 
     The round begins where cleaner-offset-checkpoint, in the directory above, says that the last one ended, or else at
-    the log's start. If there is such a file, it is updated to say where this round ended.
+    the log's start. If there is such a file, it is updated to say where this round ended. A log with a damaged batch is
+    refused.
     """
     directory = Path(os.path.abspath(directory))
     config = config_of(configs, cleanup__policy="compact")
@@ -115,6 +120,8 @@ def clean(
             made_ready(directory, config, now_ms, arguments, follow_links=follow_links, dry_run=True) as copy,
             _told_of(directory, copy),
         ):
+            if not even_damaged:
+                require_sound_batches(copy)
             done = clean_in(copy)
         if not dry_run:
             with (

@@ -35,7 +35,7 @@ MARK = ".kafka_cleanshutdown"
 EPOCH = '{"version":0,"brokerEpoch":42}'
 COMMANDS = {
     "recover": ["recover", "topic-0", "--yes", "--now-ms", NOW, *SETTINGS],
-    "clean": ["clean", "topic-0", "--yes", "--now-ms", NOW, "--map-memory", "24000", *SETTINGS],
+    "clean": ["clean", "topic-0", "--yes", "--even-damaged", "--now-ms", NOW, "--map-memory", "24000", *SETTINGS],
     "recover the log directory": ["recover", ".", "--yes", "--now-ms", NOW, "--threads", "1", *TOPIC_SETTINGS],
 }
 
