@@ -1,6 +1,8 @@
 """The learner's working copy, and the headless run of the lessons."""
 
+import hashlib
 import json
+import os
 import re
 
 import nbformat
@@ -128,6 +130,100 @@ def test_fresh_means_a_solution_only_by_its_whole_name(course, table):
         working_copy.fresh("solutions/01-segments", course, table) == table / "solutions" / "01-segments-edited-1.ipynb"
     )
     assert (table / "01-segments.ipynb").read_text() == "mine"
+
+
+@pytest.fixture
+def elsewhere(tmp_path, table):
+    """A file outside the working copy, which somebody else has prepared and knows what is in it."""
+    table.mkdir()
+    file = tmp_path / "elsewhere"
+    file.write_text("of somebody else")
+    known = {"01-segments.ipynb": [hashlib.sha256(file.read_bytes()).hexdigest(), ""]}
+    (table / working_copy.LAID_OUT).write_text(json.dumps(known))
+    return file
+
+
+def test_what_a_link_leads_to_is_not_overwritten(course, table, elsewhere):
+    (table / "01-segments.ipynb").symlink_to(elsewhere)
+    (table / "02-high-watermark.ipynb").symlink_to(elsewhere.with_name("gone"))
+    working_copy.lay_out(course, table)
+    assert elsewhere.read_text() == "of somebody else" and not elsewhere.with_name("gone").exists()
+    assert (table / "01-segments.ipynb").is_symlink() and (table / "data" / "0.log").is_file()
+    for name in ("01-segments", "02-high-watermark"):
+        assert working_copy.fresh(name, course, table) == table / f"{name}-edited-1.ipynb"
+        assert (table / f"{name}.ipynb").read_text() == f"{name}.ipynb as the course has it"
+    assert elsewhere.read_text() == "of somebody else" and not elsewhere.with_name("gone").exists()
+
+
+def test_a_second_name_of_a_file_elsewhere_is_replaced_and_the_file_stays(course, table, elsewhere):
+    os.link(elsewhere, table / "01-segments.ipynb")
+    assert table / "01-segments.ipynb" in working_copy.lay_out(course, table)
+    assert elsewhere.read_text() == "of somebody else"
+
+
+def test_a_link_in_the_place_of_what_was_laid_out_is_refused(course, table, elsewhere):
+    known = table / working_copy.LAID_OUT
+    known.unlink()
+    known.symlink_to(elsewhere)
+    with pytest.raises(OSError, match=f"{working_copy.LAID_OUT} is a link"):
+        working_copy.lay_out(course, table)
+    assert elsewhere.read_text() == "of somebody else" and os.listdir(table) == [working_copy.LAID_OUT]
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_in_the_place_of_what_was_laid_out_is_refused(course, table, make):
+    table.mkdir()
+    make(table / working_copy.LAID_OUT)
+    with pytest.raises(OSError, match=f"{working_copy.LAID_OUT} is no regular file"):
+        working_copy.lay_out(course, table)
+
+
+@pytest.mark.parametrize(
+    "told", ["[]", "3", "[" * 100_000, '{"01-segments.ipynb": [' + "[" * 500 + "]" * 500 + ', ""]}', '{"a": 3}', "\xff"]
+)
+def test_a_broken_list_of_what_was_laid_out_counts_as_none(course, table, told):
+    working_copy.lay_out(course, table)
+    (table / working_copy.LAID_OUT).write_bytes(told.encode("latin-1"))
+    (course / "01-segments.ipynb").write_text("the next edition")
+    assert working_copy.lay_out(course, table) == []
+    assert (table / "01-segments.ipynb").read_text() == "01-segments.ipynb as the course has it"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_in_the_place_of_a_notebook_stays(course, table, make):
+    table.mkdir()
+    make(table / "01-segments.ipynb")
+    assert len(working_copy.lay_out(course, table)) == 3
+    assert not (table / "01-segments.ipynb").is_file()
+    assert working_copy.fresh("01-segments", course, table) == table / "01-segments-edited-1.ipynb"
+    assert (table / "01-segments.ipynb").is_file()
+
+
+def test_nothing_is_laid_through_a_link_to_a_directory(course, table, tmp_path):
+    (tmp_path / "foreign").mkdir()
+    table.mkdir()
+    (table / "data").symlink_to(tmp_path / "foreign")
+    (table / "solutions").write_text("mine")
+    assert [path.name for path in working_copy.lay_out(course, table)] == [
+        "01-segments.ipynb",
+        "02-high-watermark.ipynb",
+    ]
+    assert os.listdir(tmp_path / "foreign") == [] and (table / "solutions").read_text() == "mine"
+    with pytest.raises(OSError, match="solutions is not a directory of its own"):
+        working_copy.fresh("solutions/01-segments", course, table)
+
+
+def test_a_working_copy_that_is_a_link_is_refused_in_one_line(tmp_path, monkeypatch):
+    (tmp_path / "foreign").mkdir()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my-lessons").symlink_to("foreign")
+    refused = CliRunner().invoke(main, ["lab", "--lay-out"])
+    assert refused.exit_code == 1
+    assert refused.stderr == "IOException: my-lessons is not a directory of its own: nothing is laid there\n"
+    monkeypatch.setattr(working_copy.sys, "argv", ["working_copy", "lay"])
+    with pytest.raises(SystemExit):
+        working_copy.main()
+    assert os.listdir(tmp_path / "foreign") == []
 
 
 def test_where_one_stands_the_working_copy_is_laid(tmp_path, monkeypatch):

@@ -4,40 +4,49 @@
 ever overwritten: an unchanged copy follows the course, a changed one stays, and `fresh` keeps it under another name.
 A notebook that was opened or run, and not written in, is unchanged: JupyterLab itself then writes its kernel's version
 into the file, and the outputs, which are as in the course.
+
+A working copy may be from somebody else. Nothing outside of it is written: a link, or anything else that has the name
+of a file of the course and is none, stays as it is, and nothing is laid there.
 """
 
 import argparse
 import hashlib
 import json
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from minikafka.common.errors import IOException
 from minikafka.lab.course.places import COURSE, DESK
+from minikafka.lab.exercises.plain_file import read_plain_file, replace_plain_file
 from minikafka.lab.exercises.progress import LAID_OUT
+from minikafka.tools.tool_command import failures_in_one_line
 
 FIRST_LESSON = "00-start-here.ipynb"
 
 _JUPYTER = Path(__file__).parent / "jupyter"
 _SKIPPED = {"__pycache__", ".ipynb_checkpoints", "text"}  # `text`: what the notebooks are built from
+_MOST_BYTES = 64 << 20
+"""No file of the course is larger: a larger one is the learner's."""
 
 
 def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
     """Copy what is new or has changed in `course` to `desk`, but leave what the learner changed; return what was
-    copied.
+    copied. Raises IOException where the desk is not a directory that may be written in, and OSError.
     """
-    desk.mkdir(parents=True, exist_ok=True)
+    _make_directory(desk)
     laid = _read_laid(desk)
     copied = []
     for source in _files(course):
         name = source.relative_to(course).as_posix()
         target = desk / name
-        if target.exists():
-            before = laid.get(name)
-            is_up_to_date = _digest(source) in (_digest(target), before and before.file)
-            if is_up_to_date or _is_changed(target, before):
+        if not _leads_to(target, desk):
+            continue
+        if os.path.lexists(target):
+            before, now = laid.get(name), _laid_in(target)
+            is_up_to_date = now is not None and _laid(source.read_bytes()).file in (now.file, before and before.file)
+            if is_up_to_date or _is_changed(now, before):
                 continue
         laid[name] = _copy(source, target)
         copied.append(target)
@@ -49,8 +58,28 @@ def fresh(name: str, course: Path = COURSE, desk: Path = DESK) -> Path | None:
     """Renew the notebook `name`; return where the changed one is kept, if it was changed.
 
     `name` is the notebook's path in the course, or a part of the name of a lesson, not of a solution. Raises ValueError
-    when no notebook, or more than one, is meant.
+    when no notebook, or more than one, is meant; IOException where the desk is not a directory that may be written in;
+    and OSError.
     """
+    source = course / meant(name, course)
+    key = source.relative_to(course).as_posix()
+    target, kept = desk / key, None
+    _make_directory(desk)
+    laid = _read_laid(desk)
+    if not _leads_to(target, desk):
+        raise IOException(f"{target.parent} is not a directory of its own: nothing is laid there")
+    if os.path.lexists(target):
+        now = _laid_in(target)
+        if _is_changed(now, laid.get(key)) and _is_changed(now, _laid(source.read_bytes())):
+            kept = _free_name(target)
+            target.rename(kept)
+    laid[key] = _copy(source, target)
+    _write_laid(desk, laid)
+    return kept
+
+
+def meant(name: str, course: Path = COURSE) -> Path:
+    """The path, in the course, of the one notebook that `name` means (see `fresh`). Raises ValueError."""
     known = {
         path.relative_to(course).with_suffix("").as_posix(): path for path in _files(course) if path.suffix == ".ipynb"
     }
@@ -58,16 +87,7 @@ def fresh(name: str, course: Path = COURSE, desk: Path = DESK) -> Path | None:
     notebooks = notebooks or [path for key, path in known.items() if name and name in key and "/" not in key]
     if len(notebooks) != 1:
         raise ValueError(f"{name or 'no name'} means {len(notebooks)} notebooks. There are: {', '.join(known)}")
-    source = notebooks[0]
-    key = source.relative_to(course).as_posix()
-    target, kept = desk / key, None
-    laid = _read_laid(desk)
-    if target.exists() and _is_changed(target, laid.get(key)) and _is_changed(target, _laid(source)):
-        kept = _free_name(target)
-        target.rename(kept)
-    laid[key] = _copy(source, target)
-    _write_laid(desk, laid)
-    return kept
+    return notebooks[0].relative_to(course)
 
 
 def trust(notebooks: list[Path]) -> None:
@@ -121,53 +141,77 @@ class _Laid(NamedTuple):
     cells: str
 
 
-def _laid(path: Path) -> _Laid:
-    return _Laid(_digest(path), _digest_of_cells(path))
+def _laid(data: bytes) -> _Laid:
+    return _Laid(hashlib.sha256(data).hexdigest(), _digest_of_cells(data))
 
 
-def _is_changed(target: Path, laid: _Laid | None) -> bool:
+def _laid_in(target: Path) -> _Laid | None:
+    """What stands in the place of a file of the course; None for what was never laid there: a link, or what cannot be
+    read.
+    """
+    try:
+        return _laid(read_plain_file(target, _MOST_BYTES))
+    except OSError:
+        return None
+
+
+def _is_changed(now: _Laid | None, laid: _Laid | None) -> bool:
     """Whether the learner has written in what was laid out."""
-    return laid is None or (_digest(target) != laid.file and _digest_of_cells(target) != laid.cells)
+    return now is None or laid is None or (now.file != laid.file and now.cells != laid.cells)
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _digest_of_cells(path: Path) -> str:
+def _digest_of_cells(data: bytes) -> str:
     """The digest of a notebook's cells, without outputs and metadata; of any other file, its digest."""
     try:
-        cells = json.loads(path.read_bytes())["cells"]
+        cells = json.loads(data)["cells"]
         written = [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
+        return hashlib.sha256(json.dumps(written).encode()).hexdigest()
     except (ValueError, LookupError, TypeError, RecursionError):
-        return _digest(path)
-    return hashlib.sha256(json.dumps(written).encode()).hexdigest()
+        return hashlib.sha256(data).hexdigest()
+
+
+def _make_directory(desk: Path) -> None:
+    if desk.is_symlink() or (desk.exists() and not desk.is_dir()):
+        raise IOException(f"{desk} is not a directory of its own: nothing is laid there")
+    desk.mkdir(parents=True, exist_ok=True)
+
+
+def _leads_to(target: Path, desk: Path) -> bool:
+    """Whether what lies between `desk` and `target` is directories, or still missing: no link leads elsewhere."""
+    between = [parent for parent in target.parents if parent.is_relative_to(desk) and parent != desk]
+    return not any(parent.is_symlink() or (parent.exists() and not parent.is_dir()) for parent in between)
 
 
 def _copy(source: Path, target: Path) -> _Laid:
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, target)
-    return _laid(target)
+    data = source.read_bytes()
+    replace_plain_file(target, data)
+    return _laid(data)
 
 
 def _free_name(path: Path) -> Path:
     number = 1
-    while (kept := path.with_name(f"{path.stem}-edited-{number}{path.suffix}")).exists():
+    while os.path.lexists(kept := path.with_name(f"{path.stem}-edited-{number}{path.suffix}")):
         number += 1
     return kept
 
 
 def _read_laid(desk: Path) -> dict[str, _Laid]:
-    """What was laid out, by name. A desk of an earlier version knows the digests of the files alone."""
+    """What was laid out, by name. A desk of an earlier version knows the digests of the files alone.
+
+    Raises IOException for a link, or anything else that is no plain file; OSError.
+    """
     try:
-        told = json.loads((desk / LAID_OUT).read_text(encoding="utf-8"))
-        return {name: _Laid(each, "") if isinstance(each, str) else _Laid(*each) for name, each in told.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+        told = json.loads(read_plain_file(desk / LAID_OUT, _MOST_BYTES))
+        laid = {name: _Laid(each, "") if isinstance(each, str) else _Laid(*each) for name, each in told.items()}
+    except (FileNotFoundError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
+    are_digests = all(isinstance(digest, str) for each in laid.values() for digest in each)
+    return laid if are_digests else {}
 
 
 def _write_laid(desk: Path, laid: dict[str, _Laid]) -> None:
-    (desk / LAID_OUT).write_text(json.dumps(laid, indent=1), encoding="utf-8")
+    replace_plain_file(desk / LAID_OUT, json.dumps(laid, indent=1).encode())
 
 
 def main() -> None:
@@ -181,17 +225,18 @@ def main() -> None:
     again = actions.add_parser("fresh", help="get one notebook as the course has it (make fresh NOTEBOOK=…)")
     again.add_argument("notebook", help="its name or a part of it, as in 06-read; yours, if changed, is kept beside it")
     arguments = parser.parse_args()
-    if arguments.action == "fresh":
-        try:
-            kept = fresh(arguments.notebook)
-        except ValueError as mistake:
-            sys.exit(str(mistake))
-        trust(sorted(DESK.rglob(f"*{arguments.notebook.removesuffix('.ipynb')}*.ipynb")))
-        print(f"{arguments.notebook} is as it was." + (f" Yours is {kept.name}, beside it." if kept else ""))
-        return
-    lay_out_and_say()
-    if arguments.action == "open":
-        open_lab()
+    with failures_in_one_line(exit_code=1):
+        if arguments.action == "fresh":
+            try:
+                kept = fresh(arguments.notebook)
+            except ValueError as mistake:
+                sys.exit(str(mistake))
+            trust([DESK / meant(arguments.notebook)])
+            print(f"{arguments.notebook} is as it was." + (f" Yours is {kept.name}, beside it." if kept else ""))
+            return
+        lay_out_and_say()
+        if arguments.action == "open":
+            open_lab()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,47 @@
+"""Files in a folder that may be from somebody else, such as a working copy that was handed on.
+
+There a link leads to what is not the learner's, a FIFO lets a reader wait for ever, and a file may have any size. So
+nothing is read but a regular file of a sensible size, and nothing is ever written through what is there already.
+"""
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from minikafka.common.errors import IOException
+
+
+def read_plain_file(file: Path, most_bytes: int, *, follow_links: bool = False) -> bytes:
+    """The bytes of a regular file. Raises IOException, in one line, for anything else, for a link unless `follow_links`,
+    and for more than `most_bytes`; FileNotFoundError; OSError.
+    """
+    status = os.stat(file, follow_symlinks=follow_links)
+    if stat.S_ISLNK(status.st_mode):
+        raise IOException(f"{file} is a link")
+    if not stat.S_ISREG(status.st_mode):  # asked before it is opened: to open a device may do something
+        raise IOException(f"{file} is no regular file")
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
+    with open(os.open(file, flags), "rb") as opened:
+        data = opened.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise IOException(f"{file} has more than {most_bytes} bytes")
+    return data
+
+
+def replace_plain_file(file: Path, content: bytes) -> None:
+    """Put a new file with `content` in the place of `file`, as a whole: a stop in between leaves the old one.
+
+    What had the name goes, and of a link only the link. Raises OSError, for a directory of that name for instance.
+    """
+    draft = file.with_name(f".{secrets.token_hex(8)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with open(os.open(draft, flags, 0o666), "wb") as opened:
+            opened.write(content)
+        os.replace(draft, file)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
