@@ -1,5 +1,6 @@
 """A learner's progress: kept in the working copy alone, by several notebooks at once, and never in a lesson's way."""
 
+import json
 import os
 import re
 import subprocess
@@ -19,6 +20,14 @@ from minikafka.lab.exercises.progress import FILE, KINDS, note, read
 from minikafka.lab.rebuild.ladders.segments import rolls
 
 ORIGINAL_CONTENT = '{"version": 1, "predictions": {}, "exercises": {}, "rungs": {}}'
+TIME = "2026-01-02T03:04:05Z"
+
+
+def kept(name="Rung 1", **changed):
+    """The content of a file with one rung."""
+    entry = {"outcome": "not yet", "tries": 1, "tries_until_done": None, "solutions_seen": 0, "first": TIME}
+    rungs = {name: {**entry, "last": TIME, "done": None, **changed}}
+    return json.dumps({"version": 1, "predictions": {}, "exercises": {}, "rungs": rungs})
 
 
 @pytest.fixture
@@ -117,6 +126,13 @@ def test_notebooks_that_write_at_once_lose_nothing(desk):
         '{"version": 1, "predictions": [], "exercises": {}, "rungs": {}}',
         '{"version": 1, "predictions": {"q": {"tries": "many"}}, "exercises": {}, "rungs": {}}',
         "[" * 100_000,
+        pytest.param(" " * (5 << 20), id="too large"),
+        pytest.param(kept(tries=10**4299), id="4300 digits"),
+        kept(tries=10**10),
+        pytest.param(kept(solutions_seen=10**4299), id="4300 digits of solutions"),
+        kept(done=TIME, tries_until_done=10**10),
+        kept(first="<script>alert(1)</script>"),
+        kept(last="\\ud800"),
     ],
 )
 def test_a_broken_or_foreign_file_is_put_aside(desk, capsys, content):
@@ -130,6 +146,46 @@ def test_a_broken_or_foreign_file_is_put_aside(desk, capsys, content):
         assert aside.read_bytes() == content.encode("latin-1")
         told = capsys.readouterr().out
         assert told == f"{FILE} could not be read. It is {aside.name} now, and a new one has begun.\n"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda file: file.symlink_to("../elsewhere.json")])
+def test_what_is_no_file_of_its_own_is_put_aside(desk, capsys, make):
+    elsewhere = desk.parent / "elsewhere.json"
+    elsewhere.write_text(kept("of somebody else"))
+    (desk / ".progress-unreadable-1.json").symlink_to("nowhere")
+    make(desk / FILE)
+    assert read(desk) == {kind: {} for kind in KINDS}
+    note("rungs", "Rung 1", "correct")
+    assert list(read(desk)["rungs"]) == ["Rung 1"] and (desk / FILE).is_file() and not (desk / FILE).is_symlink()
+    assert capsys.readouterr().out.count("It is .progress-unreadable-2.json now") == 1
+    assert elsewhere.read_text() == kept("of somebody else")
+
+
+def test_what_a_link_leads_to_is_not_overwritten(desk):
+    elsewhere = desk.parent / "elsewhere"
+    elsewhere.write_text("of somebody else")
+    (desk / f"{FILE}.tmp").symlink_to(elsewhere)
+    note("rungs", "Rung 1", "correct")
+    assert elsewhere.read_text() == "of somebody else" and list(read(desk)["rungs"]) == ["Rung 1"]
+
+
+def test_a_name_with_half_a_character_is_kept(desk, capsys):
+    (desk / FILE).write_text(kept("\ud800"))
+    for name in ("Rung 1", "\udc80"):
+        note("rungs", name, "correct")
+    assert list(read(desk)["rungs"]) == ["\ud800", "Rung 1", "\udc80"] and not capsys.readouterr().out
+
+
+def test_numbers_end_where_the_file_may_have_no_larger_ones(desk, capsys):
+    (desk / FILE).write_text(kept(tries=10**9, solutions_seen=10**9))
+    note("rungs", "Rung 1", "not yet", solutions_seen=1)
+    assert read(desk)["rungs"]["Rung 1"]["tries"] == 10**9 and not capsys.readouterr().out
+
+
+def test_the_map_escapes_what_it_is_given():
+    rungs = json.loads(kept("r", first="<script>"))["rungs"]
+    html = ProgressMap(LESSONS, {"predictions": {}, "exercises": {}, "rungs": rungs})._repr_html_()
+    assert "<script>" not in html and "since &lt;script&gt;" in html
 
 
 def test_a_deleted_file_begins_anew(desk):

@@ -65,7 +65,7 @@ class ProgressMap:
         legend = f"{_box('done', '')} done {_box('tried', '')} tried, not done yet {_box('open', '')} open"
         return drawing.page(
             f'<div style="overflow-x:auto"><table><tr>{head}</tr>{rows}</table></div>'
-            f'<div class="mk-faint">{legend}. Point at a box to read what it stands for.</div>{self._sum()}'
+            f'<div class="mk-faint">{legend}. Point at a box to read what it stands for.</div>{escape(self._sum())}'
         )
 
     def _boxes(self, kind: str, names: Sequence[str]) -> str:

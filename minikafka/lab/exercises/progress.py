@@ -7,12 +7,15 @@ fails because of this file. What cannot be kept is told in one line, once.
 import fcntl
 import json
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from minikafka.common.errors import IOException
+from minikafka.lab.exercises.plain_file import read_plain_file, replace_plain_file
 from minikafka.lab.language.chosen import LANGUAGES
 
 LAID_OUT = ".laid-out.json"
@@ -23,6 +26,10 @@ DONE = {"predictions": "right", "exercises": "correct", "rungs": "correct"}
 """The outcome by which a thing of each kind is done."""
 
 _VERSION = 1
+_MOST_BYTES = 4 << 20  # of the file; with all that the course asks it has a tenth of a MB
+_MOST = 10**9
+"""Nobody tries more often: a larger number in the file is not from here."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _WAIT_S = 2.0
 _told: set[str] = set()
 
@@ -40,8 +47,8 @@ def note(kind: str, name: str, outcome: str, *, tries: int = 1, solutions_seen: 
         with _locked(desk):
             progress = _read_or_put_aside(desk / FILE)
             entry = progress[kind].setdefault(name, _new_entry())
-            entry["tries"] += tries
-            entry["solutions_seen"] += solutions_seen
+            entry["tries"] = min(entry["tries"] + tries, _MOST)
+            entry["solutions_seen"] = min(entry["solutions_seen"] + solutions_seen, _MOST)
             entry["last"] = _now()
             if outcome:
                 entry["outcome"] = outcome
@@ -57,7 +64,7 @@ def read(desk: Path) -> dict[str, dict[str, dict[str, Any]]]:
     is kept.
     """
     try:
-        return _parsed((desk / FILE).read_bytes())
+        return _parsed(read_plain_file(desk / FILE, _MOST_BYTES))
     except (OSError, ValueError, RecursionError):
         return _nothing()
 
@@ -73,7 +80,7 @@ def desk_here() -> Path | None:
     except OSError:  # the directory has gone
         return None
     desk = here.parent if here.name in LANGUAGES else here
-    return desk if (desk / LAID_OUT).is_file() else None
+    return desk if os.path.isfile(desk / LAID_OUT) else None
 
 
 def _new_entry() -> dict[str, Any]:
@@ -109,11 +116,11 @@ def _locked(desk: Path) -> Iterator[None]:
 
 def _read_or_put_aside(file: Path) -> dict[str, dict[str, dict[str, Any]]]:
     try:
-        return _parsed(file.read_bytes())
+        return _parsed(read_plain_file(file, _MOST_BYTES))
     except FileNotFoundError:
         return _nothing()
-    except (ValueError, RecursionError):
-        aside = next(name for number in range(1, 10**6) if not (name := _aside(file, number)).exists())
+    except (IOException, ValueError, RecursionError):  # of these, IOException: it is a link, or no file, or too large
+        aside = next(name for number in range(1, 10**6) if not os.path.lexists(name := _aside(file, number)))
         file.rename(aside)
         _tell_once(f"{FILE} could not be read. It is {aside.name} now, and a new one has begun.")
         return _nothing()
@@ -139,23 +146,24 @@ def _is_entry(entry: object) -> bool:
     known = _new_entry()
     if not isinstance(entry, dict) or set(entry) != set(known):
         return False
-    numbers = all(type(entry[name]) is int and entry[name] >= 0 for name in ("tries", "solutions_seen"))
-    words = all(isinstance(entry[name], str) for name in ("outcome", "first", "last"))
-    done = isinstance(entry["done"], str) and type(entry["tries_until_done"]) is int
+    numbers = all(map(_is_number, (entry["tries"], entry["solutions_seen"])))
+    words = isinstance(entry["outcome"], str) and all(map(_is_time, (entry["first"], entry["last"])))
+    done = _is_time(entry["done"]) and _is_number(entry["tries_until_done"])
     return numbers and words and (done or entry["done"] is entry["tries_until_done"] is None)
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int and 0 <= value <= _MOST
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, str) and _TIME.fullmatch(value) is not None
 
 
 def _write(file: Path, progress: dict[str, dict[str, dict[str, Any]]]) -> None:
     """Replace the file as a whole: a stop in between leaves the old one."""
-    draft = file.with_name(f"{file.name}.tmp")
-    try:
-        draft.write_text(
-            json.dumps({"version": _VERSION, **progress}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
-        os.replace(draft, file)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
+    text = json.dumps({"version": _VERSION, **progress}, indent=1, ensure_ascii=False) + "\n"
+    replace_plain_file(file, text.encode("utf-8", "backslashreplace"))  # half a character gets JSON's own escape
 
 
 def _nothing() -> dict[str, dict[str, dict[str, Any]]]:
