@@ -1,6 +1,7 @@
 """`minikafka exam`: a log that is right passes, each fault fails its question, and a file that is no log is told so."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -169,6 +170,19 @@ def test_no_file_and_a_directory_are_told(tmp_path):
         result = CliRunner().invoke(main, ["exam", str(path)])
         assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
         assert (str(COURSE / "my_log.py") in result.stderr) == (path != tmp_path)
+
+
+def test_what_is_no_regular_file_or_too_large_is_told_and_not_read(tmp_path):
+    fifo, large = tmp_path / "fifo", tmp_path / "large.py"
+    os.mkfifo(fifo)
+    with open(large, "wb") as file:
+        file.truncate(1 << 40)
+    told = {fifo: "is no regular file", tmp_path: "is no regular file", large: "has more than 1048576 bytes"}
+    for path, words in told.items():
+        result = CliRunner().invoke(main, ["exam", str(path)])
+        assert (result.exit_code, result.stderr) == (2, f"IOException: {path} {words}\n")
+    (tmp_path / "linked.py").symlink_to(COURSE / "my_log.py")
+    assert source_of(tmp_path / "linked.py") == (COURSE / "my_log.py").read_bytes()
 
 
 def test_what_a_log_prints_stays_out_of_the_answers(engine_judges, tmp_path):

@@ -5,17 +5,22 @@ import sys
 from pathlib import Path
 
 from minikafka.common.errors import IllegalArgumentException
+from minikafka.lab.exercises.plain_file import read_plain_file
 
 ALLOWED = frozenset(sys.stdlib_module_names) | {"crc32c"}
 """What the file may import. Where it runs there is nothing else; here a learner is told early, and by the line."""
+
+_MOST_BYTES = 1 << 20
+"""Room for a log that is a hundred times as long as the template."""
 
 
 def source_of(file: Path) -> bytes:
     """The text of the file, none of which is run.
 
-    Raises OSError, and IllegalArgumentException in one line for a syntax error and for a foreign import.
+    Raises OSError, IOException for what is no regular file or has more than a MiB, and IllegalArgumentException for a
+    syntax error and for a foreign import, each in one line.
     """
-    source = file.read_bytes()
+    source = read_plain_file(file, _MOST_BYTES, follow_links=True)
     try:
         tree = ast.parse(source, str(file))
     except SyntaxError as error:
