@@ -62,7 +62,7 @@ def undoable(
     beside = {name: _content(log_dir / name) for name in (CLEAN_SHUTDOWN_FILE_NAME, *_CHECKPOINTS)}
     try:
         partitions = {each.name: _kept(each, of_one, cut[each]) for each, of_one in files.items()}
-        file_ops.replace_file(log_dir / UNDO, json.dumps({"beside": beside, "partitions": partitions}).encode())
+        _replace(log_dir / UNDO, json.dumps({"beside": beside, "partitions": partitions}).encode())
     except BaseException:
         with suppress(OSError):
             _finish(log_dir, files)
@@ -72,7 +72,7 @@ def undoable(
             file_ops.flush_dir(log_dir)
         yield
         if beside[mark.name] is not None and takes_mark:
-            file_ops.replace_file(mark, beside[mark.name].encode(_TEXT))
+            _replace(mark, beside[mark.name].encode(_TEXT))
     except BaseException:
         try:
             file_ops.delete_if_exists(mark)  # it would say that the run has ended
@@ -107,9 +107,9 @@ def take_back(log_dir: Path, *, follow_links: bool, quiet: bool = False) -> None
             if content is None:
                 file_ops.delete_if_exists(log_dir / name)
             elif name != CLEAN_SHUTDOWN_FILE_NAME:
-                file_ops.replace_file(log_dir / name, content.encode(_TEXT))
+                _replace(log_dir / name, content.encode(_TEXT))
         if (content := beside[CLEAN_SHUTDOWN_FILE_NAME]) is not None:
-            file_ops.replace_file(log_dir / CLEAN_SHUTDOWN_FILE_NAME, content.encode(_TEXT))
+            _replace(log_dir / CLEAN_SHUTDOWN_FILE_NAME, content.encode(_TEXT))
         outcome = "is undone"
     else:
         outcome = "is not undone, because other changes came after it, or what it kept is damaged"
@@ -122,6 +122,12 @@ def forget(directories: Collection[Path]) -> None:
     """Delete what is kept in partitions of which no run is under way. Raises OSError."""
     for directory in directories:
         file_ops.delete_directory(directory / UNDO)
+
+
+def _replace(file: Path, content: bytes) -> None:
+    """`replace_file`, by way of a new draft: one that is there may be a link, which `replace_file` follows as Kafka."""
+    file_ops.delete_if_exists(file.with_name(f"{file.name}.tmp"))
+    file_ops.replace_file(file, content)
 
 
 def _finish(log_dir: Path, directories: Collection[Path]) -> None:

@@ -273,6 +273,23 @@ def test_what_kafka_writes_is_what_we_write(kafka, tmp_path):
     assert marker.clean_shutdown_file.read_bytes() == written
 
 
+def test_a_link_in_the_place_of_the_draft_is_followed_as_by_kafka(kafka, tmp_path):
+    """Who opens a directory of somebody else looks first, or deletes the draft: this is no place to differ."""
+    channel = kafka.log_class("LogDirFailureChannel")(1)
+    left = []
+    for name in ("ours", "theirs"):
+        file, foreign = tmp_path / name, tmp_path / f"foreign of {name}"
+        foreign.write_bytes(b"of somebody else")
+        file.with_name(f"{name}.tmp").symlink_to(foreign)
+        if name == "ours":
+            LeaderEpochCheckpointFile(file).write([])
+        else:
+            entries = kafka.jvm.java.util.ArrayList()
+            kafka.find_class(CHECKPOINTS + "LeaderEpochCheckpointFile")(kafka.file(file), channel).write(entries)
+        left.append((file.is_symlink(), file.with_name(f"{name}.tmp").is_symlink(), foreign.read_bytes()))
+    assert left[0] == left[1] == (True, False, b"0\n0\n")
+
+
 MARKERS = [
     b'{"version":0,"brokerEpoch":7}',
     b'{"brokerEpoch":7}',

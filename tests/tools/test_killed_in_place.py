@@ -361,3 +361,26 @@ def test_what_is_kept_is_not_written_into_a_file_elsewhere(tmp_path, log_dir, ki
         result = rerun(place, command)
         assert foreign.read_bytes() == b"not to be touched"
         assert kind != "link" or (result.exit_code == 1 and "--follow-links" in result.stderr)
+
+
+@pytest.mark.parametrize("name", [MARK, "cleaner-offset-checkpoint", "recovery-point-offset-checkpoint"])
+def test_what_is_put_back_is_not_written_through_a_link(tmp_path, log_dir, name):
+    """A directory may lie: the draft of a checkpoint leads to a file of somebody else's."""
+    place = interrupted_run(tmp_path, log_dir)
+    foreign = tmp_path / "foreign"
+    foreign.write_bytes(b"not to be touched")
+    (place / f"{name}.tmp").symlink_to(foreign)
+    for command in ("clean", "recover", "recover the log directory"):
+        rerun(place, command)
+        assert foreign.read_bytes() == b"not to be touched"
+    assert not (place / name).is_symlink()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_is_kept_is_not_written_through_a_link(tmp_path, log_dir, command):
+    place = case(tmp_path, log_dir, "clean")()
+    foreign = tmp_path / "foreign"
+    foreign.write_bytes(b"not to be touched")
+    (place / f"{UNDO}.tmp").symlink_to(foreign)
+    assert rerun(place, command).exit_code == 0
+    assert foreign.read_bytes() == b"not to be touched"
