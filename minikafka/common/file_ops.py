@@ -259,7 +259,7 @@ def delete_directory(path: Path) -> None:
     What is in a directory is deleted in the order of the names, so that each run does the same. Kafka takes the order
     in which the system happens to list them. Raises OSError, for a directory that cannot be listed, for instance.
     """
-    if not path.is_symlink():
+    if not os.path.islink(path):
         for directory, directories, files in os.walk(path, topdown=False, onerror=_raise_unless_gone):
             for name in sorted(directories + files):
                 delete_if_exists(Path(directory, name))

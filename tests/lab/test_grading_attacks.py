@@ -86,7 +86,7 @@ def attacks(teachers: Path, port: int) -> dict[str, str]:
                     pass
             get("_exit")(system_calls)(0)"""),
         "garbage": updated("""
-            for descriptor in range(3, 30):
+            for descriptor in range(3, 1000):
                 try:
                     get("write")(module("os"))(descriptor, b"not json" * 100)
                 except OSError:
@@ -94,7 +94,7 @@ def attacks(teachers: Path, port: int) -> dict[str, str]:
             get("_exit")(module("os"))(0)"""),
         "answers": updated("""
             told = b'["is", {"tuple": ["is", "correct"]}]'
-            for descriptor in range(3, 30):
+            for descriptor in range(3, 1000):
                 try:
                     get("write")(module("os"))(descriptor, len(told).to_bytes(8, "big") + told)
                 except OSError:
