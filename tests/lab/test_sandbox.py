@@ -1,5 +1,6 @@
 """Foreign code in a sandbox: what it sees, what it can change, what is left of it, and what its answers can be."""
 
+import json
 import os
 import socket
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 from minikafka.lab.sandbox import control_group, inside, plain
 from minikafka.lab.sandbox import sandbox as sandbox_module
-from minikafka.lab.sandbox.plain import NotPlainError
+from minikafka.lab.sandbox.plain import NotPlainError, TooManyValuesError
 from minikafka.lab.sandbox.sandbox import (
     SCRATCH,
     ChildEndedError,
@@ -89,6 +90,32 @@ def test_a_value_without_end_is_not_plain():
 def test_bytes_of_no_plain_value_are_told_so(data):
     with pytest.raises(NotPlainError):
         plain.decoded(data)
+
+
+EQUAL_HASHES = [n * sys.hash_info.modulus for n in range(50_000)]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (json.dumps({"set": EQUAL_HASHES}).encode(), "2,000 elements of sets and keys of dicts"),
+        (json.dumps({"frozenset": EQUAL_HASHES}).encode(), "2,000 elements"),
+        (json.dumps({"dict": [{"tuple": [n, n]} for n in EQUAL_HASHES[:20_000]]}).encode(), "2,000 elements"),
+        (json.dumps([{"set": EQUAL_HASHES[:500]}] * 100).encode(), "2,000 elements"),
+        (b"[" + b"[]," * (10 << 20) + b"1]", "100,000 values"),
+        (b"[" + b"{}," * (10 << 20) + b"1]", "100,000 values"),
+    ],
+)
+def test_bytes_of_too_many_values_are_refused_at_once(data, words):
+    begun = time.process_time()
+    with pytest.raises(TooManyValuesError, match=f"^more than {words}"):
+        plain.decoded(data, most_values=100_000)
+    assert time.process_time() - begun < 1.0
+
+
+def test_a_large_answer_of_bytes_is_no_answer_of_many_values():
+    files = {str(n): b"\0,[{" * 100_000 for n in range(10)}
+    assert plain.decoded(plain.encoded(files), most_values=100_000) == files
 
 
 def program(tmp_path, body: str) -> Path:
@@ -307,6 +334,8 @@ def test_limits_cannot_be_raised_again(asked):
         ("forge(b'garbage')", ChildEndedError, "its process answered with what is no plain value"),
         ("forge(b'[\"is\"]')", ChildEndedError, "its process answered with what is no plain value"),
         ("forge(b'', 1 << 60)", ChildEndedError, "its process answered with more than 64 MB"),
+        ("set(range(5_000))", ChildEndedError, "its process answered with more than 2,000 elements of sets and keys"),
+        ("[0] * 200_000", ChildEndedError, "its process answered with more than 100,000 values"),
         ("__import__('time').sleep(60)", OutOfTimeError, "it has not ended after 2 seconds"),
     ],
 )

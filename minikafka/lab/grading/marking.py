@@ -36,6 +36,7 @@ _LESSONS_EXERCISES = (path for path in Path(exercises.__file__).parent.iterdir()
 _ANSWERS_LIE_IN = (*_LESSONS_EXERCISES, Path(ladders.__file__).parent)
 _ENGINE = ("common", "record", "checkpoint", "log", "metadata", "cluster", "server", "network", "broker", "witness")
 _LEAST_S = 0.01
+_LARGEST_ANSWER_MB = 8  # the files of a rung's log have some kB; an exercise keeps the answers to all of its cases
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,8 @@ class LearnersSide:
         if self._sandbox is not None:
             return
         program = Path(learners_side.__file__)
-        limits = Limits(memory_mb=self._terms.memory_mb, all_memory_mb=self._terms.memory_mb + 3072, processes=512)
+        memory = self._terms.memory_mb
+        limits = Limits(memory_mb=memory, all_memory_mb=memory + 3072, processes=512, answer_mb=_LARGEST_ANSWER_MB)
         sees = Sees(packages=None, minikafka=True, hides=_ANSWERS_LIE_IN, java=self._java)
         setup = {
             "modules": _modules_of_the_engine(),

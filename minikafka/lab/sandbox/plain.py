@@ -19,6 +19,10 @@ class NotPlainError(ValueError):
     """A value that is not plain, or bytes that are not those of one."""
 
 
+class TooManyValuesError(NotPlainError):
+    """Bytes of more values than are wanted."""
+
+
 def encoded(value: Any) -> bytes:
     """The bytes of a plain value. Raises NotPlainError, which names the type that is not plain."""
     try:
@@ -29,10 +33,30 @@ def encoded(value: Any) -> bytes:
         raise NotPlainError(f"a value cannot be told: {error}") from None
 
 
-def decoded(data: bytes) -> Any:
-    """The plain value that these bytes are of. Raises NotPlainError."""
+def decoded(data: bytes, most_values: int | None = None) -> Any:
+    """The plain value that these bytes are of. Raises NotPlainError.
+
+    With `most_values` it needs seconds and some dozen MB at most beside the texts, whoever has made the bytes: there
+    may be so many values (commas in texts count, too), and of them 2,000 as elements of sets and keys of dicts, for
+    whoever chooses these so that their hashes are equal lets each be compared with all others.
+    """
+    hashed = 0
+
+    def unpacked(told: dict[str, Any]) -> Any:
+        nonlocal hashed
+        ((tag, value),) = told.items()
+        if tag in _OF_LISTS and not isinstance(value, list):
+            raise NotPlainError("these bytes are of no plain value")
+        if tag in _OF_HASHED:
+            hashed += len(value)
+            if most_values is not None and hashed > _MOST_HASHED:
+                raise TooManyValuesError(f"more than {_MOST_HASHED:,} elements of sets and keys of dicts")
+        return _UNPACK[tag](value)
+
     try:
-        return _unpacked(json.loads(data))
+        if most_values is not None and sum(map(data.count, (b",", b"[", b"{"))) > most_values:
+            raise TooManyValuesError(f"more than {most_values:,} values")
+        return json.loads(data, object_hook=unpacked)
     except NotPlainError:
         raise
     except (ValueError, TypeError, ArithmeticError, AttributeError, LookupError, RecursionError) as error:
@@ -53,28 +77,13 @@ def _packed(value: Any) -> Any:
     raise NotPlainError(f"a value of the type {kind.__name__}{more} is no plain value")
 
 
-def _unpacked(told: Any) -> Any:
-    if isinstance(told, list):
-        return [_unpacked(each) for each in told]
-    if isinstance(told, dict):
-        ((tag, value),) = told.items()
-        return _UNPACK[tag](value)
-    return told
-
-
 def _each_packed(value: Any) -> list[Any]:
     return [_packed(each) for each in value]
 
 
-def _each_unpacked(into: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def unpack(told: Any) -> Any:
-        if not isinstance(told, list):
-            raise NotPlainError("these bytes are of no plain value")
-        return into(map(_unpacked, told))
-
-    return unpack
-
-
+_MOST_HASHED = 2_000
+_OF_HASHED = ("dict", "set", "frozenset")
+_OF_LISTS = ("tuple", *_OF_HASHED)
 _TAGS: dict[type, str] = {
     bytes: "bytes",
     tuple: "tuple",
@@ -97,10 +106,10 @@ _PACK: dict[str, Callable[[Any], Any]] = {
 }
 _UNPACK: dict[str, Callable[[Any], Any]] = {
     "bytes": base64.b64decode,
-    "tuple": _each_unpacked(tuple),
-    "dict": _each_unpacked(dict),
-    "set": _each_unpacked(set),
-    "frozenset": _each_unpacked(frozenset),
+    "tuple": tuple,
+    "dict": dict,
+    "set": set,
+    "frozenset": frozenset,
     "decimal": Decimal,
     "datetime": datetime.fromisoformat,
     "date": date.fromisoformat,

@@ -8,8 +8,8 @@ may have `begin(setup)`, which runs before the limits and may start Java. `setup
 (see `plain`). `ask` raises
 
 - ChildRaisedError (`kind`, `words`): `answer` raised; the program lives and may be asked again;
-- ChildEndedError: it ended its process, or answered with what is no plain value; OutOfTimeError: it took too long.
-  After these two the sandbox is closed, and every further `ask` raises ChildEndedError: start another one.
+- ChildEndedError: it ended its process, or answered with what is no plain value or too large; OutOfTimeError: it took
+  too long. After these two the sandbox is closed, and every further `ask` raises ChildEndedError: start another one.
 
 Entering raises the same for `begin`, and NoSandboxError where this system has none (`why_there_is_no_sandbox()` says so
 in one line) and `is_trusted` is false. All these are SandboxErrors, whose text is one line for people.
@@ -57,7 +57,6 @@ from minikafka.spark.own_directory import own_directory
 SCRATCH = "/tmp"
 """The current directory of a program inside, the one place that it can write; Java insists on this one."""
 _LENGTH = struct.Struct(">Q")
-_LARGEST_ANSWER = 64 << 20  # bytes
 _START_S = 120.0
 _NOT_PLAIN = "its process answered with what is no plain value"
 _PACKAGE = Path(__file__).parents[2]
@@ -78,7 +77,7 @@ class OutOfTimeError(SandboxError):
 
 
 class ChildEndedError(SandboxError):
-    """The program's process has ended, or it answered with what is no plain value."""
+    """The program's process has ended, or it answered with what is no plain value or too large."""
 
 
 class ChildRaisedError(SandboxError):
@@ -110,7 +109,8 @@ class Limits:
     - `all_memory_mb`: MiB of all processes and the scratch together, where a control group can be made;
     - `scratch_mb`, `file_mb`: MiB, the whole scratch and one file; `open_files`: of one process;
     - `processes`: that may be there at once, threads counted; where no control group can be made, or with 0, the
-      program can start none after `begin`.
+      program can start none after `begin`;
+    - `answer_mb`, `answer_values`: MiB and values of an answer, so that this process can take whatever comes.
     """
 
     memory_mb: int = 1024
@@ -119,6 +119,8 @@ class Limits:
     file_mb: int = 256
     open_files: int = 1024
     processes: int = 0
+    answer_mb: int = 64
+    answer_values: int = 100_000
 
 
 class Sandbox:
@@ -180,11 +182,13 @@ class Sandbox:
             data = plain.encoded(message)
             self._border.settimeout(seconds)
             self._border.sendall(_LENGTH.pack(len(data)) + data)
-            told = plain.decoded(self._received(deadline))
+            told = plain.decoded(self._received(deadline), self._limits.answer_values)
         except TimeoutError:
             raise self._closed(OutOfTimeError(f"it has not ended after {seconds:g} seconds")) from None
         except (OSError, EOFError):
             raise self._closed(ChildEndedError(f"it ended its process ({self._how_it_ended()})")) from None
+        except plain.TooManyValuesError as error:
+            raise self._closed(ChildEndedError(f"its process answered with {error}")) from None
         except plain.NotPlainError:
             raise self._closed(ChildEndedError(_NOT_PLAIN)) from None
         match told:
@@ -197,8 +201,8 @@ class Sandbox:
 
     def _received(self, deadline: float) -> bytes:
         (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size, deadline))
-        if length > _LARGEST_ANSWER:
-            raise self._closed(ChildEndedError(f"its process answered with more than {_LARGEST_ANSWER >> 20} MB"))
+        if length > self._limits.answer_mb << 20:
+            raise self._closed(ChildEndedError(f"its process answered with more than {self._limits.answer_mb} MB"))
         return self._exactly(length, deadline)
 
     def _exactly(self, size: int, deadline: float) -> bytes:
