@@ -15,8 +15,10 @@ import numpy
 import psutil
 import pytest
 
-from minikafka.lab.grading.grade import grade
-from minikafka.lab.grading.marking import Terms
+from minikafka.lab.grading.grade import _job, grade
+from minikafka.lab.grading.lesson_tasks import tasks_of
+from minikafka.lab.grading.marking import Job, Terms
+from minikafka.lab.grading.submission import read_in_every_language
 
 LESSON = "01-small.ipynb"
 IMPORTS = """from minikafka.lab import ___, predict
@@ -279,3 +281,29 @@ def test_a_large_notebook_is_refused_within_seconds_and_200_mb(name, text, why, 
     megabytes, _, words = told.partition(" ")
     assert why in words and int(megabytes) < 200, told
     assert time.process_time() - begun < 10
+
+
+MANY = [f"a{n}" for n in range(3_000)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "=".join(MANY) + "=1\n" + function("updated", f"return ({','.join(MANY)})"),
+        function("updated", "return 1\n" + "if 1:\n" + "\n".join(f"{' ' * n}if 1:" for n in range(1, 80))
+                 + "\n" + " " * 80 + "a;" * 100_000),
+        function("updated", "return (" + "a," * 100_000 + ")"),
+    ],
+    ids=["many names of one statement", "deeply indented", "many names"],
+)  # fmt: skip
+def test_the_code_of_a_function_is_taken_out_and_looked_at_within_seconds(cell, course, tmp_path):
+    notebook(tmp_path / "eve", cell)
+    (task,) = (task for task in tasks_of(course) if task.name == "updated")
+    begun = time.process_time()
+    found = _job(task, read_in_every_language(tmp_path / "eve", LESSON), "")
+    assert time.process_time() - begun < 5
+    if isinstance(found, Job):
+        assert len(found.code) < 100_000
+    else:
+        assert found.why == "not run: it has more than 20,000 names, values and operations"

@@ -14,6 +14,7 @@ from minikafka.lab.grading.marking import Job, LearnersSide, Terms, needs_java, 
 from minikafka.lab.grading.submission import Answered, is_blank, read_in_every_language, value_of
 
 _LONGEST_REASON = 2_000  # characters
+_MOST_PARTS = 20_000  # of a function's syntax tree; all of a lesson's code has about as many characters
 _SQL = "from minikafka.lab.exercises.wrecked import sql"
 
 
@@ -109,6 +110,8 @@ def _job(task: Task, answered: Sequence[Answered], given: str) -> Job | Mark:
         return Mark(task, 0, "there is no such function" + _unread(answered))
     if not code:
         return Mark(task, 0, NOT_ATTEMPTED)
+    if sum(1 for statement in code for _ in ast.walk(statement)) > _MOST_PARTS:
+        return Mark(task, 0, f"not run: it has more than {_MOST_PARTS:,} names, values and operations")
     if why := unfair(code):
         return Mark(task, 0, f"not run: it {why}")
     return Job(task.name, ast.unparse(ast.Module(code, [])), given, task.module, task.check)

@@ -40,18 +40,29 @@ class Answered:
     unread: int = 0
 
     def code_for(self, function: str) -> list[ast.stmt]:
-        """The statements that make `function`: imports, then what it uses, then itself; [] if there is none."""
-        if not isinstance(self.definitions.get(function), ast.FunctionDef):
+        """The statements that make `function`: imports, constants, functions that it uses, itself; [] if there is none.
+
+        Each is there once, however many names it makes.
+        """
+        found = self.definitions.get(function)
+        if not isinstance(found, ast.FunctionDef):
             return []
-        wanted, imported, at = [function], [], 0
-        while at < len(wanted):
-            for node in ast.walk(self.definitions[wanted[at]]):
-                if isinstance(node, ast.Name) and node.id in self.definitions and node.id not in wanted:
-                    wanted.append(node.id)
-                elif isinstance(node, ast.Name) and node.id in self.imports:
-                    imported.append(self.imports[node.id])
-            at += 1
-        return [*dict.fromkeys(imported), *(self.definitions[name] for name in reversed(wanted))]
+        imported: dict[ast.stmt, None] = {}
+        constants: list[ast.stmt] = []
+        wanted: list[ast.stmt] = [found]
+        known: set[ast.stmt] = {found}
+        for statement in wanted:  # to which the loop adds
+            for name in (node.id for node in ast.walk(statement) if isinstance(node, ast.Name)):
+                used = self.definitions.get(name)
+                if used is None and name in self.imports:
+                    imported[self.imports[name]] = None
+                elif used is not None and used not in known:
+                    known.add(used)
+                    if isinstance(used, ast.FunctionDef):
+                        wanted.append(used)
+                    else:
+                        constants.append(used)
+        return [*imported, *constants, *reversed(wanted)]
 
 
 def read_in_every_language(directory: Path, name: str) -> list[Answered]:
