@@ -1,5 +1,6 @@
 """Foreign code in a sandbox: what it sees, what it can change, what is left of it, and what its answers can be."""
 
+import errno
 import json
 import os
 import socket
@@ -270,6 +271,19 @@ def test_without_processes_it_can_start_none_but_threads(asked):
     for start in ("os.fork()", "os.posix_spawn('/bin/true', ['true'], {})", "__import__('subprocess').run(['true'])"):
         with pytest.raises(ChildRaisedError, match="PermissionError: .*Operation not permitted"):
             asked(start)
+
+
+@pytest.mark.slow
+def test_without_processes_it_gets_no_memory_beside_its_own_and_no_socket_to_a_virtual_machines_host(asked):
+    with pytest.raises(ChildRaisedError, match="PermissionError: .*Operation not permitted"):
+        asked("os.memfd_create('x')")
+    with pytest.raises(ChildRaisedError, match="PermissionError: .*Operation not permitted"):
+        asked("__import__('socket').socket(40, 1)")
+    calls = ("memfd_create(b'x', 0)", "shmget(0, 1 << 20, 0o1600)", "msgget(0, 0o1600)", "unshare(0x10020000)")
+    for call in calls:
+        body = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)"
+        assert asked(f"(libc.{call}, ctypes.get_errno())", body=body) == (-1, errno.EPERM)
+    assert asked("__import__('socket').socket().close()") is None
 
 
 @pytest.mark.slow

@@ -63,7 +63,8 @@ def limit(limits: dict[str, Any]) -> None:
 
     - `memory_mb`: MiB of address space beyond what it has now;
     - `file_mb`: MiB, the size of a file; `open_files`;
-    - `may_start_processes`: false forbids new processes (not threads) where this Linux knows how.
+    - `may_start_processes`: false forbids new processes (not threads) where this Linux knows how, and with them
+      memory that `memory_mb` does not count.
     """
     with open("/proc/self/statm") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
@@ -83,12 +84,16 @@ def limit(limits: dict[str, Any]) -> None:
 def forbid_processes() -> None:
     """Let the kernel refuse (EPERM) to start processes for this one; threads go on. Raises OSError where it cannot.
 
+    It refuses what else brings memory that belongs to no process, which only a control group counts: files without a
+    directory, shared memory and queues of System V, and a namespace in which the process could mount a file system. And
+    it refuses sockets that lead out of a virtual machine to its host (AF_VSOCK), for which no namespace is a wall.
+
     A filter of system calls, in the kernel's small language: load a word, jump on a comparison, return.
     """
     architecture = platform.machine()
     if architecture not in _SYSTEM_CALLS:
         raise OSError(f"no filter of system calls is known for {architecture}")
-    audit, seccomp, clone, clone3, others = _SYSTEM_CALLS[architecture]
+    audit, seccomp, clone, clone3, socket_, others = _SYSTEM_CALLS[architecture]
     load, equal, at_least, has, give = 0x20, 0x15, 0x35, 0x45, 0x06
     killed, allowed, refused, unknown = 0x80000000, 0x7FFF0000, 0x00050001, 0x00050026  # EPERM, ENOSYS
     code: list[tuple[int, int, int, int]] = [
@@ -104,8 +109,13 @@ def forbid_processes() -> None:
     for other in others:
         code += [(equal, 0, 1, other), (give, 0, 0, refused)]
     code += [
+        (equal, 0, 4, socket_),
+        (load, 0, 0, 16),  # its first argument: the family
+        (equal, 0, 1, 40),  # AF_VSOCK
+        (give, 0, 0, refused),
+        (give, 0, 0, allowed),
         (equal, 0, 3, clone),
-        (load, 0, 0, 16),  # its flags
+        (load, 0, 0, 16),  # its first argument: the flags
         (has, 1, 0, 0x00010000),  # CLONE_THREAD
         (give, 0, 0, refused),
         (give, 0, 0, allowed),
@@ -124,8 +134,12 @@ def forbid_processes() -> None:
         raise OSError(ctypes.get_errno(), "new processes cannot be forbidden")
 
 
-# By machine: the kernel's number for it, those of seccomp, clone and clone3, and of what else makes processes.
-_SYSTEM_CALLS = {"x86_64": (0xC000003E, 317, 56, 435, (57, 58)), "aarch64": (0xC00000B7, 277, 220, 435, ())}
+# By machine: the kernel's number for it; those of the calls seccomp, clone, clone3 and socket; and of others that are
+# refused: fork and vfork (x86 alone), memfd_create, memfd_secret, shmget, msgget, unshare, setns.
+_SYSTEM_CALLS = {
+    "x86_64": (0xC000003E, 317, 56, 435, 41, (57, 58, 319, 447, 29, 68, 272, 308)),
+    "aarch64": (0xC00000B7, 277, 220, 435, 198, (279, 447, 194, 186, 97, 268)),
+}
 
 
 def _words_of(error: BaseException) -> str:
