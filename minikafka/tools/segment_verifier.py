@@ -19,7 +19,7 @@ from minikafka.log.log_file_utils import (
 from minikafka.record.batch import Batch
 from minikafka.record.control_record import ControlRecordType
 from minikafka.record.file_records import FileRecords
-from minikafka.record.record_batch import MAGIC_VALUE_V2
+from minikafka.record.record_batch import CURRENT_MAGIC_VALUE, MAGIC_VALUE_V2
 from minikafka.tools.failure import naming
 from minikafka.tools.findings import BatchFacts, Damage, NextStart
 from minikafka.tools.index_walk import OffsetIndexWalk, TimeIndexWalk
@@ -227,6 +227,10 @@ class SegmentVerifier:
             self._find(f"{type(error).__name__}: {error}", _base_offset(batch), remark, (type(error).__name__,))
             if self._recovered:
                 return None
+        else:
+            if batch.magic > CURRENT_MAGIC_VALUE:  # the checksum does not cover it, and no load looks at it
+                what = f"the batch has magic {batch.magic}, above {CURRENT_MAGIC_VALUE}"
+                self._find(what, _base_offset(batch), ", and consumers and followers fail on it")
         facts = self._facts(batch)
         base, last = self._base_offset, facts.last_offset
         out_of_range = ("IllegalArgumentException", "IllegalStateException", "IndexOffsetOverflowException")

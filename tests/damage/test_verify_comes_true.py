@@ -305,6 +305,7 @@ SEGMENTS = {
     "a codec that there is not, v1": old_message(1, 1, 7, bytes(8) + (b"\xff" * 4) * 2 + bytes(8)),
     "a gzip stream that is none, v0": old_message(1, 0, 1, b"\xff" * 4 + (8).to_bytes(4, "big") + b"garbage."),
     "a wrapper without a value, v1": old_message(1, 1, 1, bytes(8) + b"\xff" * 8),
+    "a magic above the highest": plain_batch(1)[:16] + b"\6" + plain_batch(1)[17:],
     "a message of format v0": (1).to_bytes(8, "big") + (17).to_bytes(4, "big") + message_bytes(0, -1, b"k", b"vv"),
 }
 BESIDE = {

@@ -103,6 +103,17 @@ def test_segments_that_reach_into_each_other_and_batches_that_are_doubled(tmp_pa
     assert found_by_the_job(log_dir) == (findings, unread)
 
 
+def test_a_magic_above_the_highest(tmp_path):
+    shutil.copytree(GOLDEN / "kafka-4.3.0", tmp_path / "log")
+    first = min((tmp_path / "log/mixed-0").glob("*.log"))
+    data = bytearray(first.read_bytes())
+    data[16] = 6
+    first.write_bytes(data)
+    findings, unread = found_by_the_tool(tmp_path / "log")
+    assert [finding[3] for finding in findings] == ["the batch has magic 6, above 2"]
+    assert found_by_the_job(tmp_path / "log") == (findings, unread)
+
+
 def test_what_is_no_directory(tmp_path):
     (tmp_path / "file").touch()
     nothing = [tmp_path, tmp_path / "none", tmp_path / "file"]

@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from minikafka.cli import main
+from minikafka.common.errors import CorruptRecordException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.log.log import Log
@@ -27,6 +28,8 @@ from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.memory_records_builder import MemoryRecordsBuilder
 from minikafka.record.record import SimpleRecord
 from minikafka.witness.directory_diff import directory_diff
+from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka_log import KafkaLog
 
 GOLDEN = Path(__file__).parents[1] / "golden/kafka-4.3.0"
 
@@ -259,6 +262,32 @@ def batch(offset: int, epoch: int = -1, magic: int = 2) -> bytes:
     )
     builder.append(1_000, b"k", b"v")
     return bytes(builder.build().buffer)
+
+
+@pytest.mark.parametrize("magic", [3, 6, 127])
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_magic_above_the_highest(kafka, tmp_path, magic, clean):
+    """The checksum does not cover it, and no load of Kafka's looks at it; whoever gets the batch does."""
+    first = batch(0)
+    second = batch(1)[:16] + bytes([magic]) + batch(1)[17:]
+    partition = partition_of(tmp_path / "magic-0", first, second)
+    if clean:
+        (tmp_path / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":-1}')
+    [finding] = verify(partition, code=1)
+    assert (finding["position"], finding["offset"], finding["fate"]) == (len(first), 1, "stays")
+    assert finding["what"] == f"the batch has magic {magic}, above 2"
+    assert finding["next_start"] == "it stays, and consumers and followers fail on it"
+    clock = ManualTime(1_000)
+    log = KafkaLog.create(
+        kafka, partition, {}, log_start_offset=0, recovery_point=0, scheduler=ManualScheduler(clock), time=clock,
+        last_shutdown_clean=clean,
+    )  # fmt: skip
+    assert log.log_end_offset == 2
+    log.close_handlers()
+    assert (partition / f"{0:020d}.log").read_bytes() == first + second
+    received = kafka.records(second)
+    with pytest.raises(CorruptRecordException, match=f"Invalid magic found in record: {magic}"), kafka_errors():
+        received.batches().iterator().hasNext()
 
 
 def test_epochs_before_a_batch_of_an_old_format(tmp_path):
