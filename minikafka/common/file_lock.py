@@ -10,8 +10,10 @@ from pathlib import Path
 from minikafka.common import file_ops
 from minikafka.common.errors import ClosedChannelException
 
-_WHOLE_FILE = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-"""`struct flock`: an exclusive lock from the first byte to the end, wherever the end may come to be; no process."""
+
+def _whole_file(kind: int) -> bytes:
+    """`struct flock`: a lock from the first byte to the end, wherever the end may come to be; no process."""
+    return struct.pack("hhqqi", kind, os.SEEK_SET, 0, 0, 0)
 
 
 class FileLock:
@@ -25,20 +27,25 @@ class FileLock:
     Kafka: `FileLock`.
     """
 
-    def __init__(self, file: Path):
-        """Make the file if it is missing. It is not locked yet. Raises OSError."""
+    def __init__(self, file: Path, *, shared: bool = False):
+        """Make the file if it is missing. It is not locked yet. Raises OSError.
+
+        A `shared` lock excludes only those that are not shared. It takes a file that is there, and reads it at most, so
+        that the file may lie where nothing can be written.
+        """
         self.file = file
         self._fd = -1
         self._locked = False
-        self._fd = file_ops.open_file(file)
+        self._shared = shared
+        self._fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC) if shared else file_ops.open_file(file)
 
     def try_lock(self) -> bool:
         """Take the lock; False when somebody else holds it. Raises OSError. Kafka: `FileLock.tryLock`."""
         try:
             if hasattr(fcntl, "F_OFD_SETLK"):
-                fcntl.fcntl(self._fd, fcntl.F_OFD_SETLK, _WHOLE_FILE)
+                fcntl.fcntl(self._fd, fcntl.F_OFD_SETLK, _whole_file(fcntl.F_RDLCK if self._shared else fcntl.F_WRLCK))
             else:
-                fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.lockf(self._fd, (fcntl.LOCK_SH if self._shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except OSError as error:
             if error.errno not in (errno.EAGAIN, errno.EACCES):
                 raise

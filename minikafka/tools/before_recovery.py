@@ -98,25 +98,28 @@ def require_recoverable(
 ) -> None:
     """Try what loading the `files` of the directory will need. Raises OSError, naming the file, for what is refused."""
     needs = needs_of(files, config, recovery_point=recovery_point, last_shutdown_clean=last_shutdown_clean)
-    require(directory, needs)
-
-
-def require(directory: Path, needs: Needs) -> None:
-    """Try whether the machine has that much. Raises OSError, naming the directory."""
     require_room(directory, needs.room, needs.longest)
     require_descriptors(directory, needs.descriptors + SPARE_DESCRIPTORS)
 
 
 def needs_of(
-    files: list[Path], config: LogConfig, *, recovery_point: int, last_shutdown_clean: bool, read: bool = True
+    files: list[Path],
+    config: LogConfig,
+    *,
+    recovery_point: int,
+    last_shutdown_clean: bool,
+    in_place: bool = True,
+    read: bool = True,
 ) -> Needs:
-    """What loading the `files` of one partition needs. Each is opened and, with `read`, read as far as the load will
-    read it. Raises OSError, naming the file.
+    """What loading the `files` of one partition needs. Each is opened, for writing too if they are loaded `in_place`,
+    and, with `read`, read as far as the load will read it. Raises OSError, naming the file.
     """
     first_read, first_recovered = _where_reading_begins(files, recovery_point, last_shutdown_clean)
     logs = {file: _offset_of(file) for file in files if file.suffix == LOG_FILE_SUFFIX}
     for file in files:
-        _open_and_read(file, whole=read and is_loaded(file.name) and logs.get(file, first_read) >= first_read)
+        _open_and_read(
+            file, in_place=in_place, whole=read and is_loaded(file.name) and logs.get(file, first_read) >= first_read
+        )
     sizes = [file.stat().st_size for file, base_offset in logs.items() if base_offset >= first_read]
     # Each `.log` and `.txnindex` stays open; so does the index of a segment that is read but not recovered.
     indexes = sum(first_read <= base_offset < first_recovered for base_offset in logs.values())
@@ -180,9 +183,10 @@ def _offset_of(file: Path) -> int:
         return 0
 
 
-def _open_and_read(file: Path, *, whole: bool) -> None:
+def _open_and_read(file: Path, *, in_place: bool, whole: bool) -> None:
     with naming(file):
-        descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+        access = os.O_RDWR if in_place else os.O_RDONLY
+        descriptor = os.open(file, access | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             position, buffer = 0, bytearray(_READ_SIZE)
             while whole and (count := os.preadv(descriptor, [buffer], position)):

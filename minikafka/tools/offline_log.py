@@ -80,7 +80,7 @@ def taken(log_dir: Path, *, in_place: bool, follow_links: bool) -> Iterator[None
     """Keep brokers and other tools out of the log directory; what an interrupted run left there is undone first if this
     one works `in_place` (`take_back`).
     """
-    with locked(log_dir), ExitStack() as until_the_end:
+    with locked(log_dir, in_place=in_place), ExitStack() as until_the_end:
         if in_place:
             until_the_end.enter_context(DirectoryLock(log_dir))
             take_back(log_dir, follow_links=follow_links)
@@ -88,14 +88,17 @@ def taken(log_dir: Path, *, in_place: bool, follow_links: bool) -> Iterator[None
 
 
 @contextmanager
-def locked(log_dir: Path) -> Iterator[None]:
-    """Hold the log directory's `.lock` as a broker would; a directory that no broker has used has no such file."""
+def locked(log_dir: Path, *, in_place: bool) -> Iterator[None]:
+    """Hold the log directory's `.lock` as a broker would; a directory that no broker has used has no such file.
+
+    Who does not work `in_place` holds it together with others of that kind, and also where nothing can be written.
+    """
     lock_file = log_dir / LOCK_FILE_NAME
     if not os.path.lexists(lock_file):
         yield
         return
     require_regular(lock_file, follow_links=True)
-    lock = FileLock(lock_file)
+    lock = FileLock(lock_file, shared=not in_place)
     try:
         with naming(lock_file):
             is_ours = lock.try_lock()

@@ -36,7 +36,6 @@ from minikafka.tools.before_recovery import (
     SPARE_DESCRIPTORS,
     Needs,
     needs_of,
-    require,
     require_address_space,
     require_descriptors,
     require_files,
@@ -139,7 +138,7 @@ def recover_log_dir(
     with ended_by_signals(), ExitStack() as until_the_end:
         if not dry_run:
             until_the_end.enter_context(DirectoryLock(log_dir))
-        with locked(log_dir):  # the manager locks what it loads itself
+        with locked(log_dir, in_place=not dry_run):  # the manager locks what it loads itself
             if not dry_run:
                 take_back(log_dir, follow_links=follow_links)
             directories = _partition_directories(log_dir)
@@ -155,7 +154,7 @@ def recover_log_dir(
                     files[directory] = require_files(directory, follow_links=follow_links, in_place=not dry_run)
                 if not dry_run:
                     require_room(directory, 0)
-            outcomes = _rehearsed(log_dir, files, settings, now_ms, clean)
+            outcomes = _rehearsed(log_dir, files, settings, now_ms, clean, in_place=not dry_run)
         offline, refused = _failures(outcomes)
         offline += _damaged_checkpoints(log_dir)
         if offline or refused:
@@ -235,7 +234,13 @@ def _damaged_checkpoints(log_dir: Path) -> list[Refusal]:
 
 
 def _rehearsed(
-    log_dir: Path, files: Mapping[Path, list[Path]], settings: Settings, now_ms: int, clean: bool | None
+    log_dir: Path,
+    files: Mapping[Path, list[Path]],
+    settings: Settings,
+    now_ms: int,
+    clean: bool | None,
+    *,
+    in_place: bool,
 ) -> dict[Path, Outcome]:
     """What a start would make of each partition. Raises OSError if the machine refuses what one of them needs, or all
     together.
@@ -250,13 +255,22 @@ def _rehearsed(
             partition = parse_topic_partition_name(directory)
             config, recovery_point = settings.config_of(partition.topic), recovery_points.get(partition, 0)
             needs.append(
-                needs_of(of_one, config, recovery_point=recovery_point, last_shutdown_clean=last_stop_clean, read=False)
+                needs_of(
+                    of_one,
+                    config,
+                    recovery_point=recovery_point,
+                    last_shutdown_clean=last_stop_clean,
+                    in_place=in_place,
+                    read=False,
+                )
             )
             next_start = NextStart(last_stop_clean, recovery_point, log_start_offsets.get(partition, 0), config, now_ms)
             with naming(directory):
                 outcomes[directory] = Rehearsal(directory, of_one, next_start).run()
             advance(sum(file.stat().st_size for file in of_one))
-    require(log_dir, Needs.of_all(needs))
+    of_all = Needs.of_all(needs)
+    require_room(log_dir if in_place else Path(tempfile.gettempdir()), of_all.room, of_all.longest)
+    require_descriptors(log_dir, of_all.descriptors + SPARE_DESCRIPTORS)
     indexes = sum(2 * each.longest for each in needs)
     require_address_space(log_dir, indexes + settings.threads * _ADDRESSES_OF_A_THREAD)
     return outcomes

@@ -220,3 +220,18 @@ def test_a_lock_is_taken_once(tmp_path):
     assert len(os.listdir("/proc/self/fd")) == descriptors
     one.unlock_and_close()
     assert FileLock(tmp_path / "file").try_lock()
+
+
+def test_shared_locks_exclude_only_others(tmp_path):
+    (tmp_path / "file").touch()
+    readers = [FileLock(tmp_path / "file", shared=True) for _ in range(2)]
+    assert all(reader.try_lock() for reader in readers)
+    assert not FileLock(tmp_path / "file").try_lock()
+    for reader in readers:
+        reader.unlock_and_close()
+    writer = FileLock(tmp_path / "file")
+    assert writer.try_lock()
+    assert not FileLock(tmp_path / "file", shared=True).try_lock()
+    writer.unlock_and_close()
+    with pytest.raises(FileNotFoundError):
+        FileLock(tmp_path / "missing", shared=True)

@@ -344,6 +344,30 @@ def test_a_second_name_of_what_a_checkpoint_is_written_into(log_dir, tmp_path):
     assert "hard link" in refused(log_dir)
 
 
+@pytest.mark.parametrize("how", ["--clean-shutdown", "--unclean-shutdown"])
+def test_a_dry_run_where_nothing_can_be_written(log_dir, monkeypatch, how):
+    (log_dir / ".lock").touch()
+    really_open = os.open
+
+    def read_only(path, flags, *arguments, **keywords):
+        writes = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+        if writes and Path(path).is_relative_to(log_dir) and not (flags & os.O_EXCL and Path(path).exists()):
+            raise OSError(errno.EROFS, "Read-only file system", str(path))
+        return really_open(path, flags, *arguments, **keywords)
+
+    before = tree(log_dir, times=True)
+    expected = recovered(log_dir, "--dry-run", how)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", read_only)
+        assert recovered(log_dir, "--dry-run", how) == expected
+        assert recovered(log_dir / "orders-1", "--dry-run", how)
+        assert "Read-only file system" in run(log_dir, how, code=1).stderr
+    assert not difference(before, tree(log_dir, times=True))
+    lock = FileLock(log_dir / ".lock")
+    assert lock.try_lock() and "is held" in run(log_dir, "--dry-run", code=1).stderr
+    lock.destroy()
+
+
 def test_a_damaged_meta_properties(log_dir):
     (log_dir / "meta.properties").write_text("version=7\n")
     assert refused(log_dir, "--unclean-shutdown").startswith("KafkaException: Unknown meta.properties version")
