@@ -8,6 +8,7 @@ from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
+from minikafka.common.errors import KafkaStorageException
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.log_config import LogConfig
@@ -26,15 +27,19 @@ from minikafka.tools.log_dir_entries import (
 )
 from minikafka.tools.read_bounded import require_bounded
 
+_OFFLINE = Fate.OFFLINE, "the directory goes offline"
 _CHECKPOINTS = {
     RECOVERY_POINT_CHECKPOINT_FILE: (Fate.WARNED_OF, "a warning is logged and every recovery point is taken as 0"),
     LOG_START_OFFSET_CHECKPOINT_FILE: (
         Fate.WARNED_OF,
         "a warning is logged and every log starts at its first segment",
     ),
-    HIGH_WATERMARK_CHECKPOINT_FILE: (Fate.OFFLINE, "the directory goes offline"),
-    CLEANER_OFFSET_CHECKPOINT_FILE: (Fate.OFFLINE, "the directory goes offline"),
+    HIGH_WATERMARK_CHECKPOINT_FILE: _OFFLINE,
+    CLEANER_OFFSET_CHECKPOINT_FILE: _OFFLINE,
 }
+"""What becomes of a line with a wrong number. Any other damage is an IOException in Kafka, which takes the directory
+offline.
+"""
 
 FILES_OF_A_LOG_DIR = (*_CHECKPOINTS, META_PROPERTIES_NAME)
 """Those beside its partitions that are looked at."""
@@ -95,6 +100,8 @@ def _verify_file(
             read(file)
     except (OSError, MemoryError) as error:
         unread(describe(error))
+    except KafkaStorageException as error:
+        report(Finding(file, None, None, describe(error), *_OFFLINE))
     except (RuntimeError, ValueError) as error:
         report(Finding(file, None, None, describe(error), *fate))
 

@@ -4,6 +4,7 @@ import errno
 import json
 import mmap
 import os
+import random
 import shutil
 import struct
 from contextlib import suppress
@@ -283,15 +284,34 @@ def test_a_load_that_fails_is_told_and_nothing_is_changed(kafka, log_dir, tmp_pa
         assert not (theirs / ".kafka_cleanshutdown").exists()
 
 
-def test_a_damaged_checkpoint_takes_the_directory_offline(kafka, log_dir, tmp_path):
-    (log_dir / CHECKPOINTS[0]).write_text("0\n7\nnonsense\n")
-    told = refused(log_dir)
-    assert told.startswith(f"{log_dir}/{CHECKPOINTS[0]}: KafkaStorageException: ") and told.count("\n") == 1
+DAMAGED_CHECKPOINTS = {
+    "nonsense": (b"0\n7\nnonsense\n", "offline"),
+    "bytes that are no text": (random.Random(1).randbytes(300), "offline"),
+    "another version": (b"1\n0\n", "offline"),
+    "another count": (b"0\n5\n", "offline"),
+    "a word for a number": (b"0\n1\norders one 5\n", "warned of"),
+    "a negative count": (b"0\n-1\n", "warned of"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHECKPOINTS[:2])
+@pytest.mark.parametrize("damage", DAMAGED_CHECKPOINTS)
+def test_a_damaged_checkpoint_takes_the_directory_offline_or_counts_as_empty(kafka, log_dir, tmp_path, name, damage):
+    content, fate = DAMAGED_CHECKPOINTS[damage]
+    (log_dir / name).write_bytes(content)
     theirs = tmp_path / "theirs"
     shutil.copytree(log_dir, theirs)
     with suppress(KafkaStorageException):
         started_and_stopped_by_kafka(kafka, theirs, {}, {})
-    assert not (theirs / ".kafka_cleanshutdown").exists()
+    assert (theirs / ".kafka_cleanshutdown").exists() == (fate == "warned of")
+    verified = CliRunner().invoke(main, ["verify", "--json", str(log_dir)])
+    assert [each["fate"] for each in json.loads(verified.stdout)["findings"] if each["file"].endswith(name)] == [fate]
+    if fate == "warned of":
+        run(log_dir)
+        return
+    told = refused(log_dir)
+    assert told.startswith(f"{log_dir}/{name}: KafkaStorageException: ") and told.count("\n") == 1
 
 
 def test_a_directory_that_is_no_partitions(log_dir):
