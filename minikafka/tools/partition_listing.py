@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from minikafka.common.errors import KafkaException, NumberFormatException
+from minikafka.common.errors import IOException, KafkaException, NumberFormatException
 from minikafka.common.java_numbers import parse_long
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_dir_name import parse_topic_partition_name
@@ -83,10 +83,11 @@ def list_partition(directory: Path, checkpoints: Checkpoints, unread: Callable[[
     """
     for tries_left in reversed(range(_TRIES)):
         listing = _named(directory)
+        refused: list[str] = []
         try:
             with naming(directory):
-                _look(directory, listing, checkpoints)
-            return listing
+                _look(directory, listing, checkpoints, refused.append)
+            break
         except FileNotFoundError as gone:
             if not directory.exists():
                 return None
@@ -98,6 +99,8 @@ def list_partition(directory: Path, checkpoints: Checkpoints, unread: Callable[[
         except KafkaException as error:
             listing.findings.append(describe(error))
             break
+    for line in refused:
+        unread(line)
     return listing
 
 
@@ -107,8 +110,8 @@ def _named(directory: Path) -> PartitionListing:
     return PartitionListing(topic, partition, directory.name, kind)
 
 
-def _look(directory: Path, listing: PartitionListing, checkpoints: Checkpoints) -> None:
-    segments = _segments(directory, listing)
+def _look(directory: Path, listing: PartitionListing, checkpoints: Checkpoints, unread: Callable[[str], None]) -> None:
+    segments = _segments(directory, listing, unread)
     listing.segments, listing.bytes = len(segments), sum(segment.size for segment in segments)
     if segments:
         _look_at_log(segments, listing)
@@ -116,8 +119,11 @@ def _look(directory: Path, listing: PartitionListing, checkpoints: Checkpoints) 
         _add_checkpoints(segments, listing, checkpoints)
 
 
-def _segments(directory: Path, listing: PartitionListing) -> list[_Segment]:
-    """The segments in the order of their offsets; what else is odd in the directory becomes a finding."""
+def _segments(directory: Path, listing: PartitionListing, unread: Callable[[str], None]) -> list[_Segment]:
+    """The segments in the order of their offsets; what else is odd in the directory becomes a finding.
+
+    `unread` is called with each `.log` that is not opened, as it is not a regular file.
+    """
     segments, names = [], set()
     with os.scandir(directory) as entries:
         for entry in entries:
@@ -126,7 +132,9 @@ def _segments(directory: Path, listing: PartitionListing) -> list[_Segment]:
                 continue
             status = entry.stat(follow_symlinks=False)
             if not stat.S_ISREG(status.st_mode):
-                listing.findings.append(f"{entry.name} {objection_to(directory / entry.name)}")
+                objection = objection_to(directory / entry.name)
+                listing.findings.append(f"{entry.name} {objection}")
+                unread(describe(IOException(f"{directory / entry.name} {objection}")))
                 continue
             try:
                 base_offset = parse_long(entry.name.removesuffix(LOG_FILE_SUFFIX))

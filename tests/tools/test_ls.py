@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import termios
@@ -114,7 +115,7 @@ def test_odd_things_are_told(log_dir):
     os.mkfifo(partition / f"{99:020d}.log")
     (partition / "x.log").write_bytes(b"")
     (log_dir / "recovery-point-offset-checkpoint").write_text("0\n1\nmixed 0 70\n")
-    told = listed(log_dir)
+    told = listed(log_dir, code=1)
     assert sorted(told["findings"]) == [
         f"{99:020d}.log is a FIFO, not a regular file",
         "1 .cleaned file",
@@ -124,8 +125,29 @@ def test_odd_things_are_told(log_dir):
         "x.log has no offset for a name",
     ]
     assert told["log_end_offset"] == 69
-    plain = run(log_dir).stdout.splitlines()
+    plain = run(log_dir, code=1).stdout.splitlines()
     assert len(plain) == 2 and "4 bytes behind the last batch; " in plain[1]
+
+
+@pytest.mark.parametrize("kind", ["a FIFO", "a directory", "a socket", "a symbolic link to nowhere"])
+def test_a_segment_that_is_no_file_is_told_as_unread(log_dir, kind, monkeypatch):
+    file = log_dir / f"mixed-0/{99:020d}.log"
+    monkeypatch.chdir(file.parent)  # the path of a socket has at most 107 bytes
+    with socket.socket(socket.AF_UNIX) as listener:
+        match kind:
+            case "a FIFO":
+                os.mkfifo(file)
+            case "a directory":
+                file.mkdir()
+            case "a socket":
+                listener.bind(file.name)
+            case _:
+                file.symlink_to("nowhere")
+    result = run(log_dir, "--json", code=1)
+    told = json.loads(result.stdout)
+    assert told["unread"] == result.stderr.splitlines() and len(told["unread"]) == 1
+    assert told["unread"][0].startswith(f"IOException: {file} is {kind}")
+    assert told["partitions"][0]["segments"] == 5 and told["partitions"][0]["log_end_offset"] == 69
 
 
 def test_an_empty_partition_and_one_without_a_segment(log_dir):
