@@ -34,11 +34,12 @@ _CHECKPOINTS = {
         Fate.WARNED_OF,
         "a warning is logged and every log starts at its first segment",
     ),
-    HIGH_WATERMARK_CHECKPOINT_FILE: _OFFLINE,
-    CLEANER_OFFSET_CHECKPOINT_FILE: _OFFLINE,
+    HIGH_WATERMARK_CHECKPOINT_FILE: (Fate.STAYS, "it stays, and the partitions take no records"),
+    CLEANER_OFFSET_CHECKPOINT_FILE: (Fate.STAYS, "it stays, and the threads of the cleaner end"),
 }
-"""What becomes of a line with a wrong number. Any other damage is an IOException in Kafka, which takes the directory
-offline.
+"""What becomes of an entry with a field that is not a number, and of a negative count.
+
+Any other damage is an IOException in Kafka, which takes the directory offline.
 """
 
 FILES_OF_A_LOG_DIR = (*_CHECKPOINTS, META_PROPERTIES_NAME)

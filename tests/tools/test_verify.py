@@ -183,7 +183,21 @@ def test_what_cannot_be_read(log_dir, tmp_path):
     assert told.startswith("IllegalArgumentException: ") and told.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"])
+CHECKPOINTS = {
+    "recovery-point-offset-checkpoint": (
+        "warned of",
+        "a warning is logged and every recovery point is taken as 0",
+    ),
+    "log-start-offset-checkpoint": (
+        "warned of",
+        "a warning is logged and every log starts at its first segment",
+    ),
+    "replication-offset-checkpoint": ("stays", "it stays, and the partitions take no records"),
+    "cleaner-offset-checkpoint": ("stays", "it stays, and the threads of the cleaner end"),
+}
+
+
+@pytest.mark.parametrize("name", CHECKPOINTS)
 def test_checkpoints_of_a_log_directory(log_dir, name):
     """What Kafka does about each, `test_recover_log_dir.py` asks it."""
     for content in (b"0\n5\n", b"nonsense\n", b"1\n0\n", b"0\n1\nmixed 0\n", random.Random(1).randbytes(300)):
@@ -193,7 +207,7 @@ def test_checkpoints_of_a_log_directory(log_dir, name):
     for content in (b"0\n1\nmixed zero 5\n", b"0\n1\nmixed 0 x\n", b"0\n-1\n"):
         (log_dir / name).write_bytes(content)
         [finding] = verify(log_dir, code=1)
-        assert finding["fate"] == "warned of" and finding["next_start"].startswith("a warning is logged"), content
+        assert (finding["fate"], finding["next_start"]) == CHECKPOINTS[name], content
 
 
 def test_the_metadata_log_is_sound(log_dir):
