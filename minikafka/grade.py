@@ -1,6 +1,7 @@
 """The command `minikafka grade`: submitted notebooks, graded without a word of theirs being believed."""
 
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 
@@ -44,6 +45,10 @@ def grade(
     and run in a sandbox (bubblewrap), where they can change nothing. Each point that is lost is explained. The exit
     code is 2 when something cannot be graded at all, else 0.
     """
+    if not all(chosen):
+        raise click.UsageError("--lesson '' names no lesson; without --lesson all are graded")
+    if math.isnan(seconds):
+        raise click.UsageError("--seconds nan is no time")
     known = lessons(course)
     wanted = [path for path in known if not chosen or any(name in path.stem for name in chosen)]
     if not wanted:

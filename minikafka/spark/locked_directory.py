@@ -17,8 +17,11 @@ def new_locked_directory(parent: Path, prefix: str) -> tuple[Path, int]:
     """
     while True:
         directory = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-        lock = os.open(directory, os.O_RDONLY)
-        with suppress(BlockingIOError):  # another process takes it, still without a lock, for one of the dead
+        try:
+            lock = os.open(directory, os.O_RDONLY)
+        except FileNotFoundError:  # another process has taken it, still without a lock, for one of the dead
+            continue
+        with suppress(BlockingIOError):  # another process is just taking it for one of the dead
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if directory.exists():
                 return directory, lock

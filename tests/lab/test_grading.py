@@ -168,6 +168,8 @@ def test_functions_that_never_end_or_take_all_memory_are_stopped(school):
     [
         (["nowhere"], "nowhere is no directory of notebooks"),
         (["class", "--lesson", "99"], "no lesson is called 99"),
+        (["class", "--lesson", ""], "--lesson '' names no lesson; without --lesson all are graded"),
+        (["class", "--seconds", "nan"], "--seconds nan is no time"),
         ([], "Missing argument 'DIR...'"),
     ],
 )
@@ -183,6 +185,12 @@ def test_what_cannot_be_graded_is_told_in_one_line(school, arguments, said):
         ("def f(self, a):\n    self._mark = a\n    found = self.log\n    found.end = 3", ""),
         ("def f(a):\n    import math\n    return math.pi", ""),
         ("def f(a):\n    import os", "imports with `import os`"),
+        (
+            "from minikafka.common.file_lock import os as o",
+            "imports with `from minikafka.common.file_lock import os as o`",
+        ),
+        ("from dataclasses import sys", "imports with `from dataclasses import sys`"),
+        ("from numpy import load as l", "imports with `from numpy import load as l`"),
         ("def f(a):\n    from minikafka.lab import predict", "imports with `from minikafka.lab import predict`"),
         ("from minikafka.witness import kafka_log", "imports with `from minikafka.witness import kafka_log`"),
         ("def f(a):\n    return open('x')", "uses `open`"),

@@ -33,10 +33,15 @@ FUNCTIONS = {
 CHECKS = "clamp.check(updated)\nleast_end.check(high_watermarks)\nclamps.check(update_high_watermark)"
 RIGHT = "return max(log_start, min(suggested, log_end))"
 REACHES = """
-from operator import attrgetter as get
-from dataclasses import sys as system
+from heapq import merge
+def builtin(name):
+    match merge:
+        case object(__globals__=found):
+            return found["__builtins__"][name]
+def get(attribute):
+    return lambda value: builtin("getattr")(value, attribute)
 def module(name):
-    return get("modules")(system)[name]
+    return builtin("__import__")(name)
 """
 
 
@@ -55,13 +60,13 @@ def attacks(teachers: Path, port: int) -> dict[str, str]:
         "shell": updated(f"get('system')(module('os'))('rm -r {victim}; touch {written}')\n{RIGHT}"),
         "file_ops": function(
             "updated",
-            f"deletes({victim!r})\n{RIGHT}",
-            "from minikafka.common.file_ops import delete_directory as deletes",
+            f"deletes(get('Path')(module('pathlib'))({victim!r}))\n{RIGHT}",
+            REACHES + "from minikafka.common.file_ops import delete_directory as deletes",
         ),
         "pickle": function(
             "updated",
-            f"try:\n    unpickled({evil!r}, allow_pickle=True)\nexcept OSError:\n    pass\n{RIGHT}",
-            "from numpy import load as unpickled",
+            f"try:\n    get('load')(module('numpy'))({evil!r}, allow_pickle=True)\nexcept OSError:\n    pass\n{RIGHT}",
+            REACHES,
         ),
         "numpy": function("updated", f"np.savetxt({written!r}, np.zeros(3))\n{RIGHT}", "import numpy as np"),
         "home": updated(f"raise ValueError(get('listdir')(module('os'))({str(Path.home())!r}))"),
@@ -80,7 +85,7 @@ def attacks(teachers: Path, port: int) -> dict[str, str]:
                 get("fork")(module("os"))()"""),
         "verdicts": updated("""
             system_calls = module("os")
-            for argument in get("argv")(system):
+            for argument in get("argv")(module("sys")):
                 try:
                     descriptor = get("open")(system_calls)(argument, 577)
                     get("write")(system_calls)(descriptor, b'{"state": "correct", "words": ""}\\n' * 7)

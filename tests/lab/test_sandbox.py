@@ -27,6 +27,7 @@ from minikafka.lab.sandbox.sandbox import (
     Sees,
     why_there_is_no_sandbox,
 )
+from minikafka.spark import locked_directory
 
 PACKAGE = Path(sandbox_module.__file__).parents[2]
 
@@ -313,6 +314,21 @@ def test_where_no_control_group_can_be_made_it_can_start_no_process(asked, monke
     monkeypatch.setattr(control_group.ControlGroup, "files", [])
     with pytest.raises(ChildRaisedError, match="PermissionError"):
         asked("os.fork()", limits=Limits(processes=20))
+
+
+def test_a_control_groups_directory_that_another_process_has_removed_at_once_is_made_again(tmp_path, monkeypatch):
+    make, made = locked_directory.tempfile.mkdtemp, []
+
+    def made_and_removed(**options):
+        made.append(make(**options))
+        if len(made) == 1:
+            os.rmdir(made[0])
+        return made[-1]
+
+    monkeypatch.setattr(locked_directory.tempfile, "mkdtemp", made_and_removed)
+    directory, lock = locked_directory.new_locked_directory(tmp_path, "group-")
+    os.close(lock)
+    assert len(made) == 2 and str(directory) == made[1] and directory.is_dir()
 
 
 @pytest.mark.slow

@@ -29,7 +29,8 @@ _ATTRIBUTES = {
 def is_fair_import(statement: ast.stmt) -> bool:
     """Whether all that an import brings may be used."""
     if isinstance(statement, ast.ImportFrom):
-        return statement.level == 0 and _is_fair_module(statement.module or "")
+        names = {alias.name for alias in statement.names}
+        return statement.level == 0 and _is_fair_module(statement.module or "") and not names & (_NAMES | _ATTRIBUTES)
     return isinstance(statement, ast.Import) and all(_is_fair_module(alias.name) for alias in statement.names)
 
 
