@@ -15,11 +15,14 @@ import numpy
 import psutil
 import pytest
 
+from minikafka.lab.course.places import COURSE
+from minikafka.lab.grading import learners_side
 from minikafka.lab.grading.grade import _job, grade
 from minikafka.lab.grading.lesson_tasks import tasks_of
-from minikafka.lab.grading.marking import Job, Terms
+from minikafka.lab.grading.marking import _ANSWERS_LIE_IN, Job, Terms
 from minikafka.lab.grading.submission import read_in_every_language
 
+PACKAGE = Path(learners_side.__file__).parents[2]
 LESSON = "01-small.ipynb"
 IMPORTS = """from minikafka.lab import ___, predict
 from minikafka.lab.exercises.high_watermark import clamp, least_end
@@ -286,6 +289,13 @@ def test_a_large_notebook_is_refused_within_seconds_and_200_mb(name, text, why, 
     megabytes, _, words = told.partition(" ")
     assert why in words and int(megabytes) < 200, told
     assert time.process_time() - begun < 10
+
+
+def test_no_solution_is_shown_to_the_sandbox():
+    solutions = [path for root in (COURSE, PACKAGE) for path in root.rglob("solutions") if path.is_dir()]
+    assert solutions
+    for path in solutions:
+        assert any(path.is_relative_to(hidden) for hidden in _ANSWERS_LIE_IN), path
 
 
 MANY = [f"a{n}" for n in range(3_000)]

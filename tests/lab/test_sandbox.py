@@ -10,6 +10,7 @@ import time
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -161,6 +162,28 @@ def test_it_sees_the_packages_that_it_is_shown(asked):
     assert asked("__import__('crc32c').crc32c(b'123456789')", sees=Sees(packages=("crc32c",))) == 0xE3069283
     with pytest.raises(ChildRaisedError, match="ModuleNotFoundError: No module named 'numpy'"):
         asked("__import__('numpy')", sees=Sees(packages=("crc32c",)))
+
+
+def test_of_a_python_in_the_home_it_sees_neither_the_home_nor_environments_that_were_made_of_it(tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    for directory in ("bin", "lib/python3.13/site-packages", "lib64", "envs/course", "letters"):
+        (home / directory).mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(sandbox_module.sys, "base_prefix", str(home))
+    monkeypatch.setattr(sandbox_module, "_bare_python", lambda: str(home / "bin" / "python3.13"))
+    sandbox = Sandbox(program(tmp_path, ""))
+    sandbox._outside = SimpleNamespace(name=str(tmp_path))
+    shown = list(sandbox._python())
+    mounts = {there: here for here, there in zip(shown[1::3], shown[2::3], strict=True)}
+    nothing = str(tmp_path / "nothing")
+    assert {Path(path).relative_to(home).as_posix(): here for path, here in mounts.items() if str(home) in path} == {
+        **{name: str(home / name) for name in ("bin", "lib", "lib64")},
+        "lib/python3.13/site-packages": nothing,
+    }
+    monkeypatch.setenv("HOME", str(tmp_path / "other"))
+    (tmp_path / "nothing").rmdir()
+    shown = list(sandbox._python())
+    assert shown[shown.index(str(home / "envs")) - 1] == nothing and str(home) in shown
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises import exercise as exercises
 from minikafka.lab.exercises.exercise import NOT_YET, Exercise, ToldError, Verdict
 from minikafka.lab.exercises.prediction import ___
@@ -33,7 +34,7 @@ from minikafka.lab.widgets.offset_ruler import Offsets, SegmentSpan
 from minikafka.witness.observation import Observations
 
 _LESSONS_EXERCISES = (path for path in Path(exercises.__file__).parent.iterdir() if (path / "__init__.py").exists())
-_ANSWERS_LIE_IN = (*_LESSONS_EXERCISES, Path(ladders.__file__).parent)
+_ANSWERS_LIE_IN = (*_LESSONS_EXERCISES, Path(ladders.__file__).parent, COURSE)
 _ENGINE = ("common", "record", "checkpoint", "log", "metadata", "cluster", "server", "network", "broker", "witness")
 _LEAST_S = 0.01
 _LARGEST_ANSWER_MB = 8  # the files of a rung's log have some kB; an exercise keeps the answers to all of its cases

@@ -61,6 +61,8 @@ _START_S = 120.0
 _NOT_PLAIN = "its process answered with what is no plain value"
 _PACKAGE = Path(__file__).parents[2]
 _SYSTEMS = (Path("/usr"), Path("/usr/local"))
+_OTHER_PACKAGES = ("lib/python3*/*-packages", "envs", "pkgs")
+"""Below the directory of a Python: its packages, and where pyenv and conda lay the environments made of it."""
 _INSIDE, _PROGRAMS, _PACKAGES = "/sandbox", "/sandbox/program", "/sandbox/packages"
 
 
@@ -298,7 +300,7 @@ class Sandbox:
         seen = {Path(sys.base_prefix), Path(sys.base_prefix).resolve(), Path(_bare_python()).parents[1]}
         hides = list(self._sees.hides)
         if self._is_python_bare():  # what is installed there could be minikafka, too
-            hides += [path for root in (*seen, *_SYSTEMS) for path in root.glob("lib/python3*/*-packages")]
+            hides += [path for root in (*seen, *_SYSTEMS) for place in _OTHER_PACKAGES for path in root.glob(place)]
         if self._sees.packages is None or self._sees.minikafka:
             seen.add(Path(sys.prefix))
             if not self._sees.minikafka:
@@ -311,7 +313,7 @@ class Sandbox:
             from minikafka.spark.kafka_jars import cached_classpath
 
             seen |= {java_home(), cache_dir(), *map(Path, cached_classpath("storage") or ())}
-        seen = {path for path in seen if path.exists()}
+        seen = {part for path in seen for part in _without_the_home(path) if part.exists()}
         for path in sorted(seen):
             if not any(path.is_relative_to(other) for other in ("/usr", *(seen - {path}))):
                 yield from ("--ro-bind", str(path), str(path))
@@ -373,6 +375,13 @@ def _system() -> Iterator[str]:
             yield from ("--ro-bind", str(path), str(path))
     for name in ("ld.so.cache", "alternatives", "localtime", *map(os.path.basename, glob.glob("/etc/java*"))):
         yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
+
+
+def _without_the_home(path: Path) -> list[Path]:
+    """What is shown of a directory: all of it, or where the user's home is it or lies in it, what is Python's."""
+    if not any(home.is_relative_to(path) for home in (Path.home(), Path.home().resolve())):
+        return [path]
+    return [path / name for name in ("bin", "lib", "lib64", "pyvenv.cfg")]
 
 
 def _bare_python() -> str:
