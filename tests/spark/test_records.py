@@ -262,7 +262,7 @@ def test_two_directories_of_a_partition_in_one_log_directory_are_refused(copy, n
         KafkaLogDataSource({"path": str(copy.parent)}).streamReader(
             KafkaLogDataSource({"path": str(copy.parent)}).schema()
         ).initialOffset()
-    assert rows(copy.parent, subscribe="other") == []
+    assert rows(copy.parent, subscribePattern="other") == []
     assert len(rows(second)) == len(rows(copy)) > 0
 
 
