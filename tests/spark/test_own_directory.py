@@ -1,7 +1,6 @@
 """A process's own temporary directory goes with the process."""
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -53,11 +52,17 @@ def test_that_of_a_killed_process_goes_when_the_next_one_begins(tmp_path, proces
     assert set(tmp_path.iterdir()) == {living.directory, third.directory}
 
 
-def test_it_is_made_anew_when_the_machine_was_tidied_up():
-    from minikafka.spark.own_directory import own_directory
-
-    shutil.rmtree(own_directory())
-    assert own_directory().is_dir() and own_directory() == own_directory()
+def test_it_is_made_anew_when_the_machine_was_tidied_up(tmp_path):
+    """In a process of its own: where a session of Spark lives, it would lose its files."""
+    code = """
+import shutil
+from minikafka.spark.own_directory import own_directory
+shutil.rmtree(own_directory())
+print(own_directory().is_dir(), own_directory() == own_directory())
+"""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert said.stdout == "True True\n"
 
 
 def test_a_directory_that_is_no_process_s_is_left_alone_while_it_is_locked(tmp_path, process):
