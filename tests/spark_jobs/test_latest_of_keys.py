@@ -88,7 +88,17 @@ def test_the_cleaner_leaves_the_survivors(origins, tmp_path, name, size):
         assert sum(row["records"] or 0 for row in rows) == len(before)
         done = CliRunner().invoke(
             main,
-            ["clean", str(directory), "--json", "--now-ms", str(now_ms), "--map-memory", "65536", *settings],
+            [
+                "clean",
+                str(directory),
+                "--even-damaged",
+                "--json",
+                "--now-ms",
+                str(now_ms),
+                "--map-memory",
+                "65536",
+                *settings,
+            ],
             catch_exceptions=False,
         )
         answer = json.loads(done.stdout)

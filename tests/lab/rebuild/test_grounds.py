@@ -12,6 +12,7 @@ from minikafka.lab.rebuild.learners_code import LearnersError
 from minikafka.lab.rebuild.mine import mine
 from minikafka.lab.rebuild.performer import Here, Role
 from minikafka.log.log_segment import LogSegment
+from minikafka.spark import own_directory as own_directory_module
 from minikafka.spark.own_directory import own_directory
 from minikafka.witness.agreement import agree
 from minikafka.witness.observation import Observations
@@ -51,24 +52,30 @@ def test_a_broker_that_lacks_a_partition_or_a_log_differs():
     assert first_difference("", "", (here, other)) == ("broker 0, t-0: log.log_end", "3", "4")
 
 
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """Another directory in the place of this process's own, in which a session of Spark may live."""
+    directory = tmp_path / "own"
+    directory.mkdir()
+    monkeypatch.setattr(own_directory_module, "_directory", directory)
+    return directory
+
+
 @pytest.mark.parametrize("ground", [ONE_LOG, LOG_DIRECTORY, BROKERS], ids=lambda each: type(each).__name__)
-def test_of_a_workload_no_file_stays_on_the_disk(ground):
-    shutil.rmtree(own_directory())
+def test_of_a_workload_no_file_stays_on_the_disk(own, ground):
     workload = ground.draw(1, 8, {})
     outcome, _ = ground.done(workload, ENGINE)
-    assert list(own_directory().iterdir()) == []
+    assert list(own.iterdir()) == []
     assert outcome.files and outcome.equals(ground.done(workload, ENGINE)[0])
 
 
-def test_nor_does_one_of_a_workload_that_fails():
-    shutil.rmtree(own_directory())
-
+def test_nor_does_one_of_a_workload_that_fails(own):
     with pytest.raises(LearnersError), mine(LogSegment.should_roll, lambda self, params: 1 / 0):
         ONE_LOG.done(ONE_LOG.read("append_as_leader [1x10]"), ENGINE)
-    assert list(own_directory().iterdir()) == []
+    assert list(own.iterdir()) == []
 
 
-def test_a_right_function_stays_right_when_the_temporary_directory_was_emptied(monkeypatch):
+def test_a_right_function_stays_right_when_the_temporary_directory_was_emptied(own, monkeypatch):
     monkeypatch.setattr(trial, "judge_name", lambda: ENGINE)
     workload = ONE_LOG.read("append_as_leader [3x10]")
     for _ in range(2):
