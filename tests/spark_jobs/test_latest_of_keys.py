@@ -19,7 +19,7 @@ from tests.fuzz.origins import Origins
 from tests.spark_jobs.tasks import tasks_of_ranges
 
 DAY = 86_400_000
-SLOW = ("mixed", "orders", *(f"drawn-{n}" for n in (0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 13)))
+SLOW = ("mixed", "orders", *(f"drawn-{n}" for n in (0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 13)))
 NAMES = ("old", "compacted", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW))
 
 
