@@ -4,10 +4,16 @@ import json
 import random
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
+from minikafka.common.errors import KafkaException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
+from minikafka.log.log_config import LogConfig
+from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.tools.offline_log import known_of
+from minikafka.tools.recover import load_and_close
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka_errors import kafka_errors
 from minikafka.witness.kafka_jvm import KafkaJvm
@@ -64,9 +70,16 @@ class AgainstKafka:
         settings = [word for item in mutation.settings.items() for word in ("--config", "=".join(map(str, item)))]
         run = call("recover", str(directory), "--json", "--yes", "--now-ms", str(mutation.now_ms), *settings)
         if run.exit_code:
+            self._load_without_the_tool(directory, mutation)
             return run.stderr.partition(":")[0]
         told = json.loads(run.stdout)
         return {name: told[name] for name in (*_STATE, "segments")}
+
+    def _load_without_the_tool(self, directory: Path, mutation: Mutation) -> None:
+        """Leave what a load leaves that fails: where one would fail, the tool changes nothing."""
+        known = known_of(directory.parent, parse_topic_partition_name(directory))
+        with suppress(KafkaException, OSError):
+            load_and_close(directory, LogConfig(mutation.settings), ManualTime(mutation.now_ms), **known)
 
     def _theirs(self, directory: Path, mutation: Mutation, known: dict) -> object:
         clock = ManualTime(mutation.now_ms)

@@ -96,7 +96,7 @@ def attacks(teachers: Path, port: int) -> dict[str, str]:
                     pass
             get("_exit")(system_calls)(0)"""),
         "garbage": updated("""
-            for descriptor in range(3, 1000):
+            for descriptor in range(3, 10_000):
                 try:
                     get("write")(module("os"))(descriptor, b"not json" * 100)
                 except OSError:
@@ -104,7 +104,7 @@ def attacks(teachers: Path, port: int) -> dict[str, str]:
             get("_exit")(module("os"))(0)"""),
         "answers": updated("""
             told = b'["is", {"tuple": ["is", "correct"]}]'
-            for descriptor in range(3, 1000):
+            for descriptor in range(3, 10_000):
                 try:
                     get("write")(module("os"))(descriptor, len(told).to_bytes(8, "big") + told)
                 except OSError:

@@ -154,10 +154,10 @@ def test_what_lies_in_an_object_store(tmp_path):
             "s3://no-bucket/t-0",
         ]
         findings, unread = found_by_the_job(*nothing, **store.settings)
-        assert (
-            named(([], unread), f"s3://{BUCKET}/kafka", tmp_path)[1][:3]
-            == found_by_the_tool(tmp_path, tmp_path / "none", log_dir / "drawn-3" / f"{0:020}.log")[1]
-        )
+        expected = found_by_the_tool(tmp_path, tmp_path / "none", log_dir / "drawn-3" / f"{0:020}.log")[1]
+        # Where a store has no directories but those of partitions, nobody looks into others for a hint.
+        expected[0] = expected[0].replace("; it holds log directories: 0, 1", "")
+        assert named(([], unread), f"s3://{BUCKET}/kafka", tmp_path)[1][:3] == expected
         assert len(found) > 3 and findings == [] and "s3://no-bucket/t-0" in unread[3]
 
 

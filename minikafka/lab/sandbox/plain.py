@@ -37,8 +37,9 @@ def decoded(data: bytes, most_values: int | None = None) -> Any:
     """The plain value that these bytes are of. Raises NotPlainError.
 
     With `most_values` it needs seconds and some dozen MB at most beside the texts, whoever has made the bytes: there
-    may be so many values (commas in texts count, too), and of them 2,000 as elements of sets and keys of dicts, for
-    whoever chooses these so that their hashes are equal lets each be compared with all others.
+    may be so many values (commas in texts count, too), and of them 2,000 as elements of sets and keys of dicts that
+    are no texts: whoever chooses numbers so that their hashes are equal lets each be compared with all others. The
+    hashes of texts differ from process to process, and nobody can choose them.
     """
     hashed = 0
 
@@ -48,9 +49,9 @@ def decoded(data: bytes, most_values: int | None = None) -> Any:
         if tag in _OF_LISTS and not isinstance(value, list):
             raise NotPlainError("these bytes are of no plain value")
         if tag in _OF_HASHED:
-            hashed += len(value)
+            hashed += sum(not _is_text(each[0] if tag == "dict" else each) for each in value)
             if most_values is not None and hashed > _MOST_HASHED:
-                raise TooManyValuesError(f"more than {_MOST_HASHED:,} elements of sets and keys of dicts")
+                raise TooManyValuesError(f"more than {_MOST_HASHED:,} elements of sets and keys of dicts that are no texts")
         return _UNPACK[tag](value)
 
     try:
@@ -75,6 +76,10 @@ def _packed(value: Any) -> Any:
     base = next((each for each in (*_TAGS, bool, int, float, str, list) if issubclass(kind, each)), None)
     more = f", a class made from {base.__name__}" if base else ""
     raise NotPlainError(f"a value of the type {kind.__name__}{more} is no plain value")
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) in (str, bytes)
 
 
 def _each_packed(value: Any) -> list[Any]:
