@@ -51,7 +51,7 @@ def decoded(data: bytes, most_values: int | None = None) -> Any:
         if tag in _OF_HASHED:
             hashed += sum(not _is_text(each[0] if tag == "dict" else each) for each in value)
             if most_values is not None and hashed > _MOST_HASHED:
-                raise TooManyValuesError(f"more than {_MOST_HASHED:,} elements of sets and keys of dicts that are no texts")
+                raise TooManyValuesError(f"more than {_MOST_HASHED:,} elements of sets and keys of dicts but texts")
         return _UNPACK[tag](value)
 
     try:
