@@ -26,7 +26,7 @@ help:
 	@echo "make quick      what one runs after each edit: style and the tests without a JVM, in a minute"
 	@echo "make lessons    run every lesson without a browser, one line each"
 	@echo "make nbval      compare what every cell of the lessons shows with what is stored, without a browser"
-	@echo "make notebooks  build the notebooks from their texts in notebooks/text/"
+	@echo "make notebooks  build the notebooks from their texts in minikafka/lessons/"
 	@echo "make site       the lessons as pages without a kernel, in FOLDER=site"
 	@echo "make teaching   the pages for teachers: answers, quiz, invariants; NOTEBOOKS=03 runs that lesson for its answers"
 	@echo "make slides     ten slides a lesson, in FOLDER=slides; NOTEBOOKS=03 for some lessons"

@@ -5,12 +5,12 @@ import xml.dom.minidom
 
 import pytest
 
-from minikafka.lab.stage.cleaning import Cleaning
-from minikafka.lab.stage.colliding_keys import COLLIDING_KEYS
 from minikafka.lab.stage.tables import rows, table, write
 from minikafka.lab.stage.workbench import fresh_log
-from minikafka.lab.widgets.compaction_shelves import CompactionShelves, render_shelves
-from minikafka.lab.widgets.offset_map_slots import OffsetMapSlots, render_slots, tries
+from minikafka.lessons.compaction.cleaning import Cleaning
+from minikafka.lessons.compaction.colliding_keys import COLLIDING_KEYS
+from minikafka.lessons.compaction.compaction_shelves import CompactionShelves, render_shelves
+from minikafka.lessons.compaction.offset_map_slots import OffsetMapSlots, render_slots, tries
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 

@@ -24,7 +24,7 @@ LESSON = "01-small.ipynb"
 NEVER_ENDS = "while True: pass"
 FUNCTION = "def updated(old, suggested, log_start, log_end):\n    "
 HANDED_IN = f"""from minikafka.lab import ___, predict
-from minikafka.lab.exercises.high_watermark import clamp
+from minikafka.lessons.high_watermark.exercises import clamp
 predict("How many?", 3, lambda: 3)
 {FUNCTION}{{body}}
 clamp.check(updated)"""

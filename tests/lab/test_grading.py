@@ -15,7 +15,6 @@ import pytest
 from nbclient.exceptions import CellExecutionError
 
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.exercises.high_watermark import clamp, increment
 from minikafka.lab.grading import answer_key as answer_key_module
 from minikafka.lab.grading import grade as grading
 from minikafka.lab.grading import learners_side
@@ -25,15 +24,16 @@ from minikafka.lab.grading.grade import Grade, Mark, explained
 from minikafka.lab.grading.lesson_tasks import EXERCISE, PREDICTION, RUNG, Task, tasks_of
 from minikafka.lab.grading.marking import Job, LearnersSide, Terms, verdict_on
 from minikafka.lab.grading.submission import read, value_of
-from minikafka.lab.rebuild.ladders.high_watermark import clamps
-from minikafka.lab.rebuild.ladders.segments import looks_up
 from minikafka.lab.rebuild.performer import Here
+from minikafka.lessons.high_watermark.exercises import clamp, increment
+from minikafka.lessons.high_watermark.rungs import clamps
+from minikafka.lessons.segments.rungs import looks_up
 
 LESSON = "01-small.ipynb"
 IMPORTS = """from minikafka.lab import ___, predict
-from minikafka.lab.exercises.high_watermark import clamp, increment
-from minikafka.lab.rebuild.ladders.high_watermark import clamps
-from minikafka.lab.rebuild.ladders.segments import looks_up
+from minikafka.lessons.high_watermark.exercises import clamp, increment
+from minikafka.lessons.high_watermark.rungs import clamps
+from minikafka.lessons.segments.rungs import looks_up
 from minikafka.lab.rebuild.performer import Here
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 """
@@ -74,7 +74,7 @@ def school(tmp_path):
     notebook(of / "sound", *lesson_with(("1 + 2", '"KafkaException"'), SOLUTIONS))
     notebook(of / "half", *lesson_with(("4", "___"), (SOLUTIONS[0], STUBS[1], STUBS[2].replace("___", "3"))))
     forged = (
-        "from minikafka.lab.exercises.solutions.high_watermark import updated as right\n"
+        "from minikafka.lessons.high_watermark.solutions import updated as right\n"
         "def updated(*arguments):\n    print('correct')\n    return right(*arguments)",
         "def incremented(old, new, log_end):\n    return ___\nincrement.check = lambda function: 'correct'",
         "def update_high_watermark(self, high_watermark):\n    return clamps.solved_by()(self, high_watermark)",
@@ -112,9 +112,9 @@ def test_a_class(school):
     assert why["cheating"] == [
         "[3][0] is no plain value",
         "",
-        "not run: it imports with `from minikafka.lab.exercises.solutions.high_watermark import updated as right`",
+        "not run: it imports with `from minikafka.lessons.high_watermark.solutions import updated as right`",
         "not attempted",
-        "not run: it imports with `from minikafka.lab.rebuild.ladders.high_watermark import clamps`",
+        "not run: it imports with `from minikafka.lessons.high_watermark.rungs import clamps`",
     ]
     assert set(why["broken"]) == {f"{LESSON} is no notebook"} and set(why["empty"]) == {f"{LESSON} is missing"}
 
@@ -345,7 +345,7 @@ def test_a_rungs_solution_is_right_where_only_plain_values_come_out(task, spark)
 @pytest.mark.slow
 @pytest.mark.spark
 def test_what_is_wrong_with_a_rung_is_told_as_in_a_notebook(spark):
-    segments = "minikafka.lab.rebuild.ladders.segments"
+    segments = "minikafka.lessons.segments.rungs"
     for body, words in (
         ("(self, target):\n    return self.entry(0)", ""),
         ("(self):\n    return 3", "OffsetIndex.lookup takes (self, target_offset); yours takes (self)"),

@@ -21,12 +21,13 @@ from minikafka.lab.grading.grade import _job, grade
 from minikafka.lab.grading.lesson_tasks import tasks_of
 from minikafka.lab.grading.marking import _ANSWERS_LIE_IN, Job, Terms
 from minikafka.lab.grading.submission import read_in_every_language
+from minikafka.lab.lesson_folders import lesson_folders
 
 PACKAGE = Path(learners_side.__file__).parents[2]
 LESSON = "01-small.ipynb"
 IMPORTS = """from minikafka.lab import ___, predict
-from minikafka.lab.exercises.high_watermark import clamp, least_end
-from minikafka.lab.rebuild.ladders.high_watermark import clamps
+from minikafka.lessons.high_watermark.exercises import clamp, least_end
+from minikafka.lessons.high_watermark.rungs import clamps
 """
 FUNCTIONS = {
     "updated": "(old, suggested, log_start, log_end)",
@@ -121,7 +122,7 @@ def attacks(teachers: Path, port: int) -> dict[str, str]:
         ),
         "solution": updated("""
             find = get("import_module")(module("importlib"))
-            exercise = get("clamp")(find("minikafka.lab.exercises.high_watermark"))
+            exercise = get("clamp")(find("minikafka.lessons.high_watermark.exercises"))
             return get("solved_by")(exercise)()(old, suggested, log_start, log_end)"""),
         "spark": function(
             "high_watermarks",
@@ -292,8 +293,8 @@ def test_a_large_notebook_is_refused_within_seconds_and_200_mb(name, text, why, 
 
 
 def test_no_solution_is_shown_to_the_sandbox():
-    solutions = [path for root in (COURSE, PACKAGE) for path in root.rglob("solutions") if path.is_dir()]
-    assert solutions
+    solutions = [path for root in (COURSE, PACKAGE) for path in root.rglob("*solutions*") if path.suffix != ".pyc"]
+    assert len(solutions) > 2 * len(lesson_folders())
     for path in solutions:
         assert any(path.is_relative_to(hidden) for hidden in _ANSWERS_LIE_IN), path
 

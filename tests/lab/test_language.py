@@ -10,29 +10,31 @@ import nbformat
 import pytest
 
 import minikafka
-from minikafka.lab.course.build_lessons import TEXTS, fault_of, notebook_of, read_text
+from minikafka.lab.course.build_lessons import fault_of, notebook_of, read_text
 from minikafka.lab.course.diagrams import diagram
 from minikafka.lab.course.lesson_kernel import run_in_a_kernel
-from minikafka.lab.course.places import DIAGRAMS
-from minikafka.lab.exercises import high_watermark, progress
-from minikafka.lab.exercises.beliefs import BELIEFS
+from minikafka.lab.course.places import COURSE, DIAGRAMS
+from minikafka.lab.exercises import progress
 from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, STUB, Verdict
-from minikafka.lab.exercises.high_watermark import acks_all_answers, least_end_offset
 from minikafka.lab.exercises.prediction import NOT_YET as UNANSWERED
-from minikafka.lab.exercises.prediction import ___, predict
+from minikafka.lab.exercises.prediction import ___, known_beliefs, predict
 from minikafka.lab.grading.lesson_tasks import question_of
 from minikafka.lab.language.chosen import LANGUAGES, spoken_in, use_language
+from minikafka.lab.lesson_folders import lesson_named
 from minikafka.lab.rebuild.grounds import ENGINE
-from minikafka.lab.rebuild.ladders import high_watermark as ladder
 from minikafka.lab.rebuild.trial import YOURS
 from minikafka.lab.site import page
 from minikafka.lab.site.page import html_of, page_of
 from minikafka.lab.stepper.steps import method_of
+from minikafka.lessons.high_watermark import exercises as high_watermark
+from minikafka.lessons.high_watermark import rungs as ladder
+from minikafka.lessons.high_watermark.exercises import acks_all_answers, least_end_offset
 from minikafka.log.log import Log
 from minikafka.witness.spoken import in_english, language, say
 from tests.notebooks.outputs import code_cells, shown
 
-ENGLISH, CHINESE = TEXTS / "03-high-watermark.py", TEXTS / "zh" / "03-high-watermark.py"
+ENGLISH = lesson_named("03-high-watermark").text
+CHINESE = ENGLISH.with_suffix(".zh.py")
 CATALOGUE = LANGUAGES["zh"].catalogue()
 LETTER = "[\u4e00-\u9fff]"
 QUESTIONS = [question_of(node) for node in ast.walk(ast.parse(ENGLISH.read_text())) if question_of(node)]
@@ -62,7 +64,7 @@ def said_of_the_lesson():
     yield from (NOT_ATTEMPTED, NOT_YET, CORRECT, STUB, UNANSWERED, ENGINE, YOURS)
     yield from ("Leader and followers", "LEO", "HW", "LSO", "log start", *page._SCRIPT_WORDS)
     for question, _ in QUESTIONS:
-        yield from (question, *BELIEFS[question].values())
+        yield from (question, *known_beliefs()[question].values())
     for exercise in high_watermark.EXERCISES:
         yield from (exercise.name, *exercise._hints._hints, *(belief.words for belief in exercise.beliefs))
     for module in (least_end_offset, acks_all_answers):  # cases with names of their own
@@ -149,7 +151,7 @@ def test_each_question_is_the_catalogues_and_finds_its_beliefs(chinese):
     asked = [question_of(node) for node in ast.walk(ast.parse(CHINESE.read_text())) if question_of(node)]
     assert [in_english(question) for question, _ in asked] == [question for question, _ in QUESTIONS]
     for question, _ in asked:
-        for wrong, words in BELIEFS[in_english(question)].items():
+        for wrong, words in known_beliefs()[in_english(question)].items():
             told = predict(question, wrong, lambda: "something else")
             assert str(told).endswith(f"运行结果是 'something else'。 {CATALOGUE[words]}")
     assert str(predict(asked[0][0], ___, lambda: 1)).endswith(CATALOGUE[UNANSWERED])
@@ -226,7 +228,7 @@ def test_a_page_of_the_site_says_its_language_and_brings_the_words_of_the_script
 
 
 def test_the_lesson_speaks_in_the_terms_of_the_table():
-    table = (TEXTS.parents[1] / "teaching" / "terms.md").read_text()
+    table = (COURSE.parent / "teaching" / "terms.md").read_text()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| ")][
         2:
     ]

@@ -9,13 +9,13 @@ import pytest
 from minikafka.lab.course.answers import Answer
 from minikafka.lab.course.charts import bars_over_time, spans_of_time
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.stage import shop_night
 from minikafka.lab.stage.planted_bugs import planted
-from minikafka.lab.stage.source_by_hand import Query, ranges_of
-from minikafka.lab.stage.source_witnesses import by_data_source, three_witnesses
 from minikafka.lab.stepper.path_walk import query_walk
 from minikafka.lab.stepper.stepper import step_through
 from minikafka.lab.widgets.plan_map import PLAN, READ, plan_frames, render_plan_map
+from minikafka.lessons.log_directory import shop_night
+from minikafka.lessons.log_directory.source_by_hand import Query, ranges_of
+from minikafka.lessons.log_directory.source_witnesses import by_data_source, three_witnesses
 from minikafka.witness import agree
 from minikafka.witness.workload import START_MS, Workload
 

@@ -9,7 +9,6 @@ import sys
 import pytest
 
 from minikafka.lab import my_progress
-from minikafka.lab.course.build_lessons import texts
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.progress_map import NO_DESK, Lesson, ProgressMap, lessons_of
 from minikafka.lab.course.working_copy import lay_out
@@ -17,7 +16,8 @@ from minikafka.lab.exercises import progress
 from minikafka.lab.exercises.exercise import Case, Exercise
 from minikafka.lab.exercises.prediction import ___, predict
 from minikafka.lab.exercises.progress import FILE, KINDS, note, read
-from minikafka.lab.rebuild.ladders.segments import rolls
+from minikafka.lab.lesson_folders import lesson_folders
+from minikafka.lessons.segments.rungs import rolls
 
 ORIGINAL_CONTENT = '{"version": 1, "predictions": {}, "exercises": {}, "rungs": {}}'
 TIME = "2026-01-02T03:04:05Z"
@@ -254,7 +254,7 @@ def test_my_progress_shows_the_course(desk):
 
 def test_the_map_knows_all_that_the_lessons_ask():
     lessons = lessons_of(COURSE)
-    lesson_texts = [text for text in texts() if text.parent.name == "text"]
+    lesson_texts = [folder.text for folder in lesson_folders()]
     assert [lesson.file.removesuffix(".ipynb") for lesson in lessons] == [text.stem for text in lesson_texts]
     for lesson, text in zip(lessons, lesson_texts, strict=True):
         source = text.read_text()

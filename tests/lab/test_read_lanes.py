@@ -6,7 +6,7 @@ import pytest
 
 from minikafka.lab.stage.readers import SEEN, delivered, log_after, transaction, values_seen
 from minikafka.lab.stage.workbench import fresh_log, records
-from minikafka.lab.widgets.read_lanes import ReadLanes, render_lanes
+from minikafka.lessons.read.read_lanes import ReadLanes, render_lanes
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 from minikafka.witness import Workload

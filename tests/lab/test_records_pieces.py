@@ -4,10 +4,10 @@ import pytest
 
 from minikafka.lab.stage.batch_bytes import batch_of, batches_in, flipped
 from minikafka.lab.stage.damage import kill, loaded_by_both
-from minikafka.lab.stage.header_witnesses import three_headers
 from minikafka.lab.stage.workbench import fresh_log, kafka_witness, scratch
 from minikafka.lab.widgets.microscope import fields_of
-from minikafka.lab.widgets.noticed_flips import who_notices
+from minikafka.lessons.records.header_witnesses import three_headers
+from minikafka.lessons.records.noticed_flips import who_notices
 from minikafka.witness import Workload, agree
 
 HEADER = [field.name for field in fields_of(bytes(batch_of("one").buffer))][:13]

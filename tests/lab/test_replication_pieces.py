@@ -9,8 +9,8 @@ from minikafka.lab.stage.planted_bugs import planted
 from minikafka.lab.stage.replica_moments import HeldRecord, ReplicaLane, ReplicaMoment
 from minikafka.lab.stage.replica_witnesses import by_minikafka, three_witnesses
 from minikafka.lab.stage.replication import Replication, fast_failovers, two_failures, unclean_election
-from minikafka.lab.widgets.replica_deal import ReplicaDeal
-from minikafka.lab.widgets.replica_lanes import ReplicaLanes, marked, render_replica_lanes, span_of
+from minikafka.lessons.replication.replica_deal import ReplicaDeal
+from minikafka.lessons.replication.replica_lanes import ReplicaLanes, marked, render_replica_lanes, span_of
 from minikafka.witness.agreement import agree
 from minikafka.witness.observation import BLANK
 from minikafka.witness.replica_workload import ReplicaWorkload

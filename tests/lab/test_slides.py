@@ -4,19 +4,20 @@ import re
 
 import pytest
 
+from minikafka.lab.lesson_folders import lesson_folders
 from minikafka.lab.site.own_folder import FolderError
 from minikafka.lab.teaching.lesson_parts import lessons
 from minikafka.lab.teaching.slides.build import MARK, decks_of, main, write_slides
 from minikafka.lab.teaching.slides.deck import plain
 from minikafka.lab.teaching.slides.page import html_of
-from minikafka.lab.teaching.slides.plan import PLANS, ROLES, PlanError, read_plan
+from minikafka.lab.teaching.slides.plan import FILE, ROLES, PlanError, read_plan
 
 DECKS = decks_of(lessons())
 each_deck = pytest.mark.parametrize("deck", DECKS, ids=[deck.name for deck in DECKS])
 
 
 def test_every_lesson_has_a_plan_and_no_plan_is_left_over():
-    assert {path.stem for path in PLANS.glob("*.toml")} == {path.stem for path in lessons()}
+    assert all((folder.path / FILE).exists() for folder in lesson_folders())
 
 
 @each_deck

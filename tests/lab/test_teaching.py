@@ -5,20 +5,23 @@ from functools import cache
 
 import pytest
 
-from minikafka.lab.exercises.beliefs import BELIEFS
+from minikafka.lab.course.places import COURSE
+from minikafka.lab.exercises.prediction import known_beliefs
 from minikafka.lab.grading.lesson_tasks import EXERCISE, RUNG, tasks_of
+from minikafka.lab.lesson_folders import lesson_named
 from minikafka.lab.stepper.kafka_source import kafka_line
 from minikafka.lab.teaching import answers_page, invariants
 from minikafka.lab.teaching.build import ANSWERS, TEACHING, pages, plan_of
 from minikafka.lab.teaching.known_answers import read_answers
 from minikafka.lab.teaching.lesson_parts import cells_of, lessons, questions_of, title_of
 from minikafka.lab.teaching.quiz import question as quiz
-from minikafka.lab.teaching.quiz.quiz_page import GROUPS
+from minikafka.lab.teaching.quiz.quiz_page import questions
 
 LESSONS = lessons()
 QUIZ = TEACHING / "quiz.md"
 PAGES = pages()
-QUESTIONS = [each for _, group in GROUPS for each in group]
+ASKED = questions()
+QUESTIONS = [question for _, question in ASKED]
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=[lesson.stem for lesson in LESSONS])
 
 
@@ -37,12 +40,12 @@ def test_a_page_is_what_its_sources_give(page):
 @each_lesson
 def test_every_prediction_has_its_answer(lesson):
     answers = read_answers(ANSWERS)[lesson.stem]
-    assert [*answers] == [*questions_of(lesson)] and set(answers) <= set(BELIEFS)
+    assert [*answers] == [*questions_of(lesson)] and set(answers) <= set(known_beliefs())
 
 
 @each_lesson
 def test_a_plan_fills_its_minutes_and_names_what_is_there(lesson):
-    plan = plan_of(TEACHING / "lessons" / f"{lesson.stem}.md")
+    plan = plan_of(lesson_named(lesson.stem))
     rows = re.findall(r"^\| (\d+) \| (.+) \| (.+) \|$", plan, re.MULTILINE)
     assert plan.startswith(f"# {lesson.stem[:2]} {title_of(lesson)}\n")
     assert sum(int(minutes) for minutes, _, _ in rows) == 90
@@ -76,18 +79,16 @@ def test_every_rule_of_every_lesson_is_on_the_sheet_once():
 
 def test_the_quiz_has_questions_of_all_kinds_from_all_lessons():
     assert len(QUESTIONS) >= 30 and {each.kind for each in QUESTIONS} == set(quiz.KINDS)
-    asked = {each.lesson for each in QUESTIONS}
-    assert {lesson.stem[:2] for lesson in LESSONS} - asked <= {"00"}
-    by_number = {lesson.stem[:2]: lesson for lesson in LESSONS}
-    for each in QUESTIONS:
-        assert (4, each.section) in sections_of(by_number[each.lesson]), each.text
+    assert {lesson.stem for lesson in LESSONS} - {lesson.name for lesson, _ in ASKED} <= {"00-start-here"}
+    for lesson, each in ASKED:
+        assert (4, each.section) in sections_of(COURSE / f"{lesson.name}.ipynb"), each.text
 
 
 def test_an_answer_that_is_no_option_is_refused():
-    asked = quiz.Question(quiz.CHOOSE, "00", "", "How many?", lambda: 3, "", {1: "one", 2: "two"})
+    asked = quiz.Question(quiz.CHOOSE, "", "How many?", lambda: 3, "", {1: "one", 2: "two"})
     with pytest.raises(ValueError, match="How many"):
         asked.solved()
-    ordered = quiz.Question(quiz.ORDER, "00", "", "In which order?", lambda: [2], "", {1: "one", 2: "two"})
+    ordered = quiz.Question(quiz.ORDER, "", "In which order?", lambda: [2], "", {1: "one", 2: "two"})
     with pytest.raises(ValueError, match="In which order"):
         ordered.solved()
 

@@ -10,14 +10,14 @@ import pytest
 
 from minikafka.lab.course.build_lessons import notebook_of, read_text, texts
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.exercises.beliefs import BELIEFS
-from minikafka.lab.exercises.prediction import predict
+from minikafka.lab.exercises.prediction import known_beliefs, predict
 from minikafka.lab.grading.answer_key import told
 from minikafka.lab.grading.lesson_tasks import question_of
-from minikafka.lab.stage import shop_night
+from minikafka.lab.lesson_folders import lesson_folders
 from minikafka.lab.stepper.kafka_source import kafka_line
 from minikafka.lab.teaching.build import ANSWERS
 from minikafka.lab.teaching.known_answers import read_answers
+from minikafka.lessons.log_directory import shop_night
 
 PARTS = [
     "## 1. The question", "## 2. The picture", "## 3. The rules", "## 4. The source, walked",
@@ -25,10 +25,10 @@ PARTS = [
 ]  # fmt: skip
 CHECKS = re.compile(r"^(\w+)\.check\((\w+)\)$", re.MULTILINE)
 TEXTS = texts()
-LESSONS = [text for text in TEXTS if text.parent.name == "text"]
-each_text = pytest.mark.parametrize("text", TEXTS, ids=[f"{t.parent.name}-{t.stem}" for t in TEXTS])
+LESSONS = [folder.text for folder in lesson_folders()]
+each_text = pytest.mark.parametrize("text", TEXTS, ids=[text.stem for text in TEXTS])
 each_lesson = pytest.mark.parametrize("text", LESSONS, ids=[text.stem for text in LESSONS])
-START = COURSE / "text" / "00-start-here.py"
+START = LESSONS[0]
 WALKS = [text for text in LESSONS if text != START]
 each_walk = pytest.mark.parametrize("text", WALKS, ids=[text.stem for text in WALKS])
 
@@ -204,7 +204,7 @@ def test_predictions_can_be_answered_and_wrong_answers_are_named(text, spark, mo
 
     def answered(question, answer, run):
         actual = predict(question, object(), run).actual
-        for wrong, words in BELIEFS[question].items():
+        for wrong, words in known_beliefs()[question].items():
             if wrong == actual:  # right here, and wrong where the reader has chosen another byte
                 assert "BYTE" in question
                 continue
@@ -223,12 +223,12 @@ def test_predictions_can_be_answered_and_wrong_answers_are_named(text, spark, mo
         if cell.cell_type == "code":
             names["answered"] = answered
             exec(cell.source.replace("predict(\n", "answered(\n"), names)
-    assert len(asked) >= 3 and set(asked) < set(BELIEFS)
+    assert len(asked) >= 3 and set(asked) < set(known_beliefs())
 
 
 @each_lesson
 def test_the_solutions_solve_every_exercise_of_the_lesson(text):
-    solutions = text.parent / "solutions" / text.name
+    solutions = text.with_suffix(".solutions.py")
     names = re.findall(r"^(\w+)\.check\(", text.read_text(), re.MULTILINE)
     outputs = "\n".join(_words(output) for cell in code(notebook(solutions).cells) for output in cell.outputs)
     assert names == re.findall(r"^(\w+)\.check\(", solutions.read_text(), re.MULTILINE)

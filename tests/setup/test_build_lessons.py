@@ -3,6 +3,7 @@
 import pytest
 from nbformat.v4 import new_code_cell, new_output
 
+from minikafka.lab import lesson_folders
 from minikafka.lab.course import build_lessons
 from minikafka.lab.exercises.exercise import NOT_ATTEMPTED, NOT_YET, Verdict
 from minikafka.witness.agreement import agree
@@ -21,12 +22,13 @@ first = 1
 @pytest.fixture
 def lesson(tmp_path, monkeypatch):
     """A function that writes the text of a lesson whose second code cell is given, and returns the notebook's path."""
-    (tmp_path / "text").mkdir()
     monkeypatch.setattr(build_lessons, "COURSE", tmp_path)
-    monkeypatch.setattr(build_lessons, "TEXTS", tmp_path / "text")
+    monkeypatch.setattr(lesson_folders, "LESSONS", tmp_path / "lessons")
 
     def write(cell, name="01-lesson"):
-        (tmp_path / "text" / f"{name}.py").write_text(f"{TEXT}{cell}\n")
+        folder = tmp_path / "lessons" / name[3:]
+        folder.mkdir(parents=True)
+        (folder / f"{name}.py").write_text(f"{TEXT}{cell}\n")
         return tmp_path / f"{name}.ipynb"
 
     return write

@@ -26,6 +26,7 @@ ALLOWED["spark"] = {*ALLOWED["tools"], "metadata", "spark"}
 ALLOWED["twins"] = {*ALLOWED["spark"], "twins"}
 ALLOWED["witness"] = {*ALLOWED["broker"], "spark", "witness"}
 ALLOWED["lab"] = {*ALLOWED["witness"], "tools", "lab"}
+ALLOWED["lessons"] = {*ALLOWED["lab"], "lessons"}
 # The rooms of lab, from the bottom up.
 LAB = (
     *("language", "stage", "widgets", "stepper", "sandbox", "exercises", "rebuild", "course", "grading", "site"),
@@ -53,7 +54,8 @@ def test_importing_pulls_in_nothing_heavy(module):
 
 
 def modules_of(room: str) -> list[Path]:
-    return sorted((PACKAGE / room).rglob("*.py"))
+    """Without the texts of lessons, which import what a user imports."""
+    return sorted(path for path in (PACKAGE / room).rglob("*.py") if not path.name[0].isdigit())
 
 
 @cache
@@ -95,11 +97,18 @@ def test_a_room_imports_only_the_rooms_below_it(room):
 
 @pytest.mark.parametrize("room", LAB)
 def test_a_room_of_the_lab_imports_only_the_rooms_below_it(room):
-    allowed = set(LAB[: LAB.index(room) + 1])
+    allowed = {"lesson_folders", *LAB[: LAB.index(room) + 1]}
     for path in modules_of(f"lab/{room}"):
         names = [name.split(".") for name in imported_by(path)]
         rooms = {name[2] for name in names if name[:2] == ["minikafka", "lab"] and len(name) > 2}
         assert rooms <= allowed, f"{path.relative_to(PACKAGE)} imports {rooms - allowed}"
+
+
+def test_a_lesson_imports_no_other_lesson():
+    for path in modules_of("lessons"):
+        lesson = path.relative_to(PACKAGE / "lessons").parts[0]
+        lessons = {name.split(".")[2] for name in imported_by(path) if name.startswith("minikafka.lessons.")}
+        assert lessons <= {lesson}, f"{path.relative_to(PACKAGE)} imports {lessons - {lesson}}"
 
 
 def test_no_modules_import_each_other():

@@ -20,7 +20,7 @@ def test_the_zip_is_minikafka(tmp_path):
     assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
     names = zipfile.ZipFile(tmp_path / "one.zip").namelist()
     assert {"minikafka/__init__.py", "minikafka/record/kernel.py"} <= set(names)
-    assert not [name for name in names if "lab/" in name or "__pycache__" in name]
+    assert not [name for name in names if "lab/" in name or "lessons/" in name or "__pycache__" in name]
 
 
 def test_jobs_are_imported_from_the_zip(tmp_path):

@@ -1,17 +1,17 @@
 """Builds the notebooks from their texts: `python -m minikafka.lab.course.build_lessons [name…]`.
 
-A lesson is written as plain Python with `# %%` cells in `notebooks/text/`; that is what is reviewed. Building runs it
-in a fresh kernel and stores the outputs, without the state of widgets. A test notices when text and notebook have
-drifted apart. Nothing is stored of a run in which a cell raised, a witness failed or was absent, or an exercise was
-failed: the notebook stays as it was, and the exit code is 1.
+A lesson is written as plain Python with `# %%` cells in its folder of `minikafka/lessons`; that is what is reviewed.
+`11-produce-path.py` becomes `notebooks/11-produce-path.ipynb`, `11-produce-path.solutions.py` the notebook of the same
+name in `notebooks/solutions`, and `.zh.py` one in `notebooks/zh`, whose first cell chooses that language.
 
-A lesson in another language has its text in a folder, `text/zh`, and the first cell chooses the language.
+Building runs a text in a fresh kernel and stores the outputs, without the state of widgets. A test notices when text
+and notebook have drifted apart. Nothing is stored of a run in which a cell raised, a witness failed or was absent, or
+an exercise was failed: the notebook stays as it was, and the exit code is 1.
 
-In a text of solutions a cell says only which function is checked; the function itself comes from
-`minikafka.lab.exercises.solutions`.
+In a text of solutions a cell says only which function is checked; the function itself comes from the lesson's
+`solutions` or `rungs`.
 """
 
-import importlib
 import inspect
 import re
 import sys
@@ -22,18 +22,25 @@ from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.run_lessons import in_one_line
 from minikafka.lab.exercises.exercise import NOT_YET
 from minikafka.lab.language.chosen import in_every_language
+from minikafka.lab.lesson_folders import lesson_folders, lesson_named
 
-TEXTS = COURSE / "text"
+SOLUTIONS = "solutions"
 
 
 def texts() -> list[Path]:
-    """The texts of all lessons and solutions, in reading order."""
-    return [*sorted(TEXTS.glob("*.py")), *sorted(TEXTS.glob("*/*.py"))]
+    """The texts of all lessons in reading order, then those of solutions and of other languages."""
+    found = [text for folder in lesson_folders() for text in folder.texts]
+    return sorted(found, key=lambda text: (_kind(text), text.name))
 
 
 def notebook_of(text: Path) -> Path:
     """The path where the notebook of this text belongs."""
-    return COURSE / text.relative_to(TEXTS).with_suffix(".ipynb")
+    return COURSE / _kind(text) / f"{text.name.partition('.')[0]}.ipynb"
+
+
+def _kind(text: Path) -> str:
+    """What stands in the name before the suffix: "solutions", the folder of a language, or "" for a lesson's text."""
+    return text.stem.partition(".")[2]
 
 
 def read_text(text: Path):
@@ -41,10 +48,10 @@ def read_text(text: Path):
     import jupytext
 
     notebook = jupytext.read(text, fmt="py:percent")
-    if text.parent.name == "solutions":
-        _write_out_solutions(notebook)
+    if _kind(text) == SOLUTIONS:
+        _write_out_solutions(notebook, text)
     for number, cell in enumerate(notebook.cells):
-        cell.id = f"{text.stem}-{number:03d}"
+        cell.id = f"{notebook_of(text).stem}-{number:03d}"
         cell.metadata = {}
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -53,13 +60,12 @@ def read_text(text: Path):
     return notebook
 
 
-def _write_out_solutions(notebook) -> None:
+def _write_out_solutions(notebook, text: Path) -> None:
     """Put the source of each function that a cell checks above the check."""
-    words = "\n".join(cell.source for cell in notebook.cells)
-    lesson = re.search(r"from minikafka\.lab\.exercises\.(\w+) import", words)[1]
-    solutions = vars(importlib.import_module(f"minikafka.lab.exercises.solutions.{lesson}"))
-    if ladder := re.search(r"from (minikafka\.lab\.rebuild\.ladders\.\w+) import", words):
-        solutions = solutions | vars(importlib.import_module(ladder[1]))
+    folder = lesson_named(notebook_of(text).stem)
+    solutions: dict = {}
+    for part in (folder.part("solutions"), folder.part("rungs")):
+        solutions |= vars(part) if part else {}
     for cell in notebook.cells:
         if check := re.search(r"^\w+\.check\((\w+)\)\Z", cell.source, re.MULTILINE):
             before = cell.source[: check.start()]
@@ -136,14 +142,15 @@ def main() -> None:
     Exits with 1 if one was not built, or if no name contains such a word.
     """
     words = sys.argv[1:] or [""]
-    chosen = [text for text in texts() if any(word in text.relative_to(TEXTS).as_posix() for word in words)]
+    names = {text: notebook_of(text).relative_to(COURSE).as_posix() for text in texts()}
+    chosen = [text for text, name in names.items() if any(word in name for word in words)]
     failed = not chosen
     for text in chosen:
         try:
             print(build(text).relative_to(COURSE.parent), flush=True)
         except NotBuiltError as refused:
             failed = True
-            print(f"{text.relative_to(TEXTS)} was not built: {refused}", file=sys.stderr, flush=True)
+            print(f"{text.name} was not built: {refused}", file=sys.stderr, flush=True)
     sys.exit(failed)
 
 

@@ -1,5 +1,6 @@
 """Predictions: first the reader's answer is kept, then the run is shown, then a wrong belief is called by its name."""
 
+import functools
 import inspect
 import operator
 from collections.abc import Callable, Mapping
@@ -8,7 +9,7 @@ from typing import Any
 
 from minikafka.common import errors
 from minikafka.lab.exercises import progress
-from minikafka.lab.exercises.beliefs import BELIEFS
+from minikafka.lab.lesson_folders import parts
 from minikafka.lab.widgets import drawing
 from minikafka.witness.spoken import in_english, say
 
@@ -78,7 +79,7 @@ def predict(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping
     """Keep `answer`, then call `run` and compare.
 
     While `answer` is `___`, nothing is run and a fixed text is shown. `beliefs` maps wrong answers to what one would
-    have to believe to give them (default: those that `minikafka.lab.exercises.beliefs` has for the question). Raises
+    have to believe to give them (default: those that a lesson's `predictions.py` has for the question). Raises
     nothing for a wrong answer. Where `run` raises one of Kafka's exceptions, its name is what the run gives; after any
     other the question counts as not asked. A second try is compared with the outcome of the first run, and nothing is
     run again, because the first run may have changed the log that it asked.
@@ -109,7 +110,13 @@ def look_up(show: Callable[[str, Any, Mapping[Any, str]], Any]) -> None:
 
 def beliefs_about(question: str) -> Mapping[Any, str]:
     """The wrong answers that are known for a question, asked in any language, with what they believe, in English."""
-    return BELIEFS.get(in_english(question), {})
+    return known_beliefs().get(in_english(question), {})
+
+
+@functools.cache
+def known_beliefs() -> dict[str, Mapping[Any, str]]:
+    """The wrong answers of all lessons, by question in English."""
+    return {question: beliefs for lesson in parts("predictions") for question, beliefs in lesson.BELIEFS.items()}
 
 
 def _compared(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping[Any, str]) -> Prediction:

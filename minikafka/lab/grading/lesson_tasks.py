@@ -8,7 +8,7 @@ from pathlib import Path
 
 PREDICTION, EXERCISE, RUNG = "prediction", "exercise", "rung"
 _MOST_CODE = 250_000  # characters of all code cells; a lesson of the course has 20,000
-_MODULES = {"minikafka.lab.exercises": EXERCISE, "minikafka.lab.rebuild.ladders": RUNG}
+_MODULES = {"exercises": EXERCISE, "rungs": RUNG}  # by their names in a lesson's package
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ def tasks_of(notebook: Path) -> list[Task]:
     for tree in code_of(notebook)[0]:
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module:
-                kinds = (kind for root, kind in _MODULES.items() if node.module.startswith(root))
-                for kind in kinds:
+                if (part := _part_of_a_lesson(node.module)) in _MODULES:
+                    kind = _MODULES[part]
                     checks |= {each.asname or each.name: (kind, node.module, each.name) for each in node.names}
         found += _tasks(tree, notebook.stem, checks)
     return found
@@ -65,6 +65,12 @@ def question_of(node: ast.AST) -> tuple[str, ast.expr] | None:
         if isinstance(first, ast.Constant) and isinstance(first.value, str):
             return first.value, node.args[1]
     return None
+
+
+def _part_of_a_lesson(module: str) -> str:
+    """The part of `minikafka.lessons.<lesson>.<part>`; "" for another module."""
+    names = module.split(".")
+    return names[3] if names[:2] == ["minikafka", "lessons"] and len(names) > 3 else ""
 
 
 def _code_cells(notebook: Path) -> Iterator[str]:

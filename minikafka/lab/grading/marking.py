@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.exercises import exercise as exercises
 from minikafka.lab.exercises.exercise import NOT_YET, Exercise, ToldError, Verdict
 from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.grading import learners_side
 from minikafka.lab.grading.arguments import sent
-from minikafka.lab.rebuild import also_asked, grounds, ladders
+from minikafka.lab.lesson_folders import LESSONS
+from minikafka.lab.rebuild import also_asked, grounds
 from minikafka.lab.rebuild.grounds import ENGINE, Outcome
 from minikafka.lab.rebuild.learners_code import LearnersError, NotAttempted
 from minikafka.lab.rebuild.mine import function_of
@@ -33,8 +33,9 @@ from minikafka.lab.sandbox.sandbox import (
 from minikafka.lab.widgets.offset_ruler import Offsets, SegmentSpan
 from minikafka.witness.observation import Observations
 
-_LESSONS_EXERCISES = (path for path in Path(exercises.__file__).parent.iterdir() if (path / "__init__.py").exists())
-_ANSWERS_LIE_IN = (*_LESSONS_EXERCISES, Path(ladders.__file__).parent, COURSE)
+_WITH_ANSWERS = ("exercises", "solutions.py", "rungs.py", "predictions.py", "quiz.py", "plan.md", "[0-9]*.py")
+"""In the folder of a lesson."""
+_ANSWERS_LIE_IN = (*(path for name in _WITH_ANSWERS for path in LESSONS.glob(f"*/{name}")), COURSE)
 _ENGINE = ("common", "record", "checkpoint", "log", "metadata", "cluster", "server", "network", "broker", "witness")
 _LEAST_S = 0.01
 _LARGEST_ANSWER_MB = 8  # the files of a rung's log have some kB; an exercise keeps the answers to all of its cases

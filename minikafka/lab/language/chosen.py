@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 
+from minikafka.lab.lesson_folders import parts
 from minikafka.witness import spoken
 
 
@@ -19,7 +20,10 @@ class Language:
 
     def catalogue(self) -> dict[str, str]:
         """English text → the same in this language."""
-        return import_module(f"minikafka.lab.language.{self.folder}").CATALOGUE
+        catalogue = dict(import_module(f"minikafka.lab.language.{self.folder}").CATALOGUE)
+        for lesson in parts(self.folder):
+            catalogue |= lesson.CATALOGUE
+        return catalogue
 
 
 LANGUAGES = {each.folder: each for each in (Language("zh", "zh-CN", "中文"),)}

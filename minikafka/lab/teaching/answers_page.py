@@ -9,11 +9,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from minikafka.lab.exercises.beliefs import BELIEFS
+from minikafka.lab.exercises.prediction import beliefs_about
 from minikafka.lab.grading.lesson_tasks import EXERCISE, RUNG, Task, tasks_of
 from minikafka.lab.teaching.lesson_parts import ideas_of, questions_of, takeaway_of, words_before_checks
 
-LINE = "<!-- Written by hand down to here. What follows is made by `make teaching`. -->"
+LINE = "<!-- Made by `make teaching`: the plan above stands in the folder of the lesson. -->"
 _WHY = re.compile(r"\*Why: (.+?)\*", re.DOTALL)
 
 
@@ -42,7 +42,7 @@ def _predictions(notebook: Path, answers: Mapping[str, str]) -> Iterator[list[st
     for number, (question, cell) in enumerate(questions_of(notebook).items(), 1):
         right = answers[question]
         lines = [f"**{number}. {_text(question)}** `{right}`", f"<br>{cell.where}"]
-        wrong = {answer: words for answer, words in BELIEFS.get(question, {}).items() if repr(answer) != right}
+        wrong = {answer: words for answer, words in beliefs_about(question).items() if repr(answer) != right}
         if wrong:
             lines += ["", "| who says | needs to hear |", "|:---|:---|"]
             lines += [f"| `{_cell(_shown(answer))}` | {_cell(words)} |" for answer, words in wrong.items()]

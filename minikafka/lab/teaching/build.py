@@ -1,8 +1,8 @@
 """Writes the pages below `teaching/`: `python -m minikafka.lab.teaching.build [NAME…]`, which `make teaching` calls.
 
 The lessons whose names contain one of the words are run for the answers of their predictions, and so is a lesson with a
-new question; all else is made of what the course says, in seconds. A page of a lesson keeps its upper half, which is
-written by hand.
+new question; all else is made of what the course says, in seconds. The upper half of a lesson's page is the plan in its
+folder, which is written by hand.
 """
 
 import sys
@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from minikafka.lab.course.places import COURSE
+from minikafka.lab.lesson_folders import LessonFolder, lesson_named
 from minikafka.lab.teaching import answers_page, invariants, known_answers
 from minikafka.lab.teaching.lesson_parts import lessons
 from minikafka.lab.teaching.quiz.quiz_page import quiz_page
@@ -30,16 +31,17 @@ def pages() -> dict[Path, Callable[[], str]]:
     }
 
 
-def plan_of(page: Path) -> str:
-    """The upper half of a lesson's page, which is written by hand. Raises ValueError where there is none."""
-    if not page.exists():
-        raise ValueError(f"{page} is missing: write a plan for the lesson")
-    return page.read_text(encoding="utf-8").partition(answers_page.LINE)[0].rstrip()
+def plan_of(lesson: LessonFolder) -> str:
+    """How to teach the lesson: its plan, written by hand. Raises ValueError where there is none."""
+    file = lesson.path / "plan.md"
+    if not file.exists():
+        raise ValueError(f"{file} is missing: write a plan for the lesson")
+    return file.read_text(encoding="utf-8").rstrip()
 
 
 def _lesson_page(notebook: Path) -> str:
-    """The plan as it is, and the answers anew."""
-    plan = plan_of(TEACHING / "lessons" / f"{notebook.stem}.md")
+    """The plan as it is, and the answers."""
+    plan = plan_of(lesson_named(notebook.stem))
     answers = known_answers.read_answers(ANSWERS)[notebook.stem]
     return f"{plan}\n\n{answers_page.LINE}\n\n{answers_page.answers_page(notebook, answers)}"
 

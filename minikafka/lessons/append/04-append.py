@@ -16,7 +16,8 @@
 
 # %%
 from minikafka.lab import OffsetRuler, ___, changed_fields, diagram, erratum, fetched, fresh_log, planted, predict, records
-from minikafka.lab import refuse, refused_appends, scratch, sent, side_by_side, step_through, three_witnesses, wake_witnesses
+from minikafka.lab import scratch, sent, side_by_side, step_through, three_witnesses, wake_witnesses
+from minikafka.lessons.append.refusals import refuse, refused_appends
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
@@ -678,7 +679,7 @@ print(found.first_difference)
 # little more; `solution()` shows one way.
 
 # %%
-from minikafka.lab.exercises.append import first_offsets, follower_ends, log_start, stored_codecs
+from minikafka.lessons.append.exercises import first_offsets, follower_ends, log_start, stored_codecs
 
 # %% [markdown]
 # **Exercise 1, the offsets that a leader gives, in Spark.** *Why: to tell from a day's requests which ones a log has taken.*
@@ -737,7 +738,7 @@ log_start.check(new_log_start)
 # after a try of your own.
 
 # %%
-from minikafka.lab.rebuild.ladders.append import compresses, examines, flushes, trims, validates
+from minikafka.lessons.append.rungs import compresses, examines, flushes, trims, validates
 from minikafka.record.compression import Compression, CompressionType
 
 compresses

@@ -4,7 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lab.exercises.append import first_offsets, follower_ends, log_start, stored_codecs
+from minikafka.lessons.append.exercises import first_offsets, follower_ends, log_start, stored_codecs
 
 # %% [markdown]
 # **Exercise 1, the offsets that a leader gives.** Accepted or not first; then the records accepted before this row.
@@ -36,7 +36,7 @@ log_start.check(new_log_start)
 # Rung 1: the topic's word, and where it has none the producer's.
 
 # %%
-from minikafka.lab.rebuild.ladders.append import compresses, examines, flushes, trims, validates
+from minikafka.lessons.append.rungs import compresses, examines, flushes, trims, validates
 from minikafka.record.compression import Compression, CompressionType
 
 compresses.check(target_compression)

@@ -479,3 +479,6 @@ examines = Rung(
         "`LogAppendInfo(first_offset=…, …)` takes all of its fields by name; the last two may be left out.",
     ),
 )
+
+LADDER = (compresses, trims, validates, flushes, examines)
+"""The rungs in the order in which they are climbed."""

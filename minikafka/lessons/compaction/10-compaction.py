@@ -15,12 +15,12 @@
 # is right.
 
 # %%
-from minikafka.lab import Cleaning, CompactionShelves, OffsetMapSlots, ___, diagram, erratum, fresh_log
-from minikafka.lab import planted, predict, scratch, step_through, three_witnesses, wake_witnesses
-from minikafka.lab.stage.cleaning import cleaned_by_both
-from minikafka.lab.stage.colliding_keys import COLLIDING_KEYS
+from minikafka.lab import ___, diagram, erratum, fresh_log, planted, predict, scratch, step_through, three_witnesses, wake_witnesses
+from minikafka.lessons.compaction.cleaning import Cleaning, cleaned_by_both
+from minikafka.lessons.compaction.compaction_shelves import CompactionShelves
+from minikafka.lessons.compaction.offset_map_slots import OffsetMapSlots, tries
+from minikafka.lessons.compaction.colliding_keys import COLLIDING_KEYS
 from minikafka.lab.stage.tables import rows, table, write
-from minikafka.lab.widgets.offset_map_slots import tries
 from minikafka.log.cleaner import cleanable_offsets as bounds
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.log_config import LogConfig
@@ -596,7 +596,7 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 # arguments of Kafka's `positionOf`.
 
 # %%
-from minikafka.lab.exercises.compaction import filthiest_log, map_position, survivors
+from minikafka.lessons.compaction.exercises import filthiest_log, map_position, survivors
 
 # %% [markdown]
 # **Exercise 1, where the map looks.** *Why: how much memory a cleaner needs follows from what it keeps of a key.*
@@ -648,7 +648,7 @@ survivors.check(surviving)
 # Where they differ you get the shortest workload that was found for it, the first quantity and the first byte. `hint()` helps, and `solution()` opens after a try of your own.
 
 # %%
-from minikafka.lab.rebuild.ladders.compaction import checks, delays, groups, ranges, retains
+from minikafka.lessons.compaction.rungs import checks, delays, groups, ranges, retains
 
 delays
 

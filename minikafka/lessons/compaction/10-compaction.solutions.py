@@ -4,7 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lab.exercises.compaction import filthiest_log, map_position, survivors
+from minikafka.lessons.compaction.exercises import filthiest_log, map_position, survivors
 
 # %% [markdown]
 # **Exercise 1, where the map looks.** Thirteen pieces of four bytes, each a byte further on than the one before. Then the last piece, and 1, 2, 3 … added to it: from there on slot after slot, so that a
@@ -30,7 +30,7 @@ survivors.check(surviving)
 
 # %%
 from minikafka.common.java_numbers import INT_MAX
-from minikafka.lab.rebuild.ladders.compaction import checks, delays, groups, ranges, retains
+from minikafka.lessons.compaction.rungs import checks, delays, groups, ranges, retains
 from minikafka.record.record_filter import BatchRetention, BatchRetentionResult
 
 # %% [markdown]

@@ -558,3 +558,6 @@ groups = Rung(
         "group's first segment, must not exceed `INT_MAX`; an empty segment (`size == 0`) need not ask.",
     ),
 )
+
+LADDER = (delays, ranges, retains, checks, groups)
+"""The rungs in the order in which they are climbed."""

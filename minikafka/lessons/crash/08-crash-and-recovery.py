@@ -513,7 +513,7 @@ print(found.first_difference)
 # little more; `solution()` shows one way. Kafka has taken the same exam: for each case it loaded a directory damaged in that way.
 
 # %%
-from minikafka.lab.exercises.crash import damaged_end, epoch_entries, holes, kept_safe
+from minikafka.lessons.crash.exercises import damaged_end, epoch_entries, holes, kept_safe
 
 # %% [markdown]
 # **Exercise 1, where a damaged log ends, in Spark.** *Why: to know what a start would cut, before you start.*
@@ -574,7 +574,7 @@ kept_safe.check(recovery_point)
 # (`mine(…)` of the lesson *Segments* lets you watch your function; `hint()` helps, and `solution()` opens after a try of your own.)
 
 # %%
-from minikafka.lab.rebuild.ladders.crash import empties, recovers, scans, trusts
+from minikafka.lessons.crash.rungs import empties, recovers, scans, trusts
 
 trusts
 

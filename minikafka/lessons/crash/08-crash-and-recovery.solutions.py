@@ -4,7 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lab.exercises.crash import damaged_end, epoch_entries, holes, kept_safe
+from minikafka.lessons.crash.exercises import damaged_end, epoch_entries, holes, kept_safe
 
 # %% [markdown]
 # **Exercise 1, where a damaged log ends.** First the segments in doubt, whole ones; then the first bad batch in them.
@@ -36,7 +36,7 @@ kept_safe.check(recovery_point)
 # Rung 1: three questions, and one file that is emptied.
 
 # %%
-from minikafka.lab.rebuild.ladders.crash import empties, recovers, scans, trusts
+from minikafka.lessons.crash.rungs import empties, recovers, scans, trusts
 
 trusts.check(sanity_check)
 

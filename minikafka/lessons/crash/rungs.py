@@ -455,3 +455,6 @@ empties = Rung(
         "`self.producer_state_manager.truncate_fully_and_start_at(self.log_start_offset_checkpoint)`.",
     ),
 )
+
+LADDER = (trusts, recovers, scans, empties)
+"""The rungs in the order in which they are climbed."""

@@ -16,7 +16,8 @@
 # is right.
 
 # %%
-from minikafka.lab import OffsetRuler, Replicas, ___, copied_log, diagram, erratum, fresh_log, planted, predict
+from minikafka.lab import OffsetRuler, ___, copied_log, diagram, erratum, fresh_log, planted, predict
+from minikafka.lessons.high_watermark.replicas import Replicas
 from minikafka.lab import records, replicate, scratch, step_through, three_witnesses, values_of, wake_witnesses
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
@@ -433,7 +434,7 @@ print("high watermark with the bug:", sick.column("high_watermark"))
 # little more; `solution()` shows one way.
 
 # %%
-from minikafka.lab.exercises.high_watermark import acks_all, clamp, increment, least_end
+from minikafka.lessons.high_watermark.exercises import acks_all, clamp, increment, least_end
 
 # %% [markdown]
 # **Exercise 1, the least end, in Spark.** *Why: this one number decides what every consumer sees.*
@@ -490,7 +491,7 @@ acks_all.check(answered)
 # rung 1 made. `hint()` helps; `solution()` opens after a try of your own.
 
 # %%
-from minikafka.lab.rebuild.ladders.high_watermark import clamps, follows, increments
+from minikafka.lessons.high_watermark.rungs import clamps, follows, increments
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 
 clamps

@@ -4,7 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lab.exercises.high_watermark import acks_all, clamp, increment, least_end
+from minikafka.lessons.high_watermark.exercises import acks_all, clamp, increment, least_end
 
 # %% [markdown]
 # **Exercise 1, the least end.** One row for each t first; then a window that never falls.
@@ -36,7 +36,7 @@ acks_all.check(answered)
 # Rung 1 only bounds and sets. At the log end the place of the mark is known, so that is what is kept there.
 
 # %%
-from minikafka.lab.rebuild.ladders.high_watermark import clamps, follows, increments
+from minikafka.lessons.high_watermark.rungs import clamps, follows, increments
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 
 clamps.check(update_high_watermark)

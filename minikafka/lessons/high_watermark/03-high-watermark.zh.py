@@ -12,7 +12,8 @@
 # 这一页有两种读法。**阅读：** 预测、运行、解释。**重写：** 完成第 6 部分的函数。`___` 是留给你填的空。第一个单元格要运行几秒：它唤醒 Spark 和 Apache Kafka；到了第 5 部分，它们会说出 minikafka 对不对。
 
 # %%
-from minikafka.lab import OffsetRuler, Replicas, ___, copied_log, diagram, erratum, fresh_log, planted, predict
+from minikafka.lab import OffsetRuler, ___, copied_log, diagram, erratum, fresh_log, planted, predict
+from minikafka.lessons.high_watermark.replicas import Replicas
 from minikafka.lab import records, replicate, scratch, step_through, three_witnesses, use_language, values_of, wake_witnesses
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
@@ -399,7 +400,7 @@ print("有这个错误时的高水位:", sick.column("high_watermark"))
 # 每个练习是一个函数。`check` 把它与 Spark 的答案比较，并报告第一处差异；每调用一次 `hint()`，就多透露一点；`solution()` 给出一种写法。
 
 # %%
-from minikafka.lab.exercises.high_watermark import acks_all, clamp, increment, least_end
+from minikafka.lessons.high_watermark.exercises import acks_all, clamp, increment, least_end
 
 # %% [markdown]
 # **练习 1，最小的末端，用 Spark。** *为什么：每个消费者能看到什么，都由这一个数决定。* `ends.sparkSession.sql("SELECT … FROM {ends}", ends=ends)` 可以查询这张表。
@@ -453,7 +454,7 @@ acks_all.check(answered)
 # 重新写出日志的三个方法。minikafka 会用你的函数代替原来的方法，运行这一页没有列出的工作负载，Apache Kafka 也做同样的事：每个操作之后可以观察到的一切必须一致，最后磁盘上的每一个字节也必须一致。第 2 级可以调用第 1 级写出的方法。`hint()` 提供帮助；你自己试过一次之后，`solution()` 才会打开。
 
 # %%
-from minikafka.lab.rebuild.ladders.high_watermark import clamps, follows, increments
+from minikafka.lessons.high_watermark.rungs import clamps, follows, increments
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 
 clamps

@@ -270,3 +270,6 @@ increments = Rung(
         "Ahead is: a higher `message_offset`, or the same one and `old.on_older_segment(new_high_watermark)`.",
     ),
 )
+
+LADDER = (clamps, follows, increments)
+"""The rungs in the order in which they are climbed."""

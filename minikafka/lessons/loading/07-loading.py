@@ -454,7 +454,7 @@ print(found.first_difference)
 # little more; `solution()` shows one way. Kafka has taken the same exam: for each case it loaded such a directory.
 
 # %%
-from minikafka.lab.exercises.loading import bent, ends, half_done, leftovers
+from minikafka.lessons.loading.exercises import bent, ends, half_done, leftovers
 
 # %% [markdown]
 # **Exercise 1, where a closed log ends, in Spark.** *Why: that offset is the next one to be given away.*
@@ -515,8 +515,7 @@ leftovers.check(files_gone)
 # (`mine(…)` of the lesson *Segments* lets you watch your function; `hint()` helps, and `solution()` opens after a try of your own.)
 
 # %%
-from minikafka.lab.rebuild.ladders.loading import collects, cuts_epochs, keeps_snapshots, replaces
-from minikafka.lab.rebuild.ladders.loading import ends as ends_where
+from minikafka.lessons.loading.rungs import collects, cuts_epochs, keeps_snapshots, replaces, ends as ends_where
 
 collects
 

@@ -4,7 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lab.exercises.loading import bent, ends, half_done, leftovers
+from minikafka.lessons.loading.exercises import bent, ends, half_done, leftovers
 
 # %% [markdown]
 # **Exercise 1, where a closed log ends.** The last segment alone; without a batch its base is all that is known.
@@ -36,8 +36,7 @@ leftovers.check(files_gone)
 # Rung 1: the lowest `.cleaned` file decides, so it must be known before the first `.swap` is judged.
 
 # %%
-from minikafka.lab.rebuild.ladders.loading import collects, cuts_epochs, keeps_snapshots, replaces
-from minikafka.lab.rebuild.ladders.loading import ends as ends_where
+from minikafka.lessons.loading.rungs import collects, cuts_epochs, keeps_snapshots, replaces, ends as ends_where
 
 collects.check(_remove_temp_files_and_collect_swap_files)
 

@@ -462,3 +462,6 @@ keeps_snapshots = Rung(
         "Going is two things: `snapshots.pop(offset)`, and `snapshot.delete_if_exists()`.",
     ),
 )
+
+LADDER = (collects, replaces, ends, cuts_epochs, keeps_snapshots)
+"""The rungs in the order in which they are climbed."""

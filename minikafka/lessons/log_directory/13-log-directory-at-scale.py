@@ -12,8 +12,9 @@
 # a blank for you to fill. The first cell takes a few seconds: it wakes Spark, which does most of the work on this page, and Apache Kafka, a witness in part 5.
 
 # %%
-from minikafka.lab import Query, ___, answer, bars_over_time, diagram, erratum, planted, predict, query_walk, spans_of_time, step_through
-from minikafka.lab.stage.shop_night import (
+from minikafka.lab import ___, answer, bars_over_time, diagram, erratum, planted, predict, query_walk, spans_of_time, step_through
+from minikafka.lessons.log_directory.source_by_hand import Query
+from minikafka.lessons.log_directory.shop_night import (
     NIGHT, copied_night, damage, every_record, forge, grow, noted, read_views, told, wake_spark,
 )
 
@@ -494,7 +495,7 @@ write_log_dir(spark.read.parquet(archive), str(restored), topic="orders", settin
 print(*sorted(path.name for path in (restored / "orders-0").iterdir()), sep="\n")
 
 # %%
-from minikafka.lab.stage.shop_night import read_by_kafka
+from minikafka.lessons.log_directory.shop_night import read_by_kafka
 
 before, after = read_by_kafka(NIGHT / "broker-1" / "orders-0"), read_by_kafka(restored / "orders-0")
 
@@ -516,7 +517,7 @@ predict(
 # with `read_committed`; and which records are eight seconds old or younger, counted from the start (`since_then`), a question that is pruned?
 
 # %%
-from minikafka.lab.stage.source_witnesses import by_data_source, three_witnesses
+from minikafka.lessons.log_directory.source_witnesses import by_data_source, three_witnesses
 from minikafka.witness import agree
 from minikafka.witness.workload import Workload
 
@@ -584,7 +585,7 @@ print(found.first_difference)
 # `batches.sparkSession.sql("SELECT … FROM {batches} …", batches=batches, …)` queries a table: names in braces are filled in. Timestamps are in ms.
 
 # %%
-from minikafka.lab.exercises.log_directory import equal_replicas, group_lag, moment, open_transaction, saved_by_compaction
+from minikafka.lessons.log_directory.exercises import equal_replicas, group_lag, moment, open_transaction, saved_by_compaction
 
 # %% [markdown]
 # **Exercise 1, what is open, in Spark.** *Why: a snapshot is written when a broker stops or a segment rolls. After a kill, only the batches know.*

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from minikafka.lab.stage.readers import records_seen
-from minikafka.lab.stage.source_by_hand import Query
 from minikafka.lab.stage.workbench import kafka_witness, scratch
+from minikafka.lessons.log_directory.source_by_hand import Query
 from minikafka.witness.observation import Observations
 from minikafka.witness.runner import Runner, minikafka_log
 

@@ -13,7 +13,9 @@
 # is right.
 
 # %%
-from minikafka.lab import PathWalk, ProducePath, PurgatoryBoxes, Replication, ___, diagram, erratum, planted, predict
+from minikafka.lab import PathWalk, Replication, ___, diagram, erratum, planted, predict
+from minikafka.lessons.produce_path.produce_path import ProducePath
+from minikafka.lessons.produce_path.purgatory_boxes import PurgatoryBoxes
 from minikafka.lab import step_through
 from minikafka.lab.stage.replica_witnesses import by_minikafka, three_witnesses, wake_witnesses
 from minikafka.network.api_keys import ApiKeys
@@ -463,7 +465,7 @@ print(found.first_difference)
 # `Partition.checkEnoughReplicasReachOffset`; their arguments are the values that those methods read.
 
 # %%
-from minikafka.lab.exercises.produce_path import answered_when, append_allowed, delayed_required, enough_replicas, sorted_partitions
+from minikafka.lessons.produce_path.exercises import answered_when, append_allowed, delayed_required, enough_replicas, sorted_partitions
 
 # %% [markdown]
 # **Exercise 1, may the append go on?** *Why: to know which of your producers stop when a broker is down, and which do not notice.*
@@ -540,7 +542,7 @@ answered_when.check(answers)
 # Where they differ you get the shortest life that was found for it, and the first quantity. `hint()` helps, and `solution()` opens after a try of your own.
 
 # %%
-from minikafka.lab.rebuild.ladders.produce_path import adds, appends, completes, minimum, tells
+from minikafka.lessons.produce_path.rungs import adds, appends, completes, minimum, tells
 
 minimum
 

@@ -4,7 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lab.exercises.produce_path import answered_when, append_allowed, delayed_required, enough_replicas, sorted_partitions
+from minikafka.lessons.produce_path.exercises import answered_when, append_allowed, delayed_required, enough_replicas, sorted_partitions
 
 # %% [markdown]
 # **Exercise 1, may the append go on?** Leadership first: a broker that does not lead has no say about the ISR. Then the minimum, which is capped by the number of replicas and counts for `acks=all` only.
@@ -42,7 +42,7 @@ answered_when.check(answers)
 # Rung 1 counts the replicas that the partition has, in sync or not.
 
 # %%
-from minikafka.lab.rebuild.ladders.produce_path import adds, appends, completes, minimum, tells
+from minikafka.lessons.produce_path.rungs import adds, appends, completes, minimum, tells
 
 minimum.check(_effective_min_isr)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minikafka.common.error_codes import Errors
-from minikafka.lab.stage.purgatory_moments import PartitionMark, PurgatoryMoment, WaitingProduce
 from minikafka.lab.stage.workbench import NOON, scratch
+from minikafka.lessons.produce_path.purgatory_moments import PartitionMark, PurgatoryMoment, WaitingProduce
 
 ALL = -1
 _SETTINGS = {"replica.fetch.wait.max.ms": "0", "replica.fetch.backoff.ms": "0"}

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from minikafka.lab.stage.produce_path import ProducePath
-from minikafka.lab.stage.purgatory_moments import PartitionMark, PurgatoryMoment, WaitingProduce
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.player import Player
+from minikafka.lessons.produce_path.produce_path import ProducePath
+from minikafka.lessons.produce_path.purgatory_moments import PartitionMark, PurgatoryMoment, WaitingProduce
 
 _LEFT, _LANE, _BOX, _UNIT, _CELL = 104, 54, 30, 34, 22
 _LABEL, _LABEL_WIDTH = 110, 256

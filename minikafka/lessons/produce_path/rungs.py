@@ -539,3 +539,6 @@ tells = Rung(
         "`self._failed_append(key, error)` logs the failure and returns the log start for `LogAppendInfo.unknown`.",
     ),
 )
+
+LADDER = (minimum, completes, adds, appends, tells)
+"""The rungs in the order in which they are climbed."""

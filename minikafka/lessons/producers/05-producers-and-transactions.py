@@ -15,7 +15,8 @@
 # is right.
 
 # %%
-from minikafka.lab import Producer, TransactionLanes, ___, diagram, erratum, files_of, fresh_log, open_log, planted, predict
+from minikafka.lab import Producer, ___, diagram, erratum, files_of, fresh_log, open_log, planted, predict
+from minikafka.lessons.producers.transaction_lanes import TransactionLanes
 from minikafka.lab import records, scratch, sent, step_through, three_witnesses, values_of, wake_witnesses
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_isolation import FetchIsolation
@@ -424,7 +425,7 @@ print(found.first_difference)
 # little more; `solution()` shows one way.
 
 # %%
-from minikafka.lab.exercises.producers import known_producers, last_stable, remembered, sequences
+from minikafka.lessons.producers.exercises import known_producers, last_stable, remembered, sequences
 
 # %% [markdown]
 # **Exercise 1, a producer's sequences.** *Why: OutOfOrderSequenceException in a producer's log, and the question who is wrong.*
@@ -484,7 +485,7 @@ remembered.check(still_known)
 # after a try of your own.
 
 # %%
-from minikafka.lab.rebuild.ladders.producers import checks, completes, fences, finds, stable, unstable
+from minikafka.lessons.producers.rungs import checks, completes, fences, finds, stable, unstable
 
 finds
 

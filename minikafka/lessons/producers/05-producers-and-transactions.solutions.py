@@ -4,7 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lab.exercises.producers import known_producers, last_stable, remembered, sequences
+from minikafka.lessons.producers.exercises import known_producers, last_stable, remembered, sequences
 
 # %% [markdown]
 # **Exercise 1, a producer's sequences.** Three questions in this order: one of the five? an older epoch? the sequence that was to come?
@@ -36,7 +36,7 @@ remembered.check(still_known)
 # Rung 1 compares three things, and nothing else makes a batch a retry.
 
 # %%
-from minikafka.lab.rebuild.ladders.producers import checks, completes, fences, finds, stable, unstable
+from minikafka.lessons.producers.rungs import checks, completes, fences, finds, stable, unstable
 
 finds.check(find_duplicate_batch)
 

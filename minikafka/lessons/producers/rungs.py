@@ -515,3 +515,6 @@ unstable = Rung(
     ),
     hints=("Look at the first of each list.", "`txn.first_offset.message_offset` is what to compare."),
 )
+
+LADDER = (finds, checks, fences, completes, stable, unstable)
+"""The rungs in the order in which they are climbed."""

@@ -14,7 +14,8 @@
 # is right.
 
 # %%
-from minikafka.lab import ReadLanes, ___, copied_log, delivered, diagram, erratum, fresh_log, log_after, planted, predict
+from minikafka.lab import ___, copied_log, delivered, diagram, erratum, fresh_log, log_after, planted, predict
+from minikafka.lessons.read.read_lanes import ReadLanes
 from minikafka.lab import records, replicate, scratch, search_index, step_through, three_witnesses, transaction
 from minikafka.lab import values_seen, wake_witnesses
 from minikafka.log.fetch_isolation import FetchIsolation
@@ -566,7 +567,7 @@ print(found.first_difference)
 # little more; `solution()` shows one way.
 
 # %%
-from minikafka.lab.exercises.read import answered, between_code, between_spark, read_committed, skipped
+from minikafka.lessons.read.exercises import answered, between_code, between_spark, read_committed, skipped
 
 # %% [markdown]
 # **Exercise 1, between high watermark and log end.** *Why: the older text's exercise, and what a leader's loss may still take back.*
@@ -639,7 +640,7 @@ read_committed.check(committed_offsets)
 # after a try of your own.
 
 # %%
-from minikafka.lab.rebuild.ladders.read import collects, reads, times
+from minikafka.lessons.read.rungs import collects, reads, times
 from minikafka.log.index.time_index import TimestampOffset
 
 times

@@ -4,7 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lab.exercises.read import answered, between_code, between_spark, read_committed, skipped
+from minikafka.lessons.read.exercises import answered, between_code, between_spark, read_committed, skipped
 from minikafka.log.fetch_isolation import FetchIsolation
 
 # %% [markdown]
@@ -43,7 +43,7 @@ read_committed.check(committed_offsets)
 # Rung 1 is the search of an offset index with timestamps in place of offsets.
 
 # %%
-from minikafka.lab.rebuild.ladders.read import collects, reads, times
+from minikafka.lessons.read.rungs import collects, reads, times
 from minikafka.log.index.time_index import TimestampOffset
 
 times.check(lookup)

@@ -293,3 +293,6 @@ collects = Rung(
         "`TxnIndexSearchResult(found, True)` as soon as `last_stable_offset >= upper_bound_offset`.",
     ),
 )
+
+LADDER = (times, reads, collects)
+"""The rungs in the order in which they are climbed."""

@@ -15,8 +15,10 @@
 
 # %%
 from minikafka.lab import ___, batch_of, batches_in, changed_fields, copied_log, diagram, erratum, flipped, fresh_log
-from minikafka.lab import microscope, planted, predict, scratch, sent, step_through, three_headers, three_witnesses
-from minikafka.lab import values_of, wake_witnesses, who_notices
+from minikafka.lab import microscope, planted, predict, scratch, sent, step_through, three_witnesses
+from minikafka.lessons.records.header_witnesses import three_headers
+from minikafka.lab import values_of, wake_witnesses
+from minikafka.lessons.records.noticed_flips import who_notices
 from minikafka.log.fetch_isolation import FetchIsolation
 
 wake_witnesses()
@@ -362,7 +364,7 @@ print(found.first_difference)
 # little more; `solution()` shows one way.
 
 # %%
-from minikafka.lab.exercises.records import attribute_bits, batch_sizes, new_checksum, removed_offsets
+from minikafka.lessons.records.exercises import attribute_bits, batch_sizes, new_checksum, removed_offsets
 
 # %% [markdown]
 # **Exercise 1, the attributes.** *Why: one byte decides how all the others are read.*
@@ -424,7 +426,7 @@ removed_offsets.check(gone_offsets)
 # line, the arguments and the log at that moment; a loop without an end is ended. `hint()` helps, and `solution()` opens after a try of your own.
 
 # %%
-from minikafka.lab.rebuild.ladders.records import assigns, reads_varints, sums, writes_headers, writes_records, writes_varints
+from minikafka.lessons.records.rungs import assigns, reads_varints, sums, writes_headers, writes_records, writes_varints
 
 writes_varints
 

@@ -4,7 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lab.exercises.records import attribute_bits, batch_sizes, new_checksum, removed_offsets
+from minikafka.lessons.records.exercises import attribute_bits, batch_sizes, new_checksum, removed_offsets
 
 # %% [markdown]
 # **Exercise 1, the attributes.** Three bits are the codec's number, four more are flags of their own.
@@ -36,7 +36,7 @@ removed_offsets.check(gone_offsets)
 # Rung 1 makes a number ≥ 0 of any number, then writes it seven bits at a time.
 
 # %%
-from minikafka.lab.rebuild.ladders.records import assigns, reads_varints, sums, writes_headers, writes_records, writes_varints
+from minikafka.lessons.records.rungs import assigns, reads_varints, sums, writes_headers, writes_records, writes_varints
 
 writes_varints.check(write_varint)
 

@@ -540,3 +540,6 @@ writes_headers = Rung(
         "`compression_type.id` has the low three bits; `timestamp_type is TimestampType.LOG_APPEND_TIME` sets 0x08.",
     ),
 )
+
+LADDER = (writes_varints, reads_varints, sums, assigns, writes_records, writes_headers)
+"""The rungs in the order in which they are climbed."""

@@ -14,7 +14,9 @@
 # is right.
 
 # %%
-from minikafka.lab import ReplicaDeal, ReplicaLanes, Replication, ___, diagram, erratum, planted, predict, step_through
+from minikafka.lab import Replication, ___, diagram, erratum, planted, predict, step_through
+from minikafka.lessons.replication.replica_deal import ReplicaDeal
+from minikafka.lessons.replication.replica_lanes import ReplicaLanes
 from minikafka.lab.stage.replica_witnesses import by_minikafka, three_witnesses, wake_witnesses
 from minikafka.lab.stage.replication import fast_failovers, two_failures, unclean_election
 
@@ -605,7 +607,7 @@ print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " 
 # has the name of Kafka's method (`electLeader`), and leaves out the election of the preferred replica.
 
 # %%
-from minikafka.lab.exercises.replication import elected_leader, marks_over_time, out_of_sync
+from minikafka.lessons.replication.exercises import elected_leader, marks_over_time, out_of_sync
 
 # %% [markdown]
 # **Exercise 1, who lags, in Spark.** *Why: to know from a trace why a follower was thrown out, although it was fetching all the time.*
@@ -657,7 +659,7 @@ elected_leader.check(elect_leader)
 # Where they differ you get the shortest life that was found for it, and the first quantity. `hint()` helps, and `solution()` opens after a try of your own.
 
 # %%
-from minikafka.lab.rebuild.ladders.replication import cuts, joins, leaves, raises
+from minikafka.lessons.replication.rungs import cuts, joins, leaves, raises
 
 leaves
 

@@ -4,7 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lab.exercises.replication import elected_leader, marks_over_time, out_of_sync
+from minikafka.lessons.replication.exercises import elected_leader, marks_over_time, out_of_sync
 
 # %% [markdown]
 # **Exercise 1, who lags.** A fetch proves something about its own moment, or about the moment of the fetch before, or nothing. `greatest` passes over a null: a follower that never proved anything has the beginning.
@@ -30,7 +30,7 @@ elected_leader.check(elect_leader)
 # Rung 1 asks two things of each member: does it end elsewhere than the leader, and has it been so for too long?
 
 # %%
-from minikafka.lab.rebuild.ladders.replication import cuts, joins, leaves, raises
+from minikafka.lessons.replication.rungs import cuts, joins, leaves, raises
 
 leaves.check(get_out_of_sync_replicas)
 

@@ -440,3 +440,6 @@ raises = Rung(
         "`leader_log.maybe_increment_high_watermark(least) is not None`.",
     ),
 )
+
+LADDER = (leaves, joins, cuts, raises)
+"""The rungs in the order in which they are climbed."""

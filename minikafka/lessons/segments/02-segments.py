@@ -462,7 +462,7 @@ print(found.first_difference)
 # little more; `solution()` shows one way.
 
 # %%
-from minikafka.lab.exercises.segments import by_size, by_time, rolling, sparse_index
+from minikafka.lessons.segments.exercises import by_size, by_time, rolling, sparse_index
 
 # %% [markdown]
 # **Exercise 1, rolling.** *Why: base offsets are file names; whoever reads a directory must know how they come about.*
@@ -523,7 +523,7 @@ by_time.check(deletable_by_time)
 # (`from minikafka.lab import mine`).
 
 # %%
-from minikafka.lab.rebuild.ladders.segments import appends, deletes, looks_up, rolls, translates
+from minikafka.lessons.segments.rungs import appends, deletes, looks_up, rolls, translates
 
 rolls
 

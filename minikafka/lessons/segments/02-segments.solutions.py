@@ -4,7 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lab.exercises.segments import by_size, by_time, rolling, sparse_index
+from minikafka.lessons.segments.exercises import by_size, by_time, rolling, sparse_index
 
 # %% [markdown]
 # **Exercise 1, rolling.** Two numbers are carried along: bytes in the active segment, and the log end offset. The question comes
@@ -38,7 +38,7 @@ by_time.check(deletable_by_time)
 # Each stands for a whole method, with the names that the engine has. Rung 1 is five reasons in one `or`; only what is asked decides, nothing is changed.
 
 # %%
-from minikafka.lab.rebuild.ladders.segments import appends, deletes, looks_up, rolls, translates
+from minikafka.lessons.segments.rungs import appends, deletes, looks_up, rolls, translates
 
 rolls.check(should_roll)
 

@@ -501,3 +501,6 @@ deletes = Rung(
         "Stop at the first that stays: above the mark, or the rule says no, or last and empty, asked in this order.",
     ),
 )
+
+LADDER = (rolls, looks_up, translates, appends, deletes)
+"""The rungs in the order in which they are climbed."""

@@ -339,7 +339,7 @@ answer(sql("""
 # ### Two functions
 
 # %%
-from minikafka.lab.exercises.start import file_names, first_bytes
+from minikafka.lessons.start.exercises import file_names, first_bytes
 
 # %% [markdown]
 # **Exercise 1, the file of an offset.** *Why: somebody names an offset, and you have a directory.*

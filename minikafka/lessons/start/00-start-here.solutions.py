@@ -4,7 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lab.exercises.start import file_names, first_bytes
+from minikafka.lessons.start.exercises import file_names, first_bytes
 
 # %% [markdown]
 # **Exercise 1, the file of an offset.** Kafka asks its map of segments the same question, and calls it `floorSegment`.

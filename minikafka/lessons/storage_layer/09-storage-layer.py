@@ -15,9 +15,10 @@
 # is right.
 
 # %%
-from minikafka.lab import LogDirLanes, StorageLayer, ___, diagram, erratum, planted, predict, step_through
+from minikafka.lab import ___, diagram, erratum, planted, predict, step_through
+from minikafka.lessons.storage_layer.log_dir_lanes import LogDirLanes
+from minikafka.lessons.storage_layer.storage_layer import StorageLayer, LOG_STARTS, RECOVERY_POINTS, break_disk, refused_by
 from minikafka.lab.stage.log_dir_witnesses import by_minikafka, three_witnesses, wake_witnesses
-from minikafka.lab.stage.storage_layer import LOG_STARTS, RECOVERY_POINTS, break_disk, refused_by
 
 wake_witnesses()
 
@@ -571,8 +572,7 @@ print("after the kill and the start, operation 13:", sick.value(13, "recovery_po
 # little more; `solution()` shows one way. Kafka has sat the same exam: the tests ask its own `LogManager`.
 
 # %%
-from minikafka.lab.exercises.storage_layer import deleted_by_retention, directory_name, next_log_directory
-from minikafka.lab.exercises.storage_layer import believed_checkpoint, written_recovery_points
+from minikafka.lessons.storage_layer.exercises import deleted_by_retention, directory_name, next_log_directory, believed_checkpoint, written_recovery_points
 
 # %% [markdown]
 # **Exercise 1, where a new partition goes.** *Why: to know which disk fills up, and why a new, empty disk gets every new partition until it has as many as the others.*
@@ -655,7 +655,7 @@ believed_checkpoint.check(read_recovery_points)
 # Where they differ you get the shortest life that was found for it, and the first quantity. `hint()` helps, and `solution()` opens after a try of your own.
 
 # %%
-from minikafka.lab.rebuild.ladders.storage_layer import flushes, retains, starts, stops, takes_away
+from minikafka.lessons.storage_layer.rungs import flushes, retains, starts, stops, takes_away
 
 starts
 

@@ -4,8 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lab.exercises.storage_layer import believed_checkpoint, deleted_by_retention, directory_name
-from minikafka.lab.exercises.storage_layer import next_log_directory, written_recovery_points
+from minikafka.lessons.storage_layer.exercises import believed_checkpoint, deleted_by_retention, directory_name, next_log_directory, written_recovery_points
 
 # %% [markdown]
 # **Exercise 1, where a new partition goes.** Logs are counted, not bytes. Python's `sorted` keeps the order of equal ones, as Java's does.
@@ -43,7 +42,7 @@ believed_checkpoint.check(read_recovery_points)
 # Rung 1 compares with the first segment that is there now, so that a log whose old segments have been deleted is not listed.
 
 # %%
-from minikafka.lab.rebuild.ladders.storage_layer import flushes, retains, starts, stops, takes_away
+from minikafka.lessons.storage_layer.rungs import flushes, retains, starts, stops, takes_away
 
 starts.check(log_starts_to_checkpoint)
 

@@ -453,3 +453,6 @@ stops = Rung(
         "`self.log_dirs.destroy_locks()`.",
     ),
 )
+
+LADDER = (starts, flushes, retains, takes_away, stops)
+"""The rungs in the order in which they are climbed."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _PACKAGE = Path(minikafka.spark.__file__).parents[1]
-_STAYS = ("lab", "witness")  # needs notebooks, or Kafka's jars
+_STAYS = ("lab", "lessons", "witness")  # needs notebooks, or Kafka's jars
 _sent: list[tempfile.TemporaryDirectory[str]] = []  # removed when Python ends
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the same code makes the same bytes
 

@@ -9,9 +9,9 @@ from minikafka.lab import fresh_log, records, step_through
 from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.rebuild import rung as rung_module
 from minikafka.lab.rebuild import trial as trial_module
-from minikafka.lab.rebuild.ladders.segments import looks_up, rolls
 from minikafka.lab.rebuild.learners_code import Guard, LearnersError
 from minikafka.lab.rebuild.mine import WrongParametersError, mine
+from minikafka.lessons.segments.rungs import looks_up, rolls
 from minikafka.log.log import Log
 from minikafka.log.log_segment import LogSegment
 from minikafka.record import kernel, record_columns, record_writer, varint

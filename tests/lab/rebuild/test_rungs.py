@@ -5,14 +5,14 @@ import inspect
 import pytest
 
 from minikafka.lab.exercises.prediction import ___
-from minikafka.lab.rebuild import ladders
+from minikafka.lab.lesson_folders import parts
 from minikafka.lab.rebuild.grounds import Ground
 from minikafka.lab.rebuild.mine import function_of
 from minikafka.lab.rebuild.rung import HELD_OUT_SEED, Rung
 from minikafka.lab.rebuild.trial import KAFKA
 from minikafka.lab.stepper.kafka_source import kafka_link
 
-RUNGS = [rung for ladder in ladders.ALL for rung in ladder]
+RUNGS = [rung for rungs in parts("rungs") for rung in rungs.LADDER]
 
 
 def pytest_generate_tests(metafunc):

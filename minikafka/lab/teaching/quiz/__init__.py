@@ -1,5 +1,5 @@
 """A quiz across the lessons. Nobody writes down an answer: minikafka gives each one when the page is made.
 
-In reading order: `question`, then the questions in groups (`files`, `marks`, `starts`, `housekeeping`, `brokers`), and
-`quiz_page`.
+In reading order: `question`, `small_runs` for the questions of several lessons, and `quiz_page`. The questions are the
+lessons' own (`quiz.py` in a lesson's folder).
 """

@@ -14,13 +14,12 @@ class Question:
 
     - `kind`: CHOOSE one of the options; bring them into ORDER; COMPUTE a value; FILES: some of the options; FIRST: a
       broker shows something, and what is looked at before anything else?
-    - `lesson`, `section`: where the course shows it: the lesson's number ("03") and a section of its part 4.
+    - `section`: where the lesson shows it: a section of its part 4.
     - `answer`: runs minikafka; gives the key of an option, keys in order (ORDER), a set of keys (FILES), or a value.
     - `options`: by key, in the page's words and order. `workload`: what the text speaks of, and what `answer` runs.
     """
 
     kind: str
-    lesson: str
     section: str
     text: str
     answer: Callable[[], Any]

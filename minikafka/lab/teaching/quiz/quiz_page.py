@@ -1,16 +1,10 @@
 """The page of the quiz. Each answer on it is what minikafka gives while the page is made."""
 
-from minikafka.lab.teaching.lesson_parts import lessons, title_of
-from minikafka.lab.teaching.quiz import brokers, files, housekeeping, marks, starts
+from minikafka.lab.course.places import COURSE
+from minikafka.lab.lesson_folders import LessonFolder, lesson_folders
+from minikafka.lab.teaching.lesson_parts import title_of
 from minikafka.lab.teaching.quiz.question import ORDER, Question
 
-GROUPS = (
-    ("Bytes and files", files.QUESTIONS),
-    ("Marks, producers, readers", marks.QUESTIONS),
-    ("Loads and crashes", starts.QUESTIONS),
-    ("Housekeeping and compaction", housekeeping.QUESTIONS),
-    ("Brokers", brokers.QUESTIONS),
-)
 _HEAD = """# Quiz
 
 {count} questions across the lessons, of five kinds: **choose** one, bring into **order**, **compute** a value, say
@@ -21,14 +15,20 @@ Nobody wrote the answers down: minikafka gives each one when the page is made, a
 
 def quiz_page() -> str:
     """The quiz in Markdown. Runs minikafka for each answer; needs no JVM."""
-    parts = [_HEAD.format(count=sum(len(questions) for _, questions in GROUPS))]
-    number = 0
-    for title, questions in GROUPS:
-        parts.append(f"## {title}")
-        for question in questions:
-            number += 1
-            parts.append(_shown(number, question))
+    asked = questions()
+    parts = [_HEAD.format(count=len(asked))]
+    for number, (lesson, question) in enumerate(asked, 1):
+        title = f"## {lesson.number} {title_of(COURSE / f'{lesson.name}.ipynb')}"
+        if title not in parts:
+            parts.append(title)
+        parts.append(_shown(number, question))
     return "\n\n".join(parts) + "\n"
+
+
+def questions() -> list[tuple[LessonFolder, Question]]:
+    """The questions of all lessons, in their order."""
+    quizzes = [(folder, folder.part("quiz")) for folder in lesson_folders()]
+    return [(folder, question) for folder, quiz in quizzes if quiz for question in quiz.QUESTIONS]
 
 
 def _shown(number: int, question: Question) -> str:
@@ -38,10 +38,6 @@ def _shown(number: int, question: Question) -> str:
     if question.options:
         lines += ["", *(f"- {letter}) {question.options[key]}" for key, letter in question.letters().items())]
     answer = question.solved().replace(", ", " – ") if question.kind == ORDER else question.solved()
-    why = f"**{answer}.** {question.why} *({_where(question)})*"
+    where = question.section.replace("*", r"\*")
+    why = f"**{answer}.** {question.why} *({where})*"
     return "\n".join([*lines, "", "<details><summary>Answer</summary>", "", why, "", "</details>"])
-
-
-def _where(question: Question) -> str:
-    [lesson] = [each for each in lessons() if each.stem.startswith(question.lesson)]
-    return f"lesson {question.lesson} {title_of(lesson)}, {question.section}".replace("*", r"\*")

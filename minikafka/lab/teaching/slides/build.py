@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from minikafka.lab.lesson_folders import lesson_named
 from minikafka.lab.site.own_folder import FolderError, replaced, require_free
 from minikafka.lab.teaching.build import ANSWERS
 from minikafka.lab.teaching.known_answers import read_answers
 from minikafka.lab.teaching.lesson_parts import lessons
 from minikafka.lab.teaching.slides.deck import Deck, deck_of
 from minikafka.lab.teaching.slides.page import html_of, index_of
-from minikafka.lab.teaching.slides.plan import PLANS, PlanError, read_plan
+from minikafka.lab.teaching.slides.plan import FILE, PlanError, read_plan
 
 MARK = ".minikafka-slides"
 """The file by which a folder is known as slides that may be replaced."""
@@ -24,7 +25,8 @@ def decks_of(notebooks: Sequence[Path]) -> list[Deck]:
     Raises PlanError where a lesson has no plan, or one that does not fit it.
     """
     answers = read_answers(ANSWERS)
-    return [deck_of(path, read_plan(PLANS / f"{path.stem}.toml"), answers.get(path.stem, {})) for path in notebooks]
+    plans = (read_plan(lesson_named(path.stem).path / FILE) for path in notebooks)
+    return [deck_of(path, plan, answers.get(path.stem, {})) for path, plan in zip(notebooks, plans)]
 
 
 def write_slides(folder: Path, decks: list[Deck]) -> None:

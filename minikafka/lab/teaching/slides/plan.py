@@ -6,7 +6,8 @@ from pathlib import Path
 
 ROLES = ("question", "picture", "rules", "walk", "walk", "walk", "prediction", "witnesses", "exercise", "check")
 """What each of the ten slides is for, in their order."""
-PLANS = Path(__file__).parent / "plans"
+FILE = "slides.toml"
+"""The plan's name in the folder of a lesson."""
 _KEYS = {"title", "lines", "shows", "frame", "asks"}
 
 

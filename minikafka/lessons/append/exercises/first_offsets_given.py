@@ -1,8 +1,8 @@
 """The offsets that a leader gives, in Spark."""
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import append as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+from minikafka.lessons.append import solutions
 from minikafka.witness.observation import Observations
 from minikafka.witness.workload import START_MS, Workload
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import append as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase
+from minikafka.lessons.append import solutions
 from minikafka.witness.dataframes import batches_frame, operations_frame
 from minikafka.witness.observation import Observations
 from minikafka.witness.workload import Workload

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import append as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame
+from minikafka.lessons.append import solutions
 from minikafka.witness.batch import CODECS
 from minikafka.witness.dataframes import batches_frame
 from minikafka.witness.observation import Observations

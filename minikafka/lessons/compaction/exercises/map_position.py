@@ -6,7 +6,7 @@ from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, answers_of, call_private, judged_by_spark, jvm_of
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import compaction as solutions
+from minikafka.lessons.compaction import solutions
 from minikafka.log.cleaner.offset_map_kernel import slot_of
 
 _ENTRY = 24  # bytes: a digest of 16, an offset of 8

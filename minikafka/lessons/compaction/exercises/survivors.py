@@ -4,8 +4,8 @@ from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import compaction as solutions
 from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.lessons.compaction import solutions
 from minikafka.witness.workload import START_MS, Workload
 
 _SCHEMA = "offset BIGINT, key STRING, value STRING, aborted BOOLEAN, horizon BIGINT"

@@ -4,10 +4,10 @@ Spark judges from tables: which batches there were, and what happened to them. m
 by loading a real directory to which the same has happened.
 """
 
-from minikafka.lab.exercises.crash.damaged_log import damaged_end
-from minikafka.lab.exercises.crash.holed_log import holes
-from minikafka.lab.exercises.crash.recovered_epochs import epoch_entries
-from minikafka.lab.exercises.crash.recovery_points import kept_safe
 from minikafka.lab.exercises.exercise import answered_early
+from minikafka.lessons.crash.exercises.damaged_log import damaged_end
+from minikafka.lessons.crash.exercises.holed_log import holes
+from minikafka.lessons.crash.exercises.recovered_epochs import epoch_entries
+from minikafka.lessons.crash.exercises.recovery_points import kept_safe
 
 EXERCISES = answered_early(damaged_end, epoch_entries, holes, kept_safe)

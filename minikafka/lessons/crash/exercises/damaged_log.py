@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import crash as solutions
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_spark, sql
 from minikafka.lab.stage.damage import SMALL, flip, kill
 from minikafka.lab.stage.workbench import fresh_log, records
+from minikafka.lessons.crash import solutions
 
 _PER_SEGMENT = 3  # batches of two records, 95 bytes each, in segments of at most 300 bytes
 

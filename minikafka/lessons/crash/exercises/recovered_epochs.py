@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import crash as solutions
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_spark, sql
 from minikafka.lab.stage.damage import kill, named, remove
 from minikafka.lab.stage.workbench import fresh_log, records
+from minikafka.lessons.crash import solutions
 
 
 def _epochs(epochs: tuple[int, ...]) -> WreckedCase:

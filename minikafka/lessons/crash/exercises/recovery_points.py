@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import crash as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, frame
 from minikafka.lab.exercises.wrecked import sql
+from minikafka.lessons.crash import solutions
 from minikafka.witness.workload import Workload
 
 _LINES = {

@@ -1,7 +1,9 @@
 """When acks=all is answered, in Spark."""
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.high_watermark.replica_ends import (
+from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+from minikafka.lessons.high_watermark import solutions
+from minikafka.lessons.high_watermark.exercises.replica_ends import (
     LATE_FOLLOWER,
     SLOW_FOLLOWER,
     TWO_FOLLOWERS,
@@ -9,8 +11,6 @@ from minikafka.lab.exercises.high_watermark.replica_ends import (
     least,
     running_maximum,
 )
-from minikafka.lab.exercises.solutions import high_watermark as solutions
-from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
 from minikafka.witness.operations import AppendAsLeader
 from minikafka.witness.workload import Workload
 

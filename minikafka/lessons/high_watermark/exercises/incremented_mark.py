@@ -1,8 +1,8 @@
 """What maybe_increment_high_watermark makes of a new mark."""
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import high_watermark as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
+from minikafka.lessons.high_watermark import solutions
 from minikafka.witness.spoken import say
 from minikafka.witness.workload import Workload
 

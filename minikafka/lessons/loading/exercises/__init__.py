@@ -5,9 +5,9 @@ real directory of such files.
 """
 
 from minikafka.lab.exercises.exercise import answered_early
-from minikafka.lab.exercises.loading.bent_checkpoints import bent
-from minikafka.lab.exercises.loading.end_after_clean_stop import ends
-from minikafka.lab.exercises.loading.leftover_files import leftovers
-from minikafka.lab.exercises.loading.unfinished_replacement import half_done
+from minikafka.lessons.loading.exercises.bent_checkpoints import bent
+from minikafka.lessons.loading.exercises.end_after_clean_stop import ends
+from minikafka.lessons.loading.exercises.leftover_files import leftovers
+from minikafka.lessons.loading.exercises.unfinished_replacement import half_done
 
 EXERCISES = answered_early(ends, half_done, bent, leftovers)

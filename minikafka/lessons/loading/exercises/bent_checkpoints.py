@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import loading as solutions
 from minikafka.lab.exercises.witnessed import frame
 from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_spark, sql
 from minikafka.lab.stage.damage import SMALL, kill
 from minikafka.lab.stage.workbench import fresh_log, records
+from minikafka.lessons.loading import solutions
 
 
 def _checkpointed(recovery_point: int, log_start: int, *, clean: bool) -> WreckedCase:

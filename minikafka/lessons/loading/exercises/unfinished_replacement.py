@@ -5,11 +5,11 @@ from functools import cache
 from pathlib import Path
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import loading as solutions
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_spark, sql
 from minikafka.lab.stage.damage import SMALL, stopped_at_each_rename
 from minikafka.lab.stage.workbench import fresh_log, records, scratch
+from minikafka.lessons.loading import solutions
 from minikafka.witness.copied_segments import replace_by_copies
 
 _TWO_BY_TWO = ((0, 6), (12, 18))

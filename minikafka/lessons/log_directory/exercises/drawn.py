@@ -27,7 +27,7 @@ def lived(lines: Iterable[str], factory: Any = minikafka_log) -> Runner:
 
 def read_from(lines: Iterable[str], columns: str, **options: object) -> list[tuple[Any, ...]]:
     """The rows that the data source reads of the log that minikafka writes: `columns` of a table, with commas."""
-    from minikafka.lab.stage.source_by_hand import Query
+    from minikafka.lessons.log_directory.source_by_hand import Query
 
     runner = lived(lines)
     runner.let_go()

@@ -4,9 +4,9 @@ from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.log_directory.drawn import consumed, read_from
-from minikafka.lab.exercises.solutions import log_directory as solutions
 from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.lessons.log_directory import solutions
+from minikafka.lessons.log_directory.exercises.drawn import consumed, read_from
 
 _COMMIT = "append_as_leader origin=coordinator transaction_version=0 [commit pid=7 epoch=0]"
 

@@ -6,8 +6,8 @@ from typing import Any
 from minikafka.common.error_codes import Errors
 from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.produce_path.asked_brokers import brokers_of
-from minikafka.lab.exercises.solutions import produce_path as solutions
+from minikafka.lessons.produce_path import solutions
+from minikafka.lessons.produce_path.exercises.asked_brokers import brokers_of
 
 _NONE, _AWAY, _FEW = Errors.NONE.name, Errors.NOT_LEADER_OR_FOLLOWER.name, Errors.NOT_ENOUGH_REPLICAS.name
 _ASKED: list[tuple[int, list[str]]] = [

@@ -6,8 +6,8 @@ from typing import Any
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark, jvm_of
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.produce_path.asked_brokers import brokers_of, fetch_line
-from minikafka.lab.exercises.solutions import produce_path as solutions
+from minikafka.lessons.produce_path import solutions
+from minikafka.lessons.produce_path.exercises.asked_brokers import brokers_of, fetch_line
 
 _REPLICAS = 3
 _ASKED = [  # leads, required_offset, high_watermark, in_sync, min_isr

@@ -5,9 +5,9 @@ from typing import Any
 from minikafka.common.error_codes import Errors
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.produce_path.asked_brokers import brokers_of
-from minikafka.lab.exercises.solutions import produce_path as solutions
 from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.lessons.produce_path import solutions
+from minikafka.lessons.produce_path.exercises.asked_brokers import brokers_of
 
 _REQUESTED = "place INT, partition STRING, batches INT, records BIGINT"
 _KNOWN = "partition STRING, leader INT"

@@ -1,8 +1,8 @@
 """The last stable offset, in Spark."""
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import producers as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+from minikafka.lessons.producers import solutions
 from minikafka.witness.observation import Observations
 from minikafka.witness.operations import AppendAsLeader
 from minikafka.witness.workload import Workload

@@ -1,8 +1,8 @@
 """A producer's sequences: which batches are written, which are retries, which are refused."""
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import producers as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase
+from minikafka.lessons.producers import solutions
 from minikafka.witness.dataframes import batches_frame
 from minikafka.witness.observation import Observations
 from minikafka.witness.workload import Workload

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import producers as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, frame
+from minikafka.lessons.producers import solutions
 from minikafka.witness.observation import Observations
 from minikafka.witness.workload import START_MS, Workload
 

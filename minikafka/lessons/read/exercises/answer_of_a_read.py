@@ -3,8 +3,8 @@
 import re
 
 from minikafka.lab.exercises.exercise import Belief, Case, Exercise
-from minikafka.lab.exercises.solutions import read as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, frame
+from minikafka.lessons.read import solutions
 from minikafka.witness.batch import Batch
 from minikafka.witness.workload import START_MS, Workload
 

@@ -1,9 +1,9 @@
 """What a read_committed consumer sees, in Spark."""
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.read.stories import TRANSACTIONS, offsets_seen, records_of, workload_of
-from minikafka.lab.exercises.solutions import read as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+from minikafka.lessons.read import solutions
+from minikafka.lessons.read.exercises.stories import TRANSACTIONS, offsets_seen, records_of, workload_of
 
 
 def _committed_case(name: str, story: str) -> WitnessedCase:

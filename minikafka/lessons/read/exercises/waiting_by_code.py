@@ -1,10 +1,10 @@
 """The messages between the high watermark and the log end, by code."""
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.read.stories import TRANSACTIONS, offsets_seen, workload_of
-from minikafka.lab.exercises.solutions import read as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
 from minikafka.lab.stage.readers import log_after
+from minikafka.lessons.read import solutions
+from minikafka.lessons.read.exercises.stories import TRANSACTIONS, offsets_seen, workload_of
 from minikafka.log.fetch_isolation import FetchIsolation
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark, jvm_of
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.records.sent_batches import first_batch
-from minikafka.lab.exercises.solutions import records as solutions
+from minikafka.lessons.records import solutions
+from minikafka.lessons.records.exercises.sent_batches import first_batch
 
 _ASKED = (0x00, 0x01, 0x0C, 0x10, 0x30, 0x31, 0x44, 0x42, 0x5B, 0x08)
 

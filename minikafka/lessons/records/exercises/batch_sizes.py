@@ -4,10 +4,10 @@ from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark, jvm_of
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.records.sent_batches import first_batch
-from minikafka.lab.exercises.solutions import records as solutions
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lab.stage.workbench import NOON
+from minikafka.lessons.records import solutions
+from minikafka.lessons.records.exercises.sent_batches import first_batch
 from minikafka.record.batch_header import RECORD_BATCH_OVERHEAD
 from minikafka.record.varint import size_of_varint
 from minikafka.witness.batch import Batch

@@ -5,8 +5,8 @@ from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark, jvm_of
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.records.sent_batches import first_batch
-from minikafka.lab.exercises.solutions import records as solutions
+from minikafka.lessons.records import solutions
+from minikafka.lessons.records.exercises.sent_batches import first_batch
 from minikafka.witness.batch import Batch
 
 _CREATE, _APPEND = "CreateTime", "LogAppendTime"

@@ -5,9 +5,9 @@ from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import records as solutions
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lab.stage.workbench import scratch
+from minikafka.lessons.records import solutions
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.witness.runner import run
 from minikafka.witness.workload import Workload

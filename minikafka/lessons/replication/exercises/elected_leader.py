@@ -6,7 +6,7 @@ from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, answers_of, call_private, judged_by_spark, jvm_of
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import replication as solutions
+from minikafka.lessons.replication import solutions
 
 
 @dataclass(frozen=True)

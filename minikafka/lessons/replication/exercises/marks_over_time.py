@@ -4,8 +4,8 @@ from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark, jvm_of
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import replication as solutions
 from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.lessons.replication import solutions
 from minikafka.witness.replica_workload import ReplicaWorkload
 from minikafka.witness.workload import START_MS
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark, jvm_of
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import replication as solutions
 from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.lessons.replication import solutions
 from minikafka.witness.workload import START_MS
 
 _SCHEMA = "replica INT, t BIGINT, offset BIGINT, end BIGINT"

@@ -1,9 +1,9 @@
 """The sparse index: which batches have an entry."""
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.segments.observed import appends, batch_bytes
-from minikafka.lab.exercises.solutions import segments as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
+from minikafka.lessons.segments import solutions
+from minikafka.lessons.segments.exercises.observed import appends, batch_bytes
 
 
 def _indexed(counts, *, start: int, interval: int) -> WitnessedCase:

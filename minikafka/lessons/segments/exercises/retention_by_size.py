@@ -1,10 +1,10 @@
 """Retention by size, in Spark."""
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.segments.observed import batch_bytes
-from minikafka.lab.exercises.segments.retention import cleaned_up, deleted, spares_the_active_segment
-from minikafka.lab.exercises.solutions import segments as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+from minikafka.lessons.segments import solutions
+from minikafka.lessons.segments.exercises.observed import batch_bytes
+from minikafka.lessons.segments.exercises.retention import cleaned_up, deleted, spares_the_active_segment
 
 
 def _sized(sizes, limit: int) -> WitnessedCase:

@@ -3,9 +3,9 @@
 from itertools import takewhile
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.segments.retention import cleaned_up, deleted, spares_the_active_segment
-from minikafka.lab.exercises.solutions import segments as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
+from minikafka.lessons.segments import solutions
+from minikafka.lessons.segments.exercises.retention import cleaned_up, deleted, spares_the_active_segment
 from minikafka.witness.workload import START_MS
 
 DAY = 86_400_000

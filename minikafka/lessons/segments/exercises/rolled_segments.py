@@ -1,9 +1,9 @@
 """Rolling: at which offsets segments begin."""
 
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.segments.observed import appends, batch_bytes, segment_bases
-from minikafka.lab.exercises.solutions import segments as solutions
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
+from minikafka.lessons.segments import solutions
+from minikafka.lessons.segments.exercises.observed import appends, batch_bytes, segment_bases
 
 
 def _rolled(counts, *, start: int, limit: int) -> WitnessedCase:

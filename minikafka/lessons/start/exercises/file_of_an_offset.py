@@ -5,8 +5,8 @@ from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import start as solutions
-from minikafka.lab.exercises.start.places import appended, batches, places
+from minikafka.lessons.start import solutions
+from minikafka.lessons.start.exercises.places import appended, batches, places
 
 _COUNTS, _SEGMENT_BYTES = (5, 5, 5, 7, 3, 4), 300
 _OFFSETS = (7, 0, 28, 15, 10, 14)

@@ -4,9 +4,9 @@ from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import start as solutions
-from minikafka.lab.exercises.start.places import appended, batches, places
 from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.lessons.start import solutions
+from minikafka.lessons.start.exercises.places import appended, batches, places
 
 
 def _case(counts: tuple[int, ...], segment_bytes: int) -> AskedCase:

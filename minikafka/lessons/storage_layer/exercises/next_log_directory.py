@@ -7,8 +7,8 @@ from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, answers_of, call_private, judged_by_spark, jvm_of
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import storage_layer as solutions
-from minikafka.lab.exercises.storage_layer.managed import managed
+from minikafka.lessons.storage_layer import solutions
+from minikafka.lessons.storage_layer.exercises.managed import managed
 
 
 @dataclass(frozen=True)

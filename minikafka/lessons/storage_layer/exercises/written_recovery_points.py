@@ -4,9 +4,9 @@ from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
 from minikafka.lab.exercises.exercise import Belief, Exercise
-from minikafka.lab.exercises.solutions import storage_layer as solutions
-from minikafka.lab.exercises.storage_layer.managed import lived
 from minikafka.lab.exercises.witnessed import as_rows, frame
+from minikafka.lessons.storage_layer import solutions
+from minikafka.lessons.storage_layer.exercises.managed import lived
 
 _SCHEMA = "partition STRING, second INT, kind STRING, log_end BIGINT"
 _EVENTS = (

@@ -1,23 +1,15 @@
-"""Questions about loads, crashes and recovery."""
+"""What the quiz asks about the lesson *Crash and recovery*."""
 
 from pathlib import Path
-from typing import Any
 
 from minikafka.lab.stage.damage import SMALL, another, cut, flip, kill, load, remove, sizes
 from minikafka.lab.stage.producers import Producer
 from minikafka.lab.stage.workbench import fresh_log, records
-from minikafka.lab.teaching.quiz.question import CHOOSE, COMPUTE, FILES, FIRST, ORDER, Question, in_the_order_of
+from minikafka.lab.teaching.quiz.question import CHOOSE, COMPUTE, FILES, FIRST, Question
+from minikafka.lab.teaching.quiz.small_runs import two_segments
 from minikafka.log.fetch_isolation import FetchIsolation
 
 _TORN = "Two batches lie in the first segment of a log (offsets 0 to 3), two in the second (4 to 7), 95 bytes each."
-
-
-def flushed_by_messages() -> int:
-    """The recovery point after appends of 2, 2 and 1 records with `flush.messages=3`."""
-    log = fresh_log({"flush.messages": 3})
-    for count in (2, 2, 1):
-        log.append_as_leader(records(count), leader_epoch=0)
-    return log.recovery_point
 
 
 def end_of_a_torn_log() -> int:
@@ -33,13 +25,6 @@ def end_after_damage_below() -> int:
 def end_after_damage_above() -> int:
     """The same when the recovery point is 0."""
     return load(flip(another(_killed()), "000.log", 150), SMALL, recovery_point=0).log_end_offset
-
-
-def recovery_point_after_clean() -> int:
-    """The recovery point after a clean stop, where the file says 2 and the log ends at 8."""
-    log = _two_segments()
-    log.close()
-    return load(another(log.dir), SMALL, clean=True, recovery_point=2).recovery_point
 
 
 def recovery_point_after_unclean() -> int:
@@ -64,17 +49,6 @@ def made_anew_when_missing() -> set[str]:
     return {kind for kind, names in losses.items() if _known(remove(another(log.dir), *names))[kind] == whole[kind]}
 
 
-def phases_of_a_load() -> list[str]:
-    """Five phases of a load, as a walk comes to them."""
-    from minikafka.lab.stepper.stepper import step_through
-
-    log = _two_segments()
-    log.close()
-    walk = step_through(load, another(log.dir), SMALL, clean=True, into={"LogLoader.load"})
-    steps = {"litter": "1", "swap": "3", "open": "4", "epochs": "6", "producers": "7"}
-    return in_the_order_of(walk, "LogLoader.load", steps)
-
-
 def what_a_shorter_log_says() -> str:
     """What lay behind the place at which recovery has cut a log with one wrong bit: sound batches, or nothing."""
     sound = load(another(_killed()), SMALL).log_end_offset
@@ -82,17 +56,8 @@ def what_a_shorter_log_says() -> str:
     return "behind" if cut_at + 2 < sound else "nothing"
 
 
-def _two_segments() -> Any:
-    log = fresh_log({**SMALL, "internal.segment.bytes": 200})
-    for number in range(4):
-        log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
-    if [(segment.base_offset, segment.size) for segment in log.log_segments] != [(0, 190), (4, 190)]:
-        raise AssertionError("the questions speak of other segments")
-    return log
-
-
 def _killed() -> Path:
-    return kill(_two_segments())
+    return kill(two_segments())
 
 
 def _known(directory: Path) -> dict[str, object]:
@@ -111,15 +76,6 @@ def _known(directory: Path) -> dict[str, object]:
 QUESTIONS = (
     Question(
         COMPUTE,
-        "04",
-        "When an append is safe: the recovery point",
-        "`flush.messages=3`, appends of 2, 2 and 1 records. The recovery point?",
-        flushed_by_messages,
-        "The second append brings four records that are not flushed, three or more, and all four are flushed.",
-    ),
-    Question(
-        COMPUTE,
-        "08",
         "A crash at the byte you pick",
         f"{_TORN} The broker is killed, and of the second file the first 150 bytes are left. Where does the log end"
         " after the start?",
@@ -128,7 +84,6 @@ QUESTIONS = (
     ),
     Question(
         CHOOSE,
-        "08",
         "The scan",
         "The same log, killed, with all of its bytes; but one bit in the second batch of the *first* segment has"
         " flipped. The recovery point is 4. Where does it end after the start?",
@@ -139,7 +94,6 @@ QUESTIONS = (
     ),
     Question(
         CHOOSE,
-        "08",
         "The scan",
         "The same with a recovery point of 0?",
         end_after_damage_above,
@@ -148,17 +102,6 @@ QUESTIONS = (
     ),
     Question(
         CHOOSE,
-        "07",
-        "Phase 5: where the log ends",
-        "The file of recovery points says 2, the log ends at 8, and the stop was a clean one. The recovery point after"
-        " the load?",
-        recovery_point_after_clean,
-        "A clean stop flushes everything before it closes the logs. What the file says does not count then.",
-        {0: "0", 2: "2", 8: "8"},
-    ),
-    Question(
-        CHOOSE,
-        "08",
         "The scan",
         "And after a kill, with the same file?",
         recovery_point_after_unclean,
@@ -167,7 +110,6 @@ QUESTIONS = (
     ),
     Question(
         FILES,
-        "08",
         "The index of aborted transactions",
         "A broker was stopped cleanly. Somebody deletes one file (or all files of one kind). Which loss does the next"
         " start make good, so that the log knows the same as before?",
@@ -182,24 +124,7 @@ QUESTIONS = (
         },
     ),
     Question(
-        ORDER,
-        "07",
-        "Seven phases",
-        "A log is loaded. Bring these into their order.",
-        phases_of_a_load,
-        "Names first, then contents: only when every file has its final name are segments opened, and what depends on"
-        " the log's end comes when that end is known.",
-        {
-            "producers": "producers, from snapshots and what follows them",
-            "open": "segments are opened",
-            "litter": "unfinished files go",
-            "epochs": "epochs beyond the log's end go",
-            "swap": "`.swap` files get their names",
-        },
-    ),
-    Question(
         FIRST,
-        "08",
         "The scan",
         "After a power cut your broker reports invalid messages for a partition, and its log is shorter than before."
         " You have a copy of the segment from before the start. What do you look for in it first?",

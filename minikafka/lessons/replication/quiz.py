@@ -1,22 +1,13 @@
-"""Questions about producers' answers, replicas, and what is found on disks."""
+"""What the quiz asks about the lesson *Replication and leader epochs*."""
 
-from minikafka.lab.course.places import COURSE
-from minikafka.lab.stage.produce_path import ProducePath
-from minikafka.lab.stage.producers import sent
 from minikafka.lab.stage.replication import Replication
-from minikafka.lab.stage.workbench import fresh_log
 from minikafka.lab.teaching.quiz.question import CHOOSE, COMPUTE, FIRST, Question
-
-
-def told_below_the_minimum() -> tuple[str, str]:
-    """What `acks=all` and `acks=1` are told when one replica is in sync and the minimum is 2."""
-    few = _alone()
-    return few.append("x").answer, few.append("y", acks=1).answer
+from minikafka.lab.teaching.quiz.small_runs import alone
 
 
 def mark_below_the_minimum() -> int:
     """Where the high watermark stands after a record with `acks=1`, when one is replicated from before."""
-    few = _alone()
+    few = alone()
     few.append("y", acks=1)
     return few.lane(0).high_watermark
 
@@ -32,25 +23,6 @@ def rounds_until_answered() -> int:
     raise AssertionError("nobody is answered")
 
 
-def records_after_a_retry() -> int:
-    """How many records are there after a time-out, a retry without producer id, and two fetches."""
-    path = ProducePath(2, min_isr=2)
-    path.in_sync()
-    path.produce(("orders-0", "a"), timeout_ms=100)
-    path.sleep(100)
-    path.produce(("orders-0", "a"))
-    path.fetch(1)
-    path.fetch(1)
-    return len(path.values())
-
-
-def answer_to_acks_0() -> str:
-    """What a producer with `acks=0` gets for a request of which one partition does not exist."""
-    path = ProducePath(2)
-    path.in_sync()
-    return path.produce(("orders-0", "a"), ("orders-9", "b"), acks=0).answer
-
-
 def in_sync_after_silence() -> int:
     """How many of three brokers are in sync when all had everything, and nobody has fetched for a minute."""
     quiet = Replication(3)
@@ -64,7 +36,7 @@ def in_sync_after_silence() -> int:
 def cut_after_an_unclean_election() -> tuple[str, ...]:
     """What broker 0 has after it came back behind a leader from outside of the ISR, and fetched."""
     from minikafka.lab.stage.replication import unclean_election
-    from minikafka.lab.widgets.replica_lanes import ReplicaLanes
+    from minikafka.lessons.replication.replica_lanes import ReplicaLanes
 
     parted = Replication(2, min_isr=1, unclean=True)
     unclean_election(ReplicaLanes(parted))
@@ -99,69 +71,14 @@ def seen_at_once_after_a_failure() -> tuple[int, int]:
 
 def what_stops_both() -> str:
     """What has changed where consumers stand still and `acks=all` is refused, while the leader is up."""
-    few = _alone()
+    few = alone()
     refused = few.append("x").answer
     return "isr" if refused == "NOT_ENOUGH_REPLICAS" and len(few.isr) < 2 and few.leader == 0 else "none"
 
 
-def what_makes_leaders_busy() -> str:
-    """In which topic a leader writes other bytes for the records than an lz4 producer sent."""
-    other = {}
-    for codec in ("producer", "lz4", "gzip"):
-        log, batch = fresh_log({"compression.type": codec}), sent("40x50 codec=lz4")
-        body = bytes(batch.buffer)[61:]
-        log.append_as_leader(batch, leader_epoch=0)
-        [stored] = log.active_segment.log.batches()
-        other[codec] = bytes(stored.load_full_batch().buffer)[61:] != body
-    return "codec" if other == {"producer": False, "lz4": False, "gzip": True} else "none"
-
-
-def segments_for_a_time() -> tuple[int, int]:
-    """How many of three segments are read for records before 22:00, and for those from 07:00 on."""
-    from minikafka.lab.stage.source_by_hand import Query
-
-    ten = 1_699_999_200_000
-    return tuple(
-        len(
-            Query(COURSE / "data" / "night" / "broker-1", f"topic = 'orders' AND timestamp {condition}")
-            .plan()[0]
-            .ranges
-        )
-        for condition in (f"< {ten}", f">= {ten + 9 * 3_600_000}")
-    )
-
-
-def _alone() -> Replication:
-    """Three brokers with a minimum of 2 and one record on all of them; then two die."""
-    few = Replication(3, min_isr=2)
-    few.append("a")
-    few.fetch()
-    few.fetch()
-    few.crash(1)
-    few.crash(2)
-    return few
-
-
 QUESTIONS = (
     Question(
-        CHOOSE,
-        "11",
-        "0, 1, all",
-        "Three replicas, `min.insync.replicas=2`, and only the leader is left in sync. What are a producer with"
-        " `acks=all` and one with `acks=1` told?",
-        told_below_the_minimum,
-        "The minimum protects those who ask for it. The other record is in the log of one broker, and its producer is"
-        " content.",
-        {
-            ("NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS"): "both: `NOT_ENOUGH_REPLICAS`",
-            ("NOT_ENOUGH_REPLICAS", "NONE"): "`NOT_ENOUGH_REPLICAS`, and success",
-            ("REQUEST_TIMED_OUT", "NONE"): "`REQUEST_TIMED_OUT`, and success",
-            ("NONE", "NONE"): "both: success",
-        },
-    ),
-    Question(
         COMPUTE,
-        "12",
         "Who is in sync",
         "The same partition had one record on all replicas before. Where is the high watermark after the record with"
         " `acks=1`?",
@@ -170,7 +87,6 @@ QUESTIONS = (
     ),
     Question(
         CHOOSE,
-        "12",
         "One round late",
         "Three replicas in sync, a record with `acks=all`. After how many rounds, in each of which every follower"
         " fetches once, is the producer answered?",
@@ -181,29 +97,6 @@ QUESTIONS = (
     ),
     Question(
         COMPUTE,
-        "11",
-        "Three ways out",
-        "A request with one record and `acks=all` times out. The producer, which is not idempotent, sends the record"
-        " again; then the follower fetches twice. How many records are in the log?",
-        records_after_a_retry,
-        "A time-out takes nothing back. It says: I do not know yet.",
-    ),
-    Question(
-        CHOOSE,
-        "11",
-        "What acks=0 never tells",
-        "A request with `acks=0` for two partitions, one of which does not exist. What does the producer get?",
-        answer_to_acks_0,
-        "No word about which partition failed or why. The other partition's record was appended all the same.",
-        {
-            "nothing": "nothing",
-            "connection closed": "its connection is closed",
-            "an error": "an error for one partition",
-        },
-    ),
-    Question(
-        COMPUTE,
-        "12",
         "Who is in sync",
         "All three replicas have everything. For a minute nothing is appended and nobody fetches"
         " (`replica.lag.time.max.ms` is 30 seconds, and the controller hears from everybody). How many are in the ISR?",
@@ -212,7 +105,6 @@ QUESTIONS = (
     ),
     Question(
         CHOOSE,
-        "12",
         "Who is in sync",
         "Broker 1 is dead, broker 0 alone in the ISR and the leader. Now broker 0 dies, and the controller notices. Who"
         " is in the ISR, in a cluster formatted with 4.0, and in one formatted with 4.3?",
@@ -227,7 +119,6 @@ QUESTIONS = (
     ),
     Question(
         CHOOSE,
-        "12",
         "Where two logs part",
         "Both brokers have `a`. Broker 0, alone in the ISR, takes `b` and dies. Broker 1 is elected uncleanly and"
         " takes `c`. Broker 0 comes back and fetches until it has everything. What has it?",
@@ -242,7 +133,6 @@ QUESTIONS = (
     ),
     Question(
         COMPUTE,
-        "12",
         "One round late",
         "Two records were written one after the other with `acks=all`, each acknowledged after two rounds. Right after"
         " the second answer the leader dies. How many records has the new leader, and how many does it show to a"
@@ -253,7 +143,6 @@ QUESTIONS = (
     ),
     Question(
         FIRST,
-        "12",
         "Who is in sync",
         "Your broker shows a partition whose consumers stand still and whose producers with `acks=all` get"
         " `NOT_ENOUGH_REPLICAS`; all brokers are up. What do you look at first?",
@@ -264,28 +153,5 @@ QUESTIONS = (
             "none": "whether an election is under way",
             "lso": "the last stable offset",
         },
-    ),
-    Question(
-        FIRST,
-        "04",
-        "Compression: source and target",
-        "All your producers send lz4, and the processors of leaders are much busier than those of followers. What do"
-        " you look at first?",
-        what_makes_leaders_busy,
-        "Where the topic names another codec, the leader packs every batch anew; followers store what they fetch.",
-        {
-            "none": "the producers' batch size",
-            "codec": "`compression.type` of the topics",
-            "fetchers": "`num.replica.fetchers`",
-        },
-    ),
-    Question(
-        COMPUTE,
-        "13",
-        "What a query reads",
-        "`orders` of the shop has three segments. In how many of them does a query look that asks for orders before"
-        " 22:00, and in how many one that asks for orders from 07:00 on?",
-        segments_for_a_time,
-        "Files and indexes tell how late a segment reaches, not how early. Only the second condition prunes.",
     ),
 )

@@ -1,0 +1,1 @@
+"""The lesson *Append*. Its own pieces: `refusals`."""

@@ -1,0 +1,1 @@
+"""The lesson *High watermark*. Its own pieces: `replicas`."""

@@ -1,0 +1,31 @@
+"""What the quiz asks about the lesson *A log directory at scale*."""
+
+from minikafka.lab.course.places import COURSE
+from minikafka.lab.teaching.quiz.question import COMPUTE, Question
+
+
+def segments_for_a_time() -> tuple[int, int]:
+    """How many of three segments are read for records before 22:00, and for those from 07:00 on."""
+    from minikafka.lessons.log_directory.source_by_hand import Query
+
+    ten = 1_699_999_200_000
+    return tuple(
+        len(
+            Query(COURSE / "data" / "night" / "broker-1", f"topic = 'orders' AND timestamp {condition}")
+            .plan()[0]
+            .ranges
+        )
+        for condition in (f"< {ten}", f">= {ten + 9 * 3_600_000}")
+    )
+
+
+QUESTIONS = (
+    Question(
+        COMPUTE,
+        "What a query reads",
+        "`orders` of the shop has three segments. In how many of them does a query look that asks for orders before"
+        " 22:00, and in how many one that asks for orders from 07:00 on?",
+        segments_for_a_time,
+        "Files and indexes tell how late a segment reaches, not how early. Only the second condition prunes.",
+    ),
+)

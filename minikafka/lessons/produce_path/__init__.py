@@ -1,0 +1,1 @@
+"""The lesson *The produce path*. Its own pieces: `produce_path`, `purgatory_boxes`, `purgatory_moments`."""

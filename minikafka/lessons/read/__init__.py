@@ -1,0 +1,1 @@
+"""The lesson *Read*. Its own pieces: `read_lanes`."""

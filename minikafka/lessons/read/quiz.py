@@ -1,0 +1,102 @@
+"""What the quiz asks about the lesson *Read*."""
+
+from minikafka.lab.stage.readers import records_seen
+from minikafka.lab.stage.workbench import fresh_log, records
+from minikafka.lab.teaching.quiz.question import CHOOSE, COMPUTE, FIRST, Question
+from minikafka.lab.teaching.quiz.small_runs import REPLICATED, TRANSACTIONS, after
+from minikafka.log.fetch_isolation import FetchIsolation
+
+
+def seen_by_read_committed() -> list[int]:
+    """The offsets that a `read_committed` consumer hands to its application."""
+    return [record.offset for record in records_seen(after(REPLICATED), read_committed=True)]
+
+
+def end_of_the_first_answer() -> int:
+    """The last offset in the answer to a follower that reads from 0, where segments begin at 0, 6 and 12."""
+    log = fresh_log({"internal.segment.bytes": 230})
+    for number in range(8):
+        log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
+    if [segment.base_offset for segment in log.log_segments] != [0, 4, 8, 12]:
+        raise AssertionError("the question speaks of other segments")
+    return list(log.read(0, 1_048_576, FetchIsolation.LOG_END).records.batches())[-1].last_offset
+
+
+def bytes_of_a_cut_answer() -> int:
+    """The bytes of an answer with a limit of 150 where batches have 95."""
+    log = fresh_log()
+    for number in range(4):
+        log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
+    if {batch.size_in_bytes for batch in log.active_segment.log.batches()} != {95}:
+        raise AssertionError("the question speaks of other batches")
+    return log.read(0, 150, FetchIsolation.LOG_END, min_one_message=True).records.size_in_bytes
+
+
+def by_timestamp() -> int:
+    """The offset found for second 3, where records are of seconds 0, 5, 2 and 3."""
+    log = fresh_log()
+    start = log.time.milliseconds()
+    for second in (0, 5, 2, 3):
+        log.append_as_leader(records(1, timestamp=start + 1000 * second), leader_epoch=0)
+    return log.fetch_offset_by_timestamp(start + 3000).offset
+
+
+def what_holds_read_committed() -> str:
+    """Which pair of marks differs while a transaction is open and everything is replicated."""
+    log = after(TRANSACTIONS.rpartition("\n")[0])
+    marks = {
+        "start": (log.log_start_offset, log.log_start_offset),
+        "stable": (log.last_stable_offset, log.high_watermark),
+        "end": (log.high_watermark, log.log_end_offset),
+    }
+    [found] = [name for name, (lower, upper) in marks.items() if lower != upper]
+    return found
+
+
+QUESTIONS = (
+    Question(
+        COMPUTE,
+        "What was aborted",
+        "At that moment a `read_committed` consumer reads from 0. Which offsets does its application get?",
+        seen_by_read_committed,
+        "2, 3 and 4 were aborted, and 5 belongs to nobody's transaction. From 6 on everything waits for producer 8.",
+    ),
+    Question(
+        COMPUTE,
+        "Three readers",
+        "Segments begin at 0, 4, 8 and 12, each has two batches of two records, and a follower reads from 0 with a"
+        " limit of a MiB. Which is the last offset in the answer?",
+        end_of_the_first_answer,
+        "An answer comes from one segment, however large the limit is.",
+    ),
+    Question(
+        COMPUTE,
+        "How much",
+        "Batches of 95 bytes, a limit of 150 bytes, `min_one_message`. How many bytes has the answer?",
+        bytes_of_a_cut_answer,
+        "The limit counts bytes and knows nothing of batches; the reader drops the piece at the end. The first batch"
+        " alone may exceed the limit.",
+    ),
+    Question(
+        CHOOSE,
+        "By timestamp",
+        "Offsets 0 to 3 have records of second 0, 5, 2 and 3. Which offset is found for second 3?",
+        by_timestamp,
+        "The first, by offset, that is not older. The record with exactly that timestamp comes after it.",
+        {0: "0", 1: "1", 2: "2", 3: "3"},
+    ),
+    Question(
+        FIRST,
+        "Three readers",
+        "Your broker shows a partition whose `read_committed` consumers have seen nothing for ten minutes, while a"
+        " consumer that reads uncommitted is up to date. Which two marks do you compare first?",
+        what_holds_read_committed,
+        "An open transaction parts these two and no others. Then ask whose it is, and look at the last stable offset:"
+        " that is where it began.",
+        {
+            "start": "log start and the first segment's base",
+            "end": "high watermark and log end",
+            "stable": "last stable offset and high watermark",
+        },
+    ),
+)

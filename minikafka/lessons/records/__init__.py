@@ -1,0 +1,1 @@
+"""The lesson *Records*. Its own pieces: `header_witnesses`, `noticed_flips`."""
