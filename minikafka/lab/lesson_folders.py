@@ -28,8 +28,8 @@ class LessonFolder:
 
     @property
     def number(self) -> str:
-        """The number in the order of reading, as in `03`."""
-        return self.name[:2]
+        """The number in the order of reading, as in `03` or `04a`."""
+        return self.name.partition("-")[0]
 
     @property
     def package(self) -> str:
@@ -49,7 +49,7 @@ class LessonFolder:
 
 def lesson_folders() -> list[LessonFolder]:
     """The lessons in the order in which they are read."""
-    texts = (path for path in LESSONS.glob("*/[0-9][0-9]-*.py") if "." not in path.stem)
+    texts = (path for path in LESSONS.glob("*/[0-9][0-9]*-*.py") if "." not in path.stem)
     return [LessonFolder(text.parent, text) for text in sorted(texts, key=lambda text: text.name)]
 
 

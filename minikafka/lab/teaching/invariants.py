@@ -1,18 +1,19 @@
 """The sheet of invariants: the rules of all lessons in groups, each with Kafka's method; to be read, or printed on A4.
 
-The words are those of the lessons' part 3. `invariants.toml` says what stands together.
+The words are those of the lessons' part 3. `invariants.toml` in the folder of a lesson says what stands where.
 """
 
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
+from typing import Any
 
+from minikafka.lab.lesson_folders import LessonFolder, lesson_folders
 from minikafka.lab.stepper.kafka_source import kafka_link
 from minikafka.lab.stepper.stepper import with_code
 from minikafka.lab.teaching.lesson_parts import lessons, rules_of
 
-_GROUPS = Path(__file__).with_name("invariants.toml")
 _HEAD = (
     "What holds, and what each part of Kafka's storage keeps for the others. Behind each invariant stand the rules that"
     " lessons check (03.1 is rule 1 of lesson 03) and the method of Kafka 4.3.0 in which to look first."
@@ -62,18 +63,28 @@ def all_rules() -> dict[str, str]:
 
 
 def groups() -> list[Group]:
-    """The groups of the sheet in their order. Raises KeyError for a rule that no lesson has."""
-    known = all_rules()
-    return [
-        Group(
-            group["name"],
-            tuple(
-                Invariant(known[each["rules"][0]], tuple(each["rules"]), each["kafka"]) for each in group["invariants"]
-            ),
-            group.get("note", ""),
-        )
-        for group in tomllib.loads(_GROUPS.read_text(encoding="utf-8"))["group"]
-    ]
+    """The groups of the sheet in the order of the lessons. Raises KeyError for a rule that no lesson has."""
+    known, rules, limits = all_rules(), {}, {}
+    for lesson in lesson_folders():
+        rules.update(_rules_on_the_sheet(lesson))
+        limits |= _table_of(lesson).get("limits", {})
+    invariants: dict[str, list[Invariant]] = {}
+    for rule, table in rules.items():
+        if "same_as" not in table:
+            same = [other for other, told in rules.items() if told.get("same_as") == rule]
+            invariants.setdefault(table["group"], []).append(Invariant(known[rule], (rule, *same), table["kafka"]))
+    return [Group(name, tuple(each), limits.get(name, "")) for name, each in invariants.items()]
+
+
+def _rules_on_the_sheet(lesson: LessonFolder) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each rule of a lesson, as in "03.1", with what its folder says of it."""
+    for table in _table_of(lesson).get("rules", []):
+        yield f"{lesson.number}.{table['rule']}", table
+
+
+def _table_of(lesson: LessonFolder) -> dict[str, Any]:
+    file = lesson.path / "invariants.toml"
+    return tomllib.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
 
 def sheet() -> str:

@@ -1,0 +1,102 @@
+"""A lesson comes with its folder and goes with it: no other file names it."""
+
+import shutil
+import sys
+
+import pytest
+
+import minikafka.lessons
+from minikafka.lab import lesson_folders
+from minikafka.lab.course.build_lessons import notebook_of, texts
+from minikafka.lab.course.places import COURSE
+from minikafka.lab.exercises.prediction import known_beliefs
+from minikafka.lab.grading.lesson_tasks import tasks_of
+from minikafka.lab.language.chosen import LANGUAGES
+from minikafka.lab.lesson_folders import lesson_named, parts
+from minikafka.lab.stage.planted_bugs import planted
+from minikafka.lab.teaching.build import plan_of
+from minikafka.lab.teaching.invariants import groups
+from minikafka.lab.teaching.quiz.quiz_page import questions
+from minikafka.log.local_log import LocalLog
+
+TINY = {
+    "03a-tiny.py": "# %% [markdown]\n# # Tiny\n\n# %%\n1 + 1\n",
+    "03a-tiny.solutions.py": "# %% [markdown]\n# # Tiny: solutions\n",
+    "__init__.py": "",
+    "predictions.py": 'BELIEFS = {"How many?": {1: "There are two."}}\n',
+    "planted_bugs.py": (
+        "from minikafka.log.local_log import LocalLog\n\n\n"
+        'def bugs():\n    return {"a log is called tiny": (LocalLog, "name", "tiny")}\n'
+    ),
+    "quiz.py": (
+        "from minikafka.lab.teaching.quiz.question import COMPUTE, Question\n\n"
+        'QUESTIONS = (Question(COMPUTE, "Tiny", "How many?", lambda: 2, "One and one."),)\n'
+    ),
+    "rungs.py": 'LADDER = ("a rung",)\n',
+    "zh.py": 'CATALOGUE = {"tiny": "小"}\n',
+    "plan.md": "# 03a Tiny\n",
+}
+
+
+@pytest.fixture
+def folders(tmp_path, monkeypatch):
+    """The directory of the lessons, a copy of the project's that a test may change."""
+    copy = tmp_path / "lessons"
+    shutil.copytree(lesson_folders.LESSONS, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(lesson_folders, "LESSONS", copy)
+    monkeypatch.setattr(minikafka.lessons, "__path__", [str(copy)])
+    before = dict(sys.modules)
+    for name in [name for name in sys.modules if name.startswith("minikafka.lessons.")]:
+        monkeypatch.delitem(sys.modules, name)
+    known_beliefs.cache_clear()
+    yield copy
+    for name in [name for name in sys.modules if name.startswith("minikafka.lessons.") and name not in before]:
+        del sys.modules[name]
+    known_beliefs.cache_clear()
+
+
+def test_a_lesson_comes_with_its_folder(folders):
+    (folders / "tiny").mkdir()
+    for name, text in TINY.items():
+        (folders / "tiny" / name).write_text(text, encoding="utf-8")
+    names = [folder.name for folder in lesson_folders.lesson_folders()]
+    assert names[names.index("03a-tiny") - 1].startswith("03-") and names[names.index("03a-tiny") + 1].startswith("04-")
+    assert [notebook_of(text).relative_to(COURSE).as_posix() for text in texts() if text.parent.name == "tiny"] == [
+        "03a-tiny.ipynb",
+        "solutions/03a-tiny.ipynb",
+    ]
+    assert known_beliefs()["How many?"] == {1: "There are two."}
+    with planted("a log is called tiny"):
+        assert LocalLog.name == "tiny"
+    assert [question.solved() for lesson, question in questions() if lesson.name == "03a-tiny"] == ["2"]
+    assert ("a rung",) in [rungs.LADDER for rungs in parts("rungs")]
+    assert LANGUAGES["zh"].catalogue()["tiny"] == "小"
+    assert plan_of(lesson_named("03a-tiny")) == "# 03a Tiny"
+
+
+def test_a_lesson_goes_with_its_folder(folders):
+    count, gone = len(lesson_folders.lesson_folders()), lesson_named("03-high-watermark")
+    ladder, bugs = gone.part("rungs").LADDER, [*gone.part("planted_bugs").bugs()]
+    [*asked] = gone.part("predictions").BELIEFS
+    for name in [name for name in sys.modules if name.startswith(gone.package)]:
+        del sys.modules[name]
+    shutil.rmtree(gone.path)
+    assert len(lesson_folders.lesson_folders()) == count - 1
+    assert not [text for text in texts() if "high-watermark" in text.name]
+    assert ladder not in [rungs.LADDER for rungs in parts("rungs")] and not set(asked) & set(known_beliefs())
+    assert "03-high-watermark" not in {lesson.name for lesson, _ in questions()}
+    assert not [rule for group in groups() for each in group.invariants for rule in each.rules if rule[:2] == "03"]
+    for bug in bugs:
+        with pytest.raises(KeyError), planted(bug):
+            pass
+    with pytest.raises(KeyError, match="03-high-watermark"):
+        lesson_named("03-high-watermark")
+
+
+def test_every_lesson_has_what_the_course_asks_of_one():
+    for folder in lesson_folders.lesson_folders():
+        kinds = {task.kind for task in tasks_of(notebook_of(folder.text))}
+        has = {path.name for path in folder.path.iterdir()}
+        assert {"__init__.py", "predictions.py", "plan.md", "slides.toml", f"{folder.name}.solutions.py"} <= has
+        assert ("exercise" in kinds) == ({"exercises", "solutions.py"} <= has), folder.name
+        assert ("rung" in kinds) == ("rungs.py" in has), folder.name
