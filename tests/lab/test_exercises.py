@@ -15,8 +15,9 @@ from IPython.core.formatters import DisplayFormatter
 import minikafka.lab.exercises
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.asked import AskedCase, judged_by_asking
-from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, Belief, Case, Exercise, first_difference
+from minikafka.lab.exercises.exercise import Case, Exercise, first_difference
 from minikafka.lab.exercises.prediction import ___
+from minikafka.lab.exercises.task import CORRECT, NOT_ATTEMPTED, NOT_YET, Belief
 from minikafka.lab.exercises.witnessed import judged_by
 from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_loading
 from minikafka.witness.kafka_log import kafka_log

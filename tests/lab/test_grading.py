@@ -21,7 +21,7 @@ from minikafka.lab.grading import learners_side
 from minikafka.lab.grading.answer_key import told
 from minikafka.lab.grading.fair_code import unfair
 from minikafka.lab.grading.grade import Grade, Mark, explained
-from minikafka.lab.grading.lesson_tasks import EXERCISE, PREDICTION, RUNG, Task, tasks_of
+from minikafka.lab.grading.lesson_tasks import EXERCISE, PREDICTION, RUNG, Assignment, tasks_of
 from minikafka.lab.grading.marking import Job, LearnersSide, Terms, verdict_on
 from minikafka.lab.grading.submission import read, value_of
 from minikafka.lab.rebuild.performer import Here
@@ -120,10 +120,10 @@ def test_a_class(school):
 
 
 def test_tasks_that_share_a_reason_share_a_line():
-    tasks = [Task("01-small", "prediction", question) for question in ("How many?", "Which?", "Where?")]
+    tasks = [Assignment("01-small", "prediction", question) for question in ("How many?", "Which?", "Where?")]
     tasks += [
-        Task("01-small", "exercise", "updated"),
-        *(Task("01-small", "rung", name) for name in ("reads", "writes")),
+        Assignment("01-small", "exercise", "updated"),
+        *(Assignment("01-small", "rung", name) for name in ("reads", "writes")),
     ]
     reasons = ["not answered", "the answer is 1; the run gives 2", "not answered"] + ["not attempted"] * 3
     half = Grade("half", tuple(map(Mark, tasks, [0] * 6, reasons)))
@@ -305,7 +305,7 @@ def _is_used(statement: ast.stmt, names: set[str]) -> bool:
     return isinstance(statement, ast.FunctionDef) and statement.name in names
 
 
-def tasks_of_kind(kind: str) -> list[Task]:
+def tasks_of_kind(kind: str) -> list[Assignment]:
     from minikafka.lab.course.run_lessons import lessons
 
     return [task for lesson in lessons(COURSE) for task in tasks_of(lesson) if task.kind == kind]
@@ -322,7 +322,7 @@ def test_every_exercises_solution_is_right_where_only_plain_values_come_out(less
             assert verdict, f"{task.lesson}: {verdict}"
 
 
-def rungs_to_try() -> list[Task]:
+def rungs_to_try() -> list[Assignment]:
     """A rung for each ground, for each kind of result, and those that are asked more than the engine asks."""
     tried = {}
     for task in tasks_of_kind(RUNG):

@@ -15,9 +15,9 @@ from minikafka.lab.course.diagrams import diagram
 from minikafka.lab.course.lesson_kernel import run_in_a_kernel
 from minikafka.lab.course.places import COURSE, DIAGRAMS
 from minikafka.lab.exercises import progress
-from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, STUB, Verdict
 from minikafka.lab.exercises.prediction import NOT_YET as UNANSWERED
 from minikafka.lab.exercises.prediction import ___, known_beliefs, predict
+from minikafka.lab.exercises.task import CORRECT, NOT_ATTEMPTED, NOT_YET, STUB, Verdict
 from minikafka.lab.grading.lesson_tasks import question_of
 from minikafka.lab.language.chosen import LANGUAGES, spoken_in, use_language
 from minikafka.lab.lesson_folders import lesson_named
@@ -66,11 +66,11 @@ def said_of_the_lesson():
     for question, _ in QUESTIONS:
         yield from (question, *known_beliefs()[question].values())
     for exercise in high_watermark.EXERCISES:
-        yield from (exercise.name, *exercise._hints._hints, *(belief.words for belief in exercise.beliefs))
+        yield from (exercise.name, *exercise._hints, *(belief.words for belief in exercise.beliefs))
     for module in (least_end_offset, acks_all_answers):  # cases with names of their own
         yield from re.findall(r'^ +_(?:fetches|answered)\("([^"]+)"', inspect.getsource(module), re.MULTILINE)
     for rung in RUNGS:
-        yield from (rung.name, rung.why, *rung.invariants, *rung._hints._hints, *(each.words for each in rung.wrong))
+        yield from (rung.name, rung.why, *rung.invariants, *rung._hints, *(each.words for each in rung.beliefs))
     for method in WALKED:
         yield from (step.text for step in method_of(method.__code__).steps)
 

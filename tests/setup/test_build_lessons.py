@@ -5,7 +5,7 @@ from nbformat.v4 import new_code_cell, new_output
 
 from minikafka.lab import lesson_folders
 from minikafka.lab.course import build_lessons
-from minikafka.lab.exercises.exercise import NOT_ATTEMPTED, NOT_YET, Verdict
+from minikafka.lab.exercises.task import NOT_ATTEMPTED, NOT_YET, Verdict
 from minikafka.witness.agreement import agree
 from minikafka.witness.observation import Observations
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from minikafka.lab.course.lesson_kernel import run_in_a_kernel
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.course.run_lessons import in_one_line
-from minikafka.lab.exercises.exercise import NOT_YET
+from minikafka.lab.exercises.task import NOT_YET
 from minikafka.lab.language.chosen import in_every_language
 from minikafka.lab.lesson_folders import lesson_folders, lesson_named
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.exercises.exercise import NOT_ATTEMPTED
 from minikafka.lab.exercises.prediction import NOT_YET
 from minikafka.lab.exercises.progress import KINDS, desk_here, read
+from minikafka.lab.exercises.task import NOT_ATTEMPTED
 from minikafka.lab.widgets import drawing
 
 NO_DESK = (

@@ -40,7 +40,7 @@ class Tally:
 
     def count(self, value: object) -> None:
         """Count the value that a cell ended with; of a tuple or list, each element."""
-        from minikafka.lab.exercises.exercise import Verdict
+        from minikafka.lab.exercises.task import Verdict
         from minikafka.witness.agreement import Agreement
 
         if isinstance(value, tuple | list):
@@ -51,7 +51,7 @@ class Tally:
             self.agreed.update(value.agreed_quantities)
             self.differences += not value
         elif isinstance(value, Verdict):
-            self.exercises.add(value.exercise)
+            self.exercises.add(value.task)
 
     def line(self) -> str:
         """`3 witnesses agree on 9 quantities, 1 difference found, 4 exercises checked`."""

@@ -4,23 +4,16 @@ The judge is Spark: its expected results come from the workload alone. In the te
 exam.
 """
 
-import inspect
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from minikafka.lab.exercises import progress
 from minikafka.lab.exercises.prediction import ___
+from minikafka.lab.exercises.task import CORRECT, NOT_ATTEMPTED, NOT_YET, STUB, Belief, Task, Verdict
 from minikafka.lab.stage.background import while_the_reader_reads
-from minikafka.lab.stepper.stepper import with_code
-from minikafka.lab.widgets import drawing
 from minikafka.witness.spoken import say
-
-NOT_ATTEMPTED, NOT_YET, CORRECT = "not attempted", "not yet", "correct"
-STUB = "Replace ___ in the function above, then run this cell again."
-"""Said of a function that still returns the blank."""
 
 
 @dataclass(frozen=True)
@@ -31,50 +24,15 @@ class Case:
     arguments: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
-class Belief:
-    """A wrong idea: a function that answers according to it, and the words that name it."""
-
-    function: Callable[..., Any]
-    words: str
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The outcome of a check: `state` is "correct", "not yet" or "not attempted"; `compared` counts the cases
-    compared.
-    """
-
-    exercise: str
-    state: str
-    words: str
-    compared: int = 0
-
-    def __bool__(self) -> bool:
-        return self.state == CORRECT
-
-    def __str__(self) -> str:
-        return say("{exercise}: {state}. {words}", exercise=say(self.exercise), state=say(self.state), words=self.words)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        kind = {CORRECT: "mk-good", NOT_YET: "mk-bad", NOT_ATTEMPTED: "mk-faint"}[self.state]
-        sign = {CORRECT: "✓", NOT_YET: "✗", NOT_ATTEMPTED: "…"}[self.state]
-        words = with_code(self.words).replace("\n", "<br>")
-        return drawing.page(
-            f'<div class="mk-box"><b>{say(self.exercise)}</b> <span class="{kind}">{sign}'
-            f" {say(self.state)}</span><br>{words}</div>"
-        )
-
-
-class Exercise:
-    """A task with its cases, the judge's answers and the wrong beliefs that are recognised.
+class Exercise(Task):
+    """A function to complete, with its cases, the judge's answers and the wrong beliefs that are recognised.
 
     `judge(case)` gives the right answer to a case, and `judge_name` says who the judge is; `hints` go from gentle to
     plain; `solution` is a function that passes. A stub returns `___`: that is *not attempted*, as is an answer of None
     to every case that has another answer.
     """
+
+    kind = "exercises"
 
     def __init__(
         self,
@@ -88,9 +46,8 @@ class Exercise:
         judge_name: str = "Spark",
         normal: Callable[[Any], Any] = lambda value: value,
     ):
-        self.name, self.judge, self.judge_name, self.normal = name, judge, judge_name, normal
-        self._make_cases, self._solution, self._hints = cases, solution, Hints(hints)
-        self.beliefs = tuple(beliefs)
+        super().__init__(name, solution, hints, beliefs)
+        self.judge, self.judge_name, self.normal, self._make_cases = judge, judge_name, normal, cases
         self._making, self._judging = threading.Lock(), threading.Lock()
         self._cases: list[Case] | None = None
         self._answers: dict[int, Any] = {}
@@ -118,10 +75,7 @@ class Exercise:
 
         The verdict names the first difference.
         """
-        verdict = self.judged(function, judge)
-        if verdict.state != NOT_ATTEMPTED:
-            progress.note("exercises", self.name, verdict.state)
-        return verdict
+        return self.noted(self.judged(function, judge))
 
     def judged(self, function: Callable[..., Any], judge: Callable[[Case], Any] | None = None) -> Verdict:
         """As `check`, which keeps the outcome as the reader's progress; this does not."""
@@ -152,19 +106,6 @@ class Exercise:
         words = say("Equal to {judge}'s answers in {cases}.", judge=self.judge_name, cases=_cases(len(cases)))
         return Verdict(self.name, CORRECT, words, len(cases))
 
-    def hint(self) -> str:
-        """The next hint; after the last one, the last one again."""
-        return self._hints.next()
-
-    def solution(self) -> str:
-        """The source of a function that passes."""
-        progress.note("exercises", self.name, "", tries=0, solutions_seen=1)
-        return PlainText(inspect.getsource(self._solution).rstrip())
-
-    def solved_by(self) -> Callable[..., Any]:
-        """The solution itself, for the tests and for whoever wants to run it."""
-        return self._solution
-
     def _belief(self, answers: list[Any]) -> str:
         """The words for the wrong belief whose answers are exactly these; there may be fewer `answers` than cases."""
         for belief in self.beliefs:
@@ -191,26 +132,6 @@ def answered_early(*exercises: Exercise) -> tuple[Exercise, ...]:
 
     while_the_reader_reads(answer_all)
     return exercises
-
-
-class PlainText(str):
-    """Text that a notebook shows as it is, not as a quoted string."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-class Hints:
-    """Hints that are given one after another, from gentle to plain."""
-
-    def __init__(self, hints: Sequence[str]):
-        self._hints, self._given = tuple(hints), 0
-
-    def next(self) -> PlainText:
-        """The next hint; after the last one, the last one again."""
-        self._given = min(self._given + 1, len(self._hints))
-        hint = say(self._hints[self._given - 1])
-        return PlainText(say("Hint {number} of {count}: {hint}", number=self._given, count=len(self._hints), hint=hint))
 
 
 class ToldError(Exception):

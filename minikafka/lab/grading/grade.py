@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from minikafka.lab.exercises.exercise import NOT_ATTEMPTED
+from minikafka.lab.exercises.task import NOT_ATTEMPTED
 from minikafka.lab.grading.answer_key import answer_key, told
 from minikafka.lab.grading.fair_code import is_fair_import, unfair
-from minikafka.lab.grading.lesson_tasks import EXERCISE, PREDICTION, RUNG, Task, code_of, tasks_of
+from minikafka.lab.grading.lesson_tasks import EXERCISE, PREDICTION, RUNG, Assignment, code_of, tasks_of
 from minikafka.lab.grading.marking import Job, LearnersSide, Terms, needs_java, verdict_on
 from minikafka.lab.grading.submission import Answered, is_blank, read_in_every_language, value_of
 
@@ -22,7 +22,7 @@ _SQL = "from minikafka.lab.exercises.wrecked import sql"
 class Mark:
     """What a task brought: `points` 0 or 1, and for 0 the reason in words."""
 
-    task: Task
+    task: Assignment
     points: int
     why: str = ""
 
@@ -63,11 +63,11 @@ def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
     return Grade(submission.name, tuple(marks))
 
 
-def _predictions(lesson: Path, tasks: list[Task], answered: Sequence[Answered]) -> list[Mark]:
+def _predictions(lesson: Path, tasks: list[Assignment], answered: Sequence[Answered]) -> list[Mark]:
     return [_prediction(lesson, task, answered) for task in tasks if task.kind == PREDICTION]
 
 
-def _prediction(lesson: Path, task: Task, answered: Sequence[Answered]) -> Mark:
+def _prediction(lesson: Path, task: Assignment, answered: Sequence[Answered]) -> Mark:
     asked = [each.answers[task.name] for each in answered if task.name in each.answers]
     if not asked:
         return Mark(task, 0, "the question is gone")
@@ -84,10 +84,10 @@ def _prediction(lesson: Path, task: Task, answered: Sequence[Answered]) -> Mark:
     return Mark(task, 1) if said == right else Mark(task, 0, f"the answer is {said}; the run gives {right}")
 
 
-def _functions(lesson: Path, tasks: list[Task], answered: Sequence[Answered], terms: Terms) -> list[Mark]:
+def _functions(lesson: Path, tasks: list[Assignment], answered: Sequence[Answered], terms: Terms) -> list[Mark]:
     given = _given(lesson)
-    marks: dict[Task, Mark] = {}
-    jobs: dict[Task, Job] = {}
+    marks: dict[Assignment, Mark] = {}
+    jobs: dict[Assignment, Job] = {}
     for task in (task for task in tasks if task.kind != PREDICTION):
         try:
             found = _job(task, answered, given)
@@ -102,7 +102,7 @@ def _functions(lesson: Path, tasks: list[Task], answered: Sequence[Answered], te
     return [marks[task] for task in tasks if task.kind != PREDICTION]
 
 
-def _job(task: Task, answered: Sequence[Answered], given: str) -> Job | Mark:
+def _job(task: Assignment, answered: Sequence[Answered], given: str) -> Job | Mark:
     """The function that was handed in for a task; the mark where there is none to run."""
     written = [code for each in answered if (code := each.code_for(task.name))]
     code = next((code for code in written if not _is_stub(code[-1])), [])
@@ -117,11 +117,11 @@ def _job(task: Task, answered: Sequence[Answered], given: str) -> Job | Mark:
     return Job(task.name, ast.unparse(ast.Module(code, [])), given, task.module, task.check)
 
 
-def _checked(jobs: dict[Task, Job], terms: Terms) -> dict[Task, Mark]:
+def _checked(jobs: dict[Assignment, Job], terms: Terms) -> dict[Assignment, Mark]:
     """The marks of functions that were handed in by one learner; each is judged, whatever the others do."""
     if not jobs:
         return {}
-    marks: dict[Task, Mark] = {}
+    marks: dict[Assignment, Mark] = {}
     with LearnersSide(terms, java=any(map(needs_java, jobs.values()))) as side:
         for task, job in jobs.items():
             verdict = verdict_on(job, side, terms.seed)
@@ -153,7 +153,7 @@ def _unread(answered: Sequence[Answered]) -> str:
 
 def explained(of: Grade) -> list[str]:
     """A line for each reason for which points were lost. Tasks of a lesson that share a reason share its line."""
-    lost: dict[tuple[str, str], list[Task]] = {}
+    lost: dict[tuple[str, str], list[Assignment]] = {}
     for mark in of.marks:
         if not mark.points:
             lost.setdefault((mark.task.lesson, mark.why), []).append(mark.task)
@@ -164,7 +164,7 @@ def explained(of: Grade) -> list[str]:
     ]
 
 
-def _named(tasks: list[Task], *, all_of_them: bool) -> str:
+def _named(tasks: list[Assignment], *, all_of_them: bool) -> str:
     """The tasks in words: functions by their names, several predictions by their number."""
     if all_of_them:
         return f"all {len(tasks)} tasks"

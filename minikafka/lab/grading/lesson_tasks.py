@@ -12,7 +12,7 @@ _MODULES = {"exercises": EXERCISE, "rungs": RUNG}  # by their names in a lesson'
 
 
 @dataclass(frozen=True)
-class Task:
+class Assignment:
     """One thing to do, worth one point.
 
     - `lesson`: the notebook's name without its suffix; `kind`: "prediction", "exercise" or "rung";
@@ -27,9 +27,9 @@ class Task:
     check: str = ""
 
 
-def tasks_of(notebook: Path) -> list[Task]:
+def tasks_of(notebook: Path) -> list[Assignment]:
     """The tasks of the lesson in `notebook`, in their order."""
-    found: list[Task] = []
+    found: list[Assignment] = []
     checks: dict[str, tuple[str, str, str]] = {}
     for tree in code_of(notebook)[0]:
         for node in ast.walk(tree):
@@ -83,12 +83,12 @@ def _code_cells(notebook: Path) -> Iterator[str]:
         raise ValueError(f"{notebook.name} is no notebook") from broken
 
 
-def _tasks(tree: ast.Module, lesson: str, checks: dict[str, tuple[str, str, str]]) -> Iterator[Task]:
+def _tasks(tree: ast.Module, lesson: str, checks: dict[str, tuple[str, str, str]]) -> Iterator[Assignment]:
     for node in ast.walk(tree):
         if asked := question_of(node):
-            yield Task(lesson, PREDICTION, asked[0])
+            yield Assignment(lesson, PREDICTION, asked[0])
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "check":
             check, given = node.func.value, node.args
             if isinstance(check, ast.Name) and check.id in checks and given and isinstance(given[0], ast.Name):
                 kind, module, name = checks[check.id]
-                yield Task(lesson, kind, given[0].id, module, name)
+                yield Assignment(lesson, kind, given[0].id, module, name)

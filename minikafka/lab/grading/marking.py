@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.exercises.exercise import NOT_YET, Exercise, ToldError, Verdict
+from minikafka.lab.exercises.exercise import Exercise, ToldError
 from minikafka.lab.exercises.prediction import ___
+from minikafka.lab.exercises.task import NOT_YET, Verdict
 from minikafka.lab.grading import learners_side
 from minikafka.lab.grading.arguments import sent
 from minikafka.lab.lesson_folders import LESSONS

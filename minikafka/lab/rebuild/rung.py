@@ -2,14 +2,12 @@
 
 import inspect
 import random
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from minikafka.lab.exercises import progress
-from minikafka.lab.exercises.exercise import CORRECT, NOT_ATTEMPTED, NOT_YET, STUB, Hints, PlainText, Verdict
+from minikafka.lab.exercises.task import CORRECT, NOT_ATTEMPTED, NOT_YET, STUB, Belief, PlainText, Task, Verdict
 from minikafka.lab.rebuild.grounds import ENGINE, KAFKA, ONE_LOG, Ground
 from minikafka.lab.rebuild.learners_code import LearnersError, NotAttempted
 from minikafka.lab.rebuild.mine import Method, WrongParametersError, function_of
@@ -25,14 +23,6 @@ HELD_OUT_SEED = 20_260
 """From which the workloads are drawn that decide."""
 
 
-@dataclass(frozen=True)
-class WrongVersion:
-    """A version of a method that a learner may well write, and the words for what it believes."""
-
-    function: Callable[..., Any]
-    words: str
-
-
 @dataclass(frozen=True, repr=False)
 class RungVerdict(Verdict):
     """The outcome of a check; `compared` counts operations, `moment` is the log where it went wrong (None: nowhere)."""
@@ -46,7 +36,7 @@ class RungVerdict(Verdict):
         return words + drawing.page(render_ruler(RulerFrame(say("the log at that moment"), self.moment)))
 
 
-class Rung:
+class Rung(Task):
     """One method of the engine that a learner writes anew.
 
     `check(function)` lets the engine run with the learner's function in the method's place, on `chosen` workloads and
@@ -61,9 +51,10 @@ class Rung:
       function answers to them must be what the engine's method answers.
     - `profiles`: the knobs of the ground's drawer (`Drawer`, `ReplicaDrawer`), one set for each workload to draw.
     - `ground`: what its workloads are about: one log, or brokers that replicate.
-    - `wrong`: versions that are recognised by what they lead to; `solution`: one that passes; `hints` go from gentle to
-      plain.
+    - `beliefs`: wrong versions, recognised by what they lead to.
     """
+
+    kind = "rungs"
 
     def __init__(
         self,
@@ -75,7 +66,7 @@ class Rung:
         chosen: Sequence[str],
         profiles: Sequence[Mapping[str, Any]],
         solution: Callable[..., Any],
-        wrong: Iterable[WrongVersion],
+        beliefs: Iterable[Belief],
         hints: Sequence[str],
         returns: tuple[type, ...] = (),
         raises: tuple[type[Exception], ...] = (),
@@ -85,40 +76,27 @@ class Rung:
         kafka: str | None = None,
         ground: Ground = ONE_LOG,
     ):
-        self.name, self.method, self.why = name, method, why
-        self.invariants, self.wrong = tuple(invariants), tuple(wrong)
+        super().__init__(name, solution, hints, beliefs)
+        self.method, self.why = method, why
+        self.invariants = tuple(invariants)
         self._ground = ground
         self._chosen, self._profiles, self._operations = tuple(chosen), tuple(profiles), operations
-        self._solution, self._hints = solution, Hints(hints)
         self.role = Role(method, ground, returns, raises, changes_nothing, also_asked)
         _, _, twin = (inspect.getdoc(method) or "").rpartition("Kafka: ")
         self.kafka = kafka or twin.strip().strip("`.").partition("`")[0]
         self._was_tried = False
-        self.solutions_seen = 0
 
     def check(self, function: Callable[..., Any], seed: int = HELD_OUT_SEED) -> RungVerdict:
         """Let the engine run with `function`, and Kafka judge. `seed` decides which workloads are drawn."""
         verdict = self.judged(Here(function, self.role), seed)
-        if verdict.state != NOT_ATTEMPTED:
-            self._was_tried = True
-            progress.note("rungs", self.name, verdict.state)
-        return verdict
-
-    def hint(self) -> str:
-        """The next hint; after the last one, the last one again."""
-        return self._hints.next()
+        self._was_tried |= verdict.state != NOT_ATTEMPTED
+        return self.noted(verdict)
 
     def solution(self) -> str:
         """The source of a version that passes, once a version of the learner's own has been checked; it is counted."""
         if not self._was_tried:
             return PlainText(say("Check a version of your own first, however wrong it may be; then this opens."))
-        self.solutions_seen += 1
-        progress.note("rungs", self.name, "", tries=0, solutions_seen=1)
-        return PlainText(textwrap.dedent(inspect.getsource(self._solution)).rstrip())
-
-    def solved_by(self) -> Callable[..., Any]:
-        """The solution itself, for the tests and for whoever wants to run it."""
-        return self._solution
+        return super().solution()
 
     def judged(self, performer: Performer, seed: int) -> RungVerdict:
         """What the judge says of a performer that has a learner's function in this rung's role."""
@@ -159,7 +137,7 @@ class Rung:
         Several may lead to the same in the workload that failed; then the others are asked as well, and at last what
         the function returned, call by call.
         """
-        versions = [version for version in self.wrong if self._leads_to(version, failed.workload, failed.outcome)]
+        versions = [version for version in self.beliefs if self._leads_to(version, failed.workload, failed.outcome)]
         for workload in self._workloads(seed):
             if len(versions) <= 1:
                 break
@@ -190,14 +168,14 @@ class Rung:
                     f"The log is as {judge_name()} has it, but your function is not: "
                     f"called with {call.arguments} it returns {yours}, and minikafka's own method {minikafkas}."
                 )
-                versions = self._answering_so(list(self.wrong), workload, results)
+                versions = self._answering_so(list(self.beliefs), workload, results)
                 return "\n".join([words, *(say(version.words) for version in versions[:1])])
         return ""
 
-    def _answering_so(self, versions: list[WrongVersion], workload: Any, results: list[Any]) -> list[WrongVersion]:
+    def _answering_so(self, versions: list[Belief], workload: Any, results: list[Any]) -> list[Belief]:
         """Those of `versions` that return these results while the workload is done."""
 
-        def answers_so(version: WrongVersion) -> bool:
+        def answers_so(version: Belief) -> bool:
             try:
                 return Here(version.function, self.role).results(workload) == results
             except LearnersError:
@@ -205,7 +183,7 @@ class Rung:
 
         return list(filter(answers_so, versions))
 
-    def _leads_to(self, version: WrongVersion, workload: Any, outcome: Any) -> bool:
+    def _leads_to(self, version: Belief, workload: Any, outcome: Any) -> bool:
         try:
             return Here(version.function, self.role).run(workload).outcome.equals(outcome)
         except LearnersError:

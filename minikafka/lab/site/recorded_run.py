@@ -48,7 +48,7 @@ def listen(shell: Any) -> None:
 
 def record_of(value: Any) -> dict[str, Any] | None:
     """What a page needs of a cell's value, as JSON; None for a value that it shows as it is."""
-    from minikafka.lab.exercises.exercise import Verdict
+    from minikafka.lab.exercises.task import Verdict
     from minikafka.lab.widgets.player import Player
 
     if isinstance(value, Player):
@@ -58,7 +58,7 @@ def record_of(value: Any) -> dict[str, Any] | None:
         beliefs = [[repr(wrong), say(words)] for wrong, words in value.beliefs.items()]
         return {"kind": "question", "question": value.question, "answer": repr(value.actual), "beliefs": beliefs}
     if isinstance(value, Verdict):
-        return {"kind": "exercise", "name": say(value.exercise)}
+        return {"kind": "exercise", "name": say(value.task)}
     return None
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from minikafka.lab.exercises.prediction import beliefs_about
-from minikafka.lab.grading.lesson_tasks import EXERCISE, RUNG, Task, tasks_of
+from minikafka.lab.grading.lesson_tasks import EXERCISE, RUNG, Assignment, tasks_of
 from minikafka.lab.teaching.lesson_parts import ideas_of, questions_of, takeaway_of, words_before_checks
 
 LINE = "<!-- Made by `make teaching`: the plan above stands in the folder of the lesson. -->"
@@ -49,7 +49,7 @@ def _predictions(notebook: Path, answers: Mapping[str, str]) -> Iterator[list[st
         yield lines
 
 
-def _tasks(heading: str, tasks: list[Task], notebook: Path) -> list[str]:
+def _tasks(heading: str, tasks: list[Assignment], notebook: Path) -> list[str]:
     ideas, above = ideas_of(notebook), words_before_checks(notebook)
     lines = [f"### {heading}"]
     for task in tasks:
@@ -57,7 +57,7 @@ def _tasks(heading: str, tasks: list[Task], notebook: Path) -> list[str]:
         why = made.why if task.kind == RUNG else _why(above[task.name])
         twin = f" Kafka: `{made.kafka}`." if task.kind == RUNG else ""
         lines += ["", f"**{made.name}** (`{task.name}`).{twin} {_text(why)}", "", f"*The idea:* {ideas[task.name]}"]
-        wrong = [each.words for each in (made.wrong if task.kind == RUNG else made.beliefs)]
+        wrong = [each.words for each in made.beliefs]
         lines += ["", "*Wrong versions that are recognised, and what is said to them:*", ""]
         lines += [f"- {_text(words)}" for words in wrong]
     return lines

@@ -6,7 +6,8 @@ from minikafka.common.errors import (
     OffsetsOutOfOrderException,
     RecordTooLargeException,
 )
-from minikafka.lab.rebuild.rung import Rung, WrongVersion
+from minikafka.lab.exercises.task import Belief
+from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.append_analysis import analyze_and_validate_records as analyze
 from minikafka.log.append_analysis import trim_invalid_bytes as trim
 from minikafka.log.append_origin import AppendOrigin
@@ -140,20 +141,18 @@ compresses = Rung(
     returns=(Compression,),
     changes_nothing=True,
     solution=target_compression,
-    wrong=(
-        WrongVersion(
-            _always_the_producers, "You forget the topic. A codec that it names counts more than the producer's."
-        ),
-        WrongVersion(
+    beliefs=(
+        Belief(_always_the_producers, "You forget the topic. A codec that it names counts more than the producer's."),
+        Belief(
             _never_the_producers,
             "Without a codec of the topic's you store uncompressed. `producer`, the default, keeps the producer's "
             "codec.",
         ),
-        WrongVersion(
+        Belief(
             _only_what_is_compressed,
             "You leave uncompressed batches as they are. A topic with a codec of its own compresses them.",
         ),
-        WrongVersion(
+        Belief(
             _leaves_what_is_compressed,
             "You leave compressed batches as they are. A topic with a codec of its own, or none, wants them so.",
         ),
@@ -207,11 +206,11 @@ trims = Rung(
     profiles=(*_LEADERS[:2], _FOLLOWERS[0]),
     returns=(MemoryRecords,),
     solution=trim_invalid_bytes,
-    wrong=(
-        WrongVersion(_as_it_came, "You hand on what came in. Half a batch is written into the file then."),
-        WrongVersion(_nothing_of_it, "You drop all because of the last one. The whole batches before it are good."),
-        WrongVersion(_the_first_alone, "You keep the first batch alone. All whole ones stay."),
-        WrongVersion(_refused, "You refuse half a batch. It is cut off without a word."),
+    beliefs=(
+        Belief(_as_it_came, "You hand on what came in. Half a batch is written into the file then."),
+        Belief(_nothing_of_it, "You drop all because of the last one. The whole batches before it are good."),
+        Belief(_the_first_alone, "You keep the first batch alone. All whole ones stay."),
+        Belief(_refused, "You refuse half a batch. It is cut off without a word."),
     ),
     hints=(
         "`records.size_in_bytes` and `records.buffer`.",
@@ -270,14 +269,14 @@ validates = Rung(
     returns=(type(None),),
     changes_nothing=True,
     solution=_validate_batch,
-    wrong=(
-        WrongVersion(_validates(counts=False), "You do not compare the count with the offsets."),
-        WrongVersion(
+    beliefs=(
+        Belief(_validates(counts=False), "You do not compare the count with the offsets."),
+        Belief(
             _validates(markers=False),
             "You let a client write a marker. Then anybody could commit another's transaction.",
         ),
-        WrongVersion(_validates(sequences=False), "You let a producer id go without a sequence."),
-        WrongVersion(
+        Belief(_validates(sequences=False), "You let a producer id go without a sequence."),
+        Belief(
             _validates(everybody=True),
             "You ask coordinators as strictly as clients. They are the ones who write markers.",
         ),
@@ -332,19 +331,19 @@ flushes = Rung(
     profiles=_FLUSHES,
     returns=(type(None),),
     solution=_flush,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _flushes(marks=lambda self, offset, up_to: up_to),
             "Your recovery point passes the log end when the active segment is flushed by force. The offset there is "
             "not "
             "written yet.",
         ),
-        WrongVersion(_flushes(marks=lambda self, offset, up_to: None), "You flush, and nobody learns of it."),
-        WrongVersion(
+        Belief(_flushes(marks=lambda self, offset, up_to: None), "You flush, and nobody learns of it."),
+        Belief(
             _flushes(marks=lambda self, offset, up_to: self.log_end_offset),
             "You mark the log end. After a roll only what lies below the new segment is flushed.",
         ),
-        WrongVersion(
+        Belief(
             _flushes(marks=lambda self, offset, up_to: offset - 1),
             "You mark the last flushed offset. The recovery point is exclusive: the first one that may not be safe.",
         ),
@@ -454,20 +453,16 @@ examines = Rung(
     profiles=(_LEADERS[0], *_FOLLOWERS),
     returns=(LogAppendInfo,),
     solution=analyze_and_validate_records,
-    wrong=(
-        WrongVersion(
-            _analyzes(skips=False), "Your follower takes batches of a later epoch than the one that it asked in."
-        ),
-        WrongVersion(
+    beliefs=(
+        Belief(_analyzes(skips=False), "Your follower takes batches of a later epoch than the one that it asked in."),
+        Belief(
             _analyzes(one_by_one=True),
             "You leave out single batches of a later epoch. From the first one on nothing is taken.",
         ),
-        WrongVersion(
-            _analyzes(equal_is_too_large=True), "You refuse a batch of exactly the limit. The limit is inclusive."
-        ),
-        WrongVersion(_analyzes(crc=False), "You do not look at the CRC (`batch.is_valid()`)."),
-        WrongVersion(_analyzes(order=False), "You let last offsets fall, or stay, from batch to batch."),
-        WrongVersion(
+        Belief(_analyzes(equal_is_too_large=True), "You refuse a batch of exactly the limit. The limit is inclusive."),
+        Belief(_analyzes(crc=False), "You do not look at the CRC (`batch.is_valid()`)."),
+        Belief(_analyzes(order=False), "You let last offsets fall, or stay, from batch to batch."),
+        Belief(
             _analyzes(newest=False),
             "You take the last batch's timestamp. It is the largest of all that counts, for rolling by time.",
         ),

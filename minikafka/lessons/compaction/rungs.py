@@ -3,7 +3,8 @@ and segments.
 """
 
 from minikafka.common.java_numbers import INT_MAX
-from minikafka.lab.rebuild.rung import Rung, WrongVersion
+from minikafka.lab.exercises.task import Belief
+from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.cleaner import cleanable_offsets as bounds
 from minikafka.log.cleaner import log_cleaner_manager, segment_grouping  # noqa: F401  (who calls the functions)
 from minikafka.log.cleaner.log_cleaner_filter import LogCleanerFilter
@@ -71,20 +72,20 @@ delays = Rung(
     profiles=_drawn({}, {}, _OPEN, **{"max.compaction.lag.ms": 100, "min.cleanable.dirty.ratio": 0.6}),
     returns=(int,),
     solution=max_compaction_delay,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _delays(of=lambda log, first_dirty: [s for s in log.log_segments if s.base_offset >= first_dirty]),
             "You ask the active segment, too. It cannot be cleaned, so its records do not make the log late.",
         ),
-        WrongVersion(
+        Belief(
             _delays(of=lambda log, first_dirty: log.non_active_log_segments_from(0)),
             "You ask segments that are clean. They have had their turn; what counts begins at `first_dirty_offset`.",
         ),
-        WrongVersion(
+        Belief(
             _delays(limit=lambda log: 0),
             "You answer how old the oldest record is. The answer is by how much that exceeds `max_compaction_lag_ms`.",
         ),
-        WrongVersion(
+        Belief(
             _delays(chosen=max),
             "You take the youngest of the dirty segments. The one that has waited longest makes the log late.",
         ),
@@ -168,36 +169,36 @@ ranges = Rung(
     + _drawn(_OPEN, {"weights": {**_OFTEN["weights"], "truncate": 8, "log_start": 8}}),
     returns=(bounds.OffsetsToClean, tuple),
     solution=cleanable_offsets,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _range(bound=lambda log: log.log_end_offset),
             "You clean everything but the active segment. What is not below the last stable offset must wait as well: "
             "it may still be lost, or aborted.",
         ),
-        WrongVersion(
+        Belief(
             _range(bound=lambda log: log.high_watermark),
             "You stop at the high watermark. A transaction that is open below it stops the cleaning too: the bound is "
             "the last stable offset.",
         ),
-        WrongVersion(
+        Belief(
             _range(young=lambda segment, horizon: False),
             "You leave out min.compaction.lag.ms. The first segment that is younger ends the range.",
         ),
-        WrongVersion(
+        Belief(
             _range(young=lambda segment, horizon: segment.largest_timestamp >= horizon),
             "You hold back a segment that is exactly min.compaction.lag.ms old. It is young while "
             "`largest_timestamp > now - lag`.",
         ),
-        WrongVersion(
+        Belief(
             _range(looked_at=lambda log, first_dirty: log.log_segments[:-1]),
             "You check the age of segments below the first dirty offset. They have been cleaned before and hold "
             "nothing back.",
         ),
-        WrongVersion(
+        Belief(
             _range(begins=lambda checkpoint, start, end: start if checkpoint > end else checkpoint),
             "You begin below the log start. Records have been deleted up to it since the checkpoint was written.",
         ),
-        WrongVersion(
+        Belief(
             _range(forced=False),
             "You never ask for the checkpoint to be written anew. Where it lies outside the log, that is done at once.",
         ),
@@ -294,34 +295,34 @@ retains = Rung(
     profiles=_drawn({}, {}, _OPEN, **{"delete.retention.ms": 100})
     + _drawn({}, **{"log.cleaner.dedupe.buffer.size": 96}),
     solution=should_retain_records,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _retains(covered=lambda offset, latest: True),
             "You judge records above the map's latest offset. The map ended below them: nobody knows whether they are "
             "the newest, so all of them stay.",
         ),
-        WrongVersion(
+        Belief(
             _retains(newest=lambda offset, found: offset == found),
             "You keep a record only where the map names it. The map is built from the dirty part: a key that is not in "
             "there (-1) has no newer record, and stays.",
         ),
-        WrongVersion(
+        Belief(
             _retains(stands=lambda horizon, now: False),
             "You drop every tombstone. The newest record of a key stays even when it is a deletion, until its horizon.",
         ),
-        WrongVersion(
+        Belief(
             _retains(stands=lambda horizon, now: True),
             "You keep tombstones for ever. From the delete horizon of its batch on, a tombstone goes.",
         ),
-        WrongVersion(
+        Belief(
             _retains(stands=lambda horizon, now: horizon is None or now <= horizon),
             "You keep a tombstone at its horizon. It stays while `current_time < horizon`, no longer.",
         ),
-        WrongVersion(
+        Belief(
             _retains(values_go=True),
             "You let records with a value go at the horizon. It is for the tombstones in the batch.",
         ),
-        WrongVersion(
+        Belief(
             _retains(without_key=True),
             "You keep records without a key. Nothing can tell what would replace them: they go.",
         ),
@@ -418,29 +419,29 @@ checks = Rung(
     returns=(BatchRetentionResult, tuple),
     kafka="Cleaner.checkBatchRetention",
     solution=check_batch_retention,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _checks(due=lambda horizon, now: True),
             "You drop a marker as soon as its data are gone. It gets a horizon first, so that slow readers meet it.",
         ),
-        WrongVersion(
+        Belief(
             _checks(last=lambda self, batch: False),
             "You forget the last batch of a producer. Its header holds the sequence number that the next append is "
             "checked against.",
         ),
-        WrongVersion(
+        Belief(
             _checks(bound=lambda self, batch: False),
             "You drop an empty batch at the end of the cleaned part. Its header stays, so that no offset is forgotten.",
         ),
-        WrongVersion(
+        Belief(
             _checks(aborted_go=False),
             "You keep what was aborted. `on_batch_read` is True for such a batch, and its records go.",
         ),
-        WrongVersion(
+        Belief(
             _checks(sets_horizon=False),
             "You never let a marker have a horizon. The second answer asks for one once its data are gone.",
         ),
-        WrongVersion(
+        Belief(
             _checks(due=lambda horizon, now: horizon is not None and horizon < now),
             "You keep a marker at its horizon. It goes when `horizon <= current_time`.",
         ),
@@ -530,21 +531,21 @@ groups = Rung(
     profiles=_drawn({}, {}, _OPEN, {"follower": True}, {}),
     returns=(list,),
     solution=group_segments_by_size,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _groups(fits=lambda total, limit: total < limit),
             "You open a new group where the sum is exactly `max_size`. That much is allowed.",
         ),
-        WrongVersion(
+        Belief(
             _groups(counts_indexes=False),
             "You forget the indexes. Both kinds have to fit into one index of `max_index_size` bytes.",
         ),
-        WrongVersion(
+        Belief(
             _groups(counts_offsets=False),
             "You forget the offsets. An index holds them relative to the first base, as numbers of 31 bits.",
         ),
-        WrongVersion(_groups(alone=True), "You leave each segment alone. Then segments never become fewer."),
-        WrongVersion(
+        Belief(_groups(alone=True), "You leave each segment alone. Then segments never become fewer."),
+        Belief(
             _groups(resets=False),
             "You go on counting where a new group begins. Its sums begin with its first segment.",
         ),

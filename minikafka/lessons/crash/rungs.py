@@ -6,7 +6,8 @@ from minikafka.common.errors import (
     InvalidOffsetException,
     InvalidRecordException,
 )
-from minikafka.lab.rebuild.rung import Rung, WrongVersion
+from minikafka.lab.exercises.task import Belief
+from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.index.time_index import UNKNOWN, TimestampOffset
 from minikafka.log.log_loader import LogLoader
 from minikafka.log.log_segment import LogSegment
@@ -89,20 +90,20 @@ trusts = Rung(
     returns=(type(None),),
     raises=(FileNotFoundError,),
     solution=sanity_check,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _trusts(missing_index=True),
             "You pass over a missing offset index. It would be made anew, empty, and stay so after a clean stop.",
         ),
-        WrongVersion(
+        Belief(
             _trusts(new_time_index=True),
             "You leave a new time index at its full length. Its zeros would count as entries after the next load.",
         ),
-        WrongVersion(
+        Belief(
             _trusts(transactions=True),
             "You do not look at the transaction index. By a bad one, readers are given what was aborted.",
         ),
-        WrongVersion(
+        Belief(
             _trusts(missing_time_index=False),
             "You have a segment recovered for its missing time index. Kafka makes an empty one and goes on.",
         ),
@@ -225,28 +226,28 @@ recovers = Rung(
     profiles=_drawn(*_DAMAGES),
     returns=(int,),
     solution=recover,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _recovers(checks=False),
             "You check no batch. A flipped bit does not show in the lengths: only the CRC tells, in `ensure_valid()`.",
         ),
-        WrongVersion(
+        Belief(
             _recovers(asks_first=False),
             "You count a batch before you ask about its entry. Then the first batch can get one, as in no append.",
         ),
-        WrongVersion(
+        Belief(
             _recovers(cuts=False),
             "You leave the bad bytes in the file. What is appended behind them is found by nobody.",
         ),
-        WrongVersion(
+        Belief(
             _recovers(last_time=False),
             "You forget the last entry of the time index. A segment that was closed has one for its largest timestamp.",
         ),
-        WrongVersion(
+        Belief(
             _recovers(epochs=False),
             "You do not note epochs. What the file of epochs had not been told yet is lost to followers.",
         ),
-        WrongVersion(
+        Belief(
             _recovers(producers=False),
             "You do not note producers. The log would take their next duplicate for new.",
         ),
@@ -329,29 +330,29 @@ scans = Rung(
     profiles=_drawn(*_DAMAGES),
     returns=(type(None),),
     solution=_recover_unflushed_segments,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _scans(which=lambda segments, point: [each for each in segments.values() if each.base_offset >= point]),
             "You begin above the recovery point. The segment that holds it has records behind it: it is scanned "
             "as well.",
         ),
-        WrongVersion(
+        Belief(
             _scans(which=lambda segments, point: segments.values()),
             "You scan the whole log. What lies below the recovery point's segment was flushed, and is believed.",
         ),
-        WrongVersion(
+        Belief(
             _scans(removes=lambda cut, later: []),
             "You keep the segments above the cut. The log would have a hole, which no reader notices.",
         ),
-        WrongVersion(
+        Belief(
             _scans(removes=lambda cut, later: [cut, *later]),
             "You remove the damaged segment, too. Its batches before the bad one are sound, and stay.",
         ),
-        WrongVersion(
+        Belief(
             _scans(stops=False, removes=lambda cut, later: []),
             "You go on behind a cut and keep what is sound. A log ends at its first bad batch.",
         ),
-        WrongVersion(_scans(which=lambda segments, point: []), "You scan nothing. So a clean stop is treated."),
+        Belief(_scans(which=lambda segments, point: []), "You scan nothing. So a clean stop is treated."),
     ),
     hints=(
         "`self.segments.values(self.recovery_point_checkpoint)`: from the segment that holds the offset on.",
@@ -430,20 +431,20 @@ empties = Rung(
     profiles=_drawn("remove:-1.log", "cut:-1.log:200", "cut:0.log:20", "remove:0.index", epochs=True),
     returns=(int, type(None)),
     solution=_delete_segments_if_log_start_greater_than_log_end,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _empties(is_below=lambda end, start: end <= start),
             "You empty a log that ends at its start. It has lost nothing; its epochs and snapshots hold on.",
         ),
-        WrongVersion(
+        Belief(
             _empties(epochs=False),
             "You leave the epochs. They name offsets of records that are gone.",
         ),
-        WrongVersion(
+        Belief(
             _empties(removes=False),
             "You only say that there is no end. The segments, all of deleted records, are still there.",
         ),
-        WrongVersion(
+        Belief(
             _empties(tells_none=False),
             "You return the old log end. The log begins anew at the checkpointed start.",
         ),

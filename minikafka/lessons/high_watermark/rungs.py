@@ -1,7 +1,8 @@
 """The ladder of the lesson *High watermark*: how a follower and a leader move it, and what moves with it."""
 
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.lab.rebuild.rung import Rung, WrongVersion
+from minikafka.lab.exercises.task import Belief
+from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.log import Log
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 
@@ -100,25 +101,25 @@ clamps = Rung(
     profiles=_DRAWN,
     returns=(int,),
     solution=update_high_watermark,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _clamps(at_the_start=False),
             "You let the mark fall below the log start. What was deleted cannot be what is replicated.",
         ),
-        WrongVersion(
+        Belief(
             _clamps(at_the_end=False), "You let the mark pass the log end. A replica cannot have more than its log has."
         ),
-        WrongVersion(
+        Belief(
             _clamps(may_fall=False),
             "You never let it fall. That is the leader's rule, in maybe_increment_high_watermark; this method sets.",
         ),
-        WrongVersion(
+        Belief(
             _clamps(knows_the_end=False),
             "You forget the place of the log end. A read looks it up later, by the offset; if a hole has begun there "
             "by then, it finds the batch behind the hole, and the mark moves with it.",
         ),
-        WrongVersion(_clamps(returns_the_new=False), "You return what was asked for. The offset that was set counts."),
-        WrongVersion(
+        Belief(_clamps(returns_the_new=False), "You return what was asked for. The offset that was set counts."),
+        Belief(
             _clamps_by_itself,
             "You set the mark, and nobody hears of it: the LSO stays where it was, and readers of committed records "
             "wait. Set it with `self._update_high_watermark_metadata(…)`.",
@@ -174,13 +175,13 @@ follows = Rung(
     profiles=_DRAWN,
     returns=(int, type(None)),
     solution=maybe_update_high_watermark,
-    wrong=(
-        WrongVersion(_update_always, "You return the mark even where it did not change."),
-        WrongVersion(
+    beliefs=(
+        Belief(_update_always, "You return the mark even where it did not change."),
+        Belief(
             _update_by_what_was_asked,
             "You compare and return what the leader said. What counts is what the follower's own log allowed.",
         ),
-        WrongVersion(
+        Belief(
             _update_upwards,
             "Your follower's mark never falls. A follower takes over what its leader says, lower or higher.",
         ),
@@ -243,26 +244,24 @@ increments = Rung(
     profiles=_DRAWN,
     returns=(LogOffsetMetadata, type(None)),
     solution=maybe_increment_high_watermark,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _increments(ahead=lambda old, new: True),
             "You set the mark whatever it was. A leader's mark only rises.",
         ),
-        WrongVersion(
+        Belief(
             _increments(ahead=lambda old, new: old <= new),
             "You set the mark, and report it, where it is the same as before.",
         ),
-        WrongVersion(
+        Belief(
             _increments(refuses=False),
             "You pass over a mark above the log end in silence. Kafka refuses it with IllegalArgumentException.",
         ),
-        WrongVersion(
+        Belief(
             _increments(most=lambda end: end - 1),
             "You refuse a mark at the log end. When every replica has all records, that is where the mark belongs.",
         ),
-        WrongVersion(
-            _increments(returns_the_old=False), "You return the new mark. The caller wants to know the old one."
-        ),
+        Belief(_increments(returns_the_old=False), "You return the new mark. The caller wants to know the old one."),
     ),
     hints=(
         "First the refusal: `raise IllegalArgumentException(…)` above `self.log_end_offset`.",

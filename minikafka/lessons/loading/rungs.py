@@ -1,6 +1,7 @@
 """The ladder of the lesson *Loading*: which files go, what a `.swap` replaces, where a log ends, and what stays."""
 
-from minikafka.lab.rebuild.rung import Rung, WrongVersion
+from minikafka.lab.exercises.task import Belief
+from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.leader_epoch_file_cache import LeaderEpochFileCache
 from minikafka.log.log_loader import LogLoader
 from minikafka.log.log_segment import LogSegment
@@ -93,29 +94,27 @@ collects = Rung(
     profiles=_drawn(*_REPLACEMENTS),
     returns=(list,),
     solution=_remove_temp_files_and_collect_swap_files,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _collects(is_dropped=lambda offset, cleaned: False),
             "You keep every .swap. One at or above the lowest .cleaned offset is not complete: its own files may "
             "be missing.",
         ),
-        WrongVersion(
+        Belief(
             _collects(is_dropped=lambda offset, cleaned: bool(cleaned) and offset > min(cleaned)),
             "You keep a .swap at the lowest .cleaned offset. The rule is ≥: another file of that segment is not "
             "there yet.",
         ),
-        WrongVersion(
+        Belief(
             _collects(is_dropped=lambda offset, cleaned: bool(cleaned)),
             "You drop every .swap as soon as one file is .cleaned. Those below the lowest .cleaned offset stay.",
         ),
-        WrongVersion(
+        Belief(
             _collects(is_dropped=lambda offset, cleaned: True),
             "You drop every .swap. Once all are .swap the old segments may be gone, and these are the only copies.",
         ),
-        WrongVersion(
-            _collects(leaves=(".deleted",)), "You leave .deleted files. The task that was to delete them is gone."
-        ),
-        WrongVersion(
+        Belief(_collects(leaves=(".deleted",)), "You leave .deleted files. The task that was to delete them is gone."),
+        Belief(
             _collects(leaves=(".cleaned",)),
             "You leave .cleaned files. At the next load they would speak of a replacement that is long undone.",
         ),
@@ -187,27 +186,25 @@ replaces = Rung(
     profiles=_drawn(*_REPLACEMENTS[:4]),
     returns=(type(None),),
     solution=_delete_segments_replaced_by,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _replaces(goes=lambda base, ranges: any(low <= base < end for low, end in ranges)),
             "You give each new segment a range of its own. There is one for all: what lies between two of them "
             "goes, too.",
         ),
-        WrongVersion(
+        Belief(
             _replaces(goes=lambda base, ranges: base in dict(ranges)),
             "You delete the segment of the same base alone. A new segment stands for all in its range of offsets.",
         ),
-        WrongVersion(
+        Belief(
             _replaces(goes=lambda base, ranges: min(ranges)[0] <= base <= max(end for _, end in ranges)),
             "You delete the segment that begins where the new ones end. The end of the range is not included.",
         ),
-        WrongVersion(
+        Belief(
             _replaces(kinds=".log"),
             "You delete only .log files. An old index would then lead into the new segment.",
         ),
-        WrongVersion(
-            _replaces(goes=lambda base, ranges: False), "You delete nothing. Old and new segments would overlap."
-        ),
+        Belief(_replaces(goes=lambda base, ranges: False), "You delete nothing. Old and new segments would overlap."),
     ),
     hints=(
         '`LogSegment.open(self.dir, base, self.config, self.time, file_suffix=".swap")` opens a new segment; close it '
@@ -270,18 +267,18 @@ ends = Rung(
     returns=(int,),
     changes_nothing=True,
     solution=read_next_offset,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _ends(by_index=True),
             "You take the last index entry for the end. Batches behind it have no entry; read on to the end of "
             "the file.",
         ),
-        WrongVersion(_ends(more=0), "You give the last offset. The end is the next one, which no record has yet."),
-        WrongVersion(
+        Belief(_ends(more=0), "You give the last offset. The end is the next one, which no record has yet."),
+        Belief(
             _ends(empty=lambda segment: 0),
             "An empty segment ends at 0 for you. It ends where it begins: at its base offset.",
         ),
-        WrongVersion(
+        Belief(
             _counts_records,
             "You count records. Offsets may have gaps, after compaction or in what a follower is sent.",
         ),
@@ -352,18 +349,18 @@ cuts_epochs = Rung(
     ),
     returns=(type(None),),
     solution=truncate_from_end_async_flush,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _truncates(late=lambda entry, end: entry.start_offset > end),
             "You keep an entry that begins at the end. No record was written in its epoch.",
         ),
-        WrongVersion(
+        Belief(
             _truncates(late=lambda entry, end: entry.epoch >= end),
             "You compare epochs with an offset. Where an epoch began is its `start_offset`.",
         ),
-        WrongVersion(_truncates(only_last=True), "You drop one entry. All that begin at the end or above go."),
-        WrongVersion(_truncates(writes=False), "You never write the file: after the next crash the entries are back."),
-        WrongVersion(
+        Belief(_truncates(only_last=True), "You drop one entry. All that begin at the end or above go."),
+        Belief(_truncates(writes=False), "You never write the file: after the next crash the entries are back."),
+        Belief(
             _truncates(late=lambda entry, end: False),
             "You drop nothing. The cache would name epochs that the log does not have.",
         ),
@@ -438,20 +435,20 @@ keeps_snapshots = Rung(
     profiles=_drawn(*_SNAPSHOTS, producers=2),
     returns=(type(None),),
     solution=remove_stray_snapshots,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _strays(lambda offset, bases, strays: True),
             "You delete every snapshot where no segment begins. The one at the log end was written for this load.",
         ),
-        WrongVersion(
+        Belief(
             _strays(lambda offset, bases, strays: False),
             "You keep every snapshot. Strays of no use would pile up: only the newest may stay.",
         ),
-        WrongVersion(
+        Belief(
             _strays(lambda offset, bases, strays: offset != max(strays)),
             "You keep the newest stray wherever it lies. Where a segment begins above it, it goes as well.",
         ),
-        WrongVersion(
+        Belief(
             _strays(lambda offset, bases, strays: offset < max(bases)),
             "You keep all strays above the last base. Only the newest of them stays.",
         ),

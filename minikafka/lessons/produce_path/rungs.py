@@ -11,8 +11,9 @@ from minikafka.common.errors import (
     RecordValidationException,
 )
 from minikafka.common.topic import is_internal
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.rebuild.grounds import BROKERS
-from minikafka.lab.rebuild.rung import Rung, WrongVersion
+from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.log_append_info import LeaderHwChange, LogAppendInfo
 from minikafka.log.producer.verification_guard import VerificationGuard
 from minikafka.server.delayed_produce import DelayedProduce
@@ -76,17 +77,17 @@ minimum = Rung(
     changes_nothing=True,
     ground=BROKERS,
     solution=_effective_min_isr,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _minimum(lambda self, setting: setting),
             "You take the setting as it is. A partition with fewer replicas than that could never be written with "
             "acks=all.",
         ),
-        WrongVersion(
+        Belief(
             _minimum(lambda self, setting: min(setting, len(self.remote_replicas))),
             "You forget the leader: `remote_replicas` has only the others.",
         ),
-        WrongVersion(
+        Belief(
             _minimum(lambda self, setting: min(setting, len(self.partition_state.isr))),
             "You count the replicas that are in sync. Then the minimum shrinks with the ISR, and refuses nobody.",
         ),
@@ -164,29 +165,29 @@ completes = Rung(
     returns=(bool,),
     ground=BROKERS,
     solution=try_complete,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _completes(waits_for=all),
             "You answer as soon as one partition is settled. There is one response: the slowest partition decides.",
         ),
-        WrongVersion(
+        Belief(
             _completes(settles=lambda enough, error: enough),
             "You pass over errors. Where this broker leads no more, the high watermark never comes: the producer "
             "waits in vain.",
         ),
-        WrongVersion(
+        Belief(
             _completes(told=False),
             "You settle a partition and leave its error as it was: REQUEST_TIMED_OUT, from the beginning.",
         ),
-        WrongVersion(
+        Belief(
             _completes(asks=lambda status: True),
             "You ask about partitions that are settled. One that refused its records gets another error, or none.",
         ),
-        WrongVersion(
+        Belief(
             _completes(offset=lambda status: status.required_offset - 1),
             "You ask for the last record's offset. High watermarks are exclusive: the offset after it is required.",
         ),
-        WrongVersion(
+        Belief(
             _completes(answers=False), "You say that it is completed, and answer nobody. Call `self.force_complete()`."
         ),
     ),
@@ -255,21 +256,21 @@ adds = Rung(
     returns=(type(None),),
     ground=BROKERS,
     solution=_maybe_add_delayed_produce,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _adds(must_wait=lambda acks, errors: None in errors),
             "You let acks=0 and acks=1 wait as well. The leader's log is all that they ask for.",
         ),
-        WrongVersion(
+        Belief(
             _adds(must_wait=lambda acks, errors: acks == ACKS_ALL and set(errors) == {None}),
             "You answer as soon as one partition refuses. The others took their records, and those are not "
             "replicated yet.",
         ),
-        WrongVersion(
+        Belief(
             _adds(keys=lambda partitions: partitions[:1]),
             "You watch the first partition alone. When the last one's mark rises, nobody asks the request.",
         ),
-        WrongVersion(
+        Belief(
             _adds(patience=lambda timeout_ms: 30_000), "You wait for 30 seconds. The request says how long it may take."
         ),
     ),
@@ -354,24 +355,24 @@ appends = Rung(
     returns=(LogAppendInfo,),
     ground=BROKERS,
     solution=append_records_to_leader,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _appends(minds=lambda acks: True),
             "You refuse acks=0 and acks=1 below the minimum. It protects only those who ask for it.",
         ),
-        WrongVersion(
+        Belief(
             _appends(first=False),
             "You ask for the minimum after the append. The producer is refused, and its records are in the log.",
         ),
-        WrongVersion(
+        Belief(
             _appends(minds=lambda acks: False),
             "You never ask for the minimum. The record is taken, and waits for replicas that are not there.",
         ),
-        WrongVersion(
+        Belief(
             _appends(raises_the_mark=False),
             "You leave the high watermark to the followers. A leader that is alone in the ISR has none.",
         ),
-        WrongVersion(
+        Belief(
             _appends(change=LeaderHwChange.SAME),
             "You always note SAME. Whoever waits for the high watermark is not woken when it rises with an append.",
         ),
@@ -506,24 +507,24 @@ tells = Rung(
     returns=(dict,),
     ground=BROKERS,
     solution=_append_to_local_log,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _tells(ends_with_an_error=True),
             "You refuse what comes after an error. Each partition is tried by itself.",
         ),
-        WrongVersion(
+        Belief(
             _tells(guards_internal_topics=False),
             "You let everybody write to Kafka's own topics. Only those may for whom they are allowed.",
         ),
-        WrongVersion(
+        Belief(
             _tells(known=()),
             "You tell the log start beside every error. Of what clients cause themselves the code says all.",
         ),
-        WrongVersion(
+        Belief(
             _tells(start=lambda self, key, error: -1),
             "You never tell the log start. Kafka sends it beside such errors; older clients decided by it.",
         ),
-        WrongVersion(
+        Belief(
             _tells(details=False),
             "You tell that records are invalid, and not which. `error.record_errors` has them, and the message is "
             "for the client.",

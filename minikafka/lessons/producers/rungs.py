@@ -3,7 +3,8 @@ transaction holds back.
 """
 
 from minikafka.common.errors import IllegalArgumentException, InvalidProducerEpochException, OutOfOrderSequenceException
-from minikafka.lab.rebuild.rung import Rung, WrongVersion
+from minikafka.lab.exercises.task import Belief
+from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.log import Log
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
@@ -144,20 +145,20 @@ finds = Rung(
     returns=(BatchMetadata, type(None)),
     changes_nothing=True,
     solution=find_duplicate_batch,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _finds(lambda known, first, last: known.first_seq == first),
             "You look at the first sequence alone. A batch that begins alike and ends elsewhere is another batch.",
         ),
-        WrongVersion(
+        Belief(
             _finds(_exactly, minds_the_epoch=False),
             "You remember through epochs. With a new epoch sequences begin anew, and nothing of before is a retry.",
         ),
-        WrongVersion(
+        Belief(
             _finds(_exactly, only_the_last=True),
             "You know the newest batch alone. Up to five requests may be on their way, and any of them be retried.",
         ),
-        WrongVersion(
+        Belief(
             _finds(lambda known, first, last: known.first_seq <= first and last <= known.last_seq),
             "You take a part of a batch for its retry. A producer retries a batch as a whole.",
         ),
@@ -221,20 +222,18 @@ checks = Rung(
     profiles=_IDEMPOTENT,
     returns=(type(None),),
     solution=_check_sequence,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _checks(new_epoch=False),
             "You let a new epoch begin anywhere. It begins with sequence 0, unless nothing is known of the producer.",
         ),
-        WrongVersion(_checks(wraps=False), "You forget that sequences are ints: after 2147483647 comes 0."),
-        WrongVersion(
+        Belief(_checks(wraps=False), "You forget that sequences are ints: after 2147483647 comes 0."),
+        Belief(
             _checks(any_start=False),
             "You refuse a producer that nothing is known of, unless it begins with 0. Its records may have been "
             "deleted long ago; Kafka takes whatever comes first.",
         ),
-        WrongVersion(
-            _checks(gaps=True), "You take a batch after a gap. Then one in between is lost, and nobody knows."
-        ),
+        Belief(_checks(gaps=True), "You take a batch after a gap. Then one in between is lost, and nobody knows."),
     ),
     hints=(
         "Two cases: `producer_epoch` is that of `self._updated_entry`, or a new one.",
@@ -294,25 +293,25 @@ fences = Rung(
     returns=(type(None),),
     changes_nothing=True,
     solution=_check_producer_epoch,
-    wrong=(
-        WrongVersion(_fences(lambda epoch, known, *_: False), "You let everybody in. A zombie writes on."),
-        WrongVersion(
+    beliefs=(
+        Belief(_fences(lambda epoch, known, *_: False), "You let everybody in. A zombie writes on."),
+        Belief(
             _fences(lambda epoch, known, version, is_open: epoch < known),
             "You take a marker of version 2 with the known epoch while a transaction is open. It may be a late one, "
             "and "
             "end the wrong transaction.",
         ),
-        WrongVersion(
+        Belief(
             _fences(lambda epoch, known, version, is_open: epoch < known or (epoch == known and version >= 2)),
             "You refuse a marker of version 2 that is sent again. Its transaction is over; it does no harm.",
         ),
-        WrongVersion(
+        Belief(
             _fences(
                 lambda epoch, known, version, is_open: epoch < known or (epoch == known and version >= 2 and is_open)
             ),
             "You refuse a marker of epoch 32767. There is no newer epoch that it could bring.",
         ),
-        WrongVersion(_fences(_older, everybody=True), "Your follower refuses what its leader has written."),
+        Belief(_fences(_older, everybody=True), "Your follower refuses what its leader has written."),
     ),
     hints=(
         "`self._updated_entry` has `producer_epoch` and `current_txn_first_offset`.",
@@ -382,20 +381,20 @@ completes = Rung(
     profiles=_TRANSACTIONS,
     returns=(CompletedTxn, type(None)),
     solution=append_end_txn_marker,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _completes(aborts=ControlRecordType.COMMIT),
             "You take commits for aborts. Aborted is what `marker.control_type` calls `ControlRecordType.ABORT`.",
         ),
-        WrongVersion(
+        Belief(
             _completes(without_one=True),
             "You complete a transaction that was never open. A marker alone completes nothing (up to 2.7 it did).",
         ),
-        WrongVersion(_completes(ends=False), "Your transaction stays open: the entry must learn of the marker."),
-        WrongVersion(
+        Belief(_completes(ends=False), "Your transaction stays open: the entry must learn of the marker."),
+        Belief(
             _completes(coordinators=False), "You listen to a coordinator that has been replaced. Its epoch is too old."
         ),
-        WrongVersion(_completes(versions=False), "You take a marker without a version from a coordinator."),
+        Belief(_completes(versions=False), "You take a marker without a version from a coordinator."),
     ),
     hints=(
         "Three parts: may it come, what does it end, and the entry learns of it.",
@@ -443,15 +442,15 @@ stable = Rung(
     returns=(int,),
     changes_nothing=True,
     solution=last_stable_offset,
-    wrong=(
-        WrongVersion(_stable_to_the_mark, "You pay no heed to transactions. An open one holds its readers back."),
-        WrongVersion(
+    beliefs=(
+        Belief(_stable_to_the_mark, "You pay no heed to transactions. An open one holds its readers back."),
+        Belief(
             _stable_to_the_transaction,
             "You let it pass the high watermark when a transaction began above that. What is not replicated is not "
             "stable.",
         ),
-        WrongVersion(_stable_to_the_end, "Without a transaction you answer the log end. It is the high watermark."),
-        WrongVersion(
+        Belief(_stable_to_the_end, "Without a transaction you answer the log end. It is the high watermark."),
+        Belief(
             _stable_below_the_transaction,
             "You stop one record too early. The bound is exclusive: the transaction's first offset itself.",
         ),
@@ -498,17 +497,17 @@ unstable = Rung(
     returns=(LogOffsetMetadata, type(None)),
     changes_nothing=True,
     solution=first_unstable_offset,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _first(lambda producers: (txn.first_offset for txn in producers.ongoing_txns)),
             "You count open transactions alone. One whose marker is not replicated may yet lose that marker.",
         ),
-        WrongVersion(
+        Belief(
             _first(lambda producers: (txn.first_offset for txn in producers.unreplicated_txns)),
             "You forget the open transactions.",
         ),
-        WrongVersion(_latest, "You take the later of the two. The oldest one holds back all that comes after it."),
-        WrongVersion(
+        Belief(_latest, "You take the later of the two. The oldest one holds back all that comes after it."),
+        Belief(
             _first(lambda producers: (t.first_offset for t in [*producers.ongoing_txns, *producers.unreplicated_txns])),
             "You ask the open transactions first. An ended one may have begun before them.",
         ),

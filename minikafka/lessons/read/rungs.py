@@ -1,6 +1,7 @@
 """The ladder of the lesson *Read*: from a time to an offset, from an offset to bytes, and what to leave out of them."""
 
-from minikafka.lab.rebuild.rung import Rung, WrongVersion
+from minikafka.lab.exercises.task import Belief
+from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.fetch_data_info import FetchDataInfo
 from minikafka.log.index.time_index import TimeIndex, TimestampOffset
 from minikafka.log.index.transaction_index import TransactionIndex, TxnIndexSearchResult
@@ -117,17 +118,17 @@ times = Rung(
     returns=(TimestampOffset,),
     changes_nothing=True,
     solution=lookup,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _lookup_by(lambda ts, target: ts >= target, last=False),
             "You take the first entry at or above the target. Records before its offset may already be as late.",
         ),
-        WrongVersion(_lookup_by(lambda ts, target: ts < target), "You leave out an entry of exactly the target."),
-        WrongVersion(
+        Belief(_lookup_by(lambda ts, target: ts < target), "You leave out an entry of exactly the target."),
+        Belief(
             _lookup_by(lambda ts, target: ts <= target, last=False),
             "You take the oldest entry. The latest saves most.",
         ),
-        WrongVersion(
+        Belief(
             _lookup_by(lambda ts, target: ts <= target, missing=lambda index: TimestampOffset(-1, 0)),
             "Without an entry you answer offset 0. The search begins at the segment's base offset.",
         ),
@@ -187,18 +188,18 @@ reads = Rung(
     profiles=_DRAWN,
     returns=(FetchDataInfo, type(None)),
     solution=read,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _reads(first_whole=False),
             "You never let the first batch be whole. A consumer with a small limit would be stuck before a large one.",
         ),
-        WrongVersion(_reads(bounded=False), "You read beyond `max_position`, and so above the high watermark."),
-        WrongVersion(
+        Belief(_reads(bounded=False), "You read beyond `max_position`, and so above the high watermark."),
+        Belief(
             _reads(offset=lambda asked, batch: asked),
             "Your answer begins at the offset that was asked for. It begins at the batch's base offset; the consumer "
             "drops what comes before.",
         ),
-        WrongVersion(_reads(tells_incomplete=False), "You do not tell that the first batch is cut short."),
+        Belief(_reads(tells_incomplete=False), "You do not tell that the first batch is cut short."),
     ),
     hints=(
         "`start = self.translate_offset(start_offset)` has `offset`, `position` and `size` of the first batch.",
@@ -260,28 +261,28 @@ collects = Rung(
     returns=(TxnIndexSearchResult,),
     changes_nothing=True,
     solution=collect_aborted_txns,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _collects(lambda txn, start, end: start <= txn.first_offset < end),
             "You leave out what began before the read. Its records may reach into it.",
         ),
-        WrongVersion(
+        Belief(
             _collects(lambda txn, start, end: txn.first_offset < end and txn.last_offset > start),
             "You leave out a transaction whose marker is the first offset of the read. The marker is inclusive.",
         ),
-        WrongVersion(
+        Belief(
             _collects(lambda txn, start, end: txn.last_offset >= start),
             "You take transactions that begin behind the read.",
         ),
-        WrongVersion(
+        Belief(
             _collects(lambda txn, start, end: txn.first_offset <= end and txn.last_offset >= start),
             "You take a transaction that begins at the bound. The bound is the first offset that is not asked for.",
         ),
-        WrongVersion(
+        Belief(
             _collects(_overlap, complete=lambda txn, bound: False),
             "You never say that the search is complete. Then every read looks at all later segments.",
         ),
-        WrongVersion(
+        Belief(
             _collects(_overlap, complete=lambda txn, bound: txn.last_offset >= bound),
             "You end the search at a marker behind the bound. Another transaction may have begun before it and ended "
             "later; the last stable offset is what tells.",

@@ -5,7 +5,8 @@ import zlib
 
 from crc32c import crc32c
 
-from minikafka.lab.rebuild.rung import Rung, WrongVersion
+from minikafka.lab.exercises.task import Belief
+from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.log_validator import LogValidator, ValidationResult
 from minikafka.record import batch_header, kernel, record_writer, varint
 from minikafka.record.batch_header import LOG_OVERHEAD, compute_attributes
@@ -87,22 +88,22 @@ writes_varints = Rung(
     profiles=_WRITES,
     returns=(type(None),),
     solution=write_varint,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _writes(number=lambda value: value & 0xFFFFFFFF),
             "You write a number as it is. A negative one then has all high bits set and takes five bytes; zigzag comes "
             "first.",
         ),
-        WrongVersion(
+        Belief(
             _writes(number=lambda value: 2 * abs(value) + (value < 0)),
             "You keep the size of the number and put the sign into the lowest bit. Zigzag counts on: -1 is 1, not 3.",
         ),
-        WrongVersion(_writes(highest_first=True), "You write the highest seven bits first. The lowest come first."),
-        WrongVersion(
+        Belief(_writes(highest_first=True), "You write the highest seven bits first. The lowest come first."),
+        Belief(
             _writes(marks_the_last=True),
             "Your high bit marks the last byte. It is the other way round: it says that another byte follows.",
         ),
-        WrongVersion(
+        Belief(
             _writes(one_more_at=0x7F),
             "You write one byte too many where seven bits are all set, as for -64: compare with > 0x7F, not >=.",
         ),
@@ -174,21 +175,21 @@ reads_varints = Rung(
     returns=(tuple,),
     changes_nothing=True,
     solution=read_varint,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _reads_as(number=lambda raw: raw),
             "You give the groups as they are. Zigzag must be undone: 1 means -1, and 2 means 1.",
         ),
-        WrongVersion(
+        Belief(
             _reads_as(number=lambda raw: -(raw >> 1) if raw & 1 else raw >> 1),
             "You take the lowest bit for a sign alone. Zigzag counts on: 1 is -1 and 3 is -2; you have 0 and -1.",
         ),
-        WrongVersion(_reads_as(highest_first=True), "You take the first byte for the highest. It has the lowest bits."),
-        WrongVersion(
+        Belief(_reads_as(highest_first=True), "You take the first byte for the highest. It has the lowest bits."),
+        Belief(
             _reads_as(one_byte=True),
             "You stop after one byte. As long as its high bit is set, another one follows.",
         ),
-        WrongVersion(
+        Belief(
             _reads_as(ends_before=1),
             "Your position is that of the last byte. Whoever reads on begins behind it.",
         ),
@@ -235,19 +236,17 @@ sums = Rung(
     returns=(int,),
     changes_nothing=True,
     solution=compute_checksum,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _sums(0), "You sum the whole batch, the CRC's own four bytes among them: no number could be right there."
         ),
-        WrongVersion(_sums(17), "You sum the CRC's own four bytes. It covers what stands behind them."),
-        WrongVersion(
+        Belief(_sums(17), "You sum the CRC's own four bytes. It covers what stands behind them."),
+        Belief(
             _sums(12, 17),
             "You sum what stands before the CRC. That is what it leaves out, so that the broker may write there.",
         ),
-        WrongVersion(
-            _sums(61), "You sum the records alone. The header's fields from the attributes on are covered, too."
-        ),
-        WrongVersion(
+        Belief(_sums(61), "You sum the records alone. The header's fields from the attributes on are covered, too."),
+        Belief(
             _sums(21, of=zlib.crc32),
             "Your polynomial is that of zip files (CRC-32), as in magic 0 and 1. A batch of magic 2 has a CRC-32C.",
         ),
@@ -315,24 +314,24 @@ assigns = Rung(
     profiles=({"epochs": True}, {"producers": 3, "transactions": True}, {"codecs": ("gzip",), "epochs": True}),
     returns=(ValidationResult,),
     solution=_assign_in_place,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _assigns(last=lambda first, count: first),
             "You let the batch end where it should begin. `set_last_offset` takes the last offset, inclusive.",
         ),
-        WrongVersion(
+        Belief(
             _assigns(last=lambda first, count: first + count),
             "Your batch ends one too late: n records from 0 on end at n - 1.",
         ),
-        WrongVersion(
+        Belief(
             _assigns(epoch=False),
             "You leave the leader epoch as it came. A client does not know it, so -1 would stay there.",
         ),
-        WrongVersion(
+        Belief(
             _assigns(append_time=False),
             "You keep the producer's timestamps where the topic asks for the time of the append.",
         ),
-        WrongVersion(
+        Belief(
             _assigns(following=lambda first, n: first + n - 1),
             "Your next offset is that of the last record. It is the offset behind it.",
         ),
@@ -410,22 +409,22 @@ writes_records = Rung(
     profiles=_WRITES,
     returns=(int,),
     solution=write_record,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _writes_record(null=0),
             "You write null as an empty field. Null has the size -1; a tombstone is not an empty value.",
         ),
-        WrongVersion(
+        Belief(
             _writes_record(offset_first=True), "You write the offset delta first. The timestamp delta comes before it."
         ),
-        WrongVersion(
+        Belief(
             _writes_record(counts_itself=True), "Your size counts a byte of itself. It says how many bytes follow it."
         ),
-        WrongVersion(
+        Belief(
             _writes_record(counts_headers=False),
             "You do not say how many headers follow. Without any, a 0 stands there all the same.",
         ),
-        WrongVersion(
+        Belief(
             _writes_record(attributes=b""),
             "You leave out the record's attributes, a byte that is always 0.",
         ),
@@ -512,24 +511,24 @@ writes_headers = Rung(
     ),
     returns=(type(None),),
     solution=write_header,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _writes_header(overhead=0),
             "Your length is the size of the batch. It counts what follows the field: 12 bytes less.",
         ),
-        WrongVersion(
+        Belief(
             _writes_header(crc_from=17),
             "Your CRC covers its own four bytes. It begins with the attributes, at byte 21.",
         ),
-        WrongVersion(
+        Belief(
             _writes_header(forgets=0x10),
             "You forget that a batch belongs to a transaction: bit 4.",
         ),
-        WrongVersion(
+        Belief(
             _writes_header(forgets=0x40),
             "You forget that the base timestamp is a delete horizon: bit 6. Without it each cleaning sets a new one.",
         ),
-        WrongVersion(
+        Belief(
             _writes_header(counts_offsets=True),
             "You count offsets, not records. After compaction a batch has fewer records than offsets.",
         ),

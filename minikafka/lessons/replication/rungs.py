@@ -3,9 +3,10 @@ that counts is replicated.
 """
 
 from minikafka.cluster.partition import Partition
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.rebuild import also_asked
 from minikafka.lab.rebuild.grounds import BROKERS
-from minikafka.lab.rebuild.rung import Rung, WrongVersion
+from minikafka.lab.rebuild.rung import Rung
 from minikafka.server import offset_truncation_state, replica_fetcher  # noqa: F401  (who calls the function)
 from minikafka.server.offset_truncation_state import OffsetTruncationState
 
@@ -89,20 +90,20 @@ leaves = Rung(
     changes_nothing=True,
     ground=BROKERS,
     solution=get_out_of_sync_replicas,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _behind(late=lambda ms, limit: ms >= limit),
             "You name a follower that was caught up exactly `max_lag_ms` ago. It is behind only after that.",
         ),
-        WrongVersion(
+        Belief(
             _behind(at_end=lambda state, end: False),
             "You name a follower that has everything, because it was silent. Nothing is missing in its log.",
         ),
-        WrongVersion(
+        Belief(
             _behind(since=lambda state: state.last_fetch_time_ms),
             "You go by the last fetch. A follower may fetch all the time and never catch up.",
         ),
-        WrongVersion(
+        Belief(
             _behind(inflight=lambda state: False),
             "You name somebody while a change of the ISR is under way. Who is in it is not known yet: wait for it.",
         ),
@@ -177,21 +178,21 @@ joins = Rung(
     changes_nothing=True,
     ground=BROKERS,
     solution=_is_follower_in_sync,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _in_sync(enough=lambda end, log, begun: end >= log.log_end_offset and end >= begun),
             "You ask for the leader's log end. Under load no follower would ever join: the high watermark will do.",
         ),
-        WrongVersion(
+        Belief(
             _in_sync(enough=lambda end, log, begun: end >= log.high_watermark),
             "You forget where the leader's epoch began. A new leader's high watermark may lag behind what was "
             "acknowledged; the offset at which its epoch began does not.",
         ),
-        WrongVersion(
+        Belief(
             _in_sync(enough=lambda end, log, begun: end > log.high_watermark and end >= begun),
             "You refuse a follower that ends exactly at the high watermark. The mark is exclusive: it has everything.",
         ),
-        WrongVersion(
+        Belief(
             _in_sync(enough=lambda end, log, begun: end >= begun),
             "You ask for the start of the epoch alone. What has been committed since then lies above it.",
         ),
@@ -288,30 +289,30 @@ cuts = Rung(
     changes_nothing=True,
     ground=BROKERS,
     solution=get_offset_truncation_state,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _cuts(known=_to_the_leaders_end, unknown=_to_the_leaders_end),
             "You go by the leader's end alone. Of an epoch that the follower never had that end says nothing about the "
             "follower's records.",
         ),
-        WrongVersion(
+        Belief(
             _cuts(known=lambda own_end, leader_end, log: (min(own_end, log.log_end_offset), True)),
             "You forget the leader's end. Where its part of the epoch is shorter, the rest of yours is not there.",
         ),
-        WrongVersion(
+        Belief(
             _cuts(unknown=lambda own_end, leader_end, log: (min(own_end, leader_end, log.log_end_offset), False)),
             "You mind the leader's end of an epoch that you do not have. It says nothing of your next older one; "
             "the next answer will.",
         ),
-        WrongVersion(
+        Belief(
             _cuts(no_end=lambda log, fetch_offset: log.log_end_offset),
             "You stay at the log end where the leader knows no end. The follower goes back to `fetch_offset`.",
         ),
-        WrongVersion(
+        Belief(
             _cuts(known=_to_the_mark, unknown=_to_the_mark),
             "You cut at the high watermark. A follower's mark lags behind: what was acknowledged may lie above it.",
         ),
-        WrongVersion(
+        Belief(
             _cuts(unknown=lambda own_end, leader_end, log: (min(own_end, log.log_end_offset), True)),
             "You call it settled where the leader's epoch is unknown here. The epochs below may "
             "differ as well: ask again.",
@@ -408,25 +409,25 @@ raises = Rung(
     returns=(bool,),
     ground=BROKERS,
     solution=_maybe_increment_leader_hw,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _raises(joining=False),
             "You wait for the ISR alone. A live follower that is about to join holds the mark back as well, or it "
             "could never reach it.",
         ),
-        WrongVersion(
+        Belief(
             _raises(enough=lambda self: True),
             "You forget the minimum. With fewer replicas in sync than min.insync.replicas the mark stands still.",
         ),
-        WrongVersion(
+        Belief(
             _raises(members=lambda state: state.isr),
             "You go by the ISR that the controller has agreed to. Whoever is proposed counts from the proposal on.",
         ),
-        WrongVersion(
+        Belief(
             _raises(alive=False),
             "You wait for followers that cannot join. One whose broker is fenced or stopping does not count.",
         ),
-        WrongVersion(
+        Belief(
             _raises(known=lambda state: state.log_end_offset >= 0),
             "You pass over a member that has not fetched. Nobody knows what it has, so nothing counts as replicated.",
         ),

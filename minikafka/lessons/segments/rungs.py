@@ -1,7 +1,8 @@
 """The ladder of the lesson *Segments*: when a segment is full, how its index is searched and kept, and what goes."""
 
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.rebuild import also_asked
-from minikafka.lab.rebuild.rung import Rung, WrongVersion
+from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.index.offset_index import OffsetIndex, OffsetPosition
 from minikafka.log.index.time_index import TimestampOffset
 from minikafka.log.log import Log
@@ -73,28 +74,28 @@ rolls = Rung(
     returns=(bool,),
     changes_nothing=True,
     solution=should_roll,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _rolls_for(*_ALL, full=lambda size, limit, incoming: size >= limit - incoming),
             "You roll when the append would fill the segment exactly. Kafka asks `size > segment.bytes - incoming`.",
         ),
-        WrongVersion(
+        Belief(
             _rolls_for(*_ALL, full=lambda size, limit, incoming: size > limit),
             "You let the append in and roll afterwards. Kafka asks first, with the append's own bytes.",
         ),
-        WrongVersion(_rolls_for("size"), "You roll for size alone. There are five reasons; the index's room is one."),
-        WrongVersion(
+        Belief(_rolls_for("size"), "You roll for size alone. There are five reasons; the index's room is one."),
+        Belief(
             _rolls_for("size", "indexes", "offsets"), "You forget the time: segment.ms ends a segment that is too old."
         ),
-        WrongVersion(
+        Belief(
             _rolls_for("size", "time", "offsets"),
             "You forget the indexes: where one of them has no room for another entry, a new segment begins.",
         ),
-        WrongVersion(
+        Belief(
             _rolls_for("size", "time", "indexes"),
             "You forget the offset: what an index says of it is 32 bits from the base offset on.",
         ),
-        WrongVersion(
+        Belief(
             _rolls_for(*_ALL, late=lambda ms, limit: ms >= limit),
             "You roll a segment that is exactly as old as segment.ms. Kafka waits until it is older.",
         ),
@@ -169,22 +170,22 @@ looks_up = Rung(
     returns=(OffsetPosition,),
     changes_nothing=True,
     solution=lookup,
-    wrong=(
-        WrongVersion(_lookup_exactly, "You look for the offset itself. The index is sparse: most offsets have none."),
-        WrongVersion(
+    beliefs=(
+        Belief(_lookup_exactly, "You look for the offset itself. The index is sparse: most offsets have none."),
+        Belief(
             _lookup_next,
             "You take the first entry at or above the target. Its batch may begin behind the record that is wanted.",
         ),
-        WrongVersion(
+        Belief(
             _lookup_strictly_before,
             "You leave out an entry for the target itself. An entry's key is the last offset of its batch, so the "
             "record lies in that batch, and not before it.",
         ),
-        WrongVersion(
+        Belief(
             _lookup_from_zero,
             "Without an entry you answer offset 0. The answer is the segment's base offset, at byte 0.",
         ),
-        WrongVersion(
+        Belief(
             _lookup_relative,
             "You compare relative offsets with an absolute target. `entry(n).offset` is absolute already.",
         ),
@@ -262,21 +263,21 @@ translates = Rung(
     returns=(LogOffsetPosition, type(None)),
     changes_nothing=True,
     solution=translate_offset,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _translate_from_base,
             "You look for a base offset at or above the target, and pass over the batch that the record lies within.",
         ),
-        WrongVersion(_translate_beyond, "You pass over a batch that ends with the target. Its last record is the one."),
-        WrongVersion(
+        Belief(_translate_beyond, "You pass over a batch that ends with the target. Its last record is the one."),
+        Belief(
             _translate_to_the_asked,
             "You answer with the offset that was asked for. The answer names the batch, by its own base offset.",
         ),
-        WrongVersion(
+        Belief(
             _translate_by_the_index,
             "You take the batch that the index names. It lies at or before the record; go on from there.",
         ),
-        WrongVersion(
+        Belief(
             _translate_without_a_start,
             "You forget `starting_file_position`. Whoever gives one has no use for what lies before it.",
         ),
@@ -372,32 +373,30 @@ appends = Rung(
     profiles=_DRAWN,
     returns=(type(None),),
     solution=append,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _appends(due=lambda waiting, interval: waiting >= interval),
             "An entry is due when *more* than index.interval.bytes came since the last one; exactly as many are not "
             "enough.",
         ),
-        WrongVersion(
+        Belief(
             _appends(counts_first=True),
             "You count a batch before you ask whether it is due. So the first batch of a segment may get an entry, "
             "which says nothing: an empty index means byte 0.",
         ),
-        WrongVersion(
+        Belief(
             _appends(key=lambda batch, first: batch.base_offset),
             "Your entries have the batch's base offset as their key. Kafka's have its last offset.",
         ),
-        WrongVersion(
+        Belief(
             _appends(place=lambda before, batch: before + batch.size_in_bytes),
             "Your entries name the byte behind the batch. A search goes on from there, and misses it.",
         ),
-        WrongVersion(
+        Belief(
             _appends(of_the_append=True),
             "Your key is the last offset of all batches appended together, as it was up to Kafka 3.9.0, and in 4.0.0.",
         ),
-        WrongVersion(
-            _appends(minds_times=False), "You forget the time index, and the largest timestamp that it needs."
-        ),
+        Belief(_appends(minds_times=False), "You forget the time index, and the largest timestamp that it needs."),
     ),
     hints=(
         "The order: check the offset, note `self.size`, `self.log.append(records)`, then batch by batch.",
@@ -472,24 +471,24 @@ deletes = Rung(
     profiles=({}, {"epochs": True}, {"weights": {"retention": 20}}, {"weights": {"retention": 20}}),
     returns=(list,),
     solution=deletable_segments,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _deletes(minds_the_mark=False),
             "You delete what is not replicated yet. A segment may go when all of it lies below the high watermark.",
         ),
-        WrongVersion(
+        Belief(
             _deletes(stops=False),
             "You pass over a segment that stays, and take younger ones: that leaves a hole in the log.",
         ),
-        WrongVersion(
+        Belief(
             _deletes(keeps_the_active=True),
             "You always keep the last segment. Kafka lets it go too, and begins a new one first.",
         ),
-        WrongVersion(
+        Belief(
             _deletes(keeps_the_empty=False),
             "You let a last segment without a byte go. Nothing is gained, and the log would make a new one each time.",
         ),
-        WrongVersion(
+        Belief(
             _deletes(asks_about_the_empty=False),
             "You do not ask the rule about a last segment without a byte. Kafka asks first: the rule by time opens the "
             "time index, and so its file is made.",

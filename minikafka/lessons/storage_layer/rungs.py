@@ -2,8 +2,9 @@
 broker stops.
 """
 
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.rebuild.grounds import LOG_DIRECTORY
-from minikafka.lab.rebuild.rung import Rung, WrongVersion
+from minikafka.lab.rebuild.rung import Rung
 from minikafka.log import log_dir_checkpoints
 from minikafka.log.log_dir_name import log_delete_dir_name, log_stray_dir_name
 from minikafka.log.log_manager import LogManager, _write_marker
@@ -64,21 +65,21 @@ starts = Rung(
     changes_nothing=True,
     ground=LOG_DIRECTORY,
     solution=log_starts_to_checkpoint,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _noted(lambda log: True),
             "You note every log. Kafka's file has only those whose start the name of a segment does not tell.",
         ),
-        WrongVersion(
+        Belief(
             _noted(lambda log: log.log_start_offset > 0),
             "You note every log that does not start at 0. After retention a log starts where its first segment does: "
             "the file's name tells that.",
         ),
-        WrongVersion(
+        Belief(
             _noted(lambda log: log.log_start_offset > log.active_segment.base_offset),
             "You compare with the active segment. A log may start inside an older one.",
         ),
-        WrongVersion(
+        Belief(
             _the_first_bases, "You note where the first segment begins. That is known; where the log starts is not."
         ),
     ),
@@ -133,22 +134,22 @@ flushes = Rung(
     returns=(type(None),),
     ground=LOG_DIRECTORY,
     solution=_flush_dirty_logs,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _flushes(is_due=lambda self, log, since_ms: since_ms > log.config.flush_ms),
             "You pass over a log whose last flush is exactly `flush.ms` ago. It is due.",
         ),
-        WrongVersion(
+        Belief(
             _flushes(is_due=lambda self, log, since_ms: True),
             "You flush every log each time. Each has a `flush.ms` of its own, by default without an end.",
         ),
-        WrongVersion(
+        Belief(
             _flushes(
                 is_due=lambda self, log, since_ms: since_ms >= self.configs.current_default_config.flush_ms,
             ),
             "You go by the broker's `flush.ms`. A topic may have set its own: ask the log's settings.",
         ),
-        WrongVersion(
+        Belief(
             _flushes(
                 is_due=lambda self, log, since_ms: since_ms >= log.config.flush_ms,
                 ends_with_the_first=True,
@@ -225,18 +226,18 @@ retains = Rung(
     returns=(type(None),),
     ground=LOG_DIRECTORY,
     solution=_cleanup_logs,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _deletes_from_all,
             "You ask every log. Compacted ones are the cleaner's: its threads also delete the old segments of those "
             "with `compact,delete`.",
         ),
-        WrongVersion(
+        Belief(
             _retains(resumes=False),
             "You never let the cleaner come again. What is paused is passed over by the next run as well.",
         ),
-        WrongVersion(_retains(ends_with_the_first=True), "You stop after the first log that had something to delete."),
-        WrongVersion(
+        Belief(_retains(ends_with_the_first=True), "You stop after the first log that had something to delete."),
+        Belief(
             _retains(which=lambda log: log.config.retention_size < 0),
             "You pass over logs with a limit of size. `delete_old_segments` knows all three rules: start, age, size.",
         ),
@@ -317,25 +318,25 @@ takes_away = Rung(
     profiles=_drawn({"delete": 12, "create": 12}, {"delete": 12, "create": 12}, {"delete": 8, "create": 8, "stop": 8}),
     ground=LOG_DIRECTORY,
     solution=async_delete,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _takes_away(at_once=True),
             "You delete the files at once. A reader of them fails; they wait, the broker's"
             " `log.segment.delete.delay.ms`.",
         ),
-        WrongVersion(
+        Belief(
             _takes_away(waits=False),
             "You rename the directory, and nobody deletes it. Add the log to `self.logs_to_be_deleted`.",
         ),
-        WrongVersion(
+        Belief(
             _takes_away(notes=False),
             "You leave the partition in the checkpoints. A new log of that name would get the old one's offsets "
             "after a crash.",
         ),
-        WrongVersion(
+        Belief(
             _takes_away(forgets=False), "Your log is still found. Take it out of the map first: who asks gets None."
         ),
-        WrongVersion(
+        Belief(
             _takes_away(name=log_stray_dir_name),
             "You name the directory `-stray`. The next start puts such a log aside, and deletes it never.",
         ),
@@ -417,27 +418,25 @@ stops = Rung(
     profiles=_drawn({"stop": 14}, {"stop": 14, "delete_records": 16}, {"stop": 10, "delete": 6, "kill": 6}),
     ground=LOG_DIRECTORY,
     solution=shutdown,
-    wrong=(
-        WrongVersion(
+    beliefs=(
+        Belief(
             _stops(flushes=False),
             "You note recovery points of logs that are not flushed. Flush first: then each is its log's end.",
         ),
-        WrongVersion(
+        Belief(
             _stops(notes=_recovery_points_alone),
             "You forget the log starts. What was deleted since they were last written is back after the start.",
         ),
-        WrongVersion(
+        Belief(
             _stops(notes=lambda self, log_dir: None),
             "You write no checkpoints. They keep what the task wrote last, up to a minute ago.",
         ),
-        WrongVersion(
-            _stops(epoch=None), "You write no marker. The next start takes this stop for a crash, and recovers."
-        ),
-        WrongVersion(
+        Belief(_stops(epoch=None), "You write no marker. The next start takes this stop for a crash, and recovers."),
+        Belief(
             _stops(epoch=lambda given: -1),
             "Your marker has no broker epoch. By it a broker proves to the controller that nobody ran in between.",
         ),
-        WrongVersion(
+        Belief(
             _stops(closes=False),
             "You do not close the logs. Their indexes keep the size to which they were allocated, and no snapshot of "
             "producers is taken.",

@@ -272,24 +272,31 @@ def test_a_plain_tuple_is_no_place_in_an_index(engine_judges):
 
 @pytest.mark.slow
 def test_a_search_that_finds_the_record_by_detours_is_told_all_the_same(engine_judges):
-    first = looks_up.check(looks_up.wrong[0].function).words
+    first = looks_up.check(looks_up.beliefs[0].function).words
     assert "your function is not: called with self" in first
     assert first.endswith("most offsets have none.")
 
 
-def test_the_solution_opens_after_a_try_and_is_counted(engine_judges):
+def test_the_solution_opens_after_a_try_and_is_counted(engine_judges, monkeypatch):
+    from minikafka.lab.exercises import progress
     from minikafka.lab.rebuild.rung import Rung
+
+    kept = []
+    monkeypatch.setattr(progress, "note", lambda *told, **counts: kept.append((*told, counts)))
 
     fresh = Rung(
         "Rung", LogSegment.should_roll, why="", invariants=(), chosen=("append_as_leader [1x10]\n",), profiles=(),
-        solution=rolls.solved_by(), wrong=(), hints=("one", "two"),
+        solution=rolls.solved_by(), beliefs=(), hints=("one", "two"),
     )  # fmt: skip
     assert "first" in fresh.solution()
     fresh.check(lambda self, roll_params: ___)
     assert "first" in fresh.solution()
     fresh.check(never_rolls)
     assert fresh.solution().startswith("def should_roll(self, roll_params):")
-    assert fresh.solutions_seen == 1
+    assert kept == [
+        ("rungs", "Rung", "correct", {}),
+        ("rungs", "Rung", "", {"tries": 0, "solutions_seen": 1}),
+    ]
     assert [fresh.hint(), fresh.hint(), fresh.hint()] == ["Hint 1 of 2: one", "Hint 2 of 2: two", "Hint 2 of 2: two"]
 
 
@@ -298,7 +305,7 @@ def test_a_rung_whose_method_is_never_called_is_an_error(engine_judges):
 
     idle = Rung(
         "Rung", LogSegment.should_roll, why="", invariants=(), chosen=("tick 1\n",), profiles=(),
-        solution=rolls.solved_by(), wrong=(), hints=("",),
+        solution=rolls.solved_by(), beliefs=(), hints=("",),
     )  # fmt: skip
     with pytest.raises(AssertionError, match="nothing was judged"):
         idle.check(never_rolls)

@@ -47,8 +47,8 @@ def few_tries(monkeypatch):
 
 @pytest.mark.slow
 def test_each_wrong_version_is_recognised(rung, spark, few_tries):
-    assert len({wrong.words for wrong in rung.wrong}) >= 3
-    for wrong in rung.wrong:
+    assert len({wrong.words for wrong in rung.beliefs}) >= 3
+    for wrong in rung.beliefs:
         verdict = rung.check(wrong.function)
         assert verdict.state == "not yet", wrong.words
         assert verdict.words.endswith(wrong.words), verdict

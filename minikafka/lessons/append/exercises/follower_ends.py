@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase
 from minikafka.lessons.append import solutions
 from minikafka.witness.dataframes import batches_frame, operations_frame

@@ -1,6 +1,7 @@
 """The log start offset: what moves it, and what does not."""
 
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
 from minikafka.lessons.append import solutions
 from minikafka.witness.workload import Workload

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame
 from minikafka.lessons.append import solutions
 from minikafka.witness.batch import CODECS

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark, jvm_of
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.compaction import solutions
 from minikafka.witness.batch import Batch

@@ -5,7 +5,8 @@ from functools import cache
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, answers_of, call_private, judged_by_spark, jvm_of
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lessons.compaction import solutions
 from minikafka.log.cleaner.offset_map_kernel import slot_of
 

@@ -1,6 +1,7 @@
 """What update_high_watermark makes of a suggested mark."""
 
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
 from minikafka.lessons.high_watermark import solutions
 from minikafka.witness.spoken import say

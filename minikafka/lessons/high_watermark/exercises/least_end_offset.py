@@ -1,6 +1,7 @@
 """The high watermark of a leader, in Spark: the least end of the in-sync replicas."""
 
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
 from minikafka.lessons.high_watermark import solutions
 from minikafka.lessons.high_watermark.exercises.replica_ends import (

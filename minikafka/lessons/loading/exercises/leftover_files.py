@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import frame
 from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_spark, sql
 from minikafka.lab.stage.damage import SMALL

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_spark, sql
 from minikafka.lab.stage.damage import SMALL, stopped_at_each_rename

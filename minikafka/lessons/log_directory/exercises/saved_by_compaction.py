@@ -4,7 +4,8 @@ from collections import Counter
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.log_directory import solutions
 from minikafka.lessons.log_directory.exercises.drawn import consumed, read_from

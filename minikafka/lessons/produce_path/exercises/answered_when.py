@@ -4,7 +4,8 @@ from typing import Any
 
 from minikafka.common.error_codes import Errors
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.produce_path import solutions
 from minikafka.lessons.produce_path.exercises.asked_brokers import brokers_of, fetch_line, parts

@@ -5,7 +5,8 @@ from typing import Any
 
 from minikafka.common.error_codes import Errors
 from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lessons.produce_path import solutions
 from minikafka.lessons.produce_path.exercises.asked_brokers import brokers_of
 

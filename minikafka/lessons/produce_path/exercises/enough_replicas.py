@@ -5,7 +5,8 @@ from typing import Any
 
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark, jvm_of
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lessons.produce_path import solutions
 from minikafka.lessons.produce_path.exercises.asked_brokers import brokers_of, fetch_line
 

@@ -1,6 +1,7 @@
 """The last stable offset, in Spark."""
 
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
 from minikafka.lessons.producers import solutions
 from minikafka.witness.observation import Observations

@@ -1,6 +1,7 @@
 """A producer's sequences: which batches are written, which are retries, which are refused."""
 
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase
 from minikafka.lessons.producers import solutions
 from minikafka.witness.dataframes import batches_frame

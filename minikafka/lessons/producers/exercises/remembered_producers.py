@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, frame
 from minikafka.lessons.producers import solutions
 from minikafka.witness.observation import Observations

@@ -2,7 +2,8 @@
 
 import re
 
-from minikafka.lab.exercises.exercise import Belief, Case, Exercise
+from minikafka.lab.exercises.exercise import Case, Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, frame
 from minikafka.lessons.read import solutions
 from minikafka.witness.batch import Batch

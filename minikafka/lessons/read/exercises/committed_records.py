@@ -1,6 +1,7 @@
 """What a read_committed consumer sees, in Spark."""
 
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
 from minikafka.lessons.read import solutions
 from minikafka.lessons.read.exercises.stories import TRANSACTIONS, offsets_seen, records_of, workload_of

@@ -2,7 +2,8 @@
 
 from itertools import accumulate
 
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
 from minikafka.lab.stage.readers import log_after
 from minikafka.lessons.read import solutions

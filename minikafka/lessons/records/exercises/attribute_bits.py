@@ -4,7 +4,8 @@ from functools import cache
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark, jvm_of
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lessons.records import solutions
 from minikafka.lessons.records.exercises.sent_batches import first_batch
 

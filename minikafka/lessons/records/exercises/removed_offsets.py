@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lab.stage.workbench import scratch
 from minikafka.lessons.records import solutions

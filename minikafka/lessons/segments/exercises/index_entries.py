@@ -1,6 +1,7 @@
 """The sparse index: which batches have an entry."""
 
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
 from minikafka.lessons.segments import solutions
 from minikafka.lessons.segments.exercises.observed import appends, batch_bytes

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from minikafka.lab.exercises.exercise import Belief
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows
 from minikafka.lessons.segments.exercises.observed import segment_bases
 from minikafka.witness.observation import Observations

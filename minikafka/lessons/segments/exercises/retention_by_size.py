@@ -1,6 +1,7 @@
 """Retention by size, in Spark."""
 
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
 from minikafka.lessons.segments import solutions
 from minikafka.lessons.segments.exercises.observed import batch_bytes

@@ -2,7 +2,8 @@
 
 from itertools import takewhile
 
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
 from minikafka.lessons.segments import solutions
 from minikafka.lessons.segments.exercises.retention import cleaned_up, deleted, spares_the_active_segment

@@ -4,7 +4,8 @@ from functools import cache
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, answers_of, judged_by_spark
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lessons.start import solutions
 from minikafka.lessons.start.exercises.places import appended, batches, places
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 from minikafka.lab.exercises.asked import AskedCase, judged_by_spark
-from minikafka.lab.exercises.exercise import Belief, Exercise
+from minikafka.lab.exercises.exercise import Exercise
+from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.storage_layer import solutions
 from minikafka.lessons.storage_layer.exercises.managed import lived
