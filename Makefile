@@ -89,10 +89,10 @@ bench: ready-dev
 	@for bench in benchmarks/*_bench.py; do echo "== $$bench"; $(BIN)/python "$$bench" || exit 1; done
 
 fuzz: ready-dev
-	@$(BIN)/python -m minikafka.witness.differential --minutes $(MINUTES)
+	@$(BIN)/python -m minikafka.witness.log.differ --minutes $(MINUTES)
 
 fuzz-replicas: ready-dev
-	@$(BIN)/python -m minikafka.witness.replica_differential --minutes $(MINUTES)
+	@$(BIN)/python -m minikafka.witness.replicas.differ --minutes $(MINUTES)
 
 fuzz-promises: ready-dev
 	@$(BIN)/python -m tests.fuzz.fuzz_promises --minutes $(MINUTES)

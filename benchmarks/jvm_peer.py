@@ -5,9 +5,9 @@ from collections import defaultdict
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from minikafka.spark.java_home import java_command
-from minikafka.spark.kafka_jars import kafka_classpath
-from minikafka.spark.scala_compiler import compiled_classes
+from minikafka.jvm.java_home import java_command
+from minikafka.jvm.kafka_jars import kafka_classpath
+from minikafka.jvm.scala_compiler import compiled_classes
 
 LOG_BENCH = Path(__file__).with_name("LogBench.scala")
 REPLICA_BENCH = Path(__file__).with_name("ReplicaBench.scala")

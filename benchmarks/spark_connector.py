@@ -1,6 +1,6 @@
 """Spark's own Kafka connector, fetched as Kafka's jars are. It is a peer, and no part of minikafka."""
 
-from minikafka.spark.kafka_jars import _resolve
+from minikafka.jvm.kafka_jars import _resolve
 
 VERSION = "4.2.0"
 """The newest that Maven has. It works with Spark 4.3.0, of which PyPI has PySpark and Maven has nothing."""

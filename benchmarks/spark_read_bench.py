@@ -30,18 +30,18 @@ from spark_bench_session import AS_KAFKA_STARTS_IT, CORES, best_of, session, tim
 from spark_bench_topics import PARTITIONS, Topic, create_topics, topics_of, write_topic
 from spark_connector import VERSION, connector_jars
 
+from minikafka.jvm.java_home import java_home
+from minikafka.jvm.kafka_jars import KafkaJarsUnavailableError
 from minikafka.record.batch_header import COMPRESSION_CODEC_MASK, HEADER, LOG_OVERHEAD, RECORD_BATCH_OVERHEAD
 from minikafka.record.record_batch import ATTRIBUTES_OFFSET
-from minikafka.spark.java_home import java_home
 from minikafka.spark.jobs.byte_ranges import for_each_task, ranges
 from minikafka.spark.jobs.export import export
 from minikafka.spark.jobs.profile import profile
-from minikafka.spark.kafka_jars import KafkaJarsUnavailableError
 from minikafka.spark.source.damage import Mode, OnDamage
 from minikafka.spark.source.read_task import ByteRange, ReadTask
 from minikafka.spark.source.record_rows import RecordRows, RowFilter
 from minikafka.tools.ended_by_signals import ended_by_signals
-from minikafka.witness.kafka_broker import KafkaBroker
+from minikafka.witness.kafka.kafka_broker import KafkaBroker
 
 NAMES = {
     "rows": "whole rows: count, bytes of values",

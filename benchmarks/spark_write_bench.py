@@ -18,11 +18,11 @@ from spark_bench_session import AS_KAFKA_STARTS_IT, CORES, best_of, session
 from spark_bench_topics import PARTITIONS, create_topics
 from spark_connector import VERSION, connector_jars
 
+from minikafka.jvm.java_home import java_home
+from minikafka.jvm.kafka_jars import KafkaJarsUnavailableError
 from minikafka.spark import write_log_dir
-from minikafka.spark.java_home import java_home
-from minikafka.spark.kafka_jars import KafkaJarsUnavailableError
 from minikafka.tools.ended_by_signals import ended_by_signals
-from minikafka.witness.kafka_broker import KafkaBroker
+from minikafka.witness.kafka.kafka_broker import KafkaBroker
 
 
 class Writers:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from minikafka.witness.kafka_jvm import KafkaJvm, KafkaUnavailableError
-from minikafka.witness.two_logs import TwoLogs
+from minikafka.jvm.kafka_jvm import KafkaJvm, KafkaUnavailableError
+from minikafka.witness.log.two_logs import TwoLogs
 from tests.jvm_watchdog import JvmWatchdog
 
 SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200}

@@ -8,7 +8,7 @@ import sys
 import threading
 from pathlib import Path
 
-from minikafka.spark.java_home import java_home
+from minikafka.jvm.java_home import java_home
 
 _JSTACK_TIMEOUT_S = 20
 

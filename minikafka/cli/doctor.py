@@ -75,7 +75,7 @@ def _kernel() -> Finding:
 
 
 def _java() -> Finding:
-    from minikafka.spark.java_home import JavaNotFoundError, java_home, java_version, system_java_home, wheel_java_home
+    from minikafka.jvm.java_home import JavaNotFoundError, java_home, java_version, system_java_home, wheel_java_home
 
     try:
         java_home()
@@ -91,8 +91,8 @@ def _spark() -> Finding:
 
 
 def _kafka_jars() -> Finding:
-    from minikafka.spark.cache import cache_dir
-    from minikafka.spark.kafka_jars import COORDINATES, KAFKA_VERSION, cached_classpath
+    from minikafka.jvm.cache import cache_dir
+    from minikafka.jvm.kafka_jars import COORDINATES, KAFKA_VERSION, cached_classpath
 
     missing = [part for part in COORDINATES if cached_classpath(part) is None]
     if missing:

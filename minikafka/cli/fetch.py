@@ -2,11 +2,11 @@
 
 import click
 
-from minikafka.spark import class_archive
-from minikafka.spark.cache import cache_dir
-from minikafka.spark.java_home import JavaNotFoundError, java_home
-from minikafka.spark.kafka_jars import COORDINATES, KAFKA_VERSION, KafkaJarsUnavailableError, cached_classpath
-from minikafka.spark.kafka_jars import fetch as fetch_jars
+from minikafka.jvm import class_archive
+from minikafka.jvm.cache import cache_dir
+from minikafka.jvm.java_home import JavaNotFoundError, java_home
+from minikafka.jvm.kafka_jars import COORDINATES, KAFKA_VERSION, KafkaJarsUnavailableError, cached_classpath
+from minikafka.jvm.kafka_jars import fetch as fetch_jars
 from minikafka.spark.session import jars_for_spark
 
 

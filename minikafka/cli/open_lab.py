@@ -2,7 +2,7 @@
 
 import click
 
-from minikafka.fetch import fetch
+from minikafka.cli.fetch import fetch
 
 
 @click.command()

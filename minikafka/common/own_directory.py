@@ -7,7 +7,7 @@ import threading
 from functools import partial
 from pathlib import Path
 
-from minikafka.spark.locked_directory import new_locked_directory, remove_those_of_the_dead
+from minikafka.common.locked_directory import new_locked_directory, remove_those_of_the_dead
 
 _PREFIX = "minikafka-own-"
 _remove = partial(shutil.rmtree, ignore_errors=True)

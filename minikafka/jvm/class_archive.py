@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from minikafka.spark.cache import cache_dir
+from minikafka.jvm.cache import cache_dir
 
 _KEPT = 3
 """How many archives the cache holds, of 150 MB each: one for each environment that was last set up."""

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from minikafka.spark.cache import cache_dir
-from minikafka.spark.java_home import JavaNotFoundError, java_command
-from minikafka.spark.java_network import BUNDLE_VARIABLES, use_this_machines_network
+from minikafka.jvm.cache import cache_dir
+from minikafka.jvm.java_home import JavaNotFoundError, java_command
+from minikafka.jvm.java_network import BUNDLE_VARIABLES, use_this_machines_network
 
 KAFKA_VERSION = "4.3.0"
 

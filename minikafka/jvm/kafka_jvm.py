@@ -179,7 +179,7 @@ def kafka_jars() -> list[str]:
         if not jars:
             raise KafkaUnavailableError(f"MINIKAFKA_KAFKA_JARS names {directory}, which holds no jar.")
         return jars
-    from minikafka.spark.kafka_jars import KafkaJarsUnavailableError, kafka_classpath
+    from minikafka.jvm.kafka_jars import KafkaJarsUnavailableError, kafka_classpath
 
     try:
         return kafka_classpath("broker")
@@ -189,7 +189,7 @@ def kafka_jars() -> list[str]:
 
 def java_path() -> str:
     """The path of `java`. Raises KafkaUnavailableError."""
-    from minikafka.spark.java_home import JavaNotFoundError, java_command
+    from minikafka.jvm.java_home import JavaNotFoundError, java_command
 
     try:
         return java_command()

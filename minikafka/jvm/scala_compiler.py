@@ -9,9 +9,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from minikafka.spark.cache import cache_dir
-from minikafka.spark.java_home import java_command
-from minikafka.spark.kafka_jars import spark_jars
+from minikafka.jvm.cache import cache_dir
+from minikafka.jvm.java_home import java_command
+from minikafka.jvm.kafka_jars import spark_jars
 
 _KEPT_S = 7 * 24 * 3600  # after its last use: another checkout, with another source, may still be using it
 

@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from minikafka.spark.cache import cache_dir
-from minikafka.spark.kafka_jars import KAFKA_VERSION, KafkaJarsUnavailableError, jvm_with_ivy, maven_utils, no_value
+from minikafka.jvm.cache import cache_dir
+from minikafka.jvm.kafka_jars import KAFKA_VERSION, KafkaJarsUnavailableError, jvm_with_ivy, maven_utils, no_value
 
 ARTIFACTS = (
     "kafka-clients",

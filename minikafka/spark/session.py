@@ -7,11 +7,12 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from minikafka.spark import class_archive, jvm
-from minikafka.spark.java_exceptions import limit_pyspark_to_spark
-from minikafka.spark.java_home import java_home
-from minikafka.spark.kafka_jars import KafkaJarsUnavailableError, kafka_classpath
-from minikafka.spark.own_directory import own_directory
+from minikafka.common.own_directory import own_directory
+from minikafka.jvm import class_archive
+from minikafka.jvm.java_exceptions import limit_pyspark_to_spark
+from minikafka.jvm.java_home import java_home
+from minikafka.jvm.kafka_jars import KafkaJarsUnavailableError, kafka_classpath
+from minikafka.spark import spark_jvm as jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

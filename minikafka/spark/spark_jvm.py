@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from minikafka.spark.java_home import java_command
-from minikafka.spark.kafka_jars import spark_jars
-from minikafka.spark.own_directory import own_directory
+from minikafka.common.own_directory import own_directory
+from minikafka.jvm.java_home import java_command
+from minikafka.jvm.kafka_jars import spark_jars
 
 if TYPE_CHECKING:
     from py4j.clientserver import ClientServer

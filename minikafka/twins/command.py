@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from minikafka.spark.kafka_jars import KAFKA_VERSION
+from minikafka.jvm.kafka_jars import KAFKA_VERSION
 from minikafka.tools.tool_command import ToolCommand
 from minikafka.twins.coverage import Coverage, storage_coverage
 from minikafka.twins.drift import Comparison, Drift, compare

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from minikafka.spark.kafka_jars import KAFKA_VERSION
-from minikafka.spark.source_jars import SourcesUnavailableError, source_jars
+from minikafka.jvm.kafka_jars import KAFKA_VERSION
+from minikafka.jvm.source_jars import SourcesUnavailableError, source_jars
 from minikafka.twins.kafka_source_file import KafkaClass, KafkaMember, parse
 from minikafka.twins.twin_name import TwinName
 

@@ -1,4 +1,4 @@
-"""Loads the classes of Spark and Kafka that the witnesses use, so that `minikafka.spark.class_archive` can archive
+"""Loads the classes of Spark and Kafka that the witnesses use, so that `minikafka.jvm.class_archive` can archive
 them.
 
 `python -m minikafka.witness.class_training ARCHIVE` runs in a process of its own, because the archive is written when
@@ -9,10 +9,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.spark.session import start, why_kafka_is_absent
 from minikafka.witness import Workload, run, spark_expected
-from minikafka.witness.kafka_jvm import KafkaJvm
-from minikafka.witness.kafka_log import kafka_log
+from minikafka.witness.kafka.kafka_log import kafka_log
 
 # What is asked while Java notes which classes it loads.
 _WORKLOADS = (

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from minikafka.witness.kafka_jvm import KafkaJvm
+from minikafka.jvm.kafka_jvm import KafkaJvm
 
 
 @dataclass

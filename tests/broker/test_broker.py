@@ -22,11 +22,11 @@ from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_checkpoints import RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.tools.offline_log import checkpointed_offset
-from minikafka.witness.batch import Batch
 from minikafka.witness.directory_diff import directory_diff
-from minikafka.witness.kafka_broker import KafkaBroker, KafkaClients
-from minikafka.witness.kafka_log import KafkaLog
-from minikafka.witness.runner import observed_state
+from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.kafka.kafka_log import KafkaLog
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.run import observed_state
 
 CLOSED, KILLED = TopicPartition("closed", 0), TopicPartition("killed", 0)
 START_MS = 1_700_000_000_000

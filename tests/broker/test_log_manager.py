@@ -19,9 +19,9 @@ from minikafka.log.config_repository import MapConfigRepository
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_manager import LogManager
 from minikafka.record.memory_records import MemoryRecords
-from minikafka.witness.batch import Batch
-from minikafka.witness.kafka_broker import KafkaBroker, KafkaClients
-from minikafka.witness.two_log_managers import TwoLogManagers
+from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log_dir.two_log_managers import TwoLogManagers
 
 TOPICS = {
     "plain": {"internal.segment.bytes": "2000", "retention.ms": "-1"},

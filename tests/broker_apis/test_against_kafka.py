@@ -14,8 +14,8 @@ from minikafka.network.request import NoBytes
 from minikafka.record.compression import CompressionType
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record import SimpleRecord
-from minikafka.witness.kafka_cluster import KafkaCluster
-from minikafka.witness.scripted_controller import ScriptedController, directory_id, fixed_id
+from minikafka.witness.kafka.kafka_cluster import KafkaCluster
+from minikafka.witness.replicas.scripted_controller import ScriptedController, directory_id, fixed_id
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

@@ -12,8 +12,8 @@ from minikafka.metadata.controller import Controller
 from minikafka.metadata.creatable_topic import CreatableTopic
 from minikafka.metadata.metadata_records import BrokerEndpoint
 from minikafka.metadata.partition_change_builder import Election
-from minikafka.witness.batch import Batch
-from minikafka.witness.kafka_cluster import KafkaCluster
+from minikafka.witness.kafka.kafka_cluster import KafkaCluster
+from minikafka.witness.log.batch import Batch
 
 START_MS = 1_000_000
 SETTINGS = {

@@ -22,7 +22,7 @@ from minikafka.record.compression import CompressionType
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record import SimpleRecord
 from minikafka.server.add_partitions_to_txn_manager import TransactionSupportedOperation
-from minikafka.witness.kafka_broker import KafkaBroker, free_ports
+from minikafka.witness.kafka.kafka_broker import KafkaBroker, free_ports
 from tests.broker_apis.three_brokers import Produce, ThreeBrokers, answer_of, batch, only_partition
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]

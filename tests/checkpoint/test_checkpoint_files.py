@@ -17,7 +17,7 @@ from minikafka.common.errors import (
 )
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka.kafka_errors import kafka_errors
 
 TOPIC_ID = "eXW-IzKZRlOhENUCWRlvEQ"
 OFFSETS = {TopicPartition("t", 0): 8, TopicPartition("a-b.c", 12): 2**63 - 1}

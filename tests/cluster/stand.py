@@ -24,7 +24,7 @@ from minikafka.metadata.leader_and_isr import LeaderAndIsr
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.partition_registration import PartitionRegistration
 from minikafka.record.memory_records import MemoryRecords
-from minikafka.witness.batch import Batch
+from minikafka.witness.log.batch import Batch
 
 NOW = 1_700_000_000_000
 TOPIC_ID = "bWluaWthZmthLXRvcGljLQ"

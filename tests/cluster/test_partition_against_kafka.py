@@ -5,8 +5,8 @@ Drawn lives of brokers come to most of what a partition decides; these come to w
 
 import pytest
 
-from minikafka.witness.replica_differential import compare
-from minikafka.witness.replica_workload import ReplicaWorkload
+from minikafka.witness.replicas.differ import compare
+from minikafka.witness.replicas.workload import ReplicaWorkload
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.usefixtures("silent")]
 

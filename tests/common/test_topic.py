@@ -4,7 +4,7 @@ import pytest
 
 from minikafka.common import topic as topics
 from minikafka.common.errors import InvalidTopicException
-from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka.kafka_errors import kafka_errors
 
 NAMES = ["", ".", "..", "...", "a", "a.b_c-D9", "a b", "ä", "x" * 249, "x" * 250, "a\n", "__consumer_offsets"]
 NAMES += ["__transaction_state", "__share_group_state", "__cluster_metadata"]

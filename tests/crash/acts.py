@@ -12,11 +12,11 @@ from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE as LOG_STARTS
 from minikafka.log.log_dir_checkpoints import RECOVERY_POINT_CHECKPOINT_FILE as RECOVERY_POINTS
-from minikafka.witness.batch import Batch
-from minikafka.witness.kafka_errors import kafka_errors
-from minikafka.witness.operations import parse_operation
-from minikafka.witness.runner import Runner
-from minikafka.witness.workload import START_MS
+from minikafka.witness.kafka.kafka_errors import kafka_errors
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.operations import parse_operation
+from minikafka.witness.log.run import Runner
+from minikafka.witness.log.workload import START_MS
 
 PARTITION = TopicPartition("topic", 0)
 _CHECKPOINTS = "org.apache.kafka.storage.internals.checkpoint."

@@ -12,12 +12,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from minikafka.witness.acts import perform
-from minikafka.witness.disk_effects import Scenario, add_effect, listed, read_scenarios, relative
-from minikafka.witness.kafka_jvm import KafkaJvm
-from minikafka.witness.kafka_log import kafka_log
-from minikafka.witness.runner import Runner
-from minikafka.witness.workload import Workload
+from minikafka.jvm.kafka_jvm import KafkaJvm
+from minikafka.witness.kafka.kafka_log import kafka_log
+from minikafka.witness.log.run import Runner
+from minikafka.witness.log.workload import Workload
+from tests.crash.acts import perform
+from tests.crash.disk_effects import Scenario, add_effect, listed, read_scenarios, relative
 
 FILE = Path(__file__).with_name("kafka_syncs.txt")
 CALLS = "open,openat,mkdir,rename,unlink,rmdir,ftruncate,write,pwrite64,writev,fsync,fdatasync,msync,mmap,munmap"

@@ -5,7 +5,7 @@ import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from minikafka.witness.disk_effects import path_of
+from tests.crash.disk_effects import path_of
 
 _PAGES = (16, 64, 512)
 """Sizes in bytes of a page in a torn file. Those of a device are larger, but so are the files of a real log."""
@@ -67,7 +67,7 @@ class SimulatedDisk:
                 file.synced = file.now
 
     def effects(self, effects: list[str], directory: Path) -> None:
-        """Take note of all effects of one step, as `minikafka.witness.disk_effects` writes them, after the last of
+        """Take note of all effects of one step, as `tests.crash.disk_effects` writes them, after the last of
         them.
 
         What a file held in between is not known, so a sync that was followed by another write secures nothing new.

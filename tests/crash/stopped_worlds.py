@@ -7,13 +7,13 @@ from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.record.control_record import ControlRecordType
 from minikafka.record.memory_records import MemoryRecords
-from minikafka.witness.acts import LOG_STARTS, PARTITION, RECOVERY_POINTS
-from minikafka.witness.kafka_errors import kafka_errors
-from minikafka.witness.kafka_jvm import KafkaJvm
+from minikafka.witness.kafka.kafka_errors import kafka_errors
+from minikafka.witness.log.two_logs import TwoLogs
 from minikafka.witness.observation import Observation
-from minikafka.witness.two_logs import TwoLogs
+from tests.crash.acts import LOG_STARTS, PARTITION, RECOVERY_POINTS
 
 World = dict[str, bytes]
 """The files of a log directory by their path in it."""

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from minikafka.common import file_ops
-from minikafka.witness.acts import perform
-from minikafka.witness.runner import Runner, minikafka_log
-from minikafka.witness.simulated_disk import SimulatedDisk
-from minikafka.witness.stopped_worlds import batches, known_of, latest_values, look, open_both, put
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.run import Runner, minikafka_log
+from minikafka.witness.log.workload import Workload
+from tests.crash.acts import perform
+from tests.crash.simulated_disk import SimulatedDisk
+from tests.crash.stopped_worlds import batches, known_of, latest_values, look, open_both, put
 
 THOROUGHNESS = int(os.environ.get("MINIKAFKA_CRASH", "1"))
 CONFIG = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200, "retention.ms": -1}

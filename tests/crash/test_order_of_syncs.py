@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from minikafka.witness.acts import perform
-from minikafka.witness.disk_effects import listed, noted_effects, read_scenarios
-from minikafka.witness.runner import Runner, minikafka_log
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.run import Runner, minikafka_log
+from minikafka.witness.log.workload import Workload
+from tests.crash.acts import perform
+from tests.crash.disk_effects import listed, noted_effects, read_scenarios
 
 SCENARIOS = {
     scenario.name: scenario for scenario in read_scenarios(Path(__file__).with_name("kafka_syncs.txt").read_text())

@@ -13,14 +13,14 @@ from unittest import mock
 import pytest
 
 from minikafka.common import file_ops
-from minikafka.witness.acts import perform
-from minikafka.witness.differential import PROFILES, draw
-from minikafka.witness.disk_effects import noted_effects, read_scenarios
-from minikafka.witness.kafka_log import kafka_log
-from minikafka.witness.runner import Runner, minikafka_log
-from minikafka.witness.simulated_disk import SimulatedDisk
-from minikafka.witness.stopped_worlds import batches, look, open_both, put
-from minikafka.witness.workload import Workload
+from minikafka.witness.kafka.kafka_log import kafka_log
+from minikafka.witness.log.differ import PROFILES, draw
+from minikafka.witness.log.run import Runner, minikafka_log
+from minikafka.witness.log.workload import Workload
+from tests.crash.acts import perform
+from tests.crash.disk_effects import noted_effects, read_scenarios
+from tests.crash.simulated_disk import SimulatedDisk
+from tests.crash.stopped_worlds import batches, look, open_both, put
 
 SCENARIOS = {
     scenario.name: scenario

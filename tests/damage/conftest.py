@@ -14,9 +14,9 @@ from minikafka.record.compression import Compression, CompressionType
 from minikafka.record.memory_records_builder import MemoryRecordsBuilder
 from minikafka.tools.findings import Fate, Finding, NextStart
 from minikafka.tools.partition_verifier import PartitionVerifier
-from minikafka.witness.runner import TOPIC_ID, Runner, minikafka_log
-from minikafka.witness.workload import Workload
-from minikafka.witness.workload_drawer import draw_workload
+from minikafka.witness.log.draw import draw_workload
+from minikafka.witness.log.run import TOPIC_ID, Runner, minikafka_log
+from minikafka.witness.log.workload import Workload
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.0" / "mixed-0"
 THOROUGHNESS = int(os.environ.get("MINIKAFKA_DAMAGE", "1"))

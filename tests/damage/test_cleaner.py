@@ -5,8 +5,8 @@ import random
 import pytest
 
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
-from minikafka.witness.runner import Runner, minikafka_log
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.run import Runner, minikafka_log
+from minikafka.witness.log.workload import Workload
 from tests.damage.changes import (
     INDEX_FIELDS,
     THOROUGHNESS,

@@ -6,7 +6,7 @@ from pathlib import Path
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME, CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import MetaProperties
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
-from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka.kafka_errors import kafka_errors
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.0"
 CHECKPOINTS = "org.apache.kafka.storage.internals.checkpoint."

@@ -24,7 +24,7 @@ from minikafka.record.control_record import ControlRecordType
 from minikafka.record.legacy_record import message_bytes
 from minikafka.record.memory_records_builder import MemoryRecordsBuilder
 from minikafka.record.record import SimpleRecord
-from minikafka.witness.kafka_log import KafkaLog
+from minikafka.witness.kafka.kafka_log import KafkaLog
 
 DRAWS = 60
 NOW = 1_700_000_020_000

@@ -2,9 +2,9 @@
 
 import pytest
 
-from minikafka.witness.batch import CODECS
-from minikafka.witness.differential import compare
-from minikafka.witness.workload_drawer import draw_workload
+from minikafka.witness.log.batch import CODECS
+from minikafka.witness.log.differ import compare
+from minikafka.witness.log.draw import draw_workload
 
 SEEDS = range(4)
 SIZE = 60

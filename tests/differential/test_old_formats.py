@@ -7,10 +7,10 @@ import pytest
 
 from minikafka.record.compression import Compression, CompressionType
 from minikafka.record.memory_records_builder import MemoryRecordsBuilder
-from minikafka.witness.batch import Batch
-from minikafka.witness.differential import compare
-from minikafka.witness.operations import AppendAsFollower
-from minikafka.witness.workload_drawer import draw_workload
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.differ import compare
+from minikafka.witness.log.draw import draw_workload
+from minikafka.witness.log.operations import AppendAsFollower
 
 WORKLOADS = 12
 SIZE = 50

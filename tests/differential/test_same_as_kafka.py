@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
-from minikafka.witness.differential import PROFILES, compare, draw, smallest
-from minikafka.witness.runner import minikafka_log, run
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.differ import PROFILES, compare, draw, smallest
+from minikafka.witness.log.run import minikafka_log, run
+from minikafka.witness.log.workload import Workload
 
 OPERATIONS_IN_MAKE_TEST = 5000
 SIZE = 60
@@ -39,7 +39,7 @@ def test_same_observations_and_same_bytes(profile, kafka, request):
         done.append(len(workload))
         if not compare(kafka, workload).same:
             pytest.fail(
-                f"python -m minikafka.witness.differential --profile '{profile}' --seed {seed} --size {SIZE}\n"
+                f"python -m minikafka.witness.log.differ --profile '{profile}' --seed {seed} --size {SIZE}\n"
                 f"{smallest(kafka, workload)}",
                 pytrace=False,
             )

@@ -10,14 +10,14 @@ from pathlib import Path
 from minikafka.common.errors import KafkaException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
+from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.tools.offline_log import known_of
 from minikafka.tools.recover import load_and_close
 from minikafka.witness.directory_diff import directory_diff
-from minikafka.witness.kafka_errors import kafka_errors
-from minikafka.witness.kafka_jvm import KafkaJvm
-from minikafka.witness.kafka_log import KafkaLog
+from minikafka.witness.kafka.kafka_errors import kafka_errors
+from minikafka.witness.kafka.kafka_log import KafkaLog
 from tests.fuzz.mutations import Mutation
 from tests.fuzz.tool_runs import Fault, call
 from tests.tools.kafkas_dump import KafkasDump

@@ -36,8 +36,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from minikafka.checkpoint.leader_epoch_checkpoint_file import LEADER_EPOCH_CHECKPOINT_FILENAME
+from minikafka.jvm.kafka_jvm import KafkaJvm, KafkaUnavailableError, kafka_jars
 from minikafka.log.log_file_utils import PRODUCER_SNAPSHOT_FILE_SUFFIX, SWAP_FILE_SUFFIX
-from minikafka.witness.kafka_jvm import KafkaJvm, KafkaUnavailableError, kafka_jars
 from tests.fuzz.against_kafka import AgainstKafka
 from tests.fuzz.mutations import Mutation, mutate
 from tests.fuzz.origins import Origins

@@ -16,10 +16,10 @@ from minikafka.record.control_record import ControlRecordType
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.memory_records_builder import MemoryRecordsBuilder
 from minikafka.record.record import Header, SimpleRecord
-from minikafka.witness.differential import PROFILES
-from minikafka.witness.runner import Runner, minikafka_log
-from minikafka.witness.workload import START_MS
-from minikafka.witness.workload_drawer import draw_workload
+from minikafka.witness.log.differ import PROFILES
+from minikafka.witness.log.draw import draw_workload
+from minikafka.witness.log.run import Runner, minikafka_log
+from minikafka.witness.log.workload import START_MS
 from tests.differential.test_old_formats import aged
 from tests.fuzz.batches import sealed
 

@@ -13,8 +13,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from minikafka.witness.kafka_broker import KafkaBroker, KafkaClients
-from minikafka.witness.kafka_jvm import KafkaJvm
+from minikafka.jvm.kafka_jvm import KafkaJvm
+from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
 
 HERE = Path(__file__).parent
 NOTEBOOKS_DATA = HERE.parent.parent / "notebooks" / "data"

@@ -26,9 +26,9 @@ from pathlib import Path
 from make_golden import NOTEBOOKS_DATA
 
 from minikafka.common.uuid import random_uuid
-from minikafka.witness.kafka_broker import KafkaBroker, KafkaClients, free_ports
-from minikafka.witness.kafka_jvm import KafkaJvm
-from minikafka.witness.kafka_tools import run_tool
+from minikafka.jvm.kafka_jvm import KafkaJvm
+from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients, free_ports
+from minikafka.witness.kafka.kafka_tools import run_tool
 
 TARGET = NOTEBOOKS_DATA / "night"
 EVENING_MS = 1_699_992_000_000

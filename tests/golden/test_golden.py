@@ -11,11 +11,11 @@ from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.record.memory_records import MemoryRecords
-from minikafka.witness.batch import Batch
 from minikafka.witness.directory_diff import directory_diff
-from minikafka.witness.kafka_log import KafkaLog
-from minikafka.witness.kafka_tools import dump_log_segments
-from minikafka.witness.runner import observed_state
+from minikafka.witness.kafka.kafka_log import KafkaLog
+from minikafka.witness.kafka.kafka_tools import dump_log_segments
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.run import observed_state
 
 HERE = Path(__file__).parent
 DIRECTORIES = {

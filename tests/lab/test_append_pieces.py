@@ -12,7 +12,7 @@ from minikafka.lessons.append.refusals import APPENDS, refuse, refused_appends
 from minikafka.lessons.producers.transaction_lanes import LaneBatch, TransactionLanes, render_lanes, transactions_of
 from minikafka.witness import Workload, agree, minikafka_log, run
 from minikafka.witness.directory_diff import directory_diff
-from minikafka.witness.kafka_log import kafka_log
+from minikafka.witness.kafka.kafka_log import kafka_log
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from minikafka.lab.stage.damage import (
 from minikafka.lab.stage.killed_broker import keep, killed_broker
 from minikafka.lab.stage.workbench import fresh_log, records
 from minikafka.lab.stepper.crash_theatre import CrashTheatre, render_crash
-from minikafka.witness.copied_segments import replace_by_copies
+from minikafka.lessons.loading.copied_segments import replace_by_copies
 
 KILLED = COURSE / "data" / "killed"
 TOPIC = {"internal.segment.bytes": 1000, "index.interval.bytes": 250, "retention.ms": -1}

@@ -16,9 +16,9 @@ import nbformat
 import psutil
 import pytest
 
+from minikafka.common.locked_directory import remove_those_of_the_dead
 from minikafka.lab.sandbox import control_group
 from minikafka.lab.sandbox.control_group import ControlGroup
-from minikafka.spark.locked_directory import remove_those_of_the_dead
 
 LESSON = "01-small.ipynb"
 NEVER_ENDS = "while True: pass"
@@ -131,8 +131,8 @@ def examining(tmp_path):
 
 # As `minikafka exam`, but with time for the signal to come.
 EXAMINE = """
-import minikafka.exam
-minikafka.exam._GUARD_S = 300
+import minikafka.cli.exam
+minikafka.cli.exam._GUARD_S = 300
 from minikafka.cli import main
 main()
 """
@@ -167,7 +167,7 @@ def test_of_a_killed_one_no_process_is_left_and_the_next_run_removes_the_rest(co
     next_one = textwrap.dedent("""
         import sys, time
         from minikafka.lab.sandbox.control_group import can_be_made
-        from minikafka.spark.own_directory import own_directory
+        from minikafka.common.own_directory import own_directory
         can_be_made(), own_directory()
     """)
     subprocess.run([sys.executable, "-c", next_one], env={**os.environ, "TMPDIR": str(begun.temporary)}, check=True)

@@ -20,8 +20,8 @@ from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.exercises.task import CORRECT, NOT_ATTEMPTED, NOT_YET, Belief
 from minikafka.lab.exercises.witnessed import judged_by
 from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_loading
-from minikafka.witness.kafka_log import kafka_log
-from minikafka.witness.runner import minikafka_log, run
+from minikafka.witness.kafka.kafka_log import kafka_log
+from minikafka.witness.log.run import minikafka_log, run
 from tests.notebooks.outputs import Shown, code_cells, shown
 
 MODULES = [

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import minikafka
+from minikafka.jvm.kafka_jars import KafkaJarsUnavailableError, kafka_classpath
 from minikafka.lab.stepper.kafka_source import _TABLE, TAG, kafka_line, kafka_link, lines_of, read_jars
-from minikafka.spark.kafka_jars import KafkaJarsUnavailableError, kafka_classpath
 
 ROOMS = Path(minikafka.__file__).parent
 WALKED = {

@@ -17,7 +17,7 @@ from minikafka.lessons.log_directory import shop_night
 from minikafka.lessons.log_directory.source_by_hand import Query, ranges_of
 from minikafka.lessons.log_directory.source_witnesses import by_data_source, three_witnesses
 from minikafka.witness import agree
-from minikafka.witness.workload import START_MS, Workload
+from minikafka.witness.log.workload import START_MS, Workload
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from minikafka.lessons.replication.replica_deal import ReplicaDeal
 from minikafka.lessons.replication.replica_lanes import ReplicaLanes, marked, render_replica_lanes, span_of
 from minikafka.witness.agreement import agree
 from minikafka.witness.observation import BLANK
-from minikafka.witness.replica_workload import ReplicaWorkload
+from minikafka.witness.replicas.workload import ReplicaWorkload
 
 NO_EPOCHS = "a follower knows no leader epochs"
 

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from minikafka.common import locked_directory
 from minikafka.lab.sandbox import control_group, inside, plain
 from minikafka.lab.sandbox import sandbox as sandbox_module
 from minikafka.lab.sandbox.plain import NotPlainError, TooManyValuesError
@@ -28,7 +29,6 @@ from minikafka.lab.sandbox.sandbox import (
     Sees,
     why_there_is_no_sandbox,
 )
-from minikafka.spark import locked_directory
 
 PACKAGE = Path(sandbox_module.__file__).parents[2]
 

@@ -10,7 +10,7 @@ from minikafka.lab.stage.planted_bugs import planted
 from minikafka.lessons.storage_layer.log_dir_lanes import LANES, DirLine, LogDirLanes, marked_lines, render_lanes
 from minikafka.lessons.storage_layer.storage_layer import LOG_STARTS, StorageLayer, break_disk, refused_by
 from minikafka.witness import agree
-from minikafka.witness.log_dir_workload import LogDirWorkload
+from minikafka.witness.log_dir.workload import LogDirWorkload
 
 
 @pytest.fixture

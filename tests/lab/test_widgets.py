@@ -30,8 +30,8 @@ from minikafka.lessons.high_watermark.replicas import Replicas, render_replicas
 from minikafka.record.compression import Compression
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record import SimpleRecord
-from minikafka.witness.batch import Batch
-from minikafka.witness.kafka_errors import WitnessFailedError
+from minikafka.witness.kafka.kafka_errors import WitnessFailedError
+from minikafka.witness.log.batch import Batch
 
 
 @pytest.fixture

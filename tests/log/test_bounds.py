@@ -9,11 +9,11 @@ from minikafka.common.errors import RecordValidationException
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.producer.verification_guard import VerificationGuard
 from minikafka.record.memory_records import MemoryRecords
-from minikafka.witness.batch import Batch
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.operations import parse_operation
+from minikafka.witness.log.run import Runner, minikafka_log
+from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observation
-from minikafka.witness.operations import parse_operation
-from minikafka.witness.runner import Runner, minikafka_log
-from minikafka.witness.workload import Workload
 
 SETTINGS = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200}
 BATCH = 78  # bytes of [1x10]

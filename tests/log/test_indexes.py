@@ -24,7 +24,7 @@ from minikafka.common.java_numbers import INT_MAX, LONG_MAX, LONG_MIN, to_long
 from minikafka.log.index.lazy_index import LazyIndex
 from minikafka.log.index.offset_index import OffsetIndex, OffsetPosition
 from minikafka.log.index.time_index import TimeIndex, TimestampOffset
-from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka.kafka_errors import kafka_errors
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ class KafkaCache:
     """Kafka's `LeaderEpochFileCache` with the methods that the test below uses."""
 
     def __init__(self, kafka, directory):
-        from minikafka.witness.kafka_time import JavaScheduler
+        from minikafka.witness.kafka.kafka_time import JavaScheduler
 
         self._kafka = kafka
         self.directory = directory
@@ -138,7 +138,7 @@ def outcome(call, *arguments):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_operations_leave_the_same_entries_and_files_as_in_kafka(kafka, tmp_path, seed):
-    from minikafka.witness.kafka_errors import kafka_errors
+    from minikafka.witness.kafka.kafka_errors import kafka_errors
 
     rng = random.Random(seed)
     ours, theirs = Cache(tmp_path / "ours" / "t-0"), KafkaCache(kafka, tmp_path / "kafka" / "t-0")

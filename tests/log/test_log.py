@@ -42,7 +42,7 @@ from minikafka.log.producer.producer_state_manager_config import ProducerStateMa
 from minikafka.log.producer.verification_guard import VerificationGuard
 from minikafka.log.segment_files import create_new_cleaned_segment
 from minikafka.record.memory_records import MemoryRecords
-from minikafka.witness.batch import Batch
+from minikafka.witness.log.batch import Batch
 
 NOW = 1_700_000_000_000
 TOPIC_ID = "bWluaWthZmthLXRvcGljLQ"

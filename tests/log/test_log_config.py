@@ -6,7 +6,7 @@ from minikafka.common.errors import ConfigException, InvalidConfigurationExcepti
 from minikafka.log.log_config import CONFIG, LogConfig
 from minikafka.record.compression import CompressionType
 from minikafka.record.timestamp_type import TimestampType
-from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka.kafka_errors import kafka_errors
 
 
 def test_the_defaults_that_a_log_lives_by():

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from minikafka.log.fetch_isolation import FetchIsolation
-from minikafka.witness.batch import Batch
+from minikafka.witness.log.batch import Batch
 
 NOW = 1_700_000_000_000
 

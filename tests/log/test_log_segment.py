@@ -29,8 +29,8 @@ from minikafka.record.control_record import ControlRecordType, EndTransactionMar
 from minikafka.record.file_records import FileRecords
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record import SimpleRecord
-from minikafka.witness.kafka_errors import kafka_errors
-from minikafka.witness.kafka_time import JavaScheduler, JavaTime
+from minikafka.witness.kafka.kafka_errors import kafka_errors
+from minikafka.witness.kafka.kafka_time import JavaScheduler, JavaTime
 
 TOPIC_PARTITION = TopicPartition("t", 0)
 MAX_INT = 2**31 - 1

@@ -21,7 +21,7 @@ from minikafka.log.log_file_utils import (
 from minikafka.log.log_offset_metadata import UNKNOWN_OFFSET_METADATA, LogOffsetMetadata
 from minikafka.log.log_segment import LogSegment
 from minikafka.log.log_segments import LogSegments, size_in_bytes
-from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka.kafka_errors import kafka_errors
 
 TOPIC_PARTITION = TopicPartition("t", 0)
 

@@ -86,8 +86,8 @@ class Case:
 
     def kafka_outcome(self, kafka):
         """Kafka's."""
-        from minikafka.witness.kafka_errors import kafka_errors
-        from minikafka.witness.kafka_time import JavaTime
+        from minikafka.witness.kafka.kafka_errors import kafka_errors
+        from minikafka.witness.kafka.kafka_time import JavaTime
 
         log = kafka.jvm.org.apache.kafka.storage.internals.log
         common = kafka.jvm.org.apache.kafka.common

@@ -415,7 +415,7 @@ class KafkaProducers:
     """Kafka's manager with the interface of `Producers`."""
 
     def __init__(self, kafka, directory, time):
-        from minikafka.witness.kafka_time import JavaTime
+        from minikafka.witness.kafka.kafka_time import JavaTime
 
         self.kafka = kafka
         self.time = JavaTime(time)
@@ -499,7 +499,7 @@ class Both:
         self.theirs = KafkaProducers(kafka, directory / "kafka" / "t-0", self.time)
 
     def __call__(self, name, *arguments):
-        from minikafka.witness.kafka_errors import kafka_errors
+        from minikafka.witness.kafka.kafka_errors import kafka_errors
 
         ours = self._outcome(getattr(self.ours, name), *arguments)
         with_kafka_errors = kafka_errors()(getattr(self.theirs, name))

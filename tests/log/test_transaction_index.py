@@ -8,7 +8,7 @@ from minikafka.common.errors import CorruptIndexException, IllegalArgumentExcept
 from minikafka.log.fetch_data_info import AbortedTransaction
 from minikafka.log.index.transaction_index import AbortedTxn, TransactionIndex
 from minikafka.log.producer.completed_txn import CompletedTxn
-from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka.kafka_errors import kafka_errors
 
 FOUR = [AbortedTxn(0, 0, 10, 11), AbortedTxn(1, 5, 15, 13), AbortedTxn(2, 18, 35, 25), AbortedTxn(3, 32, 50, 40)]
 

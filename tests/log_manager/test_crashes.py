@@ -8,8 +8,8 @@ import pytest
 
 from minikafka.common import file_ops
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.witness.simulated_disk import SimulatedDisk
-from minikafka.witness.stopped_worlds import look, put
+from tests.crash.simulated_disk import SimulatedDisk
+from tests.crash.stopped_worlds import look, put
 
 P = [TopicPartition("topic", number) for number in range(3)]
 SEGMENTS = ["[4x100 pid=7 epoch=0 seq=0]", *["[4x100]"] * 3]

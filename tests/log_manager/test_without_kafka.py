@@ -29,8 +29,8 @@ from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_manager import LogManager
 from minikafka.record.memory_records import MemoryRecords
-from minikafka.witness.batch import Batch
-from minikafka.witness.two_log_managers import OneLogManager
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log_dir.two_log_managers import OneLogManager
 
 SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200}
 P = [TopicPartition("topic", number) for number in range(4)]

@@ -5,10 +5,10 @@ of what is called is not public, so it is called by reflection.
 """
 
 from minikafka.common.error_codes import Errors
+from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.metadata.alter_partition import AlterPartitionRequest
 from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
 from minikafka.metadata.partition_change_builder import Election
-from minikafka.witness.kafka_jvm import KafkaJvm
 
 _CONTROLLER = "org.apache.kafka.controller"
 _MESSAGES = "org.apache.kafka.common.message"

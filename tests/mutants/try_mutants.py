@@ -37,9 +37,9 @@ TESTS = {
     "witness": ["tests/witness"],
 }
 """The rooms, and where the quick tests of each are."""
-OF_SPARK = ("dataframes", "expected", "fold", "queries", "views")
+OF_SPARK = ("dataframes", "expect", "fold", "queries", "views")
 """Modules of `witness` that nothing but Spark runs."""
-AT_RANDOM = ("workload_drawer",)
+AT_RANDOM = ("draw",)
 """Modules whose every change draws something else at random, and nothing worse."""
 NOT_COPIED = shutil.ignore_patterns(
     ".git", ".venv", ".*_cache", ".hypothesis", "__pycache__", "my-lessons", "test-results"

@@ -10,7 +10,7 @@ from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.memory_records_builder import MemoryRecordsBuilder
 from minikafka.record.record import Header
 from minikafka.record.timestamp_type import TimestampType
-from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka.kafka_errors import kafka_errors
 
 RECORD_PACKAGE = "org.apache.kafka.common.record.internal"
 

@@ -17,7 +17,7 @@ from minikafka.record.compression import Compression
 from minikafka.record.file_records import FileRecords, LogOffsetPosition, TimestampAndOffset
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.record import SimpleRecord
-from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka.kafka_errors import kafka_errors
 
 
 def _batch(base_offset: int, count: int = 3, timestamp: int = 1000, epoch: int = 0) -> MemoryRecords:

@@ -2,8 +2,8 @@
 
 from minikafka.network.message_codec import Message
 from minikafka.network.messages import parse_response
-from minikafka.witness.replica_runner import Answer, ReplicaObservation
-from minikafka.witness.replica_workload import ReplicaWorkload
+from minikafka.witness.replicas.run import Answer, ReplicaObservation
+from minikafka.witness.replicas.workload import ReplicaWorkload
 
 _PLACES = ("start", "hw", "lso", "leo", "epochs")
 

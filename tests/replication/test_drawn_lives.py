@@ -6,8 +6,8 @@ import pytest
 
 from minikafka.cluster.partition import Partition
 from minikafka.witness.drawn_comparisons import drawn_workloads
-from minikafka.witness.replica_differential import PROFILES, compare, draw, smallest
-from minikafka.witness.replica_workload import ReplicaWorkload
+from minikafka.witness.replicas.differ import PROFILES, compare, draw, smallest
+from minikafka.witness.replicas.workload import ReplicaWorkload
 
 pytestmark = pytest.mark.slow
 

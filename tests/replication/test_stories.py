@@ -4,8 +4,8 @@ import pytest
 from stories import STORIES
 from story_checks import check_claims
 
-from minikafka.witness.replica_differential import compare
-from minikafka.witness.replica_workload import ReplicaWorkload
+from minikafka.witness.replicas.differ import compare
+from minikafka.witness.replicas.workload import ReplicaWorkload
 
 pytestmark = pytest.mark.slow
 

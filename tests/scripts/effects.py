@@ -16,8 +16,8 @@ A script is a text file of this folder:
     files
         00000000000000000000.log 78 4d0b6c…
 
-`#` begins a remark. The lines that are not indented are those of a workload (`minikafka.witness.workload`), and these,
-which change files as a crash, a disk or a hand may; a file's number is written short (`0.log`):
+`#` begins a remark. The lines that are not indented are those of a workload (`minikafka.witness.log.workload`), and
+these, which change files as a crash, a disk or a hand may; a file's number is written short (`0.log`):
 
     kill                    the process ends: what is open is let go of, nothing is closed
     cut 0.log 20            the last 20 bytes are lost
@@ -44,10 +44,10 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from minikafka.witness.log.operations import parse_operation
+from minikafka.witness.log.run import Runner
+from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observation, show
-from minikafka.witness.operations import parse_operation
-from minikafka.witness.runner import Runner
-from minikafka.witness.workload import Workload
 
 HERE = Path(__file__).parent
 SCRIPTS = sorted(path.stem for path in HERE.glob("*.txt"))
@@ -172,8 +172,8 @@ def _full(name: str) -> str:
 
 def main() -> None:
     """Write all scripts anew, as Kafka lives them."""
-    from minikafka.witness.kafka_jvm import KafkaJvm
-    from minikafka.witness.kafka_log import kafka_log
+    from minikafka.jvm.kafka_jvm import KafkaJvm
+    from minikafka.witness.kafka.kafka_log import kafka_log
 
     factory = kafka_log(KafkaJvm.start())
     for name in SCRIPTS:

@@ -3,7 +3,7 @@
 import pytest
 from effects import SCRIPTS, OneLog, load, play
 
-from minikafka.witness.runner import minikafka_log
+from minikafka.witness.log.run import minikafka_log
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

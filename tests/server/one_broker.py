@@ -30,7 +30,7 @@ from minikafka.record.memory_records import MemoryRecords
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.broker_metadata_publisher import BrokerMetadataPublisher
 from minikafka.server.replica_manager import ReplicaManager
-from minikafka.witness.batch import Batch
+from minikafka.witness.log.batch import Batch
 
 ME = 0
 SETTINGS = {"transaction.partition.verification.enable": "false", "min.insync.replicas": "1"}

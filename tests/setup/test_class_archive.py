@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from minikafka.spark import class_archive
-from minikafka.spark.java_home import java_home
+from minikafka.jvm import class_archive
+from minikafka.jvm.java_home import java_home
 from minikafka.spark.session import jars_for_spark
 
 

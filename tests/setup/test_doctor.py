@@ -3,7 +3,8 @@
 import pytest
 from click.testing import CliRunner
 
-from minikafka import __version__, cli, doctor
+from minikafka import __version__, cli
+from minikafka.cli import doctor
 
 
 @pytest.fixture

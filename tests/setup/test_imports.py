@@ -22,11 +22,13 @@ ALLOWED["metadata"] = {*CORE, "metadata"}
 ALLOWED["cluster"] = {*ALLOWED["metadata"], "cluster"}
 ALLOWED["server"] = {*ALLOWED["cluster"], "network", "server"}
 ALLOWED["broker"] = {*ALLOWED["server"], "broker"}
-ALLOWED["spark"] = {*ALLOWED["tools"], "metadata", "spark"}
+ALLOWED["jvm"] = {"common", "jvm"}
+ALLOWED["spark"] = {*ALLOWED["tools"], "metadata", "jvm", "spark"}
 ALLOWED["twins"] = {*ALLOWED["spark"], "twins"}
-ALLOWED["witness"] = {*ALLOWED["broker"], "spark", "witness"}
+ALLOWED["witness"] = {*ALLOWED["broker"], "jvm", "spark", "witness"}
 ALLOWED["lab"] = {*ALLOWED["witness"], "tools", "lab"}
 ALLOWED["lessons"] = {*ALLOWED["lab"], "lessons"}
+ALLOWED["cli"] = {*ALLOWED["lessons"], "twins", "cli", "minikafka"}
 # The rooms of lab, from the bottom up.
 LAB = (
     *("language", "stage", "widgets", "stepper", "sandbox", "exercises", "rebuild", "course", "grading", "site"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from minikafka.spark import java_home, kafka_jars
+from minikafka.jvm import java_home, kafka_jars
 
 
 @pytest.fixture

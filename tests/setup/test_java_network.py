@@ -5,7 +5,7 @@ import ssl
 
 import pytest
 
-from minikafka.spark import java_home, java_network, kafka_jars
+from minikafka.jvm import java_home, java_network, kafka_jars
 from tests.setup.repository import COORDINATES, proxy, tls_repository, write_certificates
 
 

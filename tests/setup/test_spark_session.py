@@ -25,7 +25,7 @@ except Exception:
 
 ALONE = """
 import minikafka.spark.session
-from minikafka.spark.kafka_jars import KafkaJarsUnavailableError
+from minikafka.jvm.kafka_jars import KafkaJarsUnavailableError
 def unavailable(part):
     raise KafkaJarsUnavailableError("no network")
 import sys
@@ -101,14 +101,14 @@ def test_times_are_utc_and_small_queries_use_one_partition(spark):
 
 
 def test_java_gets_the_options_that_spark_asks_for(spark):
-    from minikafka.spark.jvm import SPARK_OPTIONS
+    from minikafka.spark.spark_jvm import SPARK_OPTIONS
 
     wanted = spark._jvm.org.apache.spark.launcher.JavaModuleOptions.defaultModuleOptions().split()
     assert set(SPARK_OPTIONS) == {*wanted} - {"--add-modules=jdk.incubator.vector"}
 
 
 def test_a_jvm_that_does_not_start_says_why():
-    from minikafka.spark import jvm
+    from minikafka.spark import spark_jvm as jvm
 
     with pytest.raises(jvm.SparkDidNotStartError, match="Could not find or load main class"):
         jvm.start(["nothing.jar"], [])
@@ -130,7 +130,7 @@ def test_the_jvm_is_in_a_group_of_its_own_and_ends_with_the_process():
 
 LEFT_BEHIND = """
 import subprocess, sys, threading, time
-from minikafka.spark import jvm
+from minikafka.spark import spark_jvm as jvm
 def begin(*_args, env, **kwargs):  # a Java that starts slowly, and has not looked at its standard input yet
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(30)"], **kwargs)
     print(process.pid, flush=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
-from minikafka.witness.kafka_broker import KafkaBroker
+from minikafka.witness.kafka.kafka_broker import KafkaBroker
 
 SETTINGS = {
     "log.cleaner.backoff.ms": "200",

@@ -13,9 +13,9 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from benchmarks.spark_connector import connector_jars
 from minikafka.common.errors import IllegalArgumentException, KafkaException
-from minikafka.spark.kafka_jars import KafkaJarsUnavailableError
+from minikafka.jvm.kafka_jars import KafkaJarsUnavailableError
 from minikafka.spark.source.data_source import KafkaLogDataSource
-from minikafka.witness.kafka_broker import KafkaBroker
+from minikafka.witness.kafka.kafka_broker import KafkaBroker
 from tests.spark.connector_cases import (
     CASES,
     DELETED,

@@ -8,7 +8,7 @@ import pytest
 
 from minikafka.log.log_file_utils import PRODUCER_SNAPSHOT_FILE_SUFFIX
 from minikafka.spark import register
-from minikafka.witness.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
 from tests.fuzz.origins import Origins
 from tests.spark.drawn_log import Seen, draw_log
 from tests.spark.real_consumer import consumed

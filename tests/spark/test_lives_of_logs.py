@@ -7,10 +7,10 @@ import pytest
 
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.witness.differential import PROFILES
-from minikafka.witness.operations import parse_operation
-from minikafka.witness.runner import Runner, minikafka_log
-from minikafka.witness.workload_drawer import draw_workload
+from minikafka.witness.log.differ import PROFILES
+from minikafka.witness.log.draw import draw_workload
+from minikafka.witness.log.operations import parse_operation
+from minikafka.witness.log.run import Runner, minikafka_log
 from tests.differential.test_old_formats import aged
 from tests.spark.rows import rows
 

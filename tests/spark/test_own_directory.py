@@ -8,7 +8,7 @@ import time
 import pytest
 
 USE = """
-from minikafka.spark.own_directory import own_directory
+from minikafka.common.own_directory import own_directory
 import sys
 (own_directory() / "file").touch()
 print(own_directory(), flush=True)
@@ -56,7 +56,7 @@ def test_it_is_made_anew_when_the_machine_was_tidied_up(tmp_path):
     """In a process of its own: where a session of Spark lives, it would lose its files."""
     code = """
 import shutil
-from minikafka.spark.own_directory import own_directory
+from minikafka.common.own_directory import own_directory
 shutil.rmtree(own_directory())
 print(own_directory().is_dir(), own_directory() == own_directory())
 """

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy
 
-from minikafka.spark.java_home import java_command
-from minikafka.spark.jvm import SPARK_OPTIONS
-from minikafka.spark.kafka_jars import spark_jars
+from minikafka.jvm.java_home import java_command
+from minikafka.jvm.kafka_jars import spark_jars
+from minikafka.spark.spark_jvm import SPARK_OPTIONS
 
 PATIENCE_S = 60
 _QUICK = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")

@@ -20,8 +20,8 @@ from minikafka.record.record import SimpleRecord
 from minikafka.spark.jobs.byte_ranges import PartitionDirectory, partitions
 from minikafka.spark.jobs.retention import retention
 from minikafka.spark.jobs.segment_facts import segment_facts
-from minikafka.witness.kafka_log import kafka_log
-from minikafka.witness.runner import minikafka_log
+from minikafka.witness.kafka.kafka_log import kafka_log
+from minikafka.witness.log.run import minikafka_log
 
 NOW = 1_700_000_000_000
 PARTITION = TopicPartition("old", 0)

@@ -11,7 +11,7 @@ from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.spark.jobs.byte_ranges import range_of, ranges
 from minikafka.spark.jobs.transactions import _joined, _parts, transactions
-from minikafka.witness.kafka_log import KafkaLog
+from minikafka.witness.kafka.kafka_log import KafkaLog
 from tests.spark.drawn_log import NOW, DrawnLog, draw_log
 from tests.spark.rows import rows
 

@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from minikafka.spark import register, write_log_dir
 from minikafka.spark.sink.write_mark import staged_directories
-from minikafka.witness.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
 from tests.spark.rows import rows
 from tests.spark_sink.writing import begin, row, task, write
 

@@ -8,8 +8,8 @@ from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.uuid import random_uuid
 from minikafka.record.memory_records import MemoryRecords
-from minikafka.witness.kafka_broker import KafkaBroker, KafkaClients
-from minikafka.witness.kafka_log import KafkaLog
+from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.kafka.kafka_log import KafkaLog
 from tests.spark.rows import rows
 from tests.spark_sink.writing import NOW, files, row, write
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
+from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX
-from minikafka.witness.kafka_errors import kafka_errors
-from minikafka.witness.kafka_jvm import KafkaJvm
-from minikafka.witness.kafka_log import KafkaLog
-from minikafka.witness.kafka_time import JavaTime
+from minikafka.witness.kafka.kafka_errors import kafka_errors
+from minikafka.witness.kafka.kafka_log import KafkaLog
+from minikafka.witness.kafka.kafka_time import JavaTime
 
 _IO_BUFFER_SIZE = 256 * 1024
 _MAX_MESSAGE_SIZE = 1024 * 1024 + 12

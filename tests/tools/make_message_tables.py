@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 from zipfile import ZipFile
 
+from minikafka.jvm.kafka_jvm import kafka_jars
 from minikafka.network import message_tables
-from minikafka.witness.kafka_jvm import kafka_jars
 
 # table: the jar, the folder in it, and what the names of its messages match
 SOURCES = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minikafka.witness.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
 
 pytestmark = pytest.mark.slow
 

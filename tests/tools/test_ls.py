@@ -21,7 +21,7 @@ from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.segment_end import find_end
 from minikafka.tools import listing_table
-from minikafka.witness.kafka_log import KafkaLog
+from minikafka.witness.kafka.kafka_log import KafkaLog
 from tests.fuzz.tool_runs import difference, tree
 
 ROOT = Path(__file__).parents[2]

@@ -33,7 +33,7 @@ from minikafka.record.record import SimpleRecord
 from minikafka.tools import before_recovery
 from minikafka.tools.recover_log_dir import settings_of
 from minikafka.witness.directory_diff import directory_diff
-from minikafka.witness.kafka_log_manager import KafkaLogManager
+from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
 from tests.fuzz.origins import Origins
 from tests.fuzz.tool_runs import difference, tree
 

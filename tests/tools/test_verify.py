@@ -28,8 +28,8 @@ from minikafka.record.memory_records import MemoryRecords
 from minikafka.record.memory_records_builder import MemoryRecordsBuilder
 from minikafka.record.record import SimpleRecord
 from minikafka.witness.directory_diff import directory_diff
-from minikafka.witness.kafka_errors import kafka_errors
-from minikafka.witness.kafka_log import KafkaLog
+from minikafka.witness.kafka.kafka_errors import kafka_errors
+from minikafka.witness.kafka.kafka_log import KafkaLog
 
 GOLDEN = Path(__file__).parents[1] / "golden/kafka-4.3.0"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from minikafka.spark.source_jars import SourcesUnavailableError, source_jars
+from minikafka.jvm.source_jars import SourcesUnavailableError, source_jars
 from minikafka.twins.drift import compare
 from minikafka.twins.kafka_sources import KafkaSources
 from minikafka.twins.our_members import members_of

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from minikafka.spark.kafka_jars import KAFKA_VERSION
-from minikafka.spark.source_jars import SourcesUnavailableError
+from minikafka.jvm.kafka_jars import KAFKA_VERSION
+from minikafka.jvm.source_jars import SourcesUnavailableError
 from minikafka.twins.kafka_sources import TABLE_FILE, KafkaSources, kafka_table, table_of, table_text
 from minikafka.twins.our_members import camel_case, members_of, our_members
 from minikafka.twins.resolve import resolve, stands_elsewhere

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from minikafka.witness.agreement import agree
+from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import BLANK, QUANTITIES, Observation, Observations
-from minikafka.witness.workload import Workload
 
 WORKLOAD = Workload(("append_as_leader [1x10]", "roll leo", "tick 5"))
 

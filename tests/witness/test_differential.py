@@ -1,4 +1,4 @@
-"""`python -m minikafka.witness.differential` tells how far it is, when it ends and when it is stopped."""
+"""`python -m minikafka.witness.log.differ` tells how far it is, when it ends and when it is stopped."""
 
 import os
 import signal
@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from minikafka.witness import differential, drawn_comparisons
+from minikafka.witness import drawn_comparisons
+from minikafka.witness.log import differ as differential
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import pytest
 
 import minikafka
 from minikafka.witness.agreement import agree
-from minikafka.witness.expected import QUERIES, spark_expected
+from minikafka.witness.log.draw import draw_workload
+from minikafka.witness.log.expect import QUERIES, spark_expected
+from minikafka.witness.log.run import minikafka_log, run
+from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import BLANK
-from minikafka.witness.runner import minikafka_log, run
-from minikafka.witness.workload import Workload
-from minikafka.witness.workload_drawer import draw_workload
 
 ROOT = Path(minikafka.__file__).parent.parent
 
@@ -236,14 +236,14 @@ print(len(said), [name for name in sys.modules if name.startswith("minikafka.log
 
 def test_nothing_that_the_witness_imports_is_of_the_log():
     """However far, at import time or in a function. (What Spark's session loads, the test above sees.)"""
-    names = ("expected", "log_dir_expected", "replica_expected")
+    names = ("log.expect", "log_dir.expect", "replicas.expect")
     witnesses = [f"minikafka.witness.{name}" for name in names]
-    seen, waiting = set(), [*witnesses, "minikafka.witness.workload"]
+    seen, waiting = set(), [*witnesses, "minikafka.witness.log.workload"]
     while waiting:
         module = waiting.pop()
         path = ROOT.joinpath(*module.split("."))
         path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        if module in seen or not path.exists() or module.startswith("minikafka.spark"):
+        if module in seen or not path.exists() or module.startswith(("minikafka.spark", "minikafka.jvm")):
             continue
         seen.add(module)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -251,6 +251,6 @@ def test_nothing_that_the_witness_imports_is_of_the_log():
                 waiting += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
             elif isinstance(node, ast.Import):
                 waiting += [alias.name for alias in node.names]
-    assert {"minikafka.witness.fold", "minikafka.record.memory_records_builder"} <= seen
+    assert {"minikafka.witness.log.fold", "minikafka.record.memory_records_builder"} <= seen
     rooms = ("minikafka.log", "minikafka.cluster", "minikafka.server", "minikafka.broker", "minikafka.metadata")
     assert not [module for module in seen if module.startswith(rooms)]

@@ -3,7 +3,7 @@
 import pytest
 
 from minikafka.witness import Workload, WorkloadError, minikafka_log, run
-from minikafka.witness.file_damage import damage
+from minikafka.witness.log.file_damage import damage
 
 TWO_SEGMENTS = "append_as_leader [2x10]\nroll leo\nappend_as_leader [2x10]\n"
 

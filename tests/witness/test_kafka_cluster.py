@@ -5,15 +5,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from minikafka.common.error_codes import Errors
-from minikafka.spark import scala_compiler
-from minikafka.witness.batch import Batch
-from minikafka.witness.kafka_cluster import KafkaCluster
-from minikafka.witness.kafka_jvm import KafkaJvm
-from minikafka.witness.minikafka_cluster import MinikafkaCluster
-from minikafka.witness.replica_differential import contents
-from minikafka.witness.replica_runner import ReplicaRunner
-from minikafka.witness.replica_workload import ReplicaWorkload
-from minikafka.witness.scripted_controller import ScriptedController, directory_id
+from minikafka.jvm import scala_compiler
+from minikafka.jvm.kafka_jvm import KafkaJvm
+from minikafka.witness.kafka.kafka_cluster import KafkaCluster
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.replicas.differ import contents
+from minikafka.witness.replicas.minikafka_cluster import MinikafkaCluster
+from minikafka.witness.replicas.run import ReplicaRunner
+from minikafka.witness.replicas.scripted_controller import ScriptedController, directory_id
+from minikafka.witness.replicas.workload import ReplicaWorkload
 
 pytestmark = pytest.mark.kafka
 

@@ -5,10 +5,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.witness.differential import compare
-from minikafka.witness.kafka_errors import kafka_errors
-from minikafka.witness.kafka_jvm import KafkaJvm
-from minikafka.witness.workload import Workload
+from minikafka.jvm.kafka_jvm import KafkaJvm
+from minikafka.witness.kafka.kafka_errors import kafka_errors
+from minikafka.witness.log.differ import compare
+from minikafka.witness.log.workload import Workload
 
 WORKLOAD = Workload(
     (

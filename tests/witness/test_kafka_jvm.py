@@ -9,12 +9,12 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.witness.kafka_errors import WitnessFailedError, kafka_errors
-from minikafka.witness.kafka_jvm import KafkaJvm, KafkaUnavailableError, kafka_jars
-from minikafka.witness.kafka_tools import dump_log_segments
+from minikafka.jvm.kafka_jvm import KafkaJvm, KafkaUnavailableError, kafka_jars
+from minikafka.witness.kafka.kafka_errors import WitnessFailedError, kafka_errors
+from minikafka.witness.kafka.kafka_tools import dump_log_segments
 
 USE_KAFKA = """
-from minikafka.witness.kafka_jvm import KafkaJvm
+from minikafka.jvm.kafka_jvm import KafkaJvm
 kafka = KafkaJvm.start()
 
 class Task:

@@ -13,8 +13,8 @@ from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
-from minikafka.witness.batch import Batch
-from minikafka.witness.kafka_log import KafkaLog, KafkaSegment
+from minikafka.witness.kafka.kafka_log import KafkaLog, KafkaSegment
+from minikafka.witness.log.batch import Batch
 
 NOW = 1_700_000_000_000
 TOPIC_ID = "bWluaWthZmthLXRvcGljLQ"

@@ -2,11 +2,11 @@
 
 import pytest
 
-from minikafka.witness.cleaning import CleaningStats, CleaningTurn
-from minikafka.witness.kafka_log import kafka_log
-from minikafka.witness.operations import parse_operation
-from minikafka.witness.runner import Runner
-from minikafka.witness.workload import Workload
+from minikafka.witness.kafka.kafka_log import kafka_log
+from minikafka.witness.log.cleaning import CleaningStats, CleaningTurn
+from minikafka.witness.log.operations import parse_operation
+from minikafka.witness.log.run import Runner
+from minikafka.witness.log.workload import Workload
 
 CONFIG = {"cleanup.policy": "compact", "internal.segment.bytes": 300, "min.cleanable.dirty.ratio": 0}
 

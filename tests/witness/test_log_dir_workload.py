@@ -9,11 +9,11 @@ import pytest
 
 from minikafka.log.log_manager import LogManager
 from minikafka.witness import WorkloadError, agree
-from minikafka.witness.kafka_log_manager import KafkaLogManager
-from minikafka.witness.log_dir_drawer import draw_log_dir_workload
-from minikafka.witness.log_dir_expected import log_dir_expected
-from minikafka.witness.log_dir_runner import Impossible, LogDirRunner, run_log_dir
-from minikafka.witness.log_dir_workload import ARGUMENTS, LogDirWorkload
+from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
+from minikafka.witness.log_dir.draw import draw_log_dir_workload
+from minikafka.witness.log_dir.expect import log_dir_expected
+from minikafka.witness.log_dir.run import Impossible, LogDirRunner, run_log_dir
+from minikafka.witness.log_dir.workload import ARGUMENTS, LogDirWorkload
 
 LIFE = """\
 manager flush_check_ms=60000
@@ -126,7 +126,7 @@ def test_one_question_is_asked_after_the_other(monkeypatch):
         at_work.remove(workload)
         return mock.Mock(collect=list)
 
-    monkeypatch.setattr("minikafka.witness.log_dir_expected._states", states)
+    monkeypatch.setattr("minikafka.witness.log_dir.expect._states", states)
     with ThreadPoolExecutor() as pool:
         list(pool.map(log_dir_expected, map(LogDirWorkload.parse, ("start\n", "stop\n")), ("a session",) * 2))
     assert together == [1, 1]

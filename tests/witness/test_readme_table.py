@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from minikafka.witness.expected import spark_expected
-from minikafka.witness.kafka_log import kafka_log
-from minikafka.witness.runner import minikafka_log, run
-from minikafka.witness.workload import Workload
+from minikafka.witness.kafka.kafka_log import kafka_log
+from minikafka.witness.log.expect import spark_expected
+from minikafka.witness.log.run import minikafka_log, run
+from minikafka.witness.log.workload import Workload
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 

@@ -7,14 +7,14 @@ import pytest
 
 from minikafka.cluster.partition import Partition
 from minikafka.witness.agreement import agree
-from minikafka.witness.kafka_cluster import KafkaCluster
-from minikafka.witness.minikafka_cluster import MinikafkaCluster
+from minikafka.witness.kafka.kafka_cluster import KafkaCluster
 from minikafka.witness.observation import BLANK
-from minikafka.witness.replica_drawer import draw_replica_workload
-from minikafka.witness.replica_expected import OF_A_PARTITION, replica_expected
-from minikafka.witness.replica_quantities import replica_quantities
-from minikafka.witness.replica_runner import ReplicaRunner
-from minikafka.witness.replica_workload import ReplicaOperation, ReplicaWorkload
+from minikafka.witness.replicas.draw import draw_replica_workload
+from minikafka.witness.replicas.expect import OF_A_PARTITION, replica_expected
+from minikafka.witness.replicas.minikafka_cluster import MinikafkaCluster
+from minikafka.witness.replicas.quantities import replica_quantities
+from minikafka.witness.replicas.run import ReplicaRunner
+from minikafka.witness.replicas.workload import ReplicaOperation, ReplicaWorkload
 
 LIVES = int(os.environ.get("MINIKAFKA_REPLICA_LIVES", 30))
 SIZE = 50

@@ -4,10 +4,10 @@ import itertools
 
 import pytest
 
+from minikafka.witness.log.operations import parse_operation
+from minikafka.witness.log.run import Runner, minikafka_log, run
+from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observation
-from minikafka.witness.operations import parse_operation
-from minikafka.witness.runner import Runner, minikafka_log, run
-from minikafka.witness.workload import Workload
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from minikafka.spark import scala_compiler
-from minikafka.spark.kafka_jars import spark_jars
-from minikafka.spark.scala_compiler import CompilationError, compiled_classes
+from minikafka.jvm import scala_compiler
+from minikafka.jvm.kafka_jars import spark_jars
+from minikafka.jvm.scala_compiler import CompilationError, compiled_classes
 
 pytestmark = pytest.mark.slow
 

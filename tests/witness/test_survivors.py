@@ -6,14 +6,14 @@ import pytest
 
 from minikafka.record.file_records import FileRecords
 from minikafka.witness.agreement import agree
-from minikafka.witness.batch import Batch
-from minikafka.witness.expected import spark_expected
-from minikafka.witness.kafka_log import kafka_log
-from minikafka.witness.offsets import At
-from minikafka.witness.operations import AppendAsLeader
-from minikafka.witness.runner import minikafka_log, run
-from minikafka.witness.survivors import record_lives
-from minikafka.witness.workload import Workload
+from minikafka.witness.kafka.kafka_log import kafka_log
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.expect import spark_expected
+from minikafka.witness.log.offsets import At
+from minikafka.witness.log.operations import AppendAsLeader
+from minikafka.witness.log.run import minikafka_log, run
+from minikafka.witness.log.survivors import record_lives
+from minikafka.witness.log.workload import Workload
 
 CONFIG = "config cleanup.policy=compact min.cleanable.dirty.ratio=0 delete.retention.ms=1000 internal.segment.bytes="
 

@@ -1,6 +1,6 @@
 """Directories with unique ids in their names get names that say what they are, and nothing of chance."""
 
-from minikafka.witness.unique_ids import rename_without_unique_ids, without_unique_id
+from minikafka.witness.replicas.unique_ids import rename_without_unique_ids, without_unique_id
 
 
 def test_only_unique_ids_are_left_out():

@@ -2,11 +2,11 @@
 
 import pytest
 
-from minikafka.witness.batch import Batch
-from minikafka.witness.offsets import At
-from minikafka.witness.operations import KINDS, AppendAsLeader, Reopen, TruncateTo, parse_operation
-from minikafka.witness.workload import Workload, WorkloadError
-from minikafka.witness.workload_drawer import draw_workload
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.draw import draw_workload
+from minikafka.witness.log.offsets import At
+from minikafka.witness.log.operations import KINDS, AppendAsLeader, Reopen, TruncateTo, parse_operation
+from minikafka.witness.log.workload import Workload, WorkloadError
 
 EVERYTHING = """\
 config internal.segment.bytes=700 preallocate=true

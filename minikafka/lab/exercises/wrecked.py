@@ -15,7 +15,7 @@ class WreckedCase(Case):
     """A case that can be put to Spark and to whoever loads a log.
 
     `expected()`: Spark's answer. `wreck()`: makes the directory; then `answer(state)` reads the answer from what
-    `minikafka.witness.runner.observed_state` says of the log loaded from it with `checkpoints` and `settings`. Where the
+    `minikafka.witness.log.run.observed_state` says of the log loaded from it with `checkpoints` and `settings`. Where the
     names of the files that are left count as well, `answer_by_files(state, names)` stands in its place.
     """
 
@@ -37,7 +37,7 @@ def judged_by_loading(factory: Callable[..., Any]) -> Callable[[WreckedCase], An
     from minikafka.common.scheduler import ManualScheduler
     from minikafka.common.time import ManualTime
     from minikafka.lab.stage.workbench import NOON
-    from minikafka.witness.runner import observed_state
+    from minikafka.witness.log.run import observed_state
 
     def judge(case: WreckedCase) -> Any:
         time = ManualTime(NOON)

@@ -144,7 +144,7 @@ def _without_classes_of_libraries(value: Any) -> Any:
 def _no_processes_of_java() -> Iterator[None]:
     """What is started in the block may start no processes itself."""
     from minikafka.lab.sandbox.inside import forbid_processes
-    from minikafka.spark import jvm
+    from minikafka.spark import spark_jvm as jvm
 
     start = subprocess.Popen
 

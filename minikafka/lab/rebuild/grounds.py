@@ -14,13 +14,13 @@ from minikafka.lab.stage.workbench import brief_scratch, kafka_witness
 from minikafka.lab.stepper.stepper import without_directories
 from minikafka.lab.widgets.offset_ruler import Offsets
 from minikafka.witness.directory_diff import FilesOf
-from minikafka.witness.kafka_errors import WitnessFailedError
+from minikafka.witness.kafka.kafka_errors import WitnessFailedError
+from minikafka.witness.log.draw import draw_workload
+from minikafka.witness.log.run import Runner, minikafka_log
+from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observation, Observations
-from minikafka.witness.runner import Runner, minikafka_log
+from minikafka.witness.replicas.unique_ids import rename_without_unique_ids, without_unique_id
 from minikafka.witness.spoken import say
-from minikafka.witness.unique_ids import rename_without_unique_ids, without_unique_id
-from minikafka.witness.workload import Workload
-from minikafka.witness.workload_drawer import draw_workload
 
 KAFKA, ENGINE = "Apache Kafka", "minikafka's own method"
 
@@ -68,7 +68,7 @@ class Ground(ABC):
 
 
 class OneLog(Ground):
-    """One log, as `minikafka.witness.runner` drives it: a `Workload`."""
+    """One log, as `minikafka.witness.log.run` drives it: a `Workload`."""
 
     _SMALL_INDEXES = "config segment.index.bytes=1200\n"
     """So that comparing the files of many small logs takes no longer than writing them."""
@@ -111,26 +111,26 @@ class OneLog(Ground):
 
 
 class LogDirectory(Ground):
-    """One log directory, as `minikafka.witness.log_dir_runner` drives it: a `LogDirWorkload`."""
+    """One log directory, as `minikafka.witness.log_dir.run` drives it: a `LogDirWorkload`."""
 
     tries = 25
 
     def read(self, text: str) -> Any:
-        from minikafka.witness.log_dir_drawer import SMALL_INDEXES
-        from minikafka.witness.log_dir_workload import LogDirWorkload
+        from minikafka.witness.log_dir.draw import SMALL_INDEXES
+        from minikafka.witness.log_dir.workload import LogDirWorkload
 
         workload = LogDirWorkload.parse(text)
         return replace(workload, default={**SMALL_INDEXES, **workload.default})
 
     def draw(self, seed: int, operations: int, knobs: Mapping[str, Any]) -> Any:
-        from minikafka.witness.log_dir_drawer import draw_log_dir_workload
+        from minikafka.witness.log_dir.draw import draw_log_dir_workload
 
         return draw_log_dir_workload(seed, operations, **knobs)
 
     def done(self, workload: Any, judge: str) -> tuple[Outcome, list[Offsets | None]]:
         from minikafka.log.log_manager import LogManager
-        from minikafka.witness.kafka_log_manager import KafkaLogManager
-        from minikafka.witness.log_dir_runner import LogDirRunner
+        from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
+        from minikafka.witness.log_dir.run import LogDirRunner
 
         make: Any = partial(KafkaLogManager, log_manager_jvm()) if judge == KAFKA else LogManager
         rows: list[dict[str, Any]] = []
@@ -158,24 +158,24 @@ class LogDirectory(Ground):
 
 
 class Brokers(Ground):
-    """A few brokers that replicate, as `minikafka.witness.replica_runner` drives them: a `ReplicaWorkload`."""
+    """A few brokers that replicate, as `minikafka.witness.replicas.run` drives them: a `ReplicaWorkload`."""
 
     tries = 25
 
     def read(self, text: str) -> Any:
-        from minikafka.witness.replica_workload import ReplicaWorkload
+        from minikafka.witness.replicas.workload import ReplicaWorkload
 
         return ReplicaWorkload.parse(text)
 
     def draw(self, seed: int, operations: int, knobs: Mapping[str, Any]) -> Any:
-        from minikafka.witness.replica_drawer import draw_replica_workload
+        from minikafka.witness.replicas.draw import draw_replica_workload
 
         return draw_replica_workload(seed, operations, **knobs)
 
     def done(self, workload: Any, judge: str) -> tuple[Outcome, list[Offsets | None]]:
-        from minikafka.witness.kafka_cluster import KafkaCluster
-        from minikafka.witness.minikafka_cluster import MinikafkaCluster
-        from minikafka.witness.replica_runner import ReplicaRunner
+        from minikafka.witness.kafka.kafka_cluster import KafkaCluster
+        from minikafka.witness.replicas.minikafka_cluster import MinikafkaCluster
+        from minikafka.witness.replicas.run import ReplicaRunner
 
         make = partial(KafkaCluster, log_manager_jvm()) if judge == KAFKA else MinikafkaCluster
         rows: list[dict[str, Any]] = []
@@ -197,7 +197,7 @@ class Brokers(Ground):
 
 def _flat(observed: Any) -> dict[str, Any]:
     """What was seen of brokers, as a row of a table: answers in words, and each broker's partitions."""
-    from minikafka.witness.replica_differential import contents
+    from minikafka.witness.replicas.differ import contents
 
     row: dict[str, Any] = {"error": observed.error, "answered": tuple(observed.answers)}
     for ticket, answer in observed.answers.items():

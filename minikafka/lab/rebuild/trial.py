@@ -12,10 +12,10 @@ from minikafka.lab.stage.workbench import kafka_witness
 from minikafka.lab.widgets.offset_ruler import Offsets
 from minikafka.witness.agreement import Difference, agree
 from minikafka.witness.directory_diff import NOT_DETERMINED, FileDifference, files_diff
+from minikafka.witness.log.run import minikafka_log
+from minikafka.witness.log.workload import shrunk
 from minikafka.witness.observation import Observations
-from minikafka.witness.runner import minikafka_log
 from minikafka.witness.spoken import say
-from minikafka.witness.workload import shrunk
 
 YOURS = "your function"
 

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from minikafka.spark.locked_directory import new_locked_directory, remove_those_of_the_dead
+from minikafka.common.locked_directory import new_locked_directory, remove_those_of_the_dead
 
 _ROOT = Path("/sys/fs/cgroup")
 _PREFIX = "minikafka-sandbox-"

@@ -50,9 +50,9 @@ from typing import IO, Any
 
 import psutil
 
+from minikafka.common.own_directory import own_directory
 from minikafka.lab.sandbox import inside, plain
 from minikafka.lab.sandbox.control_group import ControlGroup
-from minikafka.spark.own_directory import own_directory
 
 SCRATCH = "/tmp"
 """The current directory of a program inside, the one place that it can write; Java insists on this one."""
@@ -290,8 +290,8 @@ class Sandbox:
     def _environment(self) -> dict[str, str]:
         chosen = {"HOME": SCRATCH, "TMPDIR": SCRATCH, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
         if self._sees.java:
-            from minikafka.spark.cache import cache_dir
-            from minikafka.spark.java_home import java_home
+            from minikafka.jvm.cache import cache_dir
+            from minikafka.jvm.java_home import java_home
 
             chosen |= {"JAVA_HOME": str(java_home()), "MINIKAFKA_CACHE": str(cache_dir())}
         return chosen
@@ -308,9 +308,9 @@ class Sandbox:
             else:
                 seen.add(_PACKAGE)
         if self._sees.java:
-            from minikafka.spark.cache import cache_dir
-            from minikafka.spark.java_home import java_home
-            from minikafka.spark.kafka_jars import cached_classpath
+            from minikafka.jvm.cache import cache_dir
+            from minikafka.jvm.java_home import java_home
+            from minikafka.jvm.kafka_jars import cached_classpath
 
             seen |= {java_home(), cache_dir(), *map(Path, cached_classpath("storage") or ())}
         seen = {part for path in seen for part in _without_the_home(path) if part.exists()}

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+from minikafka.jvm.kafka_jvm import KafkaJvm, KafkaUnavailableError
 from minikafka.lab.stage.background import while_the_reader_reads
 from minikafka.lab.stage.workbench import scratch
-from minikafka.witness.kafka_jvm import KafkaJvm, KafkaUnavailableError
 
 _FIRST_QUESTION = "start\ncreate orders-0\nappend orders-0 [1x10]\ntick 30000\nstop\n"
 
@@ -37,8 +37,8 @@ def wake_witnesses() -> None:
     Waits some seconds if they need that long; the rest is done while the reader reads. Outside a notebook nothing
     happens: there the witnesses start when they are asked.
     """
-    from minikafka.witness.log_dir_expected import log_dir_expected
-    from minikafka.witness.log_dir_workload import LogDirWorkload
+    from minikafka.witness.log_dir.expect import log_dir_expected
+    from minikafka.witness.log_dir.workload import LogDirWorkload
 
     question = LogDirWorkload.parse(_FIRST_QUESTION)
     while_the_reader_reads(lambda: log_dir_expected(question), lambda: _by_kafka(question), wait_s=_FIRST_CELL_S)
@@ -48,7 +48,7 @@ def three_witnesses(workload: Any) -> tuple[Any, Any, Any]:
     """What minikafka, Spark and Apache Kafka say of a `LogDirWorkload`; the third is None where Kafka's jars are
     absent.
     """
-    from minikafka.witness.log_dir_expected import log_dir_expected
+    from minikafka.witness.log_dir.expect import log_dir_expected
 
     with ThreadPoolExecutor(1) as beside:
         spark = beside.submit(log_dir_expected, workload)
@@ -60,14 +60,14 @@ def three_witnesses(workload: Any) -> tuple[Any, Any, Any]:
 def by_minikafka(workload: Any) -> Any:
     """What minikafka's log manager makes of the workload."""
     from minikafka.log.log_manager import LogManager
-    from minikafka.witness.log_dir_runner import run_log_dir
+    from minikafka.witness.log_dir.run import run_log_dir
 
     return run_log_dir(workload, LogManager, scratch("disk"))
 
 
 def _by_kafka(workload: Any) -> Any:
-    from minikafka.witness.kafka_log_manager import KafkaLogManager
-    from minikafka.witness.log_dir_runner import run_log_dir
+    from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
+    from minikafka.witness.log_dir.run import run_log_dir
 
     kafka = log_manager_jvm()
     return kafka and run_log_dir(workload, partial(KafkaLogManager, kafka), scratch("disk"), "kafka")

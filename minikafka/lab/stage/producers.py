@@ -16,7 +16,7 @@ def sent(*batches: str, now: int = NOON) -> Any:
     it does not know.
     """
     from minikafka.record.memory_records import MemoryRecords
-    from minikafka.witness.batch import Batch
+    from minikafka.witness.log.batch import Batch
 
     data = b""
     for text in batches:

@@ -10,7 +10,7 @@ SEEN, SKIPPED, MARKER, EARLIER = "seen", "aborted", "marker", "earlier"
 def log_after(workload: Any) -> Any:
     """The `Log` as `workload` leaves it, open. Raises AssertionError when one of its operations fails."""
     from minikafka.witness import minikafka_log
-    from minikafka.witness.runner import Runner
+    from minikafka.witness.log.run import Runner
 
     runner = Runner(minikafka_log, scratch(), workload)
     for operation in workload:

@@ -24,7 +24,7 @@ def wake_witnesses() -> None:
     Waits some seconds if they need that long; the rest is done while the reader reads. Outside a notebook nothing
     happens: there the witnesses start when they are asked.
     """
-    from minikafka.witness.replica_workload import ReplicaWorkload
+    from minikafka.witness.replicas.workload import ReplicaWorkload
 
     question = ReplicaWorkload.parse(_FIRST_QUESTION)
     while_the_reader_reads(lambda: _by_spark(question), lambda: _by_kafka(question), wait_s=_FIRST_CELL_S)
@@ -43,13 +43,13 @@ def three_witnesses(workload: Any) -> tuple[Any, Any, Any]:
 
 def by_minikafka(workload: Any) -> Observations:
     """What minikafka's brokers make of the workload."""
-    from minikafka.witness.minikafka_cluster import MinikafkaCluster
+    from minikafka.witness.replicas.minikafka_cluster import MinikafkaCluster
 
     return _run("minikafka", workload, MinikafkaCluster)
 
 
 def _by_spark(workload: Any) -> Observations:
-    from minikafka.witness.replica_expected import replica_expected
+    from minikafka.witness.replicas.expect import replica_expected
 
     (expected,) = replica_expected([workload])
     return Observations("spark", workload, tuple(map(_of_the_partition, expected.rows)))
@@ -58,15 +58,15 @@ def _by_spark(workload: Any) -> Observations:
 def _by_kafka(workload: Any) -> Observations | None:
     from functools import partial
 
-    from minikafka.witness.kafka_cluster import KafkaCluster
+    from minikafka.witness.kafka.kafka_cluster import KafkaCluster
 
     kafka = log_manager_jvm()
     return kafka and _run("kafka", workload, partial(KafkaCluster, kafka))
 
 
 def _run(witness: str, workload: Any, make_cluster: Callable[..., Any]) -> Observations:
-    from minikafka.witness.replica_quantities import replica_quantities
-    from minikafka.witness.replica_runner import ReplicaRunner
+    from minikafka.witness.replicas.quantities import replica_quantities
+    from minikafka.witness.replicas.run import ReplicaRunner
 
     directory = scratch("brokers")
     runner = ReplicaRunner(make_cluster(directory, workload.start_ms), directory, workload)

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from minikafka.common.own_directory import own_directory
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.lab.stage.background import while_the_reader_reads
-from minikafka.spark.own_directory import own_directory
 
 NOON = 1_700_000_000_000
 """Where the clock of every lesson starts, in ms since 1970."""
@@ -86,9 +86,9 @@ def kafka_witness() -> Any:
     """The log factory of Apache Kafka's own `UnifiedLog` in the lesson's Spark JVM; None where Kafka's jars are
     absent.
     """
+    from minikafka.jvm.kafka_jvm import KafkaJvm
     from minikafka.spark import kafka_available, session
-    from minikafka.witness.kafka_jvm import KafkaJvm
-    from minikafka.witness.kafka_log import kafka_log
+    from minikafka.witness.kafka.kafka_log import kafka_log
 
     global _kafka
     if not kafka_available():

@@ -7,7 +7,7 @@ from typing import Any
 from minikafka.common.errors import CorruptRecordException
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.player import Player
-from minikafka.witness.batch import CODECS
+from minikafka.witness.log.batch import CODECS
 
 _HEADER = (  # name, bytes, what it is
     ("baseOffset", 8, "what offset deltas count from"),

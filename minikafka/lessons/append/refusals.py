@@ -114,7 +114,7 @@ def refused_appends() -> Refusals:
 def refuse(wrong: str, text: str) -> Refusal:
     """Run the workload `text`, whose last line must be refused. Raises AssertionError when it is not."""
     from minikafka.witness import Workload, minikafka_log
-    from minikafka.witness.runner import Runner
+    from minikafka.witness.log.run import Runner
 
     workload = Workload.parse(text)
     *before, last = workload

@@ -14,7 +14,7 @@ import ipywidgets as widgets
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.offset_ruler import SegmentSpan
 from minikafka.lab.widgets.player import Player
-from minikafka.witness.leading_partition import LeadingPartition
+from minikafka.witness.log.leading_partition import LeadingPartition
 from minikafka.witness.spoken import say
 
 _LEFT, _ROW = 130, 40

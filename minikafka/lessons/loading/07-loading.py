@@ -21,7 +21,7 @@ from minikafka.lab.stage.damage import SMALL, another, flip, load, loaded_by_bot
 from minikafka.lab.stage.killed_broker import killed_broker
 from minikafka.lab.stepper.crash_theatre import CrashTheatre
 from minikafka.log.fetch_isolation import FetchIsolation
-from minikafka.witness.copied_segments import replace_by_copies
+from minikafka.lessons.loading.copied_segments import replace_by_copies
 
 wake_witnesses()
 

@@ -519,7 +519,7 @@ predict(
 # %%
 from minikafka.lessons.log_directory.source_witnesses import by_data_source, three_witnesses
 from minikafka.witness import agree
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.workload import Workload
 
 workload = Workload.parse("""
 append_as_leader [3x20 ts=now,now+1000,now+2000]

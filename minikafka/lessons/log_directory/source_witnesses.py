@@ -11,8 +11,8 @@ from typing import Any
 from minikafka.lab.stage.readers import records_seen
 from minikafka.lab.stage.workbench import kafka_witness, scratch
 from minikafka.lessons.log_directory.source_by_hand import Query
+from minikafka.witness.log.run import Runner, minikafka_log
 from minikafka.witness.observation import Observations
-from minikafka.witness.runner import Runner, minikafka_log
 
 _EXPECTED = """
     WITH stored AS (
@@ -72,7 +72,7 @@ def by_data_source(workload: Any, since: int) -> Observations:
 def by_spark(workload: Any, since: int) -> Observations:
     """What the lines of the workload say, and nothing else."""
     from minikafka.spark import session
-    from minikafka.witness.dataframes import operations_frame, records_frame
+    from minikafka.witness.log.dataframes import operations_frame, records_frame
 
     spark = session()
     found = spark.sql(

@@ -393,7 +393,7 @@ print(odd, many.values("orders-1"))
 
 # %%
 from minikafka.witness import agree
-from minikafka.witness.replica_workload import ReplicaWorkload
+from minikafka.witness.replicas.workload import ReplicaWorkload
 
 workload = ReplicaWorkload.parse("""
 start 0

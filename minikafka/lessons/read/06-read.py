@@ -489,7 +489,7 @@ print(*LogReadInfo._fields, sep="\n")
 # sentence; plain records need no marker, only the second half holds for them:
 
 # %%
-from minikafka.witness.queries import committed
+from minikafka.witness.log.queries import committed
 
 print(committed.rule)
 

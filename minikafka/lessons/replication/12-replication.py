@@ -518,7 +518,7 @@ lanes.play()
 
 # %%
 from minikafka.witness import agree
-from minikafka.witness.replica_workload import ReplicaWorkload
+from minikafka.witness.replicas.workload import ReplicaWorkload
 
 workload = ReplicaWorkload.parse("""
 broker replica.lag.time.max.ms=10000

@@ -504,7 +504,7 @@ predict(
 
 # %%
 from minikafka.witness import agree
-from minikafka.witness.log_dir_workload import LogDirWorkload
+from minikafka.witness.log_dir.workload import LogDirWorkload
 
 workload = LogDirWorkload.parse("""
 topic audit retention.ms=200000

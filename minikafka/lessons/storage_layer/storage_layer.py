@@ -56,7 +56,7 @@ class StorageLayer:
         **settings: Any,
     ):
         from minikafka.lab.stage.workbench import scratch
-        from minikafka.witness.two_log_managers import OneLogManager
+        from minikafka.witness.log_dir.two_log_managers import OneLogManager
 
         self.directory = directory or scratch("disks")
         self._one = OneLogManager(self._make, self.directory, dirs, default or {}, **settings)
@@ -269,7 +269,7 @@ def _recovered() -> Iterator[set[str]]:
 
 
 def _partition(name: str) -> Any:
-    from minikafka.witness.log_dir_workload import parse_partition
+    from minikafka.witness.log_dir.workload import parse_partition
 
     return parse_partition(name)
 

@@ -6,8 +6,9 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from minikafka.spark import class_archive, jvm
-from minikafka.spark.java_home import java_home
+from minikafka.jvm import class_archive
+from minikafka.jvm.java_home import java_home
+from minikafka.spark import spark_jvm as jvm
 from minikafka.spark.jobs.travelling_code import send_code
 
 if TYPE_CHECKING:

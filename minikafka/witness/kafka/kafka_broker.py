@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from minikafka.common.uuid import random_uuid
-from minikafka.witness.kafka_jvm import KafkaJvm
-from minikafka.witness.kafka_tools import STORAGE_TOOL, run_tool, tool_command
+from minikafka.jvm.kafka_jvm import KafkaJvm
+from minikafka.witness.kafka.kafka_tools import STORAGE_TOOL, run_tool, tool_command
 
 _START_TIMEOUT_S = 60
 _STOP_TIMEOUT_S = 30

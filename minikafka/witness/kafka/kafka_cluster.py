@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from minikafka.jvm.kafka_jvm import KafkaJvm, kafka_jars
+from minikafka.jvm.scala_compiler import compiled_classes
 from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
 from minikafka.metadata.leader_and_isr import BrokerState
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_records import MetadataRecord, RegisterBrokerRecord
-from minikafka.spark.scala_compiler import compiled_classes
-from minikafka.witness.kafka_errors import kafka_errors
-from minikafka.witness.kafka_jvm import KafkaJvm, kafka_jars
+from minikafka.witness.kafka.kafka_errors import kafka_errors
 
 _METADATA = "org.apache.kafka.common.metadata"
 

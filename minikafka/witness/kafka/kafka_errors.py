@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from minikafka.common import errors
-from minikafka.spark.java_exceptions import left_as_they_are
+from minikafka.jvm.java_exceptions import left_as_they_are
 
 _PACKAGE_OF_CLASS = re.compile(r"\b(?:[a-z]\w*\.)+(?=[A-Z])")
 _WHAT_TO_DO = (

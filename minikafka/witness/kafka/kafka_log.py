@@ -11,6 +11,7 @@ from minikafka.common.offset_and_epoch import OffsetAndEpoch
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_data_info import AbortedTransaction, FetchDataInfo
 from minikafka.log.fetch_isolation import FetchIsolation
@@ -21,10 +22,9 @@ from minikafka.log.log_offset_snapshot import LogOffsetSnapshot
 from minikafka.record.compression import CompressionType
 from minikafka.record.file_records import TimestampAndOffset
 from minikafka.record.memory_records import MemoryRecords
-from minikafka.witness.kafka_errors import kafka_errors
-from minikafka.witness.kafka_jvm import KafkaJvm
-from minikafka.witness.kafka_log_cleaner import KafkaLogCleaner
-from minikafka.witness.kafka_time import JavaScheduler, JavaTime
+from minikafka.witness.kafka.kafka_errors import kafka_errors
+from minikafka.witness.kafka.kafka_log_cleaner import KafkaLogCleaner
+from minikafka.witness.kafka.kafka_time import JavaScheduler, JavaTime
 
 _INTERNALS = "org.apache.kafka.storage.internals.log"
 _MAX_TRANSACTION_TIMEOUT_MS = 900_000

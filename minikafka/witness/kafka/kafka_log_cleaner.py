@@ -2,9 +2,9 @@
 
 from minikafka.common.time import Time
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
-from minikafka.witness.cleaning import CleaningStats, CleaningTurn
-from minikafka.witness.kafka_errors import kafka_errors, to_python
-from minikafka.witness.kafka_time import JavaTime
+from minikafka.witness.kafka.kafka_errors import kafka_errors, to_python
+from minikafka.witness.kafka.kafka_time import JavaTime
+from minikafka.witness.log.cleaning import CleaningStats, CleaningTurn
 
 
 class KafkaLogCleaner:

@@ -10,13 +10,13 @@ from minikafka.common.java_numbers import LONG_MAX
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.config_repository import ConfigRepository
 from minikafka.log.log_config import LogConfig
-from minikafka.witness.kafka_errors import kafka_errors, to_python
-from minikafka.witness.kafka_jvm import KafkaJvm
-from minikafka.witness.kafka_log import KafkaLog
-from minikafka.witness.kafka_time import JavaScheduler, JavaTime
+from minikafka.witness.kafka.kafka_errors import kafka_errors, to_python
+from minikafka.witness.kafka.kafka_log import KafkaLog
+from minikafka.witness.kafka.kafka_time import JavaScheduler, JavaTime
 
 _METADATA = "org.apache.kafka.common.metadata"
 _BROKER_ID = 1

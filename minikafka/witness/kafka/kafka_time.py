@@ -2,7 +2,7 @@
 
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
-from minikafka.witness.kafka_errors import kafka_errors
+from minikafka.witness.kafka.kafka_errors import kafka_errors
 
 
 class JavaTime:

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from minikafka.witness.kafka_jvm import java_path, kafka_jars
+from minikafka.jvm.kafka_jvm import java_path, kafka_jars
 
 DUMP_LOG_SEGMENTS = "org.apache.kafka.tools.DumpLogSegments"
 STORAGE_TOOL = "kafka.tools.StorageTool"

@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass, fields, replace
 
-from minikafka.witness.offsets import At
+from minikafka.witness.log.offsets import At
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 MARKERS = ("", "commit", "abort")

@@ -6,8 +6,8 @@ and a distance), because the query has to work out where they fall.
 
 from functools import cache
 
-from minikafka.witness.operations import AppendAsFollower, AppendAsLeader
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.operations import AppendAsFollower, AppendAsLeader
+from minikafka.witness.log.workload import Workload
 
 OPERATIONS = """
     op BIGINT COMMENT 'number of the operation, from 0',

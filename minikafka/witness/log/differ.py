@@ -1,6 +1,6 @@
 """The same workload done by minikafka and by Apache Kafka: equal tables of observations, equal bytes on disk.
 
-`python -m minikafka.witness.differential --minutes 10` draws workloads for ten minutes and prints what differs, with
+`python -m minikafka.witness.log.differ --minutes 10` draws workloads for ten minutes and prints what differs, with
 the command that repeats it; `--operations 1000000` ends after that many operations. When stopped by Ctrl-C or SIGTERM,
 it says how far it got.
 """
@@ -13,16 +13,16 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.witness.agreement import Agreement, agree
-from minikafka.witness.batch import CODECS
 from minikafka.witness.directory_diff import DirectoryDiff, directory_diff
 from minikafka.witness.drawn_comparisons import Judgement, compare_drawn_workloads
-from minikafka.witness.kafka_jvm import KafkaJvm
-from minikafka.witness.kafka_log import kafka_log
+from minikafka.witness.kafka.kafka_log import kafka_log
+from minikafka.witness.log.batch import CODECS
+from minikafka.witness.log.draw import draw_workload
+from minikafka.witness.log.run import Runner, minikafka_log
+from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observations
-from minikafka.witness.runner import Runner, minikafka_log
-from minikafka.witness.workload import Workload
-from minikafka.witness.workload_drawer import draw_workload
 
 PROFILES = {
     "leader": {},
@@ -56,7 +56,7 @@ PROFILES = {
         "unclean": True,
     },
 }
-"""Kinds of workloads, each with the knobs of `minikafka.witness.workload_drawer.Drawer` that draw it."""
+"""Kinds of workloads, each with the knobs of `minikafka.witness.log.draw.Drawer` that draw it."""
 
 PARTITION = "topic-0"
 _NOT_COMPARABLE = (
@@ -153,7 +153,7 @@ def smallest(kafka: KafkaJvm, workload: Workload) -> Comparison:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line. Returns the exit code."""
-    module = "minikafka.witness.differential"
+    module = "minikafka.witness.log.differ"
     return compare_drawn_workloads(module, __doc__, PROFILES, draw, _judge, size=60, arguments=arguments)
 
 

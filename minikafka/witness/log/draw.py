@@ -9,11 +9,11 @@ import random
 from dataclasses import dataclass, field
 
 from minikafka.common.java_numbers import LONG_MAX
-from minikafka.witness import operations as ops
-from minikafka.witness.batch import Batch
-from minikafka.witness.offsets import At
-from minikafka.witness.operations import ISOLATIONS, Operation
-from minikafka.witness.workload import START_MS, Workload
+from minikafka.witness.log import operations as ops
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.offsets import At
+from minikafka.witness.log.operations import ISOLATIONS, Operation
+from minikafka.witness.log.workload import START_MS, Workload
 
 WEIGHTS = {
     "append": 40,
@@ -84,7 +84,7 @@ class Drawer:
     - `codecs`: the codecs to draw from.
     - `refused`: the share of appends that are made to be refused.
     - `reopen`: whether the log is reopened; `unclean`: also after a kill; `damages`: what may happen to its files in
-      between, each as `minikafka.witness.file_damage` has it, several joined by commas.
+      between, each as `minikafka.witness.log.file_damage` has it, several joined by commas.
     - `rolls_beyond`: more rolls beyond the log end, about which Spark's witness is silent: the next batches lie below
       their segment's base, and their index entries do not fit.
     - `compaction`: the log is compacted now and then, has few keys and many tombstones, and its settings change.

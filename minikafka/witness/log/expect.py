@@ -13,12 +13,12 @@ the sizes (where segments end, which batches are indexed) is worked out here.
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 
-from minikafka.witness.fold import log_fold
+from minikafka.witness.log.fold import log_fold
+from minikafka.witness.log.queries import SQL_QUERIES, Query
+from minikafka.witness.log.survivors import survivors
+from minikafka.witness.log.views import create_views
+from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observations
-from minikafka.witness.queries import SQL_QUERIES, Query
-from minikafka.witness.survivors import survivors
-from minikafka.witness.views import create_views
-from minikafka.witness.workload import Workload
 
 QUERIES: tuple[Query, ...] = (log_fold, *SQL_QUERIES, survivors)
 

@@ -14,8 +14,8 @@ from functools import lru_cache
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from minikafka.witness.queries import PASSIVE, Query, plain
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.queries import PASSIVE, Query, plain
+from minikafka.witness.log.workload import Workload
 
 STAMP = "struct<timestamp:bigint,offset:bigint>"
 SEGMENT = (

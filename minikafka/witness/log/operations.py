@@ -11,9 +11,9 @@ import re
 from dataclasses import MISSING, dataclass, field, fields
 from typing import ClassVar
 
-from minikafka.witness.batch import Batch
-from minikafka.witness.file_damage import checked
-from minikafka.witness.offsets import At
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.file_damage import checked
+from minikafka.witness.log.offsets import At
 
 ORIGINS = ("client", "coordinator", "replication", "raft_leader")
 ISOLATIONS = ("log_end", "high_watermark", "txn_committed")
@@ -291,7 +291,7 @@ class Clean(Operation):
 @dataclass(frozen=True)
 class Reopen(Operation):
     """End and load the log again: `clean` closes it first and leaves the mark of a clean shutdown, otherwise the
-    process is killed as it stands. In between, files are damaged (`minikafka.witness.file_damage`).
+    process is killed as it stands. In between, files are damaged (`minikafka.witness.log.file_damage`).
     Kafka: `UnifiedLog.close`, `LogLoader.load`.
     """
 

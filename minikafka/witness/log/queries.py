@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.workload import Workload
 
 PASSIVE = frozenset(
     "tick flush read fetch_offset_by_timestamp count consume checkpoint take_producer_snapshot"

@@ -1,8 +1,8 @@
 """Applies the operations of a workload to a log, minikafka's or Kafka's own, and notes what can be observed after each.
 
 One runner serves both: Kafka's log comes in an adapter with the names of `minikafka.log.log.Log`
-(`minikafka.witness.kafka_log`). Clock and scheduler are the runner's own, so both sides run the same tasks at the same
-times.
+(`minikafka.witness.kafka.kafka_log`). Clock and scheduler are the runner's own, so both sides run the same tasks at
+the same times.
 """
 
 import struct
@@ -11,12 +11,12 @@ from pathlib import Path
 
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime, Time
-from minikafka.witness.file_damage import damage
-from minikafka.witness.kafka_errors import WitnessFailedError
-from minikafka.witness.leading_partition import LeadingPartition
+from minikafka.witness.kafka.kafka_errors import WitnessFailedError
+from minikafka.witness.log.file_damage import damage
+from minikafka.witness.log.leading_partition import LeadingPartition
+from minikafka.witness.log.operations import Operation
+from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observation, Observations
-from minikafka.witness.operations import Operation
-from minikafka.witness.workload import Workload
 
 TOPIC_ID = "bWluaWthZmthLXRvcGljLQ"
 _ENTRY = struct.Struct(">II")
@@ -289,7 +289,7 @@ class Runner:
         return ""
 
     def _clean(self, _op) -> str:
-        from minikafka.witness.cleaning import cleaner_config
+        from minikafka.witness.log.cleaning import cleaner_config
 
         if self.cleaner is None:
             self.cleaner = self.log_factory.cleaner(self.log, cleaner_config(self.config), self.time)
@@ -380,7 +380,7 @@ def minikafka_log(directory: Path, config: Mapping[str, str], **state):
 
 def minikafka_log_cleaner(log, config, time: Time):
     """minikafka's cleaner of a log that `minikafka_log` opened."""
-    from minikafka.witness.cleaning import LogCleanerTurns
+    from minikafka.witness.log.cleaning import LogCleanerTurns
 
     return LogCleanerTurns(log, config, time)
 

@@ -13,9 +13,9 @@ These queries do not know the following, and are silent about it:
 - What is left of a batch without records, such as a producer's last one or the end of a transaction.
 """
 
-from minikafka.witness.queries import PASSIVE, Query, orderly_transactions, raised_to_the_end
-from minikafka.witness.views import create_views, settings_row
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.queries import PASSIVE, Query, orderly_transactions, raised_to_the_end
+from minikafka.witness.log.views import create_views, settings_row
+from minikafka.witness.log.workload import Workload
 
 SEGMENTS = """
 -- the segments, each with the operation that began it: a batch that does not fit, or a roll of one that is not empty

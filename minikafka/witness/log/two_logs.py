@@ -7,13 +7,13 @@ from pathlib import Path
 
 from minikafka.common.time import ManualTime
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
-from minikafka.witness.differential import comparable
 from minikafka.witness.directory_diff import directory_diff
-from minikafka.witness.kafka_log import kafka_log
+from minikafka.witness.kafka.kafka_log import kafka_log
+from minikafka.witness.log.differ import comparable
+from minikafka.witness.log.operations import parse_operation
+from minikafka.witness.log.run import Runner, minikafka_log
+from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observation
-from minikafka.witness.operations import parse_operation
-from minikafka.witness.runner import Runner, minikafka_log
-from minikafka.witness.workload import Workload
 
 _NOT_KAFKAS_WORDS = re.compile(
     r"Cannot invoke |\w+(Exception|Error): |begin 0, end -1, length "

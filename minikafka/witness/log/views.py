@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from minikafka.common.java_numbers import LONG_MAX
-from minikafka.witness.dataframes import (
+from minikafka.witness.log.dataframes import (
     BATCHES,
     OPERATIONS,
     RECORDS,
@@ -12,7 +12,7 @@ from minikafka.witness.dataframes import (
     operation_rows,
     record_rows,
 )
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.workload import Workload
 
 DEFAULTS = {
     "index.interval.bytes": 4096,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from minikafka.witness.operations import AppendAsFollower, AppendAsLeader, Operation, Tick, parse_operation
+from minikafka.witness.log.operations import AppendAsFollower, AppendAsLeader, Operation, Tick, parse_operation
 
 START_MS = 1_700_000_000_000
 

@@ -7,8 +7,8 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from minikafka.witness.batch import Batch
-from minikafka.witness.log_dir_workload import LogDirOperation, LogDirWorkload
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log_dir.workload import LogDirOperation, LogDirWorkload
 
 WEIGHTS = {
     "append": 26,

@@ -10,9 +10,9 @@ import threading
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from minikafka.witness.dataframes import local_frame
-from minikafka.witness.fold import let, long, struct
-from minikafka.witness.log_dir_workload import MANAGER_DEFAULTS, LogDirWorkload
+from minikafka.witness.log.dataframes import local_frame
+from minikafka.witness.log.fold import let, long, struct
+from minikafka.witness.log_dir.workload import MANAGER_DEFAULTS, LogDirWorkload
 from minikafka.witness.observation import Observations
 
 OPERATIONS = "op BIGINT, kind STRING, partition STRING, number BIGINT, records BIGINT, newest BIGINT, now BIGINT"

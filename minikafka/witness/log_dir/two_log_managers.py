@@ -13,11 +13,11 @@ from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_manager import LogManager
 from minikafka.record.memory_records import MemoryRecords
-from minikafka.witness.batch import Batch
-from minikafka.witness.kafka_log import KafkaLog
-from minikafka.witness.kafka_log_manager import KafkaLogManager
-from minikafka.witness.runner import observed_state
-from minikafka.witness.workload import START_MS
+from minikafka.witness.kafka.kafka_log import KafkaLog
+from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.run import observed_state
+from minikafka.witness.log.workload import START_MS
 
 NO_CLEANER_THREADS = CleanerConfig(num_threads=0)
 """A cleaner that keeps its states and checkpoints but cleans nothing, because the timing of Kafka's threads varies."""

@@ -7,9 +7,9 @@ from itertools import accumulate
 
 from minikafka.common.java_numbers import LONG_MAX
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.witness.batch import Batch
-from minikafka.witness.operations import split_batches
-from minikafka.witness.workload import START_MS, WorkloadError, read_settings
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.operations import split_batches
+from minikafka.witness.log.workload import START_MS, WorkloadError, read_settings
 
 MANAGER_DEFAULTS = {
     "initial_task_delay_ms": 30_000,

@@ -1,6 +1,6 @@
 """The same workload done by minikafka's brokers and by Kafka's: equal answers, equal states, equal bytes on disk.
 
-`python -m minikafka.witness.replica_differential --minutes 10` draws workloads for ten minutes and prints what differs,
+`python -m minikafka.witness.replicas.differ --minutes 10` draws workloads for ten minutes and prints what differs,
 with the command that repeats it; `--operations 100000` ends after that many operations.
 """
 
@@ -11,19 +11,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.message_codec import Message
 from minikafka.network.messages import parse_response
-from minikafka.witness.batch import CODECS
 from minikafka.witness.directory_diff import NOT_DETERMINED, DirectoryDiff, directory_diff
 from minikafka.witness.drawn_comparisons import Judgement, compare_drawn_workloads
-from minikafka.witness.kafka_cluster import KafkaCluster
-from minikafka.witness.kafka_jvm import KafkaJvm
-from minikafka.witness.minikafka_cluster import MinikafkaCluster
-from minikafka.witness.replica_drawer import draw_replica_workload
-from minikafka.witness.replica_runner import Answer, ReplicaObservation, ReplicaRunner
-from minikafka.witness.replica_workload import ReplicaOperation, ReplicaWorkload
-from minikafka.witness.unique_ids import rename_without_unique_ids
+from minikafka.witness.kafka.kafka_cluster import KafkaCluster
+from minikafka.witness.log.batch import CODECS
+from minikafka.witness.replicas.draw import draw_replica_workload
+from minikafka.witness.replicas.minikafka_cluster import MinikafkaCluster
+from minikafka.witness.replicas.run import Answer, ReplicaObservation, ReplicaRunner
+from minikafka.witness.replicas.unique_ids import rename_without_unique_ids
+from minikafka.witness.replicas.workload import ReplicaOperation, ReplicaWorkload
 
 _OFTEN_DOWN = {"crash": 5, "stop": 2, "change": 8, "publish": 12}
 _ASKED = {"delete_records": 8, "list_offsets": 8, "offset_for_leader_epoch": 8, "fetch": 30}
@@ -44,7 +44,7 @@ PROFILES: Mapping[str, Mapping] = {
     "two brokers": {"brokers": 2, "weights": {"change": 8}},
     "followers that wait": {"fixed": _PATIENT},
 }
-"""Kinds of workloads, each with the knobs of `minikafka.witness.replica_drawer.ReplicaDrawer` that draw it."""
+"""Kinds of workloads, each with the knobs of `minikafka.witness.replicas.draw.ReplicaDrawer` that draw it."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def smallest(kafka: KafkaJvm, comparison: ReplicaComparison) -> ReplicaCompariso
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line. Returns the exit code."""
-    module = "minikafka.witness.replica_differential"
+    module = "minikafka.witness.replicas.differ"
     return compare_drawn_workloads(module, __doc__, PROFILES, draw, _judge, size=80, arguments=arguments)
 
 

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
-from minikafka.witness.batch import Batch
-from minikafka.witness.offsets import At
-from minikafka.witness.operations import AppendAsLeader
-from minikafka.witness.replica_workload import ReplicaOperation, ReplicaWorkload, Target
-from minikafka.witness.workload_drawer import WEIGHTS as LOG_WEIGHTS
-from minikafka.witness.workload_drawer import Drawer
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.draw import WEIGHTS as LOG_WEIGHTS
+from minikafka.witness.log.draw import Drawer
+from minikafka.witness.log.offsets import At
+from minikafka.witness.log.operations import AppendAsLeader
+from minikafka.witness.replicas.workload import ReplicaOperation, ReplicaWorkload, Target
 
 WEIGHTS = {
     "produce": 30,

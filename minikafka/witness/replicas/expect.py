@@ -25,9 +25,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from minikafka.witness.observation import Observations
-from minikafka.witness.replica_fold import states_after_each
-from minikafka.witness.replica_trace import create_views
-from minikafka.witness.replica_workload import ReplicaWorkload
+from minikafka.witness.replicas.fold import states_after_each
+from minikafka.witness.replicas.trace import create_views
+from minikafka.witness.replicas.workload import ReplicaWorkload
 
 EVENTS = """
 WITH lived AS (  -- whether the broker was running before the operation

@@ -12,7 +12,7 @@ answer would depend on something that is not carried, `known` turns false for th
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from minikafka.witness.fold import changed, let, long, struct
+from minikafka.witness.log.fold import changed, let, long, struct
 
 FOLLOWER = """struct<
     id: bigint,

@@ -6,9 +6,9 @@ from typing import Any
 from minikafka.common.error_codes import Errors
 from minikafka.network.messages import parse_response
 from minikafka.witness.observation import Observations
-from minikafka.witness.replica_runner import Answer, ReplicaObservation
-from minikafka.witness.replica_workload import ReplicaWorkload
-from minikafka.witness.scripted_controller import fixed_id
+from minikafka.witness.replicas.run import Answer, ReplicaObservation
+from minikafka.witness.replicas.scripted_controller import fixed_id
+from minikafka.witness.replicas.workload import ReplicaWorkload
 
 _OUTCOMES = {Errors.NONE: "acknowledged", Errors.REQUEST_TIMED_OUT: "timed_out"}
 _ANSWERS = (*_OUTCOMES.values(), "answers")

@@ -11,9 +11,9 @@ from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitio
 from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import request_bytes, request_class
-from minikafka.witness.kafka_errors import WitnessFailedError
-from minikafka.witness.replica_workload import ReplicaOperation, ReplicaWorkload, Target
-from minikafka.witness.scripted_controller import ScriptedController, directory_id, fixed_id
+from minikafka.witness.kafka.kafka_errors import WitnessFailedError
+from minikafka.witness.replicas.scripted_controller import ScriptedController, directory_id, fixed_id
+from minikafka.witness.replicas.workload import ReplicaOperation, ReplicaWorkload, Target
 
 BROKER_SETTINGS = {
     "process.roles": "broker",

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from minikafka.common.java_hash import java_hash
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.witness.batch import Batch
-from minikafka.witness.dataframes import local_frame
-from minikafka.witness.replica_workload import ReplicaOperation, ReplicaWorkload, Target
-from minikafka.witness.views import DEFAULTS
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.dataframes import local_frame
+from minikafka.witness.log.views import DEFAULTS
+from minikafka.witness.replicas.workload import ReplicaOperation, ReplicaWorkload, Target
 
 TARGET = """
     partition STRING COMMENT 'the partition that is asked for',

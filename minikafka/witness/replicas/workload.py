@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from minikafka.witness.batch import Batch
-from minikafka.witness.offsets import At
-from minikafka.witness.workload import START_MS, WorkloadError, read_settings
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.offsets import At
+from minikafka.witness.log.workload import START_MS, WorkloadError, read_settings
 
 LARGE = 1_048_576
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import minikafka.exam as exam_command
+import minikafka.cli.exam as exam_command
 from minikafka.cli import main
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.lab.course.places import COURSE

@@ -6,17 +6,17 @@ import shutil
 
 import pytest
 
+from minikafka.common import own_directory as own_directory_module
+from minikafka.common.own_directory import own_directory
 from minikafka.lab.rebuild import trial
 from minikafka.lab.rebuild.grounds import BROKERS, ENGINE, LOG_DIRECTORY, ONE_LOG, _flat
 from minikafka.lab.rebuild.learners_code import LearnersError
 from minikafka.lab.rebuild.mine import mine
 from minikafka.lab.rebuild.performer import Here, Role
 from minikafka.log.log_segment import LogSegment
-from minikafka.spark import own_directory as own_directory_module
-from minikafka.spark.own_directory import own_directory
 from minikafka.witness.agreement import agree
 from minikafka.witness.observation import Observations
-from minikafka.witness.replica_runner import ReplicaObservation
+from minikafka.witness.replicas.run import ReplicaObservation
 
 
 def partition(log_start, error=0):

@@ -17,9 +17,9 @@ from minikafka.log.log_segment import LogSegment
 from minikafka.record import kernel, record_columns, record_writer, varint
 from minikafka.record.file_records import LogOffsetPosition
 from minikafka.record.record_batch import RecordBatch
-from minikafka.witness.batch import Batch
-from minikafka.witness.runner import Runner, minikafka_log
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.run import Runner, minikafka_log
+from minikafka.witness.log.workload import Workload
 
 
 @pytest.fixture

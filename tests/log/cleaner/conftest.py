@@ -16,8 +16,8 @@ from minikafka.log.cleaner.pre_clean_stats import PreCleanStats
 from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
 from minikafka.log.log_config import LogConfig
 from minikafka.witness.directory_diff import directory_diff
-from minikafka.witness.kafka_errors import kafka_errors
-from minikafka.witness.kafka_time import JavaTime
+from minikafka.witness.kafka.kafka_errors import kafka_errors
+from minikafka.witness.kafka.kafka_time import JavaTime
 
 STATS = (
     "messages_read", "bytes_read", "messages_written", "bytes_written",

@@ -3,5 +3,5 @@
 Read `learners_file` first, how the file is taken in, then `learners_side`, what runs with it in the sandbox, and
 `learners_log`, how it is asked from here. `stories` are what is done to both logs, `judged_story` is what the judge's
 log does in one, all of it before the learner's is asked; `comparison` finds the first difference, and `questions` say
-what each proves and does not prove. The command is `minikafka.exam`.
+what each proves and does not prove. The command is `minikafka.cli.exam`.
 """

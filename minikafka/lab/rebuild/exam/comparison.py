@@ -11,7 +11,7 @@ from minikafka.lab.rebuild.learners_code import LearnersError
 from minikafka.lab.rebuild.trial import YOURS, judge_name
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 from minikafka.witness.directory_diff import files_diff
-from minikafka.witness.operations import AppendAsLeader, Read, Reopen, Roll
+from minikafka.witness.log.operations import AppendAsLeader, Read, Reopen, Roll
 
 _DIRECTORY = "topic-0"
 _LEGEND = """\

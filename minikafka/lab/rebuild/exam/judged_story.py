@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from minikafka.common.own_directory import own_directory
 from minikafka.lab.rebuild.exam.stories import Damage, Step, Story
 from minikafka.lab.rebuild.trial import judge_factory
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
-from minikafka.spark.own_directory import own_directory
 from minikafka.witness.directory_diff import FilesOf
-from minikafka.witness.operations import AppendAsLeader, Read, Reopen
-from minikafka.witness.runner import Runner
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.operations import AppendAsLeader, Read, Reopen
+from minikafka.witness.log.run import Runner
+from minikafka.witness.log.workload import Workload
 
 
 @dataclass(frozen=True)

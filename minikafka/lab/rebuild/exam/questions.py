@@ -9,7 +9,7 @@ from minikafka.lab.rebuild.exam.judged_story import JudgedStory, judged
 from minikafka.lab.rebuild.exam.learners_log import LearnersLog
 from minikafka.lab.rebuild.exam.stories import Story, drawn_story
 from minikafka.lab.rebuild.trial import judge_name
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.workload import Workload
 
 _ONE_SEGMENT = {"internal.segment.bytes": "1048576", "index.interval.bytes": "4096", "segment.index.bytes": "10485760"}
 _STORIES, _STEPS = 6, 30

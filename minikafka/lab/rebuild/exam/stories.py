@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from minikafka.witness.operations import AppendAsLeader, Operation, parse_operation
+from minikafka.witness.log.operations import AppendAsLeader, Operation, parse_operation
 
 _NAMES = {"internal.segment.bytes": "segment.bytes"}  # a topic's own setting has a lower bound of a megabyte
 

@@ -4,8 +4,8 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
 from minikafka.lessons.append import solutions
+from minikafka.witness.log.workload import START_MS, Workload
 from minikafka.witness.observation import Observations
-from minikafka.witness.workload import START_MS, Workload
 
 
 def _accepted(name: str, text: str, limit: int) -> WitnessedCase:

@@ -6,9 +6,9 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase
 from minikafka.lessons.append import solutions
-from minikafka.witness.dataframes import batches_frame, operations_frame
+from minikafka.witness.log.dataframes import batches_frame, operations_frame
+from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observations
-from minikafka.witness.workload import Workload
 
 Fetch = tuple[int, list[tuple[int, int, int]]]
 """The epoch in which the follower asked, and (first offset, last offset, leader epoch) of each batch that it got."""

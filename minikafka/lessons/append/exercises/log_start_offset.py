@@ -4,7 +4,7 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
 from minikafka.lessons.append import solutions
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.workload import Workload
 
 _EVENTS = {
     "delete records": "maybe_increment_log_start_offset {}",

@@ -7,10 +7,10 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame
 from minikafka.lessons.append import solutions
-from minikafka.witness.batch import CODECS
-from minikafka.witness.dataframes import batches_frame
+from minikafka.witness.log.batch import CODECS
+from minikafka.witness.log.dataframes import batches_frame
+from minikafka.witness.log.workload import START_MS, Workload
 from minikafka.witness.observation import Observations
-from minikafka.witness.workload import START_MS, Workload
 
 _SCHEMA = "t BIGINT, codec STRING, marker BOOLEAN"
 

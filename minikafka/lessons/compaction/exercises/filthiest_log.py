@@ -8,8 +8,8 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.compaction import solutions
-from minikafka.witness.batch import Batch
-from minikafka.witness.workload import START_MS, Workload
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.workload import START_MS, Workload
 
 CHECKPOINT = "cleaner-offset-checkpoint"
 _SCHEMA = "log STRING, base BIGINT, size BIGINT, active BOOLEAN, first_dirty BIGINT"
@@ -75,8 +75,8 @@ def _grabbed(factory: Any, min_ratio: float, logs: tuple[_Log, ...]) -> list[str
     from minikafka.lab.stage.workbench import scratch
     from minikafka.log.cleaner.log_cleaner_manager import LogCleanerManager
     from minikafka.log.cleaner.pre_clean_stats import PreCleanStats
-    from minikafka.witness.kafka_time import JavaTime
-    from minikafka.witness.runner import Runner
+    from minikafka.witness.kafka.kafka_time import JavaTime
+    from minikafka.witness.log.run import Runner
 
     parent = scratch("logs")
     open_logs = {}

@@ -7,7 +7,7 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.compaction import solutions
-from minikafka.witness.workload import START_MS, Workload
+from minikafka.witness.log.workload import START_MS, Workload
 
 _SCHEMA = "offset BIGINT, key STRING, value STRING, aborted BOOLEAN, horizon BIGINT"
 _RETENTION_MS = 1000

@@ -8,7 +8,7 @@ from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, frame
 from minikafka.lab.exercises.wrecked import sql
 from minikafka.lessons.crash import solutions
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.workload import Workload
 
 _LINES = {
     "append": "append_as_leader [1x10]",

@@ -12,8 +12,8 @@ from minikafka.lessons.high_watermark.exercises.replica_ends import (
     least,
     running_maximum,
 )
-from minikafka.witness.operations import AppendAsLeader
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.operations import AppendAsLeader
+from minikafka.witness.log.workload import Workload
 
 
 def _answered(name: str, text: str) -> WitnessedCase:

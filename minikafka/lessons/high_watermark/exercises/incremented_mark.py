@@ -4,8 +4,8 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, judged_by_spark
 from minikafka.lessons.high_watermark import solutions
+from minikafka.witness.log.workload import Workload
 from minikafka.witness.spoken import say
-from minikafka.witness.workload import Workload
 
 
 def _increment_to(new: int, *, old: int, records: int = 10) -> WitnessedCase:

@@ -12,7 +12,7 @@ from minikafka.lessons.high_watermark.exercises.replica_ends import (
     least,
     running_maximum,
 )
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.workload import Workload
 
 
 def _watermarks(observations) -> list[tuple[int, int]]:

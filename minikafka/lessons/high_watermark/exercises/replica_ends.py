@@ -1,7 +1,7 @@
 """Fetches of followers as workloads, and the ends of the replicas that they lead to."""
 
-from minikafka.witness.operations import AppendAsLeader, Fetch, Isr
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.operations import AppendAsLeader, Fetch, Isr
+from minikafka.witness.log.workload import Workload
 
 
 def ends_of(workload: Workload) -> list[tuple[int, int, int | None]]:

@@ -11,7 +11,7 @@ from minikafka.lab.exercises.wrecked import WreckedCase, judged_by_spark, sql
 from minikafka.lab.stage.damage import SMALL, stopped_at_each_rename
 from minikafka.lab.stage.workbench import fresh_log, records, scratch
 from minikafka.lessons.loading import solutions
-from minikafka.witness.copied_segments import replace_by_copies
+from minikafka.lessons.loading.copied_segments import replace_by_copies
 
 _TWO_BY_TWO = ((0, 6), (12, 18))
 _STOPS: dict[str, Callable[[], dict[str, bytes]]] = {  # the files that a crash leaves

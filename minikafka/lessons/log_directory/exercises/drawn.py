@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from minikafka.witness.runner import Runner, minikafka_log
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.run import Runner, minikafka_log
+from minikafka.witness.log.workload import Workload
 
 _CHECKPOINT = "replication-offset-checkpoint"
 

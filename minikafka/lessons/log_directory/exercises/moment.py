@@ -8,7 +8,7 @@ from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.log_directory import solutions
 from minikafka.lessons.log_directory.exercises.drawn import consumed, lived, read_from
-from minikafka.witness.workload import START_MS
+from minikafka.witness.log.workload import START_MS
 
 
 def _case(name: str, story: str, second: int) -> AskedCase:

@@ -33,7 +33,7 @@ def _case(story: str) -> AskedCase:
         )
 
     def asked(factory: Any) -> list[tuple[int, int]]:
-        from minikafka.witness.operations import parse_operation
+        from minikafka.witness.log.operations import parse_operation
 
         runner = lived(lines, factory)
         producers = runner.apply(parse_operation("flush")).producers

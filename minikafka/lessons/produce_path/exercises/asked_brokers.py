@@ -7,8 +7,8 @@ from typing import Any
 from minikafka.lab.exercises.asked import jvm_of
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response
-from minikafka.witness.replica_workload import ReplicaWorkload
-from minikafka.witness.workload import START_MS
+from minikafka.witness.log.workload import START_MS
+from minikafka.witness.replicas.workload import ReplicaWorkload
 
 
 class AskedBrokers:
@@ -49,15 +49,15 @@ def brokers_of(factory: Any, count: int, *topics: str) -> Iterator[AskedBrokers]
     with `factory`; they are let go in the end.
     """
     from minikafka.lab.stage.workbench import scratch
-    from minikafka.witness.replica_runner import ReplicaRunner
+    from minikafka.witness.replicas.run import ReplicaRunner
 
     directory, kafka = scratch("brokers"), jvm_of(factory)
     if kafka is None:
-        from minikafka.witness.minikafka_cluster import MinikafkaCluster
+        from minikafka.witness.replicas.minikafka_cluster import MinikafkaCluster
 
         cluster: Any = MinikafkaCluster(directory, START_MS)
     else:
-        from minikafka.witness.kafka_cluster import KafkaCluster
+        from minikafka.witness.kafka.kafka_cluster import KafkaCluster
 
         cluster = KafkaCluster(kafka, directory, START_MS)
     begin = [*(f"start {broker}" for broker in range(count)), *topics, "publish 0"]

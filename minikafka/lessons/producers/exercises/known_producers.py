@@ -7,8 +7,8 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame
 from minikafka.lessons.producers import solutions
+from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observations
-from minikafka.witness.workload import Workload
 
 _SCHEMA = "t BIGINT, producer BIGINT, kind STRING, sequence BIGINT, records BIGINT, first BIGINT"
 

@@ -4,9 +4,9 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
 from minikafka.lessons.producers import solutions
+from minikafka.witness.log.operations import AppendAsLeader
+from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observations
-from minikafka.witness.operations import AppendAsLeader
-from minikafka.witness.workload import Workload
 
 
 def _stable(name: str, text: str) -> WitnessedCase:

@@ -4,9 +4,9 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase
 from minikafka.lessons.producers import solutions
-from minikafka.witness.dataframes import batches_frame
+from minikafka.witness.log.dataframes import batches_frame
+from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observations
-from minikafka.witness.workload import Workload
 
 
 def _sequences(name: str, *batches: tuple[int, int, int]) -> WitnessedCase:

@@ -6,8 +6,8 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, frame
 from minikafka.lessons.producers import solutions
+from minikafka.witness.log.workload import START_MS, Workload
 from minikafka.witness.observation import Observations
-from minikafka.witness.workload import START_MS, Workload
 
 _HOUR, _DAY = 3_600_000, 86_400_000
 Seen = tuple[int, int, int, bool]

@@ -6,8 +6,8 @@ from minikafka.lab.exercises.exercise import Case, Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, frame
 from minikafka.lessons.read import solutions
-from minikafka.witness.batch import Batch
-from minikafka.witness.workload import START_MS, Workload
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.workload import START_MS, Workload
 
 
 def _read(counts, start, limit, bound, *, min_one=True) -> WitnessedCase:

@@ -2,9 +2,9 @@
 
 import re
 
+from minikafka.witness.log.operations import AppendAsLeader
+from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observations
-from minikafka.witness.operations import AppendAsLeader
-from minikafka.witness.workload import Workload
 
 TRANSACTIONS = ("read_committed",)
 """The names of Spark's queries that know what a consumer sees."""

@@ -5,8 +5,8 @@ from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
 from minikafka.lessons.read import solutions
 from minikafka.lessons.read.exercises.stories import TRANSACTIONS, offsets_seen, records_of, workload_of
-from minikafka.witness.operations import AppendAsLeader, MaybeIncrementHighWatermark
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.operations import AppendAsLeader, MaybeIncrementHighWatermark
+from minikafka.witness.log.workload import Workload
 
 
 def _marks(workload: Workload) -> list[tuple[int, int, int]]:

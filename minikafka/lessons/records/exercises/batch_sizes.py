@@ -11,7 +11,7 @@ from minikafka.lessons.records import solutions
 from minikafka.lessons.records.exercises.sent_batches import first_batch
 from minikafka.record.batch_header import RECORD_BATCH_OVERHEAD
 from minikafka.record.varint import size_of_varint
-from minikafka.witness.batch import Batch
+from minikafka.witness.log.batch import Batch
 
 _ASKED = (
     ("[3x10]", "[1x0]", "[1xnull]"),

@@ -8,7 +8,7 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lessons.records import solutions
 from minikafka.lessons.records.exercises.sent_batches import first_batch
-from minikafka.witness.batch import Batch
+from minikafka.witness.log.batch import Batch
 
 _CREATE, _APPEND = "CreateTime", "LogAppendTime"
 _ASKED = (  # the batch's type and max timestamp, the topic's type, the clock (ms)

@@ -10,8 +10,8 @@ from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lab.stage.workbench import scratch
 from minikafka.lessons.records import solutions
 from minikafka.record.memory_records import MemoryRecords
-from minikafka.witness.runner import run
-from minikafka.witness.workload import Workload
+from minikafka.witness.log.run import run
+from minikafka.witness.log.workload import Workload
 
 _CLEAN = "roll leo\nupdate_high_watermark leo\nclean\n"
 _COMPACTED = "config cleanup.policy=compact min.cleanable.dirty.ratio=0 delete.retention.ms=100\n"

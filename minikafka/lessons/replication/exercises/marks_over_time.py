@@ -7,8 +7,8 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.replication import solutions
-from minikafka.witness.replica_workload import ReplicaWorkload
-from minikafka.witness.workload import START_MS
+from minikafka.witness.log.workload import START_MS
+from minikafka.witness.replicas.workload import ReplicaWorkload
 
 _STEP_MS = 100
 _SCHEMA = "t INT, replica INT, end BIGINT, in_isr BOOLEAN"
@@ -36,15 +36,15 @@ def _case(name: str, story: str, *, min_isr: int = 1, followers: int = 2) -> Ask
 
     def asked(factory: Any) -> list[tuple[int, int]]:
         from minikafka.lab.stage.workbench import scratch
-        from minikafka.witness.replica_runner import ReplicaRunner
+        from minikafka.witness.replicas.run import ReplicaRunner
 
         directory, workloads, kafka = scratch("brokers"), _workloads(story, min_isr, followers), jvm_of(factory)
         if kafka is None:
-            from minikafka.witness.minikafka_cluster import MinikafkaCluster
+            from minikafka.witness.replicas.minikafka_cluster import MinikafkaCluster
 
             cluster = MinikafkaCluster(directory, START_MS)
         else:
-            from minikafka.witness.kafka_cluster import KafkaCluster
+            from minikafka.witness.kafka.kafka_cluster import KafkaCluster
 
             cluster = KafkaCluster(kafka, directory, START_MS)
         runner, marks = ReplicaRunner(cluster, directory, workloads[0]), []

@@ -8,7 +8,7 @@ from minikafka.lab.exercises.exercise import Exercise
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.replication import solutions
-from minikafka.witness.workload import START_MS
+from minikafka.witness.log.workload import START_MS
 
 _SCHEMA = "replica INT, t BIGINT, offset BIGINT, end BIGINT"
 _MAX_LAG = 30_000

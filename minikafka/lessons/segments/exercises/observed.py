@@ -1,8 +1,8 @@
 """What the exercises on segments share: appends as a workload, their bytes, and the segments that a witness shows."""
 
-from minikafka.witness.batch import Batch
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.workload import START_MS, Workload
 from minikafka.witness.observation import Observations
-from minikafka.witness.workload import START_MS, Workload
 
 
 def appends(config: str, counts: tuple[int, ...], start: int) -> Workload:

@@ -6,8 +6,8 @@ from typing import Any
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows
 from minikafka.lessons.segments.exercises.observed import segment_bases
+from minikafka.witness.log.workload import Workload
 from minikafka.witness.observation import Observations
-from minikafka.witness.workload import Workload
 
 
 def cleaned_up(config: str, batches: list[str]) -> Workload:

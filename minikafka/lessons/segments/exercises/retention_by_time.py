@@ -7,7 +7,7 @@ from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import WitnessedCase, as_rows, frame, judged_by_spark
 from minikafka.lessons.segments import solutions
 from minikafka.lessons.segments.exercises.retention import cleaned_up, deleted, spares_the_active_segment
-from minikafka.witness.workload import START_MS
+from minikafka.witness.log.workload import START_MS
 
 DAY = 86_400_000
 

@@ -6,9 +6,9 @@ from typing import Any
 from minikafka.lab.stage.workbench import scratch
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
-from minikafka.witness.batch import Batch
-from minikafka.witness.runner import Runner, minikafka_log
-from minikafka.witness.workload import START_MS, Workload
+from minikafka.witness.log.batch import Batch
+from minikafka.witness.log.run import Runner, minikafka_log
+from minikafka.witness.log.workload import START_MS, Workload
 
 
 def appended(counts: Sequence[int], segment_bytes: int) -> Workload:

@@ -10,7 +10,7 @@ from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lessons.storage_layer import solutions
 from minikafka.lessons.storage_layer.exercises.managed import lived
-from minikafka.witness.workload import START_MS
+from minikafka.witness.log.workload import START_MS
 
 _SCHEMA = (
     "partition STRING, policy STRING, retention_ms BIGINT, log_start BIGINT, base BIGINT, newest BIGINT, active BOOLEAN"

@@ -11,7 +11,7 @@ from minikafka.lab.exercises.asked import jvm_of
 def manager_maker(factory: Any) -> Any:
     """What makes the log managers of those who open logs with `factory`."""
     from minikafka.log.log_manager import LogManager
-    from minikafka.witness.kafka_log_manager import KafkaLogManager
+    from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
 
     kafka = jvm_of(factory)
     return LogManager if kafka is None else partial(KafkaLogManager, kafka)
@@ -21,7 +21,7 @@ def manager_maker(factory: Any) -> Any:
 def managed(factory: Any, names: Sequence[str] = ("disk",)) -> Iterator[Any]:
     """A `OneLogManager`, not started, on new log directories of these names; it is killed in the end."""
     from minikafka.lab.stage.workbench import scratch
-    from minikafka.witness.two_log_managers import OneLogManager
+    from minikafka.witness.log_dir.two_log_managers import OneLogManager
 
     one = OneLogManager(manager_maker(factory), scratch("disks"), names, {})
     try:
@@ -33,7 +33,7 @@ def managed(factory: Any, names: Sequence[str] = ("disk",)) -> Iterator[Any]:
 def lived(factory: Any, lines: str) -> Any:
     """What a log manager makes of the life of a log directory that `lines` tell."""
     from minikafka.lab.stage.workbench import scratch
-    from minikafka.witness.log_dir_runner import run_log_dir
-    from minikafka.witness.log_dir_workload import LogDirWorkload
+    from minikafka.witness.log_dir.run import run_log_dir
+    from minikafka.witness.log_dir.workload import LogDirWorkload
 
     return run_log_dir(LogDirWorkload.parse(lines), manager_maker(factory), scratch("disk"))
