@@ -50,18 +50,19 @@ class PartitionFiles(NamedTuple):
     objections: list[tuple[Path, str]]
 
 
-def objection_to(file: Path, *, follow_links: bool = False) -> str | None:
+def objection_to(file: Path, *, follow_links: bool | None = None) -> str | None:
     """Why `file` must not be opened as a file, "is a FIFO" for instance; None for a regular file.
 
     A symbolic link is refused unless `follow_links`, and even then if it leads nowhere or to anything but a regular
-    file. Raises OSError, FileNotFoundError for instance.
+    file. `follow_links` is None where nobody has a choice; else the words name the option that gives it. Raises
+    OSError, FileNotFoundError for instance.
     """
     mode = os.lstat(file).st_mode
     link = stat.S_ISLNK(mode)
     if link:
         leads_to = f"is a symbolic link to {os.readlink(file)}"
         if not follow_links:
-            return f"{leads_to}; {FOLLOW_LINKS} would follow it"
+            return leads_to if follow_links is None else f"{leads_to}; {FOLLOW_LINKS} would follow it"
         try:
             mode = os.stat(file).st_mode
         except OSError as error:  # it dangles, or leads in a circle
@@ -72,14 +73,14 @@ def objection_to(file: Path, *, follow_links: bool = False) -> str | None:
     return f"{leads_to}, {kind}, not a regular file" if link else f"is {kind}, not a regular file"
 
 
-def require_regular(file: Path, *, follow_links: bool = False) -> None:
+def require_regular(file: Path, *, follow_links: bool | None = None) -> None:
     """Raises IOException, with the file's name, where `objection_to` has an objection."""
     objection = objection_to(file, follow_links=follow_links)
     if objection is not None:
         raise IOException(f"{file} {objection}")
 
 
-def look_into(directory: Path, *, follow_links: bool = False) -> PartitionFiles:
+def look_into(directory: Path, *, follow_links: bool | None = None) -> PartitionFiles:
     """What a partition's directory holds; nothing is opened.
 
     Subdirectories are ignored, as in Kafka, unless one has the name of a file that Kafka would make. Raises OSError

@@ -190,7 +190,7 @@ def _require_no_links(directories: list[Path]) -> None:
     """Raises IOException for a partition whose directory is a link."""
     for directory in directories:
         if directory.is_symlink():
-            require_regular(directory)
+            require_regular(directory, follow_links=False)
 
 
 def _require_own_files(log_dir: Path, *, follow_links: bool) -> None:

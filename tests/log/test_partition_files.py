@@ -30,7 +30,9 @@ def test_what_is_no_file_is_not_opened(tmp_path, kind, monkeypatch):
         require_regular(tmp_path / LOG)
     # A link to it is no better, followed or not.
     (tmp_path / "linked").symlink_to(LOG)
-    assert objection_to(tmp_path / "linked") == f"is a symbolic link to {LOG}; --follow-links would follow it"
+    assert objection_to(tmp_path / "linked") == f"is a symbolic link to {LOG}"
+    told = objection_to(tmp_path / "linked", follow_links=False)
+    assert told == f"is a symbolic link to {LOG}; --follow-links would follow it"
     told = objection_to(tmp_path / "linked", follow_links=True)
     assert told == f"is a symbolic link to {LOG}, {kind}, not a regular file"
 
