@@ -50,6 +50,21 @@ def duplicates(directories: Iterable[Path]) -> dict[Path, Path]:
     return found
 
 
+def duplicates_beside(directories: Iterable[Path]) -> dict[Path, Path]:
+    """Of the partition directories the `duplicates`, also of such that are not given and lie beside them."""
+    given: dict[Path, list[Path]] = {}
+    for directory in directories:
+        given.setdefault(Path(os.path.abspath(directory)).parent, []).append(directory)
+    found = {}
+    for log_dir, there in given.items():
+        try:
+            beside = duplicates(path for path in sorted(log_dir.iterdir()) if may_be_partition(path))
+        except PermissionError:  # what lies in it can be opened by its name all the same
+            continue
+        found |= {path: beside[absolute] for path in there if (absolute := Path(os.path.abspath(path))) in beside}
+    return found
+
+
 def second_directory(first: Path) -> str:
     """What is wrong with a directory that `duplicates` has found."""
     return f"a second directory of the partition of {first.name}"

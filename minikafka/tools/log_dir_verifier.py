@@ -3,7 +3,7 @@
 import os
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
@@ -20,6 +20,7 @@ from minikafka.tools.failure import describe
 from minikafka.tools.findings import Fate, Finding, NextStart
 from minikafka.tools.log_dir_entries import (
     duplicates,
+    duplicates_beside,
     has_name_of_partition,
     may_be_partition,
     neither,
@@ -66,11 +67,22 @@ def partitions_of(directory: Path, report: Callable[[Finding], None], unread: Ca
                     partitions.append(path)
         except OSError as error:
             unread(describe(error))
-    for path, first in duplicates(named).items():
-        report(Finding(path, None, None, second_directory(first), Fate.OFFLINE, "the broker does not start"))
+    _report_second(duplicates(named), report)
     if not partitions and not (directory / META_PROPERTIES_NAME).exists():
         raise neither(directory)
     return partitions
+
+
+def report_second_directories(partitions: Iterable[Path], report: Callable[[Finding], None]) -> None:
+    """Report of each of these partition directories, which were given one by one, if a start finds it beside another of
+    the same partition.
+    """
+    _report_second(duplicates_beside(partitions), report)
+
+
+def _report_second(found: dict[Path, Path], report: Callable[[Finding], None]) -> None:
+    for path, first in found.items():
+        report(Finding(path, None, None, second_directory(first), Fate.OFFLINE, "the broker does not start"))
 
 
 def _is_partition(directory: Path) -> bool:

@@ -21,7 +21,7 @@ from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, 
 from minikafka.tools.checkpoints import read_checkpoint
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.listing_table import print_listings
-from minikafka.tools.log_dir_entries import duplicates, entries_of, second_directory
+from minikafka.tools.log_dir_entries import duplicates_beside, entries_of, second_directory
 from minikafka.tools.partition_listing import Checkpoints, list_partition
 from minikafka.tools.printable import tell
 from minikafka.tools.tool_command import ToolCommand
@@ -51,7 +51,7 @@ def ls(directory: Path, as_json: bool) -> None:
     unread: list[str] = []
     checkpoints = Checkpoints(*(_offsets(log_dir / name, unread.append) for name in _CHECKPOINTS))
     listings = [list_partition(path, checkpoints, unread.append) for path in partitions]
-    second = {path.name: second_directory(first) for path, first in duplicates(partitions).items()}
+    second = {path.name: second_directory(first) for path, first in duplicates_beside(partitions).items()}
     for listing in filter(None, listings):
         if listing.directory in second:
             listing.findings.append(second[listing.directory])

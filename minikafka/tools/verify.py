@@ -15,7 +15,7 @@ from minikafka.log.partition_files import FOLLOW_LINKS
 from minikafka.tools.ended_by_signals import ended_by_signals
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.findings import Finding
-from minikafka.tools.log_dir_verifier import LogDir, allow_many_open_files, partitions_of
+from minikafka.tools.log_dir_verifier import LogDir, allow_many_open_files, partitions_of, report_second_directories
 from minikafka.tools.offline_log import config_of
 from minikafka.tools.partition_verifier import PartitionVerifier
 from minikafka.tools.printable import tell
@@ -37,13 +37,17 @@ def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links
     findings: list[Finding] = []
     unread: list[str] = []
     partitions: list[Path] = []
+    given: list[Path] = []  # one by one, not found in a log directory
     log_dirs: dict[Path, LogDir] = {}
     allow_many_open_files()
     for directory in directories:
         try:
-            partitions += partitions_of(directory, findings.append, unread.append)
+            found = partitions_of(directory, findings.append, unread.append)
+            given += [directory] if found == [directory] else []
+            partitions += found
         except TOLD as error:
             unread.append(describe(error))
+    report_second_directories(given, findings.append)
     with ended_by_signals(), progress_bar("verify", sum(map(_log_bytes, partitions))) as advance:
         for partition in partitions:
             try:

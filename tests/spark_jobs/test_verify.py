@@ -55,6 +55,15 @@ def test_sound_directories():
         assert found_by_the_job(directory) == found_by_the_tool(directory) == ([], [])
 
 
+def test_two_directories_of_one_partition(tmp_path):
+    for name in ("mixed-0", "mixed-00"):
+        shutil.copytree(GOLDEN / "kafka-4.3.0" / "mixed-0", tmp_path / name)
+    for directories in ([tmp_path], [tmp_path / "mixed-00", tmp_path / "mixed-0"]):
+        findings, unread = found_by_the_tool(*directories)
+        assert len(findings) == 1 and not unread
+        assert found_by_the_job(*directories) == (findings, unread)
+
+
 @pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 30))])
 def test_damaged_directories(seed, tmp_path):
     draw = random.Random(seed)

@@ -150,6 +150,14 @@ def test_a_segment_that_is_no_file_is_told_as_unread(log_dir, kind, monkeypatch)
     assert told["partitions"][0]["segments"] == 5 and told["partitions"][0]["log_end_offset"] == 69
 
 
+def test_a_second_directory_of_a_partition_is_told_of_it_alone_too(log_dir):
+    shutil.copytree(log_dir / "mixed-0", log_dir / "mixed-00")
+    found = ["a second directory of the partition of mixed-0"]
+    assert [each["findings"] for each in json.loads(run(log_dir, "--json").stdout)["partitions"]] == [[], found]
+    assert listed(log_dir / "mixed-00")["findings"] == found
+    assert listed(log_dir / "mixed-0")["findings"] == []
+
+
 def test_an_empty_partition_and_one_without_a_segment(log_dir):
     for name in ("empty-3", "none-0"):
         (log_dir / name).mkdir()

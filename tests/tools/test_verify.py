@@ -65,6 +65,26 @@ def test_the_directory_that_one_is_in(log_dir, monkeypatch):
     assert finding["next_start"] == "the load fails with NumberFormatException"
 
 
+@pytest.mark.parametrize("other", ["mixed-00", "mixed-+0", "mixed-\u0660"])
+def test_two_directories_of_one_partition_are_told_however_they_are_given(log_dir, other, monkeypatch):
+    """Java reads these numbers as 0; tests/log_manager shows that no start of Kafka survives it."""
+    shutil.copytree(log_dir / "mixed-0", log_dir / other)
+    second, first = sorted([other, "mixed-0"], reverse=True)
+    (told,) = verify(log_dir, code=1)
+    assert told["file"] == str(log_dir / second) and told["next_start"] == "the broker does not start"
+    assert told["what"] == f"a second directory of the partition of {first}"
+    assert verify(log_dir / other, log_dir / "mixed-0", code=1) == [told]
+    assert verify(log_dir / second, code=1) == [told]
+    assert verify(log_dir / first, code=0) == []
+    monkeypatch.chdir(log_dir / second)
+    assert verify(Path("."), code=1) == [{**told, "file": "."}]
+
+
+def test_directories_of_one_partition_in_two_log_directories_are_no_second_ones(log_dir, tmp_path):
+    shutil.copytree(log_dir / "mixed-0", tmp_path / "other" / "mixed-00")
+    assert verify(log_dir / "mixed-0", tmp_path / "other" / "mixed-00", code=0) == []
+
+
 def flip(file: Path, position: int) -> None:
     data = bytearray(file.read_bytes())
     data[position] ^= 1

@@ -35,7 +35,7 @@ from minikafka.spark.source.directory_on_disk import DirectoryOnDisk
 from minikafka.spark.source.range_rows import carried_settings
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.findings import BatchFacts, Damage, Finding, NextStart
-from minikafka.tools.log_dir_verifier import LogDir, allow_many_open_files, partitions_of
+from minikafka.tools.log_dir_verifier import LogDir, allow_many_open_files, partitions_of, report_second_directories
 from minikafka.tools.offline_log import config_of
 from minikafka.tools.partition_verifier import PartitionVerifier, base_offsets_of, offset_in_name
 from minikafka.tools.read_bounded import read_bounded
@@ -285,7 +285,8 @@ def _findings(notes: pa.Table, settings: _Settings) -> pa.Table:
                     follow_links=settings.follow_links,
                 ).verify()
             else:
-                partitions_of(path, findings.append, unread.append)
+                if partitions_of(path, findings.append, unread.append) == [path]:
+                    report_second_directories([path], findings.append)
     except TOLD as error:
         unread.append(f"{directory}: {describe(error)}" if is_partition else describe(error))
     named = on_disk.named
