@@ -3,7 +3,9 @@
 import errno
 import json
 import os
+import platform
 import socket
+import subprocess
 import sys
 import textwrap
 import time
@@ -166,7 +168,8 @@ def test_it_sees_the_packages_that_it_is_shown(asked):
 
 def test_of_a_python_in_the_home_it_sees_neither_the_home_nor_environments_that_were_made_of_it(tmp_path, monkeypatch):
     home = tmp_path / "home"
-    for directory in ("bin", "lib/python3.13/site-packages", "lib64", "envs/course", "letters"):
+    packages = ("lib/python3.13/site-packages", "lib64/python3.13/site-packages")  # Fedora has both
+    for directory in ("bin", *packages, "envs/course", "letters"):
         (home / directory).mkdir(parents=True)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setattr(sandbox_module.sys, "base_prefix", str(home))
@@ -178,12 +181,29 @@ def test_of_a_python_in_the_home_it_sees_neither_the_home_nor_environments_that_
     nothing = str(tmp_path / "nothing")
     assert {Path(path).relative_to(home).as_posix(): here for path, here in mounts.items() if str(home) in path} == {
         **{name: str(home / name) for name in ("bin", "lib", "lib64")},
-        "lib/python3.13/site-packages": nothing,
+        **dict.fromkeys(packages, nothing),
     }
     monkeypatch.setenv("HOME", str(tmp_path / "other"))
     (tmp_path / "nothing").rmdir()
     shown = list(sandbox._python())
     assert shown[shown.index(str(home / "envs")) - 1] == nothing and str(home) in shown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at_home", [False, True])
+@pytest.mark.parametrize("lib64", ["a directory", "a link to lib", "a link to lib by its whole path"])
+def test_packages_of_a_python_are_hidden_in_lib64_too(asked, at_home, lib64, tmp_path, monkeypatch):
+    """tmp_path lies in a directory of which nothing else is shown."""
+    python = tmp_path / "python"
+    (python / "bin").mkdir(parents=True)
+    for name in ("lib", "lib64") if lib64 == "a directory" else ("lib",):
+        (python / name / "python3.99/site-packages/minikafka").mkdir(parents=True)
+    if lib64 != "a directory":
+        (python / "lib64").symlink_to("lib" if lib64 == "a link to lib" else python / "lib")
+    monkeypatch.setenv("HOME", str(python if at_home else tmp_path / "elsewhere"))
+    monkeypatch.setattr(sandbox_module.sys, "base_prefix", str(python))
+    places = [str(python / name / "python3.99/site-packages") for name in ("lib", "lib64")]
+    assert asked(f"[os.listdir(place) for place in {places}]", sees=Sees(packages=("crc32c",))) == [[], []]
 
 
 @pytest.mark.slow
@@ -204,7 +224,7 @@ def test_what_is_installed_in_python_is_not_among_its_packages(asked, is_trusted
         with pytest.raises(ChildRaisedError, match=f"ModuleNotFoundError: No module named '{package}'"):
             asked(f"__import__('{package}')", sees=sees, is_trusted=is_trusted)
     if not is_trusted:
-        places = "__import__('glob').glob(os.path.join(each, 'lib/python3*/*-packages'))"
+        places = "__import__('glob').glob(os.path.join(each, 'lib*/python3*/*-packages'))"
         listed = f"[os.listdir(path) for each in ('/usr', '/usr/local', sys.base_prefix) for path in {places}]"
         assert not any(asked(listed, sees=sees))
 
@@ -297,17 +317,60 @@ def test_without_processes_it_can_start_none_but_threads(asked):
             asked(start)
 
 
+REFUSED = "PermissionError: .*Operation not permitted"
+LIBC = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)"
+
+
 @pytest.mark.slow
-def test_without_processes_it_gets_no_memory_beside_its_own_and_no_socket_to_a_virtual_machines_host(asked):
-    with pytest.raises(ChildRaisedError, match="PermissionError: .*Operation not permitted"):
+def test_without_processes_it_gets_no_memory_beside_its_own(asked):
+    with pytest.raises(ChildRaisedError, match=REFUSED):
         asked("os.memfd_create('x')")
-    with pytest.raises(ChildRaisedError, match="PermissionError: .*Operation not permitted"):
-        asked("__import__('socket').socket(40, 1)")
-    calls = ("memfd_create(b'x', 0)", "shmget(0, 1 << 20, 0o1600)", "msgget(0, 0o1600)", "unshare(0x10020000)")
-    for call in calls:
-        body = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)"
-        assert asked(f"(libc.{call}, ctypes.get_errno())", body=body) == (-1, errno.EPERM)
-    assert asked("__import__('socket').socket().close()") is None
+    for call in ("memfd_create(b'x', 0)", "shmget(0, 1 << 20, 0o1600)", "msgget(0, 0o1600)"):
+        assert asked(f"(libc.{call}, ctypes.get_errno())", body=LIBC) == (-1, errno.EPERM)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", ["itself", "what begin started"])
+@pytest.mark.parametrize("processes", [0, 20])
+def test_it_gets_no_socket_to_a_virtual_machines_host_and_no_namespace(asked, processes, by, tmp_path, monkeypatch):
+    """Also where it may start processes, as a control group counts them; and what it starts gets none either."""
+    monkeypatch.setattr(control_group.ControlGroup, "files", [str(tmp_path / "procs")])  # as where one can be made
+    of_clone = ", ".join(f"libc.syscall({inside._SYSTEM_CALLS[platform.machine()][1]['clone']}, {flags}, 0, 0, 0, 0)"
+                         for flags in (0x10000000 | 17, 0x20000000 | 17))  # fmt: skip
+    attempts = [
+        "__import__('socket').socket(40, 1)",
+        "refused(libc.unshare(0x10020000))",
+        "refused(libc.syscall(425, 1, ctypes.create_string_buffer(200)))",  # io_uring_setup
+        f"refused(*[{of_clone}])",
+    ]
+    body = LIBC + textwrap.dedent("""
+        def refused(*results):
+            assert set(results) == {-1} and ctypes.get_errno() == 1, results
+            raise PermissionError("Operation not permitted")
+        def told(attempt):
+            try:
+                return repr(eval(attempt))
+            except PermissionError:
+                return "refused"
+    """)
+    if by == "what begin started":
+        body += textwrap.dedent(f"""
+            def begin(setup):
+                global found
+                reader, writer = os.pipe()
+                if os.fork() == 0:
+                    os.write(writer, repr([told(each) for each in {attempts}]).encode())
+                    os._exit(0)
+                found = eval(os.read(reader, 10_000))
+        """)
+        assert asked("found", body=body, limits=Limits(processes=processes)) == ["refused"] * len(attempts)
+    else:
+        assert asked(f"[told(each) for each in {attempts}]", body=body, limits=Limits(processes=processes)) == [
+            "refused"
+        ] * len(attempts)
+    assert asked("__import__('socket').socket().close()", limits=Limits(processes=processes)) is None
+    if processes:
+        assert asked("os.waitpid(os.posix_spawn('/bin/true', ['true'], {}), 0)[1]", limits=Limits(processes=20)) == 0
 
 
 @pytest.mark.slow
@@ -424,6 +487,75 @@ def test_what_is_trusted_has_limits_all_the_same(asked, tmp_path):
         asked("len(bytes(600 << 20))", limits=Limits(memory_mb=500), is_trusted=True)
     with pytest.raises(OutOfTimeError):
         asked("__import__('time').sleep(60)", seconds=1, is_trusted=True)
+
+
+MACOS = """
+import builtins, ctypes, sys
+sys.platform = "darwin"
+class Libc:
+    def __getattr__(self, name):
+        raise AttributeError(f"dlsym: {name}: symbol not found")
+ctypes.CDLL = lambda *_, **__: Libc()
+import platform, resource
+platform.machine = lambda: "arm64"
+really_open, really_bounded = open, resource.setrlimit
+def opened(file, *more, **options):
+    if str(file).startswith("/proc"):
+        raise FileNotFoundError(2, "No such file or directory", file)
+    return really_open(file, *more, **options)
+def bounded(kind, limits):
+    if kind == resource.RLIMIT_AS:
+        raise ValueError("current limit exceeds maximum limit")
+    really_bounded(kind, limits)
+builtins.open, resource.setrlimit = opened, bounded
+import runpy
+runpy.run_path({inside!r}, run_name="__main__")
+"""
+
+
+@pytest.fixture
+def macos(tmp_path, monkeypatch):
+    """The other side's process is as on macOS: no /proc, no prctl, no known system call, no bound of memory."""
+    (tmp_path / "as_on_macos.py").write_text(MACOS.replace("{inside!r}", repr(inside.__file__)))
+    monkeypatch.setattr(sandbox_module, "inside", SimpleNamespace(__file__=str(tmp_path / "as_on_macos.py")))
+    monkeypatch.setattr(control_group, "_ROOT", tmp_path / "nowhere")
+
+
+@pytest.mark.slow
+def test_what_is_trusted_runs_on_macos(asked, macos):
+    assert asked("sys.platform", is_trusted=True) == "darwin"
+    assert asked("__import__('crc32c').crc32c(b'')", sees=Sees(packages=("crc32c",)), is_trusted=True) == 0
+    with pytest.raises(ChildRaisedError, match="Too many open files"):
+        asked("[os.dup(1) for _ in range(100)]", limits=Limits(open_files=50), is_trusted=True)
+    assert asked("os.posix_spawn('/bin/true', ['true'], {}) > 0", is_trusted=True)
+
+
+@pytest.mark.slow
+def test_what_is_trusted_ends_on_macos_with_the_process_that_asks(tmp_path):
+    """Also while it is busy."""
+    (tmp_path / "as_on_macos.py").write_text(MACOS.replace("{inside!r}", repr(inside.__file__)))
+    busy = program(tmp_path, "def busy():\n    while True:\n        pass\n").rename(tmp_path / "busy_on_macos.py")
+    code = textwrap.dedent(f"""
+        import os, threading
+        from pathlib import Path
+        from types import SimpleNamespace
+        from minikafka.lab.sandbox import sandbox
+        sandbox.inside = SimpleNamespace(__file__={str(tmp_path / "as_on_macos.py")!r})
+        with sandbox.Sandbox(Path({str(busy)!r}), is_trusted=True) as it:
+            threading.Timer(1, os._exit, (0,)).start()
+            it.ask("busy()", 60)
+    """)
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+    deadline = time.monotonic() + 20
+    while processes_called("busy_on_macos.py") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert processes_called("busy_on_macos.py") == []
+
+
+@pytest.mark.parametrize("system", ["linux", "darwin"])
+def test_of_memory_is_only_told_where_it_is_bounded(system, monkeypatch):
+    monkeypatch.setattr(sandbox_module.sys, "platform", system)
+    assert ("MiB of memory" in sandbox_module.limits_that_hold(Limits())) is (system == "linux")
 
 
 def test_a_system_without_a_sandbox_says_so(asked, monkeypatch):

@@ -94,7 +94,7 @@ class LearnersSide:
         setup = {
             "modules": _modules_of_the_engine(),
             "java": self._java,
-            "forbids_processes": not control_group.can_be_made(),
+            "forbids_processes": not (self._terms.is_trusted or control_group.can_be_made()),
         }
         self._sandbox = Sandbox(program, setup, sees, limits, is_trusted=self._terms.is_trusted)
         try:

@@ -17,6 +17,8 @@ import signal
 import socket
 import struct
 import sys
+import threading
+import time
 from types import ModuleType
 from typing import Any
 
@@ -36,6 +38,8 @@ def main() -> None:
         while (message := _received(border)) is not None:
             try:
                 if served is None:
+                    if not limits["is_trusted"]:
+                        forbid_ways_out()
                     served = _module(program)
                     getattr(served, "begin", lambda setup: None)(plain.decoded(message))
                     limit(limits)
@@ -53,27 +57,33 @@ def main() -> None:
 
 
 def end_with_parent() -> None:
-    """Let the kernel kill this process when its parent ends, also while a request is being answered."""
-    signal_at_its_end = 1
-    ctypes.CDLL(None).prctl(signal_at_its_end, signal.SIGKILL)
+    """Let this process end when its parent ends, also while a request is being answered."""
+    if sys.platform == "linux":
+        signal_at_its_end = 1
+        ctypes.CDLL(None).prctl(signal_at_its_end, signal.SIGKILL)
+    else:
+        threading.Thread(target=_end_without, args=(os.getppid(),), daemon=True).start()
 
 
 def limit(limits: dict[str, Any]) -> None:
     """From now on this process has these limits.
 
-    - `memory_mb`: MiB of address space beyond what it has now;
+    - `memory_mb`: MiB of address space beyond what it has now, on Linux alone: macOS does not hold a process to such a
+      limit, and refuses one below the hundreds of GiB that it maps for each;
     - `file_mb`: MiB, the size of a file; `open_files`;
-    - `may_start_processes`: false forbids new processes (not threads) where this Linux knows how, and with them
-      memory that `memory_mb` does not count.
+    - `may_start_processes`: false forbids new processes (not threads), and with them memory that `memory_mb` does not
+      count. Raises OSError where that cannot be done.
     """
-    with open("/proc/self/statm") as file:
-        used = int(file.read().split()[0]) * resource.getpagesize()
-    for kind, most in (
-        (resource.RLIMIT_AS, used + (limits["memory_mb"] << 20)),
-        (resource.RLIMIT_FSIZE, limits["file_mb"] << 20),
-        (resource.RLIMIT_NOFILE, limits["open_files"]),
-        (resource.RLIMIT_CORE, 0),
-    ):
+    bounds = {
+        resource.RLIMIT_FSIZE: limits["file_mb"] << 20,
+        resource.RLIMIT_NOFILE: limits["open_files"],
+        resource.RLIMIT_CORE: 0,
+    }
+    if sys.platform == "linux":
+        with open("/proc/self/statm") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+        bounds[resource.RLIMIT_AS] = used + (limits["memory_mb"] << 20)
+    for kind, most in bounds.items():
         _, hard = resource.getrlimit(kind)
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (most, most))
@@ -81,45 +91,68 @@ def limit(limits: dict[str, Any]) -> None:
         forbid_processes()
 
 
+def forbid_ways_out() -> None:
+    """Let the kernel refuse (EPERM) to this process, and to all that it starts, what walls of namespaces do not stop.
+
+    That are sockets that lead out of a virtual machine to its host (AF_VSOCK), and namespaces of its own, in which it
+    would have rights that it lacks. Raises OSError where it cannot.
+    """
+    _filter(
+        ("unshare", "setns", "io_uring_setup"),  # the last makes sockets, too, and no filter sees which
+        {
+            "socket": [(_EQUAL, 0, 1, _AF_VSOCK), _REFUSED],
+            "clone": [(_HAS_ONE_OF, 0, 1, _NEW_NAMESPACES), _REFUSED],
+        },
+    )
+
+
 def forbid_processes() -> None:
     """Let the kernel refuse (EPERM) to start processes for this one; threads go on. Raises OSError where it cannot.
 
     It refuses what else brings memory that belongs to no process, which only a control group counts: files without a
-    directory, shared memory and queues of System V, and a namespace in which the process could mount a file system. And
-    it refuses sockets that lead out of a virtual machine to its host (AF_VSOCK), for which no namespace is a wall.
+    directory, and shared memory and queues of System V. (A namespace in which a file system could be mounted is
+    refused by `forbid_ways_out`.)
+    """
+    _filter(
+        ("fork", "vfork", "memfd_create", "memfd_secret", "shmget", "msgget"),
+        {"clone": [(_HAS_ONE_OF, 1, 0, _CLONE_THREAD), _REFUSED]},
+    )
 
-    A filter of system calls, in the kernel's small language: load a word, jump on a comparison, return.
+
+def _filter(refused: tuple[str, ...], by_argument: dict[str, list[tuple[int, int, int, int]]]) -> None:
+    """Set a filter of system calls beside those that are set already. Raises OSError where that cannot be done.
+
+    `refused`: the calls that fail with EPERM. `by_argument`: by call, what decides on its first argument, which has
+    been loaded; at its end the call is allowed. Both in the kernel's small language: load a word, jump on a comparison
+    over so many instructions if it holds and so many if not, return.
     """
     architecture = platform.machine()
     if architecture not in _SYSTEM_CALLS:
         raise OSError(f"no filter of system calls is known for {architecture}")
-    audit, seccomp, clone, clone3, socket_, others = _SYSTEM_CALLS[architecture]
-    load, equal, at_least, has, give = 0x20, 0x15, 0x35, 0x45, 0x06
-    killed, allowed, refused, unknown = 0x80000000, 0x7FFF0000, 0x00050001, 0x00050026  # EPERM, ENOSYS
+    audit, number_of = _SYSTEM_CALLS[architecture]
+    load, at_least = 0x20, 0x35
     code: list[tuple[int, int, int, int]] = [
         (load, 0, 0, 4),  # the architecture
-        (equal, 1, 0, audit),
-        (give, 0, 0, killed),
+        (_EQUAL, 1, 0, audit),
+        _KILLED,
         (load, 0, 0, 0),  # the number of the system call
         (at_least, 0, 1, 0x40000000),  # another set of numbers for the same calls
-        (give, 0, 0, killed),
-        (equal, 0, 1, clone3),  # its flags lie in memory, which no filter sees; without it, libc uses clone
-        (give, 0, 0, unknown),
+        _KILLED,
+        (
+            _EQUAL,
+            0,
+            1,
+            number_of["clone3"],
+        ),  # its flags lie in memory, which no filter sees; without it libc uses clone
+        _UNKNOWN,
     ]
-    for other in others:
-        code += [(equal, 0, 1, other), (give, 0, 0, refused)]
-    code += [
-        (equal, 0, 4, socket_),
-        (load, 0, 0, 16),  # its first argument: the family
-        (equal, 0, 1, 40),  # AF_VSOCK
-        (give, 0, 0, refused),
-        (give, 0, 0, allowed),
-        (equal, 0, 3, clone),
-        (load, 0, 0, 16),  # its first argument: the flags
-        (has, 1, 0, 0x00010000),  # CLONE_THREAD
-        (give, 0, 0, refused),
-        (give, 0, 0, allowed),
-    ]
+    for name in refused:
+        if name in number_of:
+            code += [(_EQUAL, 0, 1, number_of[name]), _REFUSED]
+    for name, decision in by_argument.items():
+        decided = [(load, 0, 0, 16), *decision, _ALLOWED]  # 16: the first argument
+        code += [(_EQUAL, 0, len(decided), number_of[name]), *decided]
+    code.append(_ALLOWED)
 
     class Program(ctypes.Structure):
         _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
@@ -129,17 +162,40 @@ def forbid_processes() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     no_new_privileges, set_filter, for_all_threads = 38, 1, 1
     if libc.prctl(no_new_privileges, 1, 0, 0, 0) or libc.syscall(
-        seccomp, set_filter, for_all_threads, ctypes.byref(filtered)
+        number_of["seccomp"], set_filter, for_all_threads, ctypes.byref(filtered)
     ):
-        raise OSError(ctypes.get_errno(), "new processes cannot be forbidden")
+        raise OSError(ctypes.get_errno(), "system calls cannot be filtered")
 
 
-# By machine: the kernel's number for it; those of the calls seccomp, clone, clone3 and socket; and of others that are
-# refused: fork and vfork (x86 alone), memfd_create, memfd_secret, shmget, msgget, unshare, setns.
+_EQUAL, _HAS_ONE_OF, _GIVE = 0x15, 0x45, 0x06
+_KILLED, _ALLOWED = (_GIVE, 0, 0, 0x80000000), (_GIVE, 0, 0, 0x7FFF0000)
+_REFUSED, _UNKNOWN = (_GIVE, 0, 0, 0x00050001), (_GIVE, 0, 0, 0x00050026)  # EPERM, ENOSYS
+_AF_VSOCK = 40
+_CLONE_THREAD = 0x00010000
+_NEW_NAMESPACES = 0x7E020000  # the flags CLONE_NEW... of clone
+# By machine: the kernel's number for it, and those of system calls; only x86 has fork and vfork.
 _SYSTEM_CALLS = {
-    "x86_64": (0xC000003E, 317, 56, 435, 41, (57, 58, 319, 447, 29, 68, 272, 308)),
-    "aarch64": (0xC00000B7, 277, 220, 435, 198, (279, 447, 194, 186, 97, 268)),
-}
+    "x86_64": (
+        0xC000003E,
+        {
+            "seccomp": 317, "clone": 56, "clone3": 435, "fork": 57, "vfork": 58, "unshare": 272, "setns": 308,
+            "socket": 41, "io_uring_setup": 425, "memfd_create": 319, "memfd_secret": 447, "shmget": 29, "msgget": 68,
+        },
+    ),
+    "aarch64": (
+        0xC00000B7,
+        {
+            "seccomp": 277, "clone": 220, "clone3": 435, "unshare": 97, "setns": 268, "socket": 198,
+            "io_uring_setup": 425, "memfd_create": 279, "memfd_secret": 447, "shmget": 194, "msgget": 186,
+        },
+    ),
+}  # fmt: skip
+
+
+def _end_without(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _words_of(error: BaseException) -> str:

@@ -22,8 +22,8 @@ dropped, unless `printed` is a file or a descriptor, or `subprocess.PIPE` (then 
 time).
 
 With `is_trusted` the same program runs as a process of this user, in a directory that is removed at the end: with the
-limits of time, of memory, and of the size and number of files, with the packages that `Sees` names for `import`. It
-ends with this process, what it has started itself may not; nothing else of the above holds.
+limits of time, of memory (on Linux), and of the size and number of files, with the packages that `Sees` names for
+`import`. It ends with this process, what it has started itself may not; nothing else of the above holds.
 
 What lies outside, a directory and a control group, goes when the sandbox is closed; what a process that was killed has
 left, the next one removes that opens a sandbox.
@@ -61,7 +61,7 @@ _START_S = 120.0
 _NOT_PLAIN = "its process answered with what is no plain value"
 _PACKAGE = Path(__file__).parents[2]
 _SYSTEMS = (Path("/usr"), Path("/usr/local"))
-_OTHER_PACKAGES = ("lib/python3*/*-packages", "envs", "pkgs")
+_OTHER_PACKAGES = ("lib/python3*/*-packages", "lib64/python3*/*-packages", "envs", "pkgs")
 """Below the directory of a Python: its packages, and where pyenv and conda lay the environments made of it."""
 _INSIDE, _PROGRAMS, _PACKAGES = "/sandbox", "/sandbox/program", "/sandbox/packages"
 
@@ -230,9 +230,9 @@ class Sandbox:
         return "it no longer answers"
 
     def _start(self, descriptor: int) -> None:
-        limits = json.dumps(
-            asdict(self._limits) | {"may_start_processes": self._limits.processes > 0 and bool(self._group.files)}
-        )
+        may_start_processes = self._is_trusted or (self._limits.processes > 0 and bool(self._group.files))
+        told = {"is_trusted": self._is_trusted, "may_start_processes": may_start_processes}
+        limits = json.dumps(asdict(self._limits) | told)
         paths = [str(_PACKAGE.parent)] if self._sees.minikafka else [_PACKAGES]
         is_bare = self._is_python_bare()
         python = [_bare_python() if is_bare else sys.executable, "-u", "-I", *(["-S"] if is_bare else [])]
@@ -323,8 +323,8 @@ class Sandbox:
         nothing = Path(self._outside.name, "nothing")
         nothing.mkdir()
         for path in hides:
-            if any(path.is_relative_to(each) for each in (*seen, *_SYSTEMS)):
-                yield from ("--ro-bind", str(nothing) if path.is_dir() else os.devnull, str(path))
+            for place in _shown_at(path, {*seen, *_SYSTEMS}):
+                yield from ("--ro-bind", str(nothing) if path.is_dir() else os.devnull, str(place))
 
     def _own_files(self) -> Iterator[str]:
         # Java asks for the user's name and for the host's address.
@@ -359,8 +359,9 @@ def why_there_is_no_sandbox() -> str:
 
 def limits_that_hold(limits: Limits) -> str:
     """In words, what a program that is trusted is held to all the same."""
+    memory = f"{limits.memory_mb} MiB of memory, " if sys.platform == "linux" else ""
     return (
-        f"it gets {limits.memory_mb} MiB of memory, files of {limits.file_mb} MiB, and its time; but it can read, "
+        f"it gets {memory}files of {limits.file_mb} MiB, and its time; but it can read, "
         "change and delete whatever you can, use the network, and start processes that go on"
     )
 
@@ -382,6 +383,13 @@ def _without_the_home(path: Path) -> list[Path]:
     if not any(home.is_relative_to(path) for home in (Path.home(), Path.home().resolve())):
         return [path]
     return [path / name for name in ("bin", "lib", "lib64", "pyvenv.cfg")]
+
+
+def _shown_at(path: Path, shown: set[Path]) -> list[Path]:
+    """Where a path is seen below the directories that are shown: also through those that are links, `lib64` say."""
+    real = path.resolve()
+    tops = sorted(top for top in shown if real.is_relative_to(top.resolve()))
+    return [top / real.relative_to(top.resolve()) for top in tops]
 
 
 def _bare_python() -> str:
