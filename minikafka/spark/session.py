@@ -89,7 +89,9 @@ def start(java_option: str | None = None) -> "SparkSession":
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable  # also for later workers
     conf = SparkConf(loadDefaults=False).setAll(_SETTINGS.items())
     conf.set("spark.python.unix.domain.socket.enabled", jvm.unix_sockets())
-    conf.set("spark.sql.warehouse.dir", str(own_directory() / "spark-warehouse"))
+    warehouse = own_directory() / "spark-warehouse"
+    warehouse.mkdir(exist_ok=True)  # Spark would start a `chmod` for it, which a sandbox may forbid
+    conf.set("spark.sql.warehouse.dir", str(warehouse))
     jars = jars_for_spark()
     java_option = java_option or class_archive.java_option(java_home(), jars)
     gateway = jvm.start(jars, [java_option] if java_option else [])

@@ -22,6 +22,8 @@ from minikafka.lab.grading.lesson_tasks import tasks_of
 from minikafka.lab.grading.marking import _ANSWERS_LIE_IN, Job, Terms
 from minikafka.lab.grading.submission import read_in_every_language
 from minikafka.lab.lesson_folders import lesson_folders
+from minikafka.lab.sandbox import control_group
+from minikafka.lab.sandbox.control_group import ControlGroup
 
 PACKAGE = Path(learners_side.__file__).parents[2]
 LESSON = "01-small.ipynb"
@@ -148,6 +150,12 @@ def attacks(teachers: Path, port: int) -> dict[str, str]:
             return [(0, 0)]""",
             REACHES,
         ),
+        "python": function(
+            "high_watermarks",
+            """
+            spark = ends.sparkSession
+            return spark.createDataFrame([(1, 2)], "a INT, b INT")""",
+        ),
         "left_out": function(
             "update_high_watermark",
             """
@@ -251,6 +259,8 @@ def test_an_attack_brings_nothing_and_harms_nobody(
     port = server.getsockname()[1]
     notebook(tmp_path / "eve", IMPORTS, attacks(teachers, port)[attack])
     marks = {mark.task.name: mark for mark in grade(tmp_path / "eve", [course], Terms(7, seconds=20)).marks}
+    if attack == "daemon" and not control_group.can_be_made():
+        points = 0  # for os.fork raises there
     assert marks[task].points == points and re.search(why, marks[task].why), marks[task]
     assert [mark.points for name, mark in marks.items() if name != task] == [0, 0, 0]
     assert {path.name: path.read_text() for path in teachers.iterdir() if path.suffix == "" and path.is_file()} == {
@@ -259,6 +269,28 @@ def test_an_attack_brings_nothing_and_harms_nobody(
     assert [path.name for path in (teachers / "victim").iterdir()] == ["precious"]
     assert "the secret" not in str(marks)
     assert [each for each in psutil.process_iter(["cmdline"]) if f"{port}.61" in (each.info["cmdline"] or ())] == []
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("attack", "task", "why"),
+    [
+        ("daemon", "updated", "PermissionError: .*Operation not permitted"),
+        ("spark", "high_watermarks", "PATH_NOT_FOUND"),
+        ("python", "high_watermarks", "PermissionError: for it Spark starts another Python .* createDataFrame .* root"),
+    ],
+)
+def test_without_a_control_group_the_reason_says_what_is_forbidden(
+    attack, task, why, teachers, course, server, tmp_path, spark, monkeypatch
+):
+    """As for who is not root."""
+    monkeypatch.setattr(ControlGroup, "files", [])
+    monkeypatch.setattr(control_group, "can_be_made", lambda: False)
+    notebook(tmp_path / "eve", IMPORTS, attacks(teachers, server.getsockname()[1])[attack])
+    marks = {mark.task.name: mark for mark in grade(tmp_path / "eve", [course], Terms(7, seconds=20)).marks}
+    assert marks[task].points == 0 and re.search(why, marks[task].why) and len(marks[task].why) < 500, marks[task]
+    assert [path.name for path in (teachers / "victim").iterdir()] == ["precious"]
 
 
 @pytest.mark.slow

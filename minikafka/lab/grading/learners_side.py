@@ -24,14 +24,21 @@ from minikafka.lab.rebuild.performer import Here, Role, plainly
 _function: Callable[..., Any]
 _performer: Here
 _ground: grounds.Ground
+_forbids_processes = False
+_NO_PYTHON_OF_SPARK = (
+    "PermissionError: for it Spark starts another Python (as for a function of Python in a query, or createDataFrame "
+    "of a list); that is only allowed where a control group can be made, as root can"
+)
 
 
 def begin(setup: dict[str, Any]) -> None:
     """Load the engine's `modules`, so that each knows the others as in the judge's process; start Spark for `java`."""
+    global _forbids_processes
+    _forbids_processes = setup["forbids_processes"]
     for module in setup["modules"]:
         importlib.import_module(module)
     if setup["java"]:
-        with _no_processes_of_java() if setup["forbids_processes"] else contextlib.nullcontext():
+        with _no_processes_of_java() if _forbids_processes else contextlib.nullcontext():
             frame([(1,)], "one INT").collect()
 
 
@@ -66,7 +73,9 @@ def case(arguments: list[Any]) -> tuple[Any, ...]:
             return "rows", [tuple(map(_without_classes_of_libraries, row)) for row in found.collect()], found.columns
         return "is", _without_classes_of_libraries(found)
     except Exception as error:
-        return "raised", said(error)
+        words = said(error)
+        wants_python = _forbids_processes and f'Cannot run program "{sys.executable}"' in words
+        return "raised", _NO_PYTHON_OF_SPARK if wants_python else words
 
 
 def take(role: dict[str, Any]) -> None:
