@@ -213,17 +213,41 @@ def test_nothing_is_laid_through_a_link_to_a_directory(course, table, tmp_path):
         working_copy.fresh("solutions/01-segments", course, table)
 
 
-def test_a_working_copy_that_is_a_link_is_refused_in_one_line(tmp_path, monkeypatch):
-    (tmp_path / "foreign").mkdir()
+def test_a_working_copy_may_be_a_link_of_ones_own_to_a_directory(course, table, tmp_path):
+    """To a larger disk, for instance."""
+    (tmp_path / "disk").mkdir()
+    table.symlink_to("disk")
+    assert len(working_copy.lay_out(course, table)) == 4
+    assert (tmp_path / "disk" / "data" / "0.log").is_file() and table.is_symlink()
+    (table / "01-segments.ipynb").write_text("mine")
+    (course / "02-high-watermark.ipynb").write_text("the next edition")
+    assert working_copy.lay_out(course, table) == [table / "02-high-watermark.ipynb"]
+    assert working_copy.fresh("01-segments", course, table) == table / "01-segments-edited-1.ipynb"
+
+
+@pytest.mark.parametrize("why", ["a file", "nothing", "other files", "somebody else's"])
+def test_a_working_copy_that_is_another_link_is_refused_in_one_line(tmp_path, monkeypatch, why):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my-lessons").symlink_to("foreign")
+    told = "my-lessons is a link, and not one of yours to a directory: nothing is laid there"
+    match why:
+        case "a file":
+            (tmp_path / "foreign").write_text("")
+        case "other files":
+            (tmp_path / "foreign").mkdir()
+            (tmp_path / "foreign" / "letter").write_text("")
+            told = "my-lessons is a link to a directory with other files: nothing is laid there; an empty one will do"
+        case "somebody else's":
+            (tmp_path / "foreign").mkdir()
+            monkeypatch.setattr(working_copy.os, "geteuid", lambda: os.getuid() + 1)
+    before = sorted(tmp_path.rglob("*"))
     refused = CliRunner().invoke(main, ["lab", "--lay-out"])
     assert refused.exit_code == 1
-    assert refused.stderr == "IOException: my-lessons is not a directory of its own: nothing is laid there\n"
+    assert refused.stderr == f"IOException: {told}\n"
     monkeypatch.setattr(working_copy.sys, "argv", ["working_copy", "lay"])
     with pytest.raises(SystemExit):
         working_copy.main()
-    assert os.listdir(tmp_path / "foreign") == []
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_where_one_stands_the_working_copy_is_laid(tmp_path, monkeypatch):

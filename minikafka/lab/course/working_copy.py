@@ -6,7 +6,8 @@ A notebook that was opened or run, and not written in, is unchanged: JupyterLab 
 into the file, and the outputs, which are as in the course.
 
 A working copy may be from somebody else. Nothing outside of it is written: a link, or anything else that has the name
-of a file of the course and is none, stays as it is, and nothing is laid there.
+of a file of the course and is none, stays as it is, and nothing is laid there. The working copy itself may be a link of
+the learner's own, to a larger disk, say: to a directory that is empty, or in which the lessons were laid out before.
 """
 
 import argparse
@@ -171,9 +172,21 @@ def _digest_of_cells(data: bytes) -> str:
 
 
 def _make_directory(desk: Path) -> None:
-    if desk.is_symlink() or (desk.exists() and not desk.is_dir()):
+    if desk.is_symlink():
+        _require_own_link(desk)
+    elif desk.exists() and not desk.is_dir():
         raise IOException(f"{desk} is not a directory of its own: nothing is laid there")
     desk.mkdir(parents=True, exist_ok=True)
+
+
+def _require_own_link(desk: Path) -> None:
+    """Raises IOException for a link of somebody else's, or to a directory with other things; OSError."""
+    if not desk.is_dir() or desk.lstat().st_uid != os.geteuid():
+        raise IOException(f"{desk} is a link, and not one of yours to a directory: nothing is laid there")
+    if os.listdir(desk) and not os.path.lexists(desk / LAID_OUT):
+        raise IOException(
+            f"{desk} is a link to a directory with other files: nothing is laid there; an empty one will do"
+        )
 
 
 def _leads_to(target: Path, desk: Path) -> bool:
