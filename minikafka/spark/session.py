@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -95,7 +96,10 @@ def start(java_option: str | None = None) -> "SparkSession":
     jars = jars_for_spark()
     java_option = java_option or class_archive.java_option(java_home(), jars)
     gateway = jvm.start(jars, [java_option] if java_option else [])
+    for_sigint = signal.getsignal(signal.SIGINT)
     spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
+    if for_sigint not in (signal.default_int_handler, signal.getsignal(signal.SIGINT)):
+        signal.signal(signal.SIGINT, for_sigint)  # PySpark has replaced it; whoever has set one of its own keeps it
     limit_pyspark_to_spark(gateway._gateway_client)
     return spark
 

@@ -1,5 +1,6 @@
 """A command that ends in one line and an exit code, whatever fails."""
 
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,7 +54,9 @@ def complaints_printable() -> Iterator[None]:
 
 @contextmanager
 def failures_in_one_line(exit_code: int) -> Iterator[None]:
-    """End the process with `exit_code` and one line on stderr when the block fails or cannot print all."""
+    """End the process with `exit_code` and one line on stderr when the block fails or cannot print all; with 130, as in
+    a shell, when SIGINT (Ctrl-C) ends it.
+    """
     try:
         try:
             yield
@@ -63,9 +66,9 @@ def failures_in_one_line(exit_code: int) -> Iterator[None]:
         raise  # click's own way to end a command
     except BrokenPipeError:
         sys.exit(exit_code)
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as aborted:
         tell("Aborted!", err=True)
-        sys.exit(exit_code)
+        sys.exit(128 + signal.SIGINT if isinstance(aborted, KeyboardInterrupt) else exit_code)
     except TOLD as error:
         tell(describe(error), err=True)
         sys.exit(exit_code)

@@ -4,6 +4,7 @@ A process that is killed removes nothing. Its children end by themselves, its di
 next one begins.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -57,7 +58,7 @@ def begun(tmp_path):
         process = subprocess.Popen(
             [sys.executable, *command],
             env={**os.environ, "TMPDIR": str(temporary)},
-            stdout=subprocess.DEVNULL,
+            stdout=begin.told.open("wb"),
             stderr=subprocess.PIPE,
             preexec_fn=lambda: [signal.signal(each, signal.SIG_DFL) for each in CLOSES],
         )
@@ -71,7 +72,7 @@ def begun(tmp_path):
         process.others = others
         return process
 
-    begin.temporary = temporary
+    begin.temporary, begin.told = temporary, tmp_path / "told"
     yield begin
     for each in started:
         if each.is_running():
@@ -141,17 +142,33 @@ main()
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("command", "number"), [("grading", signal.SIGTERM), ("grading", signal.SIGINT), ("examining", signal.SIGHUP)]
+    ("command", "number"),
+    [
+        ("grading", signal.SIGTERM),
+        ("grading", signal.SIGINT),
+        ("examining", signal.SIGHUP),
+        ("examining", signal.SIGINT),
+    ],
 )
 def test_a_signal_ends_all_of_it_in_order(command, number, begun, request):
     process = begun(*request.getfixturevalue(command), until=is_in_the_function)
     process.send_signal(number)
-    # Spark's session takes SIGINT for itself, and raises KeyboardInterrupt.
-    expected = (2, b"Aborted!\n") if number == signal.SIGINT else (128 + number, b"")
-    assert (process.wait(60), process.stderr.read()) == expected
+    assert (process.wait(60), process.stderr.read()) == (128 + number, b"")
     assert wait_for(lambda: not living(process.others), 10), living(process.others)
     assert wait_for(lambda: not list(begun.temporary.iterdir()), 10), list(begun.temporary.iterdir())
     assert wait_for(lambda: not groups_of_the_dead(), 5), groups_of_the_dead()
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_of_grading_that_is_ended_whole_submissions_are_told(begun, grading, tmp_path):
+    """The first one is graded, the second never ends."""
+    a_notebook(tmp_path / "ann", HANDED_IN.format(body="return max(log_start, min(suggested, log_end))"))
+    process = begun(*grading[:-3], str(tmp_path / "ann"), *grading[-3:], "--json", until=is_in_the_function)
+    assert wait_for(lambda: len(begun.told.read_bytes()) > 0, 60)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 128 + signal.SIGINT
+    assert [json.loads(line)["points"] for line in begun.told.read_text().splitlines()] == [2]
 
 
 @pytest.mark.slow

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from minikafka.cli import main
 from minikafka.common.errors import CorruptSnapshotException, IOException
 from minikafka.tools.failure import describe, naming
 
@@ -48,6 +50,19 @@ def test_a_closed_input_or_stderr_changes_nothing():
 @pytest.mark.parametrize("streams", [">&- 2>&-", "<&- >&- 2>&-", ">/dev/full 2>/dev/full"])
 def test_nobody_to_be_told_is_an_exit_code(streams):
     assert shell(f"minikafka verify $DIR {streams}", DIR=ORDERS).returncode == 2
+
+
+@pytest.mark.parametrize("command", ["verify", "ls"])
+def test_ctrl_c_ends_a_command_as_in_a_shell_whatever_it_is_about(command, monkeypatch):
+    """Also before it has begun its work."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    for place in ("minikafka.tools.verify.partitions_of", "minikafka.tools.ls.entries_of"):
+        monkeypatch.setattr(place, interrupted)
+    result = CliRunner().invoke(main, [command, str(ORDERS)])
+    assert (result.exit_code, result.stderr) == (130, "Aborted!\n")
 
 
 def test_a_reader_who_leaves_ends_a_dump_without_a_word():
