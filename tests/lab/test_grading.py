@@ -311,15 +311,27 @@ def tasks_of_kind(kind: str) -> list[Assignment]:
     return [task for lesson in lessons(COURSE) for task in tasks_of(lesson) if task.kind == kind]
 
 
+@pytest.fixture(scope="module")
+def side_with_java():
+    """One for all of a learner's functions, as `grade` has."""
+    with LearnersSide(Terms(7), java=True) as side:
+        yield side
+
+
+@pytest.fixture(scope="module")
+def side_without_java():
+    with LearnersSide(Terms(7), java=False) as side:
+        yield side
+
+
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("lesson", sorted({task.lesson for task in tasks_of_kind(EXERCISE)}))
-def test_every_exercises_solution_is_right_where_only_plain_values_come_out(lesson, spark):
-    with LearnersSide(Terms(7), java=True) as side:
-        for task in (task for task in tasks_of_kind(EXERCISE) if task.lesson == lesson):
-            job = job_of(getattr(import_module(task.module), task.check), task.module, task.check)
-            verdict = verdict_on(job, side, 7)
-            assert verdict, f"{task.lesson}: {verdict}"
+def test_every_exercises_solution_is_right_where_only_plain_values_come_out(lesson, side_with_java, spark):
+    for task in (task for task in tasks_of_kind(EXERCISE) if task.lesson == lesson):
+        job = job_of(getattr(import_module(task.module), task.check), task.module, task.check)
+        verdict = verdict_on(job, side_with_java, 7)
+        assert verdict, f"{task.lesson}: {verdict}"
 
 
 def rungs_to_try() -> list[Assignment]:
@@ -335,11 +347,10 @@ def rungs_to_try() -> list[Assignment]:
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("task", rungs_to_try(), ids=lambda task: task.name)
-def test_a_rungs_solution_is_right_where_only_plain_values_come_out(task, spark):
+def test_a_rungs_solution_is_right_where_only_plain_values_come_out(task, side_without_java, spark):
     rung = getattr(import_module(task.module), task.check)
-    with LearnersSide(Terms(7), java=False) as side:
-        verdict = verdict_on(job_of(rung, task.module, task.check), side, 7)
-        assert verdict, f"{task.lesson}: {verdict}"
+    verdict = verdict_on(job_of(rung, task.module, task.check), side_without_java, 7)
+    assert verdict, f"{task.lesson}: {verdict}"
 
 
 @pytest.mark.slow
