@@ -5,13 +5,13 @@ leads to, waits for ever at a FIFO and reads a device endlessly. The tools look 
 """
 
 import os
-import stat
 from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.checkpoint.leader_epoch_checkpoint_file import LEADER_EPOCH_CHECKPOINT_FILENAME
 from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME
 from minikafka.common.errors import IOException
+from minikafka.common.file_kind import LINK, REGULAR_FILE, kind_of
 from minikafka.log.log_file_utils import (
     CLEANED_FILE_SUFFIX,
     DELETED_FILE_SUFFIX,
@@ -34,13 +34,6 @@ _FILE_NAMES = tuple(
     for name in (LEADER_EPOCH_CHECKPOINT_FILENAME, PARTITION_METADATA_FILE_NAME)
     for suffix in ("", ".tmp")
 )
-_KINDS = {
-    stat.S_IFDIR: "a directory",
-    stat.S_IFIFO: "a FIFO",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
 
 
 class PartitionFiles(NamedTuple):
@@ -57,20 +50,18 @@ def objection_to(file: Path, *, follow_links: bool | None = None) -> str | None:
     file. `follow_links` is None where nobody has a choice; else the words name the option that gives it. Raises
     OSError, FileNotFoundError for instance.
     """
-    mode = os.lstat(file).st_mode
-    link = stat.S_ISLNK(mode)
-    if link:
+    kind, leads_to = kind_of(file), ""
+    if kind == LINK:
         leads_to = f"is a symbolic link to {os.readlink(file)}"
         if not follow_links:
             return leads_to if follow_links is None else f"{leads_to}; {FOLLOW_LINKS} would follow it"
         try:
-            mode = os.stat(file).st_mode
+            kind = kind_of(file, follow_links=True)
         except OSError as error:  # it dangles, or leads in a circle
             return f"{leads_to}: {error.strerror}"
-    if stat.S_ISREG(mode):
+    if kind == REGULAR_FILE:
         return None
-    kind = _KINDS.get(stat.S_IFMT(mode), "something else")
-    return f"{leads_to}, {kind}, not a regular file" if link else f"is {kind}, not a regular file"
+    return f"{leads_to}, {kind}, not a regular file" if leads_to else f"is {kind}, not a regular file"
 
 
 def require_regular(file: Path, *, follow_links: bool | None = None) -> None:

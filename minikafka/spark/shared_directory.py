@@ -7,7 +7,6 @@ neither opens nor believes what no run leaves. `export` and `write_log_dir` do a
 
 import json
 import os
-import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import Any, TypeVar
 
 from minikafka.common import file_ops
 from minikafka.common.errors import KafkaException, KafkaStorageException
+from minikafka.common.file_kind import DIRECTORY, REGULAR_FILE, kind_of
 from minikafka.common.file_lock import FileLock
 
 _T = TypeVar("_T")
@@ -29,12 +29,12 @@ _PAUSE_S = 0.1
 
 def is_regular_file(path: Path) -> bool:
     """Whether there is a plain file, and no link to one. Raises OSError."""
-    return _is(path, stat.S_ISREG)
+    return _is(path, REGULAR_FILE)
 
 
 def is_directory(path: Path) -> bool:
     """Whether there is a directory, and no link to one. Raises OSError."""
-    return _is(path, stat.S_ISDIR)
+    return _is(path, DIRECTORY)
 
 
 def refuse_other_than_file(path: Path) -> None:
@@ -49,16 +49,6 @@ def refuse_other_than_directory(path: Path) -> None:
         raise KafkaStorageException(f"{path} is in the way: it is {kind_of(path)}, not a directory")
 
 
-def kind_of(path: Path) -> str:
-    """What `path` is, in two words. Raises OSError."""
-    mode = path.lstat().st_mode
-    kinds = {
-        stat.S_IFREG: "a file", stat.S_IFDIR: "a directory", stat.S_IFLNK: "a link", stat.S_IFIFO: "a fifo",
-        stat.S_IFSOCK: "a socket",
-    }  # fmt: skip
-    return kinds.get(stat.S_IFMT(mode), "a device")
-
-
 def read_json(file: Path, understand: Callable[[Any], _T], broken: Callable[[str], KafkaException]) -> _T | None:
     """What `understand` makes of the file's content; None if the file is missing.
 
@@ -67,11 +57,10 @@ def read_json(file: Path, understand: Callable[[Any], _T], broken: Callable[[str
     there. Raises OSError.
     """
     try:
-        status = file.lstat()
-        if not stat.S_ISREG(status.st_mode):
+        if kind_of(file) != REGULAR_FILE:
             raise broken("it is no regular file")
-        if status.st_size > _MOST_BYTES:
-            raise broken(f"it has {status.st_size} bytes")
+        if (size := file.lstat().st_size) > _MOST_BYTES:
+            raise broken(f"it has {size} bytes")
         data = file.read_bytes()
     except FileNotFoundError:  # also when the run that left it has just ended
         return None
@@ -133,8 +122,8 @@ def locked(file: Path, holder: str) -> Iterator[None]:
         lock.unlock_and_close()
 
 
-def _is(path: Path, kind: Callable[[int], bool]) -> bool:
+def _is(path: Path, kind: str) -> bool:
     try:
-        return kind(path.lstat().st_mode)
+        return kind_of(path) == kind
     except FileNotFoundError:
         return False

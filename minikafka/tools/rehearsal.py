@@ -3,7 +3,6 @@
 import logging
 import os
 import shutil
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import NamedTuple
 
 from minikafka.common import file_ops
 from minikafka.common.errors import KafkaException
+from minikafka.common.file_kind import REGULAR_FILE, kind_of
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.log.log import Log
@@ -285,7 +285,7 @@ def _keeps(before: Path, after: Path) -> bool:
 
 
 def _has_content(file: Path) -> bool:
-    if not stat.S_ISREG(os.stat(file).st_mode):
+    if kind_of(file, follow_links=True) != REGULAR_FILE:
         return False
     with open(file, "rb") as opened:
         return any(chunk.strip(b"\0") for chunk in iter(lambda: opened.read(_CHUNK), b""))

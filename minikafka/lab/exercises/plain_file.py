@@ -6,22 +6,20 @@ nothing is read but a regular file of a sensible size, and nothing is ever writt
 
 import os
 import secrets
-import stat
 from contextlib import suppress
 from pathlib import Path
 
 from minikafka.common.errors import IOException
+from minikafka.common.file_kind import LINK, REGULAR_FILE, kind_of
 
 
 def read_plain_file(file: Path, most_bytes: int, *, follow_links: bool = False) -> bytes:
     """The bytes of a regular file. Raises IOException, in one line, for anything else, for a link unless `follow_links`,
     and for more than `most_bytes`; FileNotFoundError; OSError.
     """
-    status = os.stat(file, follow_symlinks=follow_links)
-    if stat.S_ISLNK(status.st_mode):
-        raise IOException(f"{file} is a link")
-    if not stat.S_ISREG(status.st_mode):  # asked before it is opened: to open a device may do something
-        raise IOException(f"{file} is no regular file")
+    kind = kind_of(file, follow_links=follow_links)  # asked before it is opened: to open a device may do something
+    if kind != REGULAR_FILE:
+        raise IOException(f"{file} is {LINK if kind == LINK else 'no regular file'}")
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
     with open(os.open(file, flags), "rb") as opened:
         data = opened.read(most_bytes + 1)

@@ -33,11 +33,11 @@ from typing import Any, NamedTuple
 
 from minikafka.common import file_ops
 from minikafka.common.errors import KafkaException, KafkaStorageException
+from minikafka.common.file_kind import kind_of
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.shared_directory import (
     delete_staged,
     is_directory,
-    kind_of,
     locked,
     read_json,
     refuse_other_than_directory,
