@@ -5,12 +5,14 @@ import os
 import shutil
 import subprocess
 import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pyarrow.dataset as ds
 import pytest
 
+from minikafka.common import file_ops
 from minikafka.common.errors import IllegalArgumentException, KafkaException, KafkaStorageException
 from minikafka.common.file_lock import FileLock
 from minikafka.common.topic_partition import TopicPartition
@@ -112,32 +114,38 @@ def test_a_commit_that_runs_twice_counts_once(drawn, tmp_path):
     assert exported(tmp_path) == expected(drawn)
 
 
+class Died(Exception):
+    """The driver, before an effect on the disk."""
+
+
+def driver_dies_at(effect: int, work: Callable[[], object]) -> bool:
+    """Do `work`, in which the driver dies before its effect of this number, the first being 1; False where it has fewer
+    and comes to its end.
+    """
+    left = iter(range(effect - 1))
+
+    def die(*_):
+        if next(left, None) is None:
+            raise Died
+
+    try:
+        with file_ops.observe(die):
+            work()
+    except Died:
+        return True
+    return False
+
+
 @pytest.mark.slow
 def test_a_driver_dies_at_any_effect_of_its_commit(drawn, tmp_path):
     """However far the commit came, readers see all of the run or nothing after the next run has begun."""
-    from minikafka.common import file_ops
-
-    class Died(Exception):
-        pass
-
     cut = drawn.records[len(drawn.records) // 2].offset
     half = {"endingOffsets": json.dumps({"drawn": {"3": cut}})}
-    for effects in range(1, 100):
-        to = tmp_path / str(effects)
+    for effect in range(1, 100):
+        to = tmp_path / str(effect)
         run(drawn, to, "zero", **half)
         files, reached, _ = written(drawn, to, "one")
-        left = iter(range(effects - 1))
-
-        def die(*_, left=left):
-            if next(left, None) is None:
-                raise Died
-
-        try:
-            with file_ops.observe(die):
-                ExportDirectory(str(to)).commit("one", files, reached)
-        except Died:
-            pass
-        else:
+        if not driver_dies_at(effect, partial(ExportDirectory(str(to)).commit, "one", files, reached)):
             break
         counted = "one" in ExportDirectory(str(to)).manifest()["runs"]
         begun = ExportDirectory(str(to)).begin("two", US, "one")
@@ -147,7 +155,7 @@ def test_a_driver_dies_at_any_effect_of_its_commit(drawn, tmp_path):
         run(drawn, to, "three")
         assert exported(to) == expected(drawn)
         assert not list(to.glob("_staging*"))
-    assert effects > 8
+    assert effect > 8
 
 
 def test_a_run_that_was_taken_for_dead_cannot_commit(drawn, tmp_path):
@@ -372,34 +380,18 @@ def test_a_commit_waits_for_another_run_that_looks_whether_it_may_begin(drawn, t
 
 
 def test_a_driver_dies_at_any_effect_of_carrying_through_what_another_left(once_exported, tmp_path):
-    from minikafka.common import file_ops
-
-    class Died(Exception):
-        pass
-
-    for effects in range(1, 100):
-        to = tmp_path / str(effects)
+    for effect in range(1, 100):
+        to = tmp_path / str(effect)
         shutil.copytree(once_exported, to)
         path = staged_again(to)
         (to / "_staging-dead").mkdir()
         (to / "_staging-dead/f.parquet").touch()
-        left = iter(range(effects - 1))
-
-        def die(*_, left=left):
-            if next(left, None) is None:
-                raise Died
-
-        try:
-            with file_ops.observe(die):
-                ExportDirectory(str(to)).begin("two", US, None)
-        except Died:
-            pass
-        else:
+        if not driver_dies_at(effect, partial(ExportDirectory(str(to)).begin, "two", US, None)):
             break
         assert "reached" in ExportDirectory(str(to)).begin("three", US, "two")
         assert offsets(to) == offsets(once_exported) and (to / path).exists()
         assert not list(to.glob("_staging*"))
-    assert effects > 8
+    assert effect > 8
 
 
 def test_with_spark(spark, drawn, tmp_path):
