@@ -4,6 +4,7 @@ import random
 import xml.dom.minidom
 
 import pytest
+from ipywidgets import Widget
 
 from minikafka.lab.stage.planted_bugs import planted
 from minikafka.lab.stage.replica_moments import HeldRecord, ReplicaLane, ReplicaMoment
@@ -173,7 +174,8 @@ def test_every_moment_has_a_picture_and_a_text():
 
 @pytest.fixture
 def deal():
-    return ReplicaDeal(brokers=3, min_isr=2)
+    yield ReplicaDeal(brokers=3, min_isr=2)
+    Widget.close_all()  # else ipywidgets keeps it, and it keeps its brokers with all their files
 
 
 def press(deal, *names):

@@ -1,5 +1,6 @@
 """The index of aborted transactions, alone and beside Kafka's own class."""
 
+import os
 import random
 
 import pytest
@@ -34,6 +35,14 @@ def test_the_file_is_made_by_the_first_entry(index):
     index.append(AbortedTxn(9, 2, 3, 4))
     assert index.file.read_bytes().hex() == "0000" + "".join(f"{n:016x}" for n in (9, 2, 3, 4))
     assert not index.is_empty
+
+
+def test_an_index_that_nobody_has_any_more_leaves_no_descriptor_open(tmp_path):
+    """A cleaned segment waits for its deletion with its files open; its log may be closed before that comes."""
+    before = os.listdir("/dev/fd")
+    for number in range(20):
+        filled(TransactionIndex(0, tmp_path / f"{number}.txnindex"))
+    assert len(os.listdir("/dev/fd")) == len(before)
 
 
 def test_an_entry_of_a_transaction():

@@ -120,6 +120,9 @@ class TransactionIndex:
         if fd is not None:
             os.close(fd)
 
+    def __del__(self) -> None:
+        self.close()
+
     def delete_if_exists(self) -> bool:
         """Close and delete the file; False if there was none. Kafka: `TransactionIndex.deleteIfExists`."""
         self.close()
