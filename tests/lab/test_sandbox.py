@@ -298,14 +298,15 @@ def processes_called(word: str) -> list[str]:
 
 @pytest.mark.slow
 def test_nothing_outlives_it(tmp_path):
-    file = program(tmp_path, FORKS + "\n\ndef begin(setup):\n    leave_one_behind()\n").rename(tmp_path / "lasting.py")
+    name = f"lasting-{os.getpid()}.py"  # other runs of this test have other names
+    file = program(tmp_path, FORKS + "\n\ndef begin(setup):\n    leave_one_behind()\n").rename(tmp_path / name)
     with Sandbox(file) as sandbox:
         assert sandbox.ask("1", 5) == 1
-        assert len(processes_called("lasting.py")) >= 2
+        assert len(processes_called(name)) >= 2
     deadline = time.monotonic() + 5
-    while processes_called("lasting.py") and time.monotonic() < deadline:
+    while processes_called(name) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert processes_called("lasting.py") == []
+    assert processes_called(name) == []
 
 
 @pytest.mark.slow
@@ -534,7 +535,7 @@ def test_what_is_trusted_runs_on_macos(asked, macos):
 def test_what_is_trusted_ends_on_macos_with_the_process_that_asks(tmp_path):
     """Also while it is busy."""
     (tmp_path / "as_on_macos.py").write_text(MACOS.replace("{inside!r}", repr(inside.__file__)))
-    busy = program(tmp_path, "def busy():\n    while True:\n        pass\n").rename(tmp_path / "busy_on_macos.py")
+    busy = program(tmp_path, "def busy():\n    while True:\n        pass\n").rename(tmp_path / f"busy-{os.getpid()}.py")
     code = textwrap.dedent(f"""
         import os, threading
         from pathlib import Path
@@ -547,9 +548,9 @@ def test_what_is_trusted_ends_on_macos_with_the_process_that_asks(tmp_path):
     """)
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
     deadline = time.monotonic() + 20
-    while processes_called("busy_on_macos.py") and time.monotonic() < deadline:
+    while processes_called(busy.name) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert processes_called("busy_on_macos.py") == []
+    assert processes_called(busy.name) == []
 
 
 @pytest.mark.parametrize("system", ["linux", "darwin"])
