@@ -7,10 +7,10 @@ from minikafka.common.error_codes import Errors
 from minikafka.common.node import Node
 from minikafka.common.scala_hash_map import in_order_of_a_map_grown
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.metadata.leader_and_isr import NO_LEADER
 from minikafka.metadata.metadata_cache import MetadataCache
+from minikafka.record.batch_header import NO_PARTITION_LEADER_EPOCH
 from minikafka.server.replica_manager import ReplicaManager
-
-_UNKNOWN = -1
 
 
 class LeaderNode(NamedTuple):
@@ -36,11 +36,11 @@ class CurrentLeaders:
 
     def get(self, topic_partition: TopicPartition, listener_name: str) -> LeaderNode:
         """The leader of `topic_partition`, to be reached through the listener that the client uses."""
-        leader_id = leader_epoch = _UNKNOWN
+        leader_id, leader_epoch = NO_LEADER, NO_PARTITION_LEADER_EPOCH
         partition = self._replica_manager.get_partition_or_error(topic_partition)
         if not isinstance(partition, Errors):
             leader_epoch = partition.leader_epoch
-            leader_id = _UNKNOWN if partition.leader_replica_id is None else partition.leader_replica_id
+            leader_id = NO_LEADER if partition.leader_replica_id is None else partition.leader_replica_id
         else:
             known = self._metadata_cache.get_leader_and_isr(*topic_partition)
             if known is not None:

@@ -35,7 +35,8 @@ FIRST_VERSION_WITH_CLIENT_METADATA = 11
 FIRST_VERSION_WITH_TOPIC_IDS = 13
 FIRST_VERSION_WITH_REPLICA_STATE = 15
 FIRST_VERSION_WITH_LEADERS = 16
-_UNKNOWN = -1
+INVALID_LAST_STABLE_OFFSET = -1
+INVALID_PREFERRED_REPLICA_ID = -1
 
 FetchResponse = response_class(ApiKeys.FETCH)
 FetchableTopicResponse = FetchResponse.FetchableTopicResponse
@@ -205,11 +206,10 @@ _ERRORS_THAT_NAME_THE_LEADER = (Errors.NOT_LEADER_OR_FOLLOWER, Errors.FENCED_LEA
 
 
 def _replica(request: Request) -> tuple[int, int]:
-    """The id of the broker that follows, with its epoch; −1 for consumers. Kafka: `FetchRequest.replicaId`."""
+    """The id of the broker that follows, and its epoch; each −1 if not told. Kafka: `FetchRequest.replicaId`."""
     body = request.body
-    if request.header.api_version >= FIRST_VERSION_WITH_REPLICA_STATE:
-        return body.replica_state.replica_id, body.replica_state.replica_epoch
-    return body.replica_id, _UNKNOWN
+    with_state = request.header.api_version >= FIRST_VERSION_WITH_REPLICA_STATE
+    return body.replica_state.replica_id if with_state else body.replica_id, body.replica_state.replica_epoch
 
 
 def _optional_epoch(epoch: int) -> int | None:
@@ -225,10 +225,12 @@ def _partition_data(version: int, index: int, data: FetchPartitionData) -> Any:
         partition_index=index,
         error_code=error,
         high_watermark=data.high_watermark,
-        last_stable_offset=_UNKNOWN if data.last_stable_offset is None else data.last_stable_offset,
+        last_stable_offset=INVALID_LAST_STABLE_OFFSET if data.last_stable_offset is None else data.last_stable_offset,
         log_start_offset=data.log_start_offset,
         aborted_transactions=None,
-        preferred_read_replica=_UNKNOWN if data.preferred_read_replica is None else data.preferred_read_replica,
+        preferred_read_replica=INVALID_PREFERRED_REPLICA_ID
+        if data.preferred_read_replica is None
+        else data.preferred_read_replica,
         records=_bytes_of(data.records),
     )
     if data.aborted_transactions is not None:

@@ -2,10 +2,9 @@
 
 from typing import NamedTuple
 
-from minikafka.log.fetch_isolation import FetchIsolation
+from minikafka.log.fetch_isolation import FUTURE_LOCAL_REPLICA_ID, FetchIsolation
 
 CONSUMER_REPLICA_ID = -1
-FUTURE_LOCAL_REPLICA_ID = -3
 
 
 class ClientMetadata(NamedTuple):

@@ -7,6 +7,9 @@ import re
 
 from minikafka.common.errors import NumberFormatException
 
+SHORT_MAX = 2**15 - 1
+"""The largest 16-bit number. Java: `Short.MAX_VALUE`."""
+
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 """The smallest and the largest 32-bit number. Java: `Integer.MIN_VALUE`, `Integer.MAX_VALUE`."""
 

@@ -2,7 +2,7 @@
 
 from enum import Enum
 
-_FUTURE_LOCAL_REPLICA_ID = -3
+FUTURE_LOCAL_REPLICA_ID = -3
 
 
 class FetchIsolation(Enum):
@@ -18,6 +18,6 @@ class FetchIsolation(Enum):
 
         Kafka: `FetchIsolation.of`.
         """
-        if replica_id >= 0 or replica_id == _FUTURE_LOCAL_REPLICA_ID:
+        if replica_id >= 0 or replica_id == FUTURE_LOCAL_REPLICA_ID:
             return FetchIsolation.LOG_END
         return FetchIsolation.TXN_COMMITTED if read_committed else FetchIsolation.HIGH_WATERMARK

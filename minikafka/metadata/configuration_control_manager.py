@@ -16,6 +16,7 @@ from minikafka.common.errors import (
     InvalidRequestException,
     UnknownTopicOrPartitionException,
 )
+from minikafka.common.java_numbers import SHORT_MAX
 from minikafka.log.broker_settings import log_settings
 from minikafka.log.log_config import CONFIG, LogConfig
 from minikafka.metadata.metadata_log import MetadataLog
@@ -23,7 +24,6 @@ from minikafka.metadata.metadata_records import ClearElrRecord, ConfigRecord, Me
 
 MIN_IN_SYNC_REPLICAS_CONFIG = "min.insync.replicas"
 DEFAULT_NODE = ConfigResource(ConfigResourceType.BROKER, "")  # the settings of all brokers
-_MAX_VALUE_SIZE = 2**15 - 1
 
 
 class AlterConfigOp(IntEnum):
@@ -168,10 +168,10 @@ class ConfigurationControlManager:
         if elr_enabled and is_min_isr_of_brokers and record.value is None:
             reason = f"Cluster-level {MIN_IN_SYNC_REPLICAS_CONFIG} cannot be removed while ELR is enabled."
             return ApiError(Errors.INVALID_CONFIG, reason)
-        if record.value is not None and len(record.value) > _MAX_VALUE_SIZE:
+        if record.value is not None and len(record.value) > SHORT_MAX:
             reason = (
                 "The configuration value cannot be added because it exceeds the maximum value size of "
-                f"{_MAX_VALUE_SIZE} bytes."
+                f"{SHORT_MAX} bytes."
             )
             return ApiError(Errors.INVALID_CONFIG, reason)
         return NO_ERROR

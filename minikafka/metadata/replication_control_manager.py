@@ -21,7 +21,6 @@ from minikafka.metadata.partition_change_builder import Election, PartitionChang
 from minikafka.metadata.partition_registration import PartitionRegistration
 from minikafka.metadata.topics_image import TopicImage
 
-MAX_PARTITIONS_PER_BATCH = 10_000
 _logger = logging.getLogger(__name__)
 
 

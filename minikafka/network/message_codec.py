@@ -27,6 +27,7 @@ from minikafka.common.errors import (
     RuntimeException,
     UnsupportedVersionException,
 )
+from minikafka.common.java_numbers import SHORT_MAX
 from minikafka.common.java_utf8 import decode_utf8
 from minikafka.common.made_once import made_once
 from minikafka.common.uuid import uuid_to_bytes
@@ -34,7 +35,6 @@ from minikafka.network.message_bytes import MessageBytes
 from minikafka.network.message_schema import Field, StructSchema
 from minikafka.network.message_sink import MessageSink
 
-LONGEST_STRING = 0x7FFF
 _FIXED = {
     "bool": "?",
     "int8": "b",
@@ -239,7 +239,7 @@ def _read_string(name: str, flexible: bool, nullable: bool, source: MessageBytes
     if length < 0:
         _refuse_null(name, nullable)
         return None
-    if length > LONGEST_STRING:
+    if length > SHORT_MAX:
         raise RuntimeException(f"string field {name} had invalid length {length}")
     return decode_utf8(source.read_view(length))
 
@@ -407,7 +407,7 @@ def _write_array(
 
 def _write_string(name: str, flexible: bool, nullable: bool, sink: MessageSink, value: str | None) -> None:
     data = None if value is None else value.encode("utf-8", "replace")  # half a character is "?", as in Java
-    if data is not None and len(data) > LONGEST_STRING:
+    if data is not None and len(data) > SHORT_MAX:
         raise RuntimeException(f"'{name}' field is too long to be serialized")
     _write_length(name, None if data is None else len(data), 2, flexible, nullable, sink)
     sink.write(data or b"")

@@ -55,7 +55,7 @@ COLUMNS = 10  # offset, timestamp, key start/end, value start/end, headers start
 
 SMALLEST_RECORD = 7  # bytes: a size and the six fields of a record without key, value and headers
 
-_HEADER_SIZE = 61
+_HEADER_SIZE = 61  # `RECORD_BATCH_OVERHEAD`, whose module cannot be imported here: it stands above this one
 CODEC_OR_CONTROL = 0x27  # attribute bits
 TRANSACTION_OR_HORIZON = 0x50
 

@@ -8,6 +8,7 @@ from minikafka.common.errors import (
     IllegalArgumentException,
     IndexOutOfBoundsException,
 )
+from minikafka.record.batch_header import COMPRESSION_CODEC_MASK, TIMESTAMP_TYPE_MASK
 from minikafka.record.compression import CompressionType
 from minikafka.record.timestamp_type import TimestampType
 
@@ -17,9 +18,6 @@ TIMESTAMP_OFFSET = 6  # magic 1 only
 HEADER_SIZE_V0 = 6
 HEADER_SIZE_V1 = 14
 RECORD_OVERHEAD_V0 = 14  # header, size of the key, size of the value
-
-_COMPRESSION_CODEC_MASK = 0x07
-_TIMESTAMP_TYPE_MASK = 0x08
 
 _INT = struct.Struct(">i")
 _UNSIGNED_INT = struct.Struct(">I")
@@ -106,13 +104,13 @@ class LegacyRecord:
             return TimestampType.NO_TIMESTAMP_TYPE
         if self.wrapper_timestamp_type is not None:
             return self.wrapper_timestamp_type
-        log_append_time = self.attributes & _TIMESTAMP_TYPE_MASK
+        log_append_time = self.attributes & TIMESTAMP_TYPE_MASK
         return TimestampType.LOG_APPEND_TIME if log_append_time else TimestampType.CREATE_TIME
 
     @property
     def compression_type(self) -> CompressionType:
         """The codec; IllegalArgumentException for an unknown one. Kafka: `LegacyRecord.compressionType`."""
-        return CompressionType.for_id(self.attributes & _COMPRESSION_CODEC_MASK)
+        return CompressionType.for_id(self.attributes & COMPRESSION_CODEC_MASK)
 
     @property
     def key_size(self) -> int:
@@ -205,7 +203,7 @@ def compute_attributes(magic: int, compression_type: CompressionType, timestamp_
                 "Timestamp type must be provided to compute attributes for message format v1"
             )
         if timestamp_type is TimestampType.LOG_APPEND_TIME:
-            attributes |= _TIMESTAMP_TYPE_MASK
+            attributes |= TIMESTAMP_TYPE_MASK
     return attributes
 
 

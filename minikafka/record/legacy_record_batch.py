@@ -15,6 +15,7 @@ from minikafka.common.errors import (
 )
 from minikafka.common.java_numbers import to_long
 from minikafka.record import kernel
+from minikafka.record.batch_header import LOG_OVERHEAD
 from minikafka.record.compression import CompressionType, pieces
 from minikafka.record.legacy_record import (
     ATTRIBUTES_OFFSET,
@@ -28,7 +29,6 @@ from minikafka.record.record_columns import RecordColumns
 from minikafka.record.stream_window import MAX_DECOMPRESSED_BYTES, WINDOW_SIZE, StreamWindow
 from minikafka.record.timestamp_type import TimestampType
 
-_LOG_OVERHEAD = 12
 _OFFSET_AND_SIZE = struct.Struct(">qi")
 _LONG = struct.Struct(">q")
 _UNSIGNED_INT = struct.Struct(">I")
@@ -142,7 +142,7 @@ class BasicLegacyRecordBatch:
     @property
     def size_in_bytes(self) -> int:
         """Bytes of offset, size and message. Kafka: `RecordBatch.sizeInBytes`."""
-        return _LOG_OVERHEAD + self.outer_record.size_in_bytes
+        return LOG_OVERHEAD + self.outer_record.size_in_bytes
 
     @property
     def checksum(self) -> int:
@@ -282,19 +282,19 @@ class BasicLegacyRecordBatch:
         wrapper = self.outer_record
         timestamp = wrapper.timestamp
         while True:
-            if window.available < _LOG_OVERHEAD:
+            if window.available < LOG_OVERHEAD:
                 window.fill(WINDOW_SIZE)
-                if window.available < _LOG_OVERHEAD:
+                if window.available < LOG_OVERHEAD:
                     break
             offset, size = _OFFSET_AND_SIZE.unpack_from(window.data, window.position)
             if size < RECORD_OVERHEAD_V0:
                 raise CorruptRecordException(
                     f"Record size is less than the minimum record overhead ({RECORD_OVERHEAD_V0})"
                 )
-            window.fill(min(_LOG_OVERHEAD + size, WINDOW_SIZE) if not kept else _LOG_OVERHEAD + size)
-            start = window.position + _LOG_OVERHEAD
+            window.fill(min(LOG_OVERHEAD + size, WINDOW_SIZE) if not kept else LOG_OVERHEAD + size)
+            start = window.position + LOG_OVERHEAD
             record = LegacyRecord(memoryview(window.data)[start : start + size])
-            if window.skip(_LOG_OVERHEAD + size) < _LOG_OVERHEAD + size:
+            if window.skip(LOG_OVERHEAD + size) < LOG_OVERHEAD + size:
                 break
             if record.magic == 1:
                 record = LegacyRecord(record.buffer, timestamp, wrapper.timestamp_type)
@@ -344,7 +344,7 @@ class LegacyRecordBatch(BasicLegacyRecordBatch):
     def __init__(self, buffer: BytesLike):
         """A view on `buffer`, which holds offset, size and message, and nothing else."""
         self.buffer = memoryview(buffer)
-        self.outer_record = LegacyRecord(self.buffer[_LOG_OVERHEAD:])
+        self.outer_record = LegacyRecord(self.buffer[LOG_OVERHEAD:])
 
     @property
     def offset(self) -> int:
@@ -366,9 +366,9 @@ class LegacyRecordBatch(BasicLegacyRecordBatch):
         if record.timestamp_type is timestamp_type and record.timestamp == timestamp:
             return
         attributes = compute_attributes(record.magic, record.compression_type, timestamp_type)
-        self.buffer[_LOG_OVERHEAD + ATTRIBUTES_OFFSET] = attributes
-        _LONG.pack_into(self.buffer, _LOG_OVERHEAD + TIMESTAMP_OFFSET, timestamp)
-        _UNSIGNED_INT.pack_into(self.buffer, _LOG_OVERHEAD, record.compute_checksum())
+        self.buffer[LOG_OVERHEAD + ATTRIBUTES_OFFSET] = attributes
+        _LONG.pack_into(self.buffer, LOG_OVERHEAD + TIMESTAMP_OFFSET, timestamp)
+        _UNSIGNED_INT.pack_into(self.buffer, LOG_OVERHEAD, record.compute_checksum())
 
     def set_partition_leader_epoch(self, epoch: int) -> None:
         """Raise UnsupportedOperationException: these formats have no epoch.

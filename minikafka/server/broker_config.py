@@ -6,6 +6,7 @@ from typing import cast
 from minikafka.common.abstract_config import AbstractConfig
 from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type
 from minikafka.common.errors import ConfigException, IllegalArgumentException
+from minikafka.common.java_numbers import LONG_MAX
 from minikafka.log.broker_settings import log_settings
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.log_config import LogConfig
@@ -50,7 +51,7 @@ CONFIG = ConfigDef(
         ConfigKey("producer.id.expiration.check.interval.ms", Type.INT, 600_000, Range(1)),
         # The log manager's work
         ConfigKey("num.recovery.threads.per.data.dir", Type.INT, 2, Range(1)),
-        ConfigKey("log.flush.scheduler.interval.ms", Type.LONG, 2**63 - 1),
+        ConfigKey("log.flush.scheduler.interval.ms", Type.LONG, LONG_MAX),
         ConfigKey("log.flush.offset.checkpoint.interval.ms", Type.INT, 60_000, Range(0)),
         ConfigKey("log.flush.start.offset.checkpoint.interval.ms", Type.INT, 60_000, Range(0)),
         ConfigKey("log.retention.check.interval.ms", Type.LONG, 300_000, Range(1)),

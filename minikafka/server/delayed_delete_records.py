@@ -8,6 +8,9 @@ from minikafka.common.error_codes import Errors
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.server.delayed_operation import DelayedOperation
 
+INVALID_LOW_WATERMARK = -1
+"""The low watermark of a partition whose records could not be deleted. Kafka: `DeleteRecordsResponse`."""
+
 
 @dataclass(slots=True)
 class DeleteRecordsPartitionResult:

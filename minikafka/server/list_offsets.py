@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from minikafka.cluster.fetch_params import CONSUMER_REPLICA_ID
 from minikafka.cluster.partition import Partition
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import OffsetNotAvailableException
@@ -23,7 +24,6 @@ from minikafka.log.log_offset_metadata import UNKNOWN_OFFSET
 
 logger = logging.getLogger(__name__)
 
-CONSUMER_REPLICA_ID = -1
 DEBUGGING_REPLICA_ID = -2
 
 UNKNOWN_TIMESTAMP = -1

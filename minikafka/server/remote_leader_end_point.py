@@ -16,6 +16,7 @@ from minikafka.common.uuid import ZERO_UUID
 from minikafka.log.log import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import request_class
+from minikafka.record.batch_header import NO_PARTITION_LEADER_EPOCH
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.server.blocking_send import BlockingSend
 from minikafka.server.broker_config import BrokerConfig
@@ -35,7 +36,6 @@ FETCH_VERSION_WITHOUT_TOPIC_IDS = 12
 LIST_OFFSETS_VERSION = 11
 OFFSET_FOR_LEADER_EPOCH_VERSION = 4
 
-_NO_EPOCH = -1
 _FULL_FETCH_EPOCH = 0
 
 
@@ -266,4 +266,4 @@ def _partition_data(partition: Any) -> FetchPartitionData:
 
 
 def _or_no_epoch(epoch: int | None) -> int:
-    return _NO_EPOCH if epoch is None else epoch
+    return NO_PARTITION_LEADER_EPOCH if epoch is None else epoch

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from minikafka.common.java_hash import string_hash_code
-from minikafka.common.java_numbers import to_int
+from minikafka.common.java_numbers import INT_MIN, to_int
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.server.blocking_send import BlockingSend
@@ -18,8 +18,6 @@ from minikafka.server.remote_leader_end_point import RemoteLeaderEndPoint
 from minikafka.server.replica_fetcher import FollowedReplicas, ReplicaFetcher
 
 logger = logging.getLogger(__name__)
-
-_LEAST_INT = -(2**31)
 
 
 class BrokerIdAndFetcherId(NamedTuple):
@@ -149,7 +147,7 @@ class ReplicaFetcherManager:
     def get_fetcher_id(self, topic_partition: TopicPartition) -> int:
         """The number of the fetcher that the partition goes to. Kafka: `AbstractFetcherManager.getFetcherId`."""
         number = to_int(31 * string_hash_code(topic_partition.topic) + topic_partition.partition)
-        return (0 if number == _LEAST_INT else abs(number)) % self._num_fetchers_per_broker
+        return (0 if number == INT_MIN else abs(number)) % self._num_fetchers_per_broker
 
     def resize_thread_pool(self, new_size: int) -> None:
         """Have `new_size` fetchers for each leader from now on, and divide the partitions anew.

@@ -10,7 +10,7 @@ from minikafka.cluster.delayed_operations import DelayedOperations
 from minikafka.cluster.epoch_end_offset import EpochEndOffset
 from minikafka.cluster.fetch_params import FetchParams, FetchRequestPartitionData
 from minikafka.cluster.log_delete_records_result import LogDeleteRecordsResult
-from minikafka.cluster.partition import ActiveProducers, Partition
+from minikafka.cluster.partition import ACKS_ALL, ActiveProducers, Partition
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import (
     CorruptRecordException,
@@ -92,7 +92,6 @@ from minikafka.server.transaction_verification import (
 
 logger = logging.getLogger(__name__)
 
-ACKS_ALL = -1
 
 # What goes wrong in a broker's everyday life: answered, but not logged as an error.
 _KNOWN_APPEND_ERRORS = (

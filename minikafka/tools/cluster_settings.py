@@ -5,15 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from minikafka.common.config_resource import ConfigResourceType
 from minikafka.log.log_file_utils import LOG_FILE_SUFFIX
 from minikafka.log.partition_files import require_regular
 from minikafka.network.message_codec import Message
 from minikafka.record.file_records import FileRecords
 from minikafka.tools.cluster_messages import SNAPSHOT_SUFFIX, NamedMessage, decided, messages_in, snapshot_end
 from minikafka.tools.failure import naming
-
-_TOPIC, _BROKER = 2, 4
-"""The kinds of resources that have settings. Kafka: `ConfigResource.Type`."""
 
 
 class ClusterSettings(NamedTuple):
@@ -32,7 +30,8 @@ def read_cluster_settings(directory: Path) -> ClusterSettings:
     image = _Image()
     for name, message in decided(_messages(directory)):
         image.replay(name, message)
-    return ClusterSettings(dict(image.settings[_TOPIC]), dict(image.settings[_BROKER]))
+    settings = image.settings
+    return ClusterSettings(dict(settings[ConfigResourceType.TOPIC]), dict(settings[ConfigResourceType.BROKER]))
 
 
 class _Image:
@@ -40,8 +39,8 @@ class _Image:
 
     def __init__(self) -> None:
         self.settings: dict[int, dict[str, dict[str, str]]] = {
-            _TOPIC: defaultdict(dict),
-            _BROKER: defaultdict(dict),
+            ConfigResourceType.TOPIC: defaultdict(dict),
+            ConfigResourceType.BROKER: defaultdict(dict),
         }
         self._names: dict[str, str] = {}
 
@@ -50,7 +49,7 @@ class _Image:
             case "TopicRecord":
                 self._names[message.topic_id] = message.name
             case "RemoveTopicRecord":
-                self.settings[_TOPIC].pop(self._names.pop(message.topic_id, ""), None)
+                self.settings[ConfigResourceType.TOPIC].pop(self._names.pop(message.topic_id, ""), None)
             case "ConfigRecord" if message.resource_type in self.settings:
                 settings = self.settings[message.resource_type][message.resource_name]
                 if message.value is None:

@@ -7,13 +7,13 @@ from functools import cache
 from typing import Any
 
 from minikafka.common.errors import IllegalArgumentException, MetadataParseException
+from minikafka.common.java_numbers import SHORT_MAX
 from minikafka.network.message_bytes import MessageBytes
 from minikafka.network.message_codec import read_message
 from minikafka.network.message_schema import MessageSchema
 from minikafka.network.message_tables import message_schemas
 
 _FRAME_VERSION = 1
-_LARGEST_SHORT = 0x7FFF
 
 
 def read_framed(table: str, data: bytes | None) -> tuple[MessageSchema, int, Any]:
@@ -60,6 +60,6 @@ def _read_short(source: MessageBytes, what: str) -> int:
         value = source.read_unsigned_varint()
     except (RuntimeError, IllegalArgumentException) as error:
         raise MetadataParseException(f"Error while reading {what}") from error
-    if value > _LARGEST_SHORT:
+    if value > SHORT_MAX:
         raise MetadataParseException(f"Value for {what} was too large.")
     return int.from_bytes((value & 0xFFFF).to_bytes(2, "big"), "big", signed=True)

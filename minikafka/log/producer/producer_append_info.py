@@ -9,7 +9,7 @@ from minikafka.common.errors import (
     OutOfOrderSequenceException,
     TransactionCoordinatorFencedException,
 )
-from minikafka.common.java_numbers import INT_MAX
+from minikafka.common.java_numbers import INT_MAX, SHORT_MAX
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
@@ -24,8 +24,6 @@ logger = logging.getLogger(__name__)
 
 TV_UNKNOWN = -1
 """The transaction version of an append that does not state one. Kafka: `TransactionVersion.TV_UNKNOWN`."""
-
-_MAX_EPOCH = 2**15 - 1
 
 
 class TxnMetadata:
@@ -207,7 +205,7 @@ class ProducerAppendInfo:
         if producer_epoch > current or (producer_epoch == current and transaction_version < 2):
             return
         if transaction_version >= 2 and producer_epoch == current:
-            if self._updated_entry.current_txn_first_offset is None or producer_epoch == _MAX_EPOCH:
+            if self._updated_entry.current_txn_first_offset is None or producer_epoch == SHORT_MAX:
                 logger.info(
                     "Producer %s repeats the transaction marker of epoch %s: its transaction is over, the marker is "
                     "written again",
