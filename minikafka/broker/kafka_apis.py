@@ -15,7 +15,7 @@ from minikafka.broker.metadata_handler import MetadataHandler
 from minikafka.broker.produce_handler import ProduceHandler
 from minikafka.broker.producer_id_manager import ProducerIdManager
 from minikafka.common.error_codes import Errors
-from minikafka.common.errors import IllegalStateException
+from minikafka.common.errors import IllegalStateException, UnsupportedVersionException
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.scala_hash_map import (
     in_order_of_a_concatenation,
@@ -27,13 +27,13 @@ from minikafka.common.scala_hash_map import (
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.network.api_keys import PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION, ApiKeys
-from minikafka.network.error_responses import error_response
 from minikafka.network.message_codec import Message
 from minikafka.network.messages import response_class
 from minikafka.network.request import Request
 from minikafka.network.request_channel import RequestChannel
+from minikafka.record.batch_header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from minikafka.server.broker_config import BrokerConfig
-from minikafka.server.delayed_delete_records import DeleteRecordsPartitionResult
+from minikafka.server.delayed_delete_records import INVALID_LOW_WATERMARK, DeleteRecordsPartitionResult
 from minikafka.server.list_offsets import ListOffsetsPartition, ListOffsetsTopic, ListOffsetsTopicResponse
 from minikafka.server.offset_for_leader_epoch import OffsetForLeaderPartition, OffsetForLeaderTopic
 from minikafka.server.replica_manager import ReplicaManager
@@ -41,7 +41,6 @@ from minikafka.server.replica_manager import ReplicaManager
 logger = logging.getLogger(__name__)
 
 _SOFTWARE_NAME_VERSION = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
-_UNKNOWN = -1
 
 ApiVersionsResponse = response_class(ApiKeys.API_VERSIONS)
 ListOffsetsResponse = response_class(ApiKeys.LIST_OFFSETS)
@@ -137,7 +136,7 @@ class KafkaApis:
         except Exception as error:
             # 3. What a handler did not expect is an answer, too.
             logger.exception("Unexpected error handling request %s", request)
-            self._handle_error(request, error)
+            self._request_channel.send_error_response(request, error)
         finally:
             # 4. Complete what others wait for, now that no lock is held.
             self._replica_manager.try_complete_actions()
@@ -147,25 +146,8 @@ class KafkaApis:
     # What has no handler, and what fails
 
     def _handle_unserved(self, request: Request) -> None:
-        error = Errors.UNSUPPORTED_VERSION.exception(f"{request.header.api_key.name} is not served here")
-        assert error is not None
-        self._handle_error(request, error)
-
-    def _handle_error(self, request: Request, error: Exception) -> None:
-        """Answer with `error`, or close the connection of a client that expects no answer.
-
-        Kafka: `RequestHandlerHelper.handleError`.
-        """
-        response = error_response(request.header, request.body, error)
-        if response is None:
-            self._request_channel.close_connection(request)
-        else:
-            self._request_channel.send_response(request, response)
-
-    def _refuse(self, request: Request, error: Errors) -> None:
-        exception = error.exception()
-        assert exception is not None
-        self._handle_error(request, exception)
+        error = UnsupportedVersionException(f"{request.header.api_key.name} is not served here")
+        self._request_channel.send_error_response(request, error)
 
     # Versions
 
@@ -177,11 +159,11 @@ class KafkaApis:
         """
         body, header = request.body, request.header
         if not header.is_api_version_supported:
-            self._refuse(request, Errors.UNSUPPORTED_VERSION)
+            self._request_channel.send_error_response(request, Errors.UNSUPPORTED_VERSION)
             return
         software = (body.client_software_name, body.client_software_version)
         if header.api_version >= 3 and not all(_SOFTWARE_NAME_VERSION.fullmatch(text) for text in software):
-            self._refuse(request, Errors.INVALID_REQUEST)
+            self._request_channel.send_error_response(request, Errors.INVALID_REQUEST)
             return
         response: Message = ApiVersionsResponse()
         for api_key in self.served:
@@ -272,10 +254,10 @@ class KafkaApis:
             for asked in topic.partitions:
                 topic_partition = TopicPartition(topic.name, asked.partition_index)
                 if topic.name not in allowed:
-                    refusal = DeleteRecordsPartitionResult(_UNKNOWN, Errors.TOPIC_AUTHORIZATION_FAILED)
+                    refusal = DeleteRecordsPartitionResult(INVALID_LOW_WATERMARK, Errors.TOPIC_AUTHORIZATION_FAILED)
                     unauthorized[topic_partition] = refusal
                 elif not self._metadata_cache.contains(topic_partition):
-                    refusal = DeleteRecordsPartitionResult(_UNKNOWN, Errors.UNKNOWN_TOPIC_OR_PARTITION)
+                    refusal = DeleteRecordsPartitionResult(INVALID_LOW_WATERMARK, Errors.UNKNOWN_TOPIC_OR_PARTITION)
                     non_existing[topic_partition] = refusal
                 else:
                     offsets[topic_partition] = asked.offset
@@ -305,22 +287,24 @@ class KafkaApis:
             if not self._auth_helper.authorize(
                 request, AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id
             ):
-                self._refuse(request, Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+                self._request_channel.send_error_response(request, Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
                 return
         elif not (
             self._auth_helper.authorize(request, AclOperation.IDEMPOTENT_WRITE, ResourceType.CLUSTER)
             or self._auth_helper.authorize_by_resource_type(request, AclOperation.WRITE, ResourceType.TOPIC)
         ):
-            self._refuse(request, Errors.CLUSTER_AUTHORIZATION_FAILED)
+            self._request_channel.send_error_response(request, Errors.CLUSTER_AUTHORIZATION_FAILED)
             return
-        if (body.producer_id == _UNKNOWN) != (body.producer_epoch == _UNKNOWN):
-            self._refuse(request, Errors.INVALID_REQUEST)
+        if (body.producer_id == NO_PRODUCER_ID) != (body.producer_epoch == NO_PRODUCER_EPOCH):
+            self._request_channel.send_error_response(request, Errors.INVALID_REQUEST)
         elif transactional_id is None:
             producer_id = self._producer_id_manager.generate_producer_id()
             response = InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
             self._request_channel.send_response(request, response)
         else:
-            self._refuse(request, Errors.COORDINATOR_NOT_AVAILABLE if transactional_id else Errors.INVALID_REQUEST)
+            self._request_channel.send_error_response(
+                request, Errors.COORDINATOR_NOT_AVAILABLE if transactional_id else Errors.INVALID_REQUEST
+            )
 
     # What the controller decides
 

@@ -22,11 +22,11 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ZERO_UUID
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.network.api_keys import ApiKeys
-from minikafka.network.error_responses import error_response
 from minikafka.network.message_codec import Message
 from minikafka.network.messages import response_class
 from minikafka.network.request import Request
 from minikafka.network.request_channel import RequestChannel
+from minikafka.record.batch_header import MAGIC_VALUE_V2
 from minikafka.record.compression import CompressionType
 from minikafka.record.memory_records import MemoryRecords
 from minikafka.server.add_partitions_to_txn_manager import TransactionSupportedOperation
@@ -39,7 +39,6 @@ ADMIN_CLIENT_ID = "__admin_client"
 FIRST_VERSION_WITH_TOPIC_IDS = 13
 FIRST_VERSION_WITH_LEADERS = 10
 FIRST_VERSION_WITH_ZSTD = 7
-_MAGIC_V2 = 2
 
 ProduceResponse = response_class(ApiKeys.PRODUCE)
 TopicProduceResponse = ProduceResponse.TopicProduceResponse
@@ -82,7 +81,7 @@ class ProduceHandler:
             if transactional_id is None or not self._auth_helper.authorize(
                 request, AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id
             ):
-                self._fail(request, Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+                self._request_channel.send_error_response(request, Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
                 return
         unauthorized: _Status = {}
         non_existing: _Status = {}
@@ -190,16 +189,6 @@ class ProduceHandler:
         response.node_endpoints = node_endpoints(ProduceResponse.NodeEndpoint, leaders)
         return response
 
-    def _fail(self, request: Request, error: Errors) -> None:
-        """Answer the whole request with an error. Kafka: `RequestHandlerHelper.sendErrorResponseMaybeThrottle`."""
-        exception = error.exception()
-        assert exception is not None
-        response = error_response(request.header, request.body, exception)
-        if response is None:
-            self._request_channel.close_connection(request)
-        else:
-            self._request_channel.send_response(request, response)
-
 
 def validate_records(version: int, records: MemoryRecords | None) -> MemoryRecords:
     """`records`, if they are one batch that a Produce request of `version` may bring.
@@ -216,7 +205,7 @@ def validate_records(version: int, records: MemoryRecords | None) -> MemoryRecor
         raise InvalidRecordException(
             f"Produce requests with version {version} must have at least one record batch per partition"
         )
-    if first.magic != _MAGIC_V2:
+    if first.magic != MAGIC_VALUE_V2:
         raise InvalidRecordException(
             f"Produce requests with version {version} are only allowed to contain record batches with magic version 2"
         )

@@ -2,8 +2,10 @@
 
 import logging
 
+from minikafka.common.error_codes import Errors
 from minikafka.common.errors import IllegalStateException
 from minikafka.common.time import Time
+from minikafka.network.error_responses import error_response
 from minikafka.network.message_codec import Message
 from minikafka.network.messages import response_sink
 from minikafka.network.request import Answer, NoBytes, Request
@@ -28,6 +30,19 @@ class RequestChannel:
         Kafka: `RequestChannel.sendResponse`.
         """
         self._answer(request, response_sink(request.header, response))
+
+    def send_error_response(self, request: Request, error: Exception | Errors) -> None:
+        """Answer the whole request with `error`, or close the connection of a client that expects no answer.
+
+        Kafka: `RequestHandlerHelper.handleError`.
+        """
+        exception = error.exception() if isinstance(error, Errors) else error
+        assert exception is not None
+        response = error_response(request.header, request.body, exception)
+        if response is None:
+            self.close_connection(request)
+        else:
+            self.send_response(request, response)
 
     def send_no_op_response(self, request: Request) -> None:
         """The client expects no answer, and all is well. Kafka: `RequestChannel.sendNoOpResponse`."""
