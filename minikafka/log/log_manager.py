@@ -350,7 +350,7 @@ class LogManager:
                 self.checkpoints.checkpoint_log_start_offsets_in_dir(log_dir, logs)
                 # 5. Write the marker, unless the load after an unclean stop never finished.
                 if self._had_clean_shutdown.get(log_dir) or self._load_logs_completed.get(log_dir):
-                    _write_marker(log_dir, broker_epoch)
+                    write_clean_shutdown_file(log_dir, broker_epoch)
         finally:
             for pool in pools:
                 pool.shutdown()
@@ -838,7 +838,7 @@ def _all_completed(jobs: list[Callable[[], None]]) -> bool:
     return not failed
 
 
-def _write_marker(log_dir: Path, broker_epoch: int) -> None:
+def write_clean_shutdown_file(log_dir: Path, broker_epoch: int) -> None:
     try:
         CleanShutdownFileHandler(log_dir).write(broker_epoch)
     except OSError as error:

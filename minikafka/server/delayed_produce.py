@@ -32,7 +32,7 @@ class DelayedProduce(DelayedOperation):
     Kafka: `org.apache.kafka.server.purgatory.DelayedProduce`.
     """
 
-    __slots__ = ("_produce_status", "_status_validator", "_response_callback")
+    __slots__ = ("produce_status", "_status_validator", "_response_callback")
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class DelayedProduce(DelayedOperation):
     ):
         """`delay_ms`: the request's timeout in ms; the statuses are changed in place as their partitions settle."""
         super().__init__(delay_ms)
-        self._produce_status = tuple(produce_status.items())
+        self.produce_status = tuple(produce_status.items())
         self._status_validator = status_validator
         self._response_callback = response_callback
         for status in produce_status.values():
@@ -54,7 +54,7 @@ class DelayedProduce(DelayedOperation):
     def try_complete(self) -> bool:
         """Answer if no partition is pending. Kafka: `DelayedProduce.tryComplete`."""
         # 1. Each pending partition is asked: does the high watermark cover its records?
-        for topic_id_partition, status in self._produce_status:
+        for topic_id_partition, status in self.produce_status:
             if not status.acks_pending:
                 continue
             has_enough, error = self._status_validator(topic_id_partition.topic_partition, status.required_offset)
@@ -63,16 +63,16 @@ class DelayedProduce(DelayedOperation):
                 status.acks_pending = False
                 status.response_status.error = error
         # 3. All are settled: answer.
-        if any(status.acks_pending for _, status in self._produce_status):
+        if any(status.acks_pending for _, status in self.produce_status):
             return False
         return self.force_complete()
 
     def on_complete(self) -> None:
         """Answer for all partitions as they stand. Kafka: `DelayedProduce.onComplete`."""
-        self._response_callback({key: status.response_status for key, status in self._produce_status})
+        self._response_callback({key: status.response_status for key, status in self.produce_status})
 
     def on_expiration(self) -> None:
         """Note which partitions were too late. Kafka: `DelayedProduce.onExpiration`."""
-        for topic_id_partition, status in self._produce_status:
+        for topic_id_partition, status in self.produce_status:
             if status.acks_pending:
                 logger.debug("Expiring produce request for partition %s with status %s", topic_id_partition, status)

@@ -94,7 +94,7 @@ logger = logging.getLogger(__name__)
 
 
 # What goes wrong in a broker's everyday life: answered, but not logged as an error.
-_KNOWN_APPEND_ERRORS = (
+KNOWN_APPEND_ERRORS = (
     UnknownTopicOrPartitionException,
     NotLeaderOrFollowerException,
     RecordTooLargeException,
@@ -103,7 +103,7 @@ _KNOWN_APPEND_ERRORS = (
     KafkaStorageException,
     UnknownTopicIdException,
 )
-_KNOWN_FETCH_ERRORS = (
+KNOWN_FETCH_ERRORS = (
     UnknownTopicOrPartitionException,
     NotLeaderOrFollowerException,
     UnknownLeaderEpochException,
@@ -113,7 +113,7 @@ _KNOWN_FETCH_ERRORS = (
     InconsistentTopicIdException,
     OffsetOutOfRangeException,
 )
-_KNOWN_DELETE_ERRORS = (
+KNOWN_DELETE_ERRORS = (
     UnknownTopicOrPartitionException,
     NotLeaderOrFollowerException,
     PolicyViolationException,
@@ -403,7 +403,7 @@ class ReplicaManager(HostedPartitions):
                     transaction_version,
                 )
                 results[topic_id_partition] = LogAppendResult(info)
-            except _KNOWN_APPEND_ERRORS as error:
+            except KNOWN_APPEND_ERRORS as error:
                 # 4. What clients cause or cure themselves: the code says all.
                 results[topic_id_partition] = LogAppendResult(LogAppendInfo.unknown(), error)
             except RecordValidationException as error:
@@ -634,7 +634,7 @@ class ReplicaManager(HostedPartitions):
                 fetch_time_ms,
                 read_info.last_stable_offset,
             )
-        except _KNOWN_FETCH_ERRORS as error:
+        except KNOWN_FETCH_ERRORS as error:
             return LogReadResult.failed(Errors.for_exception(error))
         except Exception as error:
             logger.exception(
@@ -700,7 +700,7 @@ class ReplicaManager(HostedPartitions):
             return LogDeleteRecordsResult(-1, -1, refusal)
         try:
             return self.get_partition_or_exception(topic_partition).delete_records_on_leader(offset)
-        except _KNOWN_DELETE_ERRORS as error:
+        except KNOWN_DELETE_ERRORS as error:
             return LogDeleteRecordsResult(-1, -1, error)
         except Exception as error:
             logger.exception("Error processing delete records operation on partition %s", topic_partition)

@@ -3,8 +3,10 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +38,10 @@ LAB = (
 )
 # Modules that import each other, inside functions: each makes the other, as in Kafka.
 CIRCLES = [{"minikafka.record.memory_records", "minikafka.record.memory_records_builder"}]
+# What a named tuple has by itself.
+NAMES_OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}
+# Planted bugs and answers of learners are methods of the classes that they are put into.
+IN_PLACE_OF_METHODS = {"planted_bugs.py", "rungs.py"}
 CODECS = {"crc32c", "cramjam", "pyzstd", "xxhash", "zstandard"}
 BROKER = ("metadata", "cluster", "server", "network", "broker")
 
@@ -111,6 +117,48 @@ def test_a_lesson_imports_no_other_lesson():
         lesson = path.relative_to(PACKAGE / "lessons").parts[0]
         lessons = {name.split(".")[2] for name in imported_by(path) if name.startswith("minikafka.lessons.")}
         assert lessons <= {lesson}, f"{path.relative_to(PACKAGE)} imports {lessons - {lesson}}"
+
+
+def test_no_module_imports_a_private_name_of_another():
+    for path, name in every(ast.ImportFrom):
+        private = [alias.name for alias in name.names if is_private(alias.name)]
+        assert not private or name.module.split(".")[0] != "minikafka", f"{path}:{name.lineno} imports {private}"
+
+
+def test_no_module_uses_private_names_of_another():
+    """But for what takes the place of a method for a while, and does as that method would."""
+    own = {path: set(private_names_of(path)) for path in PACKAGE.rglob("*.py")}
+    all_names = set().union(*own.values())
+    for path, used in every(ast.Attribute):
+        of_itself = isinstance(used.value, ast.Name) and used.value.id in ("self", "cls")
+        if (
+            used.attr in all_names - own[path] - NAMES_OF_TUPLES
+            and not of_itself
+            and path.name not in IN_PLACE_OF_METHODS
+        ):
+            pytest.fail(f"{path.relative_to(PACKAGE)}:{used.lineno} uses {ast.unparse(used)}")
+
+
+def every(kind: type) -> Iterator[tuple[Path, Any]]:
+    """Each node of this kind in the package's modules, with its file."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, kind):
+                yield path, node
+
+
+def private_names_of(path: Path) -> Iterator[str]:
+    """What the module defines or assigns to: functions, classes, attributes, variables."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) if is_private(name):
+                yield name
+            case ast.Attribute(attr=name, ctx=ast.Store()) | ast.Name(id=name, ctx=ast.Store()) if is_private(name):
+                yield name
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
 
 
 def test_no_modules_import_each_other():

@@ -54,7 +54,7 @@ def search_frames(index: Any, target: int) -> list[SearchFrame]:
     entries = [index.entry(number) for number in range(index.entries)]
     keys, positions = tuple(entry.offset for entry in entries), tuple(entry.position for entry in entries)
     looks: list[tuple[int, int, int]] = []
-    code = type(index)._search.__code__
+    code = type(index).index_slot_range_for.__code__
 
     def local_trace(frame, event, arg):
         seen = frame.f_locals

@@ -82,6 +82,6 @@ from minikafka.common.errors import InvalidTopicException, RecordValidationExcep
 from minikafka.common.topic import is_internal
 from minikafka.log.log_append_info import LogAppendInfo
 from minikafka.server.log_append_result import LogAppendResult
-from minikafka.server.replica_manager import _KNOWN_APPEND_ERRORS
+from minikafka.server.replica_manager import KNOWN_APPEND_ERRORS
 
 tells.check(_append_to_local_log)

@@ -213,7 +213,7 @@ class ProducePath:
         for operation in self._waiting_operations():
             if operation not in known:
                 posted.required = {
-                    str(key.topic_partition): status.required_offset for key, status in operation._produce_status
+                    str(key.topic_partition): status.required_offset for key, status in operation.produce_status
                 }
         self.posted.append(posted)
         self._look()

@@ -18,7 +18,7 @@ from minikafka.log.log_append_info import LeaderHwChange, LogAppendInfo
 from minikafka.log.producer.verification_guard import VerificationGuard
 from minikafka.server.delayed_produce import DelayedProduce
 from minikafka.server.log_append_result import LogAppendResult
-from minikafka.server.replica_manager import _KNOWN_APPEND_ERRORS, ReplicaManager
+from minikafka.server.replica_manager import KNOWN_APPEND_ERRORS, ReplicaManager
 from minikafka.server.topic_partition_operation_key import TopicPartitionOperationKey
 
 _FIXED = {
@@ -414,7 +414,7 @@ def _append_to_local_log(
                 records, origin, required_acks, guard, transaction_version
             )
             results[key] = LogAppendResult(info)
-        except _KNOWN_APPEND_ERRORS as error:
+        except KNOWN_APPEND_ERRORS as error:
             results[key] = LogAppendResult(LogAppendInfo.unknown(), error)
         except RecordValidationException as error:
             start = self._failed_append(key, error.invalid_exception)
@@ -427,7 +427,7 @@ def _append_to_local_log(
 
 def _tells(
     *,
-    known=_KNOWN_APPEND_ERRORS,
+    known=KNOWN_APPEND_ERRORS,
     ends_with_an_error=False,
     guards_internal_topics=True,
     start=ReplicaManager._failed_append,
@@ -497,7 +497,7 @@ tells = Rung(
     invariants=(
         "Each partition has a result, in the order of the request, whatever becomes of the others.",
         "Kafka's own topics are refused with InvalidTopicException, unless they are allowed.",
-        "What clients cause or cure themselves (`_KNOWN_APPEND_ERRORS`) is told by its code: nothing else is known.",
+        "What clients cause or cure themselves (`KNOWN_APPEND_ERRORS`) is told by its code: nothing else is known.",
         "Records that break a rule: the cause, which records, a message for the client, and the log start.",
         "Any other exception: its code, and the log start (`self._failed_append(partition, error)` logs it, and has "
         "the start).",

@@ -709,7 +709,7 @@ def async_delete(self, topic_partition, *, is_future=False, checkpoint=True, is_
 takes_away.check(async_delete)
 
 # %%
-from minikafka.log.log_manager import _write_marker
+from minikafka.log.log_manager import write_clean_shutdown_file
 
 stops
 
@@ -717,7 +717,7 @@ stops
 def shutdown(self, broker_epoch=-1):
     """self: the LogManager: cleaner.shutdown() (no cleaner: None), live_log_dirs, _logs_in_dir(log directory) (a dict), _checkpoint_dir(log
     directory), stray_logs (a dict), logs_to_be_deleted, log_dirs.destroy_locks(). A log has flush(force_flush_active_segment=True), close()
-    and close_handlers(). _write_marker(log directory, broker_epoch) writes the marker. Returns None."""
+    and close_handlers(). write_clean_shutdown_file(log directory, broker_epoch) writes the marker. Returns None."""
     return ___
 
 

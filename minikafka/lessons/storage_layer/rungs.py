@@ -7,7 +7,7 @@ from minikafka.lab.rebuild.grounds import LOG_DIRECTORY
 from minikafka.lab.rebuild.rung import Rung
 from minikafka.log import log_dir_checkpoints
 from minikafka.log.log_dir_name import log_delete_dir_name, log_stray_dir_name
-from minikafka.log.log_manager import LogManager, _write_marker
+from minikafka.log.log_manager import LogManager, write_clean_shutdown_file
 
 _TOPICS = (
     "topic audit retention.ms=100000\ntopic orders flush.ms=60000\n"
@@ -364,7 +364,7 @@ def shutdown(self, broker_epoch=-1):
                 log.flush(force_flush_active_segment=True)
                 log.close()
             self._checkpoint_dir(log_dir)
-            _write_marker(log_dir, broker_epoch)
+            write_clean_shutdown_file(log_dir, broker_epoch)
     finally:
         for log in (*self.stray_logs.values(), *self.logs_to_be_deleted):
             log.close_handlers()
@@ -384,7 +384,7 @@ def _stops(*, flushes=True, closes=True, notes=LogManager._checkpoint_dir, epoch
                     log.close()
             notes(self, log_dir)
             if epoch is not None:
-                _write_marker(log_dir, epoch(broker_epoch))
+                write_clean_shutdown_file(log_dir, epoch(broker_epoch))
         for log in (*self.stray_logs.values(), *self.logs_to_be_deleted):
             log.close_handlers()
         self.log_dirs.destroy_locks()
@@ -447,7 +447,7 @@ stops = Rung(
         "`self._logs_in_dir(log_dir).values()`.",
         "Each: `log.flush(force_flush_active_segment=True)` and `log.close()`.",
         "`self._checkpoint_dir(log_dir)` writes both checkpoints, and "
-        "`_write_marker(log_dir, broker_epoch)` the marker.",
+        "`write_clean_shutdown_file(log_dir, broker_epoch)` the marker.",
         "In a `finally`: `close_handlers()` of `self.stray_logs.values()` and of all in `self.logs_to_be_deleted`, and "
         "`self.log_dirs.destroy_locks()`.",
     ),

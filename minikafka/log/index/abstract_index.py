@@ -251,7 +251,7 @@ class AbstractIndex:
         mapping, entries = self._mapping(), self.entries
         if entries == 0:
             return -1
-        slot, _ = self._search(mapping, entries, column, column_start, target)
+        slot, _ = self.index_slot_range_for(mapping, entries, column, column_start, target)
         return slot
 
     def _smallest_upper_bound_slot_for(self, column: Column, column_start: int, target: int) -> int:
@@ -262,12 +262,12 @@ class AbstractIndex:
         mapping, entries = self._mapping(), self.entries
         if entries == 0:
             return -1
-        slot, exact = self._search(mapping, entries, column, column_start, target)
+        slot, exact = self.index_slot_range_for(mapping, entries, column, column_start, target)
         if exact:
             return slot
         return -1 if slot == entries - 1 else slot + 1
 
-    def _search(
+    def index_slot_range_for(
         self, mapping: mmap.mmap | bytes, entries: int, column: Column, column_start: int, target: int
     ) -> tuple[int, bool]:
         """The largest slot whose column is ≤ `target` (-1: none), and whether the search met an equal one.

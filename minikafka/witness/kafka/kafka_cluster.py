@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Any
 
 from minikafka.jvm.kafka_jvm import KafkaJvm, kafka_jars
 from minikafka.jvm.scala_compiler import compiled_classes
@@ -61,6 +62,10 @@ class KafkaCluster:
             java.add(self._java_record(record))
         with kafka_errors():
             self._world.publish(broker_id, java)
+
+    def replica_manager(self, broker_id: int) -> Any:
+        """A broker's `ReplicaManager`, Kafka's own object."""
+        return self._world.brokers().apply(broker_id).replicaManager()
 
     # Requests
 

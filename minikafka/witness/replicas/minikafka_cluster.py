@@ -16,6 +16,7 @@ from minikafka.metadata.metadata_records import MetadataRecord
 from minikafka.network.request import NoBytes
 from minikafka.network.request_channel import Ticket
 from minikafka.record.memory_records import MemoryRecords
+from minikafka.server.replica_manager import ReplicaManager
 
 _NO_BYTES = {NoBytes.NO_RESPONSE: "none", NoBytes.CLOSE: "close"}
 
@@ -48,6 +49,9 @@ class MinikafkaCluster:
     def publish(self, broker_id: int, records: Sequence[MetadataRecord]) -> None:
         self._brokers[broker_id].records += records
         self._brokers[broker_id].broker.publish()
+
+    def replica_manager(self, broker_id: int) -> ReplicaManager:
+        return self._brokers[broker_id].broker.replica_manager
 
     # Requests
 
@@ -98,10 +102,10 @@ class MinikafkaCluster:
         self._brokers[broker_id].broker.follow_once()
 
     def checkpoint(self, broker_id: int) -> None:
-        self._brokers[broker_id].broker.replica_manager.checkpoint_high_watermarks()
+        self.replica_manager(broker_id).checkpoint_high_watermarks()
 
     def truncate(self, broker_id: int, partition: str, offset: int) -> None:
-        online = self._brokers[broker_id].broker.replica_manager.online_partition(_topic_partition(partition))
+        online = self.replica_manager(broker_id).online_partition(_topic_partition(partition))
         if online is not None:
             online.truncate_to(offset, is_future=False)
 

@@ -59,14 +59,14 @@ def _asked(factory: Any, leads: bool, required: int, mark: int, in_sync: int, mi
         brokers.do(f"change t-0 isr={isr}" + ("" if leads else " leader=1"), "publish 0")
         cluster, kafka = brokers.runner.cluster, jvm_of(factory)
         if kafka is None:
-            manager = cluster._brokers[0].broker.replica_manager
-            partition = manager.get_partition_or_exception(TopicPartition("t", 0))
+            partition = cluster.replica_manager(0).get_partition_or_exception(TopicPartition("t", 0))
             assert partition.log.high_watermark == mark
             reached, error = partition.check_enough_replicas_reach_offset(required)
             return reached, error.name
-        manager = cluster._world.brokers().apply(0).replicaManager()
         java_partition = kafka.find_class("org.apache.kafka.common.TopicPartition")("t", 0)
-        answer = manager.getPartitionOrException(java_partition).checkEnoughReplicasReachOffset(required)
+        answer = (
+            cluster.replica_manager(0).getPartitionOrException(java_partition).checkEnoughReplicasReachOffset(required)
+        )
         return answer._1(), answer._2().name()
 
 
