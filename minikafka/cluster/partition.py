@@ -285,22 +285,6 @@ class Partition:
         log = self.leader_log_if_local
         return log is not None and len(self.partition_state.isr) < self._effective_min_isr(log)
 
-    @property
-    def is_at_min_isr(self) -> bool:
-        """True when the ISR is just large enough for acks=all. Kafka: `Partition.isAtMinIsr`."""
-        log = self.leader_log_if_local
-        return log is not None and len(self.partition_state.isr) == self._effective_min_isr(log)
-
-    @property
-    def is_under_replicated(self) -> bool:
-        """True when some replica is not in the ISR. Kafka: `Partition.isUnderReplicated`."""
-        return self.is_leader and self.assignment_state.replication_factor > len(self.partition_state.isr)
-
-    @property
-    def is_reassigning(self) -> bool:
-        """True while the partition moves to other brokers. Kafka: `Partition.isReassigning`."""
-        return isinstance(self.assignment_state, OngoingReassignmentState)
-
     def is_adding_replica(self, replica_id: int) -> bool:
         """True while that broker is being given the partition. Kafka: `Partition.isAddingReplica`."""
         return self.assignment_state.is_adding_replica(replica_id)

@@ -49,8 +49,3 @@ class LeaderAndIsr:
     def isr(self) -> frozenset[int]:
         """The ids of the in-sync replicas. Kafka: `LeaderAndIsr.isr`."""
         return frozenset(state.broker_id for state in self.isr_with_broker_epoch)
-
-    @property
-    def leader_opt(self) -> int | None:
-        """The leader's id; None when there is no leader. Kafka: `LeaderAndIsr.leaderOpt`."""
-        return None if self.leader == NO_LEADER else self.leader

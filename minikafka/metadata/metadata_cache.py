@@ -86,14 +86,6 @@ class MetadataCache:
         topic = self._current_image.topics.get_topic_by_id(topic_id)
         return None if topic is None else topic.name
 
-    def topic_names_to_ids(self) -> dict[str, str]:
-        """The id of every topic, by its name. Kafka: `KRaftMetadataCache.topicNamesToIds`."""
-        return self._current_image.topics.topic_name_to_id_view()
-
-    def topic_ids_to_names(self) -> dict[str, str]:
-        """The name of every topic, by its id. Kafka: `KRaftMetadataCache.topicIdsToNames`."""
-        return self._current_image.topics.topic_id_to_name_view()
-
     def num_partitions(self, topic_name: str) -> int | None:
         """How many partitions a topic has; None without such a topic. Kafka: `KRaftMetadataCache.numPartitions`."""
         topic = self._current_image.topics.get_topic(topic_name)

@@ -81,18 +81,6 @@ class TopicsDelta:
             by_id[topic_id] = by_name[delta.image.name] = delta.apply()
         return TopicsImage(by_id, by_name)
 
-    def topic_was_deleted(self, topic_name: str) -> bool:
-        """Whether the topic of that name in `image` is deleted, even if there is a new one of the same name.
-
-        Kafka: `TopicsDelta.topicWasDeleted`.
-        """
-        topic = self.image.get_topic(topic_name)
-        return topic is not None and topic.id in self.deleted_topic_ids
-
-    def created_topic_ids(self) -> list[str]:
-        """The ids of the topics that are new. Kafka: `TopicsDelta.createdTopicIds`."""
-        return list(self._created_topics.values())
-
     def local_changes(self, broker_id: int) -> LocalReplicaChanges:
         """What the changes mean for the replicas of the broker `broker_id`; leaders and followers in the order of
         Kafka's maps, on which it depends which of equally full log directories a new log gets.

@@ -170,11 +170,6 @@ class ApiKeys(IntEnum):
         """Whether such requests are heard at that kind of listener. Kafka: `ApiKeys.inScope`."""
         return self.has_valid_version and listener in self.request_schema.listeners
 
-    @property
-    def cluster_action(self) -> bool:
-        """Whether only brokers send it to each other. Kafka: `ApiKeys.clusterAction`."""
-        return self in _CLUSTER_ACTIONS
-
     def request_header_version(self, version: int) -> int:
         """2 with tagged fields, 1 without. Kafka: `ApiKeys.requestHeaderVersion`."""
         return 2 if self._is_flexible(version) else 1
@@ -204,21 +199,3 @@ _GONE = frozenset(
         ApiKeys.CONTROLLED_SHUTDOWN,
     }
 )
-_CLUSTER_ACTIONS = _GONE | {
-    ApiKeys.WRITE_TXN_MARKERS,
-    ApiKeys.VOTE,
-    ApiKeys.BEGIN_QUORUM_EPOCH,
-    ApiKeys.END_QUORUM_EPOCH,
-    ApiKeys.DESCRIBE_QUORUM,
-    ApiKeys.ALTER_PARTITION,
-    ApiKeys.UPDATE_FEATURES,
-    ApiKeys.ENVELOPE,
-    ApiKeys.BROKER_REGISTRATION,
-    ApiKeys.BROKER_HEARTBEAT,
-    ApiKeys.ALLOCATE_PRODUCER_IDS,
-    ApiKeys.INITIALIZE_SHARE_GROUP_STATE,
-    ApiKeys.READ_SHARE_GROUP_STATE,
-    ApiKeys.WRITE_SHARE_GROUP_STATE,
-    ApiKeys.DELETE_SHARE_GROUP_STATE,
-    ApiKeys.READ_SHARE_GROUP_STATE_SUMMARY,
-}

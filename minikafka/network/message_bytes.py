@@ -39,11 +39,6 @@ class MessageBytes:
         """A big-endian number of `size` bytes. Raises BufferUnderflowException."""
         return int.from_bytes(self._take(size), "big", signed=signed)
 
-    def read_double(self) -> float:
-        """A number of 8 bytes, IEEE 754. Raises BufferUnderflowException."""
-        value: float = struct.unpack(">d", self._take(8))[0]
-        return value
-
     def read_struct(self, layout: struct.Struct) -> tuple[Any, ...]:
         """Fields of fixed sizes that follow each other. Raises BufferUnderflowException."""
         return layout.unpack(self._take(layout.size))

@@ -171,10 +171,6 @@ class FileRecords:
             pass
         return last
 
-    def has_matching_magic(self, magic: int) -> bool:
-        """True when every batch has that magic. Kafka: `AbstractRecords.hasMatchingMagic`."""
-        return all(batch.magic == magic for batch in self.batches())
-
     def search_for_offset_from_position(self, target_offset: int, starting_position: int) -> LogOffsetPosition | None:
         """The first batch from a byte position on whose last offset is at least `target_offset`; None if there is none.
 

@@ -93,10 +93,6 @@ class MemoryRecords:
         """The declared size of the first batch, None below 17 bytes. Kafka: `MemoryRecords.firstBatchSize`."""
         return None if len(self.buffer) < HEADER_SIZE_UP_TO_MAGIC else next_batch_size(self.buffer)
 
-    def has_matching_magic(self, magic: int) -> bool:
-        """True when every batch has that magic. Kafka: `AbstractRecords.hasMatchingMagic`."""
-        return all(batch.magic == magic for batch in self.batches())
-
     def slice(self, position: int, size: int) -> "MemoryRecords":
         """A view on at most `size` bytes from byte `position` on. Kafka: `MemoryRecords.slice`.
 

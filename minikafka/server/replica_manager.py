@@ -494,10 +494,6 @@ class ReplicaManager(HostedPartitions):
         """Do what was left for the time after a request. Kafka: `ReplicaManager.tryCompleteActions`."""
         self._default_action_queue.try_complete_actions()
 
-    def add_to_action_queue(self, action: Callable[[], object]) -> None:
-        """Leave `action()` for the time after the request. Kafka: `ReplicaManager.addToActionQueue`."""
-        self._default_action_queue.add(action)
-
     # Fetching
 
     def fetch_messages(

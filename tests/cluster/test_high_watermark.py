@@ -65,7 +65,7 @@ def test_below_min_isr_it_stands_still_whatever_the_acks(stand):
     one.partition_epoch += 1
     one.leader(isr=(0, 1), bump=False)
     one.follow(1, 1)
-    assert one.hw == 1 and one.partition.is_at_min_isr
+    assert one.hw == 1 and not one.partition.is_under_min_isr
 
 
 def test_min_isr_is_no_more_than_there_are_replicas(stand):

@@ -103,7 +103,7 @@ def test_one_change_at_a_time(stand):
     one.controller.agree()
     one.follow(2, 0)
     one.controller.agree()
-    assert one.partition.in_sync_replica_ids == {0, 1, 2} and not one.partition.is_under_replicated
+    assert one.partition.in_sync_replica_ids == {0, 1, 2}
 
 
 def test_a_follower_leaves_after_the_lag_time_and_not_a_millisecond_earlier(stand):
@@ -124,7 +124,6 @@ def test_a_follower_leaves_after_the_lag_time_and_not_a_millisecond_earlier(stan
     assert one.controller.asked[0][0].isr == {0, 2}
     one.controller.agree()
     assert one.partition.in_sync_replica_ids == {0, 2} and one.changes.story == ["shrink"]
-    assert one.partition.is_under_replicated
 
 
 def test_a_follower_that_has_everything_never_leaves_however_silent(stand):

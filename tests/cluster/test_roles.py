@@ -3,7 +3,7 @@
 import pytest
 from stand import NOW, SMALL, TOPIC_ID, TP
 
-from minikafka.cluster.assignment_state import OngoingReassignmentState
+from minikafka.cluster.assignment_state import OngoingReassignmentState, SimpleAssignmentState
 from minikafka.cluster.epoch_end_offset import EpochEndOffset
 from minikafka.cluster.partition_listener import PartitionListener
 from minikafka.cluster.partition_state import CommittedPartitionState
@@ -42,13 +42,13 @@ def test_replicas_come_and_go_and_what_is_known_of_the_others_stays(stand):
     assert [replica.broker_id for replica in one.partition.remote_replicas] == [1, 2]
     assert one.partition.get_replica(2) is known and one.state(2).log_end_offset == 1
     assert one.state(1) == (-1, (-1, -1, -1), 0, 0, 0, None)
-    assert one.partition.is_reassigning and one.partition.is_adding_replica(1)
+    assert one.partition.is_adding_replica(1)
     assert one.partition.assignment_state == OngoingReassignmentState((1,), (), (0, 2, 1))
     assert one.partition.assignment_state.replication_factor == 2
     one.partition_epoch += 1
     one.leader(replicas=(0, 1), isr=(0, 1), bump=False)
     assert [replica.broker_id for replica in one.partition.remote_replicas] == [1]
-    assert not one.partition.is_reassigning and one.partition.assignment_state.replication_factor == 2
+    assert one.partition.assignment_state == SimpleAssignmentState((0, 1))
 
 
 def test_a_new_leader_epoch_begins_at_the_log_end_and_is_noted_without_a_record(stand):

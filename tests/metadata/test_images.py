@@ -98,8 +98,7 @@ def test_a_deleted_topic_takes_its_settings_with_it():
     image = image_of(*cluster_of_three(config))
     assert image.configs.config_map_for_resource(ConfigResource.topic("t")) == {"min.insync.replicas": "2"}
     delta = MetadataDelta(image).replay_all([RemoveTopicRecord(TOPIC), TopicRecord("t", OTHER_TOPIC)])
-    assert delta.topics_delta.topic_was_deleted("t")
-    assert delta.topics_delta.created_topic_ids() == [OTHER_TOPIC]
+    assert delta.topics_delta.deleted_topic_ids == {TOPIC}
     after = delta.apply()
     assert after.topics.get_topic("t").id == OTHER_TOPIC and after.topics.get_topic_by_id(TOPIC) is None
     assert after.configs.is_empty()
@@ -190,7 +189,6 @@ def test_the_cache_knows_topics_by_name_and_by_id():
     assert cache.contains(TopicPartition("t", 0)) and not cache.contains(TopicPartition("t", 1))
     assert cache.get_topic_id("t") == TOPIC and cache.get_topic_id("u") == ZERO_UUID
     assert cache.get_topic_name(TOPIC) == "t" and cache.get_topic_name(OTHER_TOPIC) is None
-    assert cache.topic_names_to_ids() == {"t": TOPIC} and cache.topic_ids_to_names() == {TOPIC: "t"}
     assert cache.get_all_topics() == {"t"}
     assert cache.num_partitions("t") == 1 and cache.num_partitions("u") is None
     assert cache.topic_config("t") == {"retention.ms": "5"} and cache.topic_config("u") == {}

@@ -62,11 +62,6 @@ class DiskPartition(NamedTuple):
     chosen: tuple[DiskSegment, ...]
     storage: Storage = LocalStorage()
 
-    @property
-    def names_some(self) -> bool:
-        """True when a path names single segments instead of the whole partition."""
-        return len(self.chosen) < len(self.segments)
-
 
 def find_partitions(
     paths: list[str], subscription: Subscription | None = None, settings: Mapping[str, str] | None = None
