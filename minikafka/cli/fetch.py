@@ -33,5 +33,7 @@ def _fetch(*, again: bool) -> None:
         click.echo(f"Kafka {KAFKA_VERSION} {part}: {len(jars)} jars")
     jars = jars_for_spark()
     if again or not class_archive.was_made(java_home(), jars):
+        from minikafka.witness import class_training  # which imports Spark
+
         click.echo("Archiving Spark's classes for a quicker start (150 MB, half a minute) ...")
-        class_archive.make(java_home(), jars, training="minikafka.witness.class_training")
+        class_archive.make(java_home(), jars, training=class_training.__name__)

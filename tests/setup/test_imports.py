@@ -1,6 +1,7 @@
 """What importing costs, and which way imports point."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -101,6 +102,14 @@ def test_a_room_imports_only_the_rooms_below_it(room):
     for path in modules_of(room):
         rooms = {room_of(name) for name in imported_by(path) if name.partition(".")[0] == "minikafka"}
         assert rooms <= ALLOWED[room], f"{path.relative_to(PACKAGE)} imports {rooms - ALLOWED[room]}"
+
+
+def test_no_room_starts_a_module_above_it_by_its_name():
+    for path, text in every(ast.Constant):
+        room = path.relative_to(PACKAGE).parts[0]
+        if room in ALLOWED and isinstance(text.value, str) and re.fullmatch(r"minikafka(\.\w+)+", text.value):
+            named = room_of(text.value)
+            assert named not in ALLOWED or named in ALLOWED[room], f"{path}:{text.lineno} names {text.value}"
 
 
 @pytest.mark.parametrize("room", LAB)

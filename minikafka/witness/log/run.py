@@ -11,7 +11,16 @@ from pathlib import Path
 
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime, Time
+from minikafka.log.append_origin import AppendOrigin
+from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
+from minikafka.log.fetch_isolation import FetchIsolation
+from minikafka.log.log import Log
+from minikafka.log.log_config import LogConfig
+from minikafka.log.log_offset_metadata import LogOffsetMetadata
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
+from minikafka.record.memory_records import MemoryRecords
 from minikafka.witness.kafka.kafka_errors import WitnessFailedError
+from minikafka.witness.log.cleaning import LogCleanerTurns, cleaner_config
 from minikafka.witness.log.file_damage import damage
 from minikafka.witness.log.leading_partition import LeadingPartition
 from minikafka.witness.log.operations import Operation
@@ -118,9 +127,6 @@ class Runner:
     # One method for each operation, named after its kind; it returns the result as text.
 
     def _append_as_leader(self, op) -> str:
-        from minikafka.log.append_origin import AppendOrigin
-        from minikafka.record.memory_records import MemoryRecords
-
         now = self.time.milliseconds()
         data = b"".join(
             batch.encode(
@@ -137,8 +143,6 @@ class Runner:
         return _append_info(info)
 
     def _append_as_follower(self, op) -> str:
-        from minikafka.record.memory_records import MemoryRecords
-
         now, next_offset, data = self.time.milliseconds(), self.log.log_end_offset, b""
         for batch in op.batches:
             base = self._at(batch.offset) if batch.offset else next_offset
@@ -166,8 +170,6 @@ class Runner:
         return _maybe(self.log.maybe_update_high_watermark(self._at(op.offset)))
 
     def _maybe_increment_high_watermark(self, op) -> str:
-        from minikafka.log.log_offset_metadata import LogOffsetMetadata
-
         return _metadata(self.log.maybe_increment_high_watermark(LogOffsetMetadata(self._at(op.offset))))
 
     def _roll(self, op) -> str:
@@ -177,8 +179,6 @@ class Runner:
         return f"{self.log.delete_old_segments()} deleted"
 
     def _maybe_increment_log_start_offset(self, op) -> str:
-        from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
-
         reason = LogStartOffsetIncrementReason[op.reason.upper()]
         return _yes(self.log.maybe_increment_log_start_offset(self._at(op.offset), reason))
 
@@ -195,8 +195,6 @@ class Runner:
         return ""
 
     def _read(self, op) -> str:
-        from minikafka.log.fetch_isolation import FetchIsolation
-
         isolation = FetchIsolation[op.isolation.upper()]
         data = self.log.read(self._at(op.offset), op.max_length, isolation, min_one_message=op.min_one_message)
         words = [_metadata(data.fetch_offset_metadata), f"{data.records.size_in_bytes} bytes"]
@@ -213,15 +211,11 @@ class Runner:
 
     def _count(self, op) -> str:
         lower, upper = self._at(op.lower), self._at(op.upper)
-        from minikafka.log.fetch_isolation import FetchIsolation
-
         batches = self._batches(lower, FetchIsolation.LOG_END)
         count = sum(lower <= r.offset < upper for b in batches if not b.is_control_batch for r in b)
         return f"{count} records"
 
     def _consume(self, op) -> str:
-        from minikafka.log.fetch_isolation import FetchIsolation
-
         start = self._at(op.offset)
         if not op.read_committed:
             batches = self._batches(start, FetchIsolation.HIGH_WATERMARK)
@@ -232,8 +226,6 @@ class Runner:
         """The offsets that a read_committed consumer sees: it skips a producer's batches from the first offset of an
         aborted transaction up to that producer's next abort marker.
         """
-        from minikafka.log.fetch_isolation import FetchIsolation
-
         while True:
             data = self.log.read(start, 1_048_576, FetchIsolation.TXN_COMMITTED)
             pending = sorted(data.aborted_transactions or (), key=lambda txn: txn.first_offset)
@@ -282,15 +274,11 @@ class Runner:
         return f"recovery point {self.checkpoints['recovery_point']}, log start {self.checkpoints['log_start_offset']}"
 
     def _update_config(self, op) -> str:
-        from minikafka.log.log_config import LogConfig
-
         self.config = {**self.config, **dict(op.settings)}
         self.log.update_config(LogConfig(self.config))
         return ""
 
     def _clean(self, _op) -> str:
-        from minikafka.witness.log.cleaning import cleaner_config
-
         if self.cleaner is None:
             self.cleaner = self.log_factory.cleaner(self.log, cleaner_config(self.config), self.time)
         turn = self.cleaner.take_turn()
@@ -298,8 +286,6 @@ class Runner:
 
     def _cleaned_up_to(self) -> str:
         """What the cleaner's checkpoint says about the partition, if it has a line for it."""
-        from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
-
         lines = (self.directory.parent / OFFSET_CHECKPOINT_FILE).read_text().splitlines()[2:]
         return f"clean up to {lines[0].split()[-1]}" if lines else "never cleaned"
 
@@ -372,16 +358,11 @@ def index_entries(directory: Path, base_offsets, active_entries: int) -> tuple[t
 
 def minikafka_log(directory: Path, config: Mapping[str, str], **state):
     """Open minikafka's own log: the factory for `run`. `state` are the keyword arguments of `Log.create`."""
-    from minikafka.log.log import Log
-    from minikafka.log.log_config import LogConfig
-
     return Log.create(directory, LogConfig(config), **state)
 
 
 def minikafka_log_cleaner(log, config, time: Time):
     """minikafka's cleaner of a log that `minikafka_log` opened."""
-    from minikafka.witness.log.cleaning import LogCleanerTurns
-
     return LogCleanerTurns(log, config, time)
 
 
