@@ -6,7 +6,6 @@ catalogue lacks is said in English. Code, names of classes, and the messages of 
 language.
 """
 
-import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,13 +33,3 @@ def say(words: str, /, **values: Any) -> str:
     """
     said = _catalogue.get(words, words)
     return said.format(**values) if values else said
-
-
-def in_english(said: str) -> str:
-    """The English text for which `said` is said: by it, what belongs to a question is found in any language."""
-    return _english_by_said(_language).get(said, said)
-
-
-@functools.cache
-def _english_by_said(_of_language: str) -> dict[str, str]:
-    return {said: words for words, said in _catalogue.items()}

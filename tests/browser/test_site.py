@@ -23,7 +23,7 @@ LESSON = [
     "from minikafka.lab import OffsetRuler, fresh_log, predict, records, step_through, ___",
     "| `Log.maybeRoll` | why it is so |\n|---|---|\n| `Log.maybeRoll` | three records with quite a long explanation beside them, <b>bold</b> |",
     "log = fresh_log()\nruler = OffsetRuler(log, 'Two appends').snap('nothing yet')\nprint('log end', log.log_end_offset)",
-    "predict('The log end after 3 records?', ___, lambda: log.append_as_leader(records(3), leader_epoch=0).last_offset + 1,\n"
+    "predict('log-end-after-3', 'The log end after 3 records?', ___, lambda: log.append_as_leader(records(3), leader_epoch=0).last_offset + 1,\n"
     "        {2: 'That is the last offset.'})",
     "ruler.snap('three records').play()",
     "step_through(log.append_as_leader, records(1), leader_epoch=0, watch=log, into={'Log._append'}).play()",

@@ -26,7 +26,7 @@ NEVER_ENDS = "while True: pass"
 FUNCTION = "def updated(old, suggested, log_start, log_end):\n    "
 HANDED_IN = f"""from minikafka.lab import ___, predict
 from minikafka.lessons.high_watermark.exercises import clamp
-predict("How many?", 3, lambda: 3)
+predict("how-many", "How many?", 3, lambda: 3)
 {FUNCTION}{{body}}
 clamp.check(updated)"""
 CLOSES = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT]
@@ -195,7 +195,7 @@ def test_of_a_killed_one_no_process_is_left_and_the_next_run_removes_the_rest(co
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_run_of_the_course_s_own_notebook(number, begun, tmp_path):
-    asked = 'from minikafka.lab import ___, predict\npredict("How many?", {}, lambda: 3)'
+    asked = 'from minikafka.lab import ___, predict\npredict("how-many", "How many?", {}, lambda: 3)'
     a_notebook(tmp_path / "course", asked.format("___"), NEVER_ENDS)
     a_notebook(tmp_path / "eve", asked.format("3"))
     command = ("-m", "minikafka", "grade", "--course", str(tmp_path / "course"), str(tmp_path / "eve"))

@@ -172,7 +172,7 @@ def attacks(teachers: Path, port: int) -> dict[str, str]:
             REACHES + "from minikafka.log.log_offset_metadata import LogOffsetMetadata",
         ),
         "deep_function": function("updated", "return " + "1 + " * 1200 + "1"),
-        "deep_answer": 'predict("How many?", ' + "1 + " * 1200 + "1, lambda: 3)",
+        "deep_answer": 'predict("how-many", "How many?", ' + "1 + " * 1200 + "1, lambda: 3)",
         "large": function("updated", "return 'x' * (200 << 20)"),
         "exits": function("updated", "raise SystemExit(0)"),
         "sound": function("updated", RIGHT),
@@ -211,7 +211,7 @@ def course(tmp_path_factory):
     """A lesson with a prediction, two exercises and a rung."""
     directory = tmp_path_factory.mktemp("course")
     stubs = [function(name, "return ___") for name in FUNCTIONS]
-    notebook(directory / "course", IMPORTS, 'predict("How many?", ___, lambda: 3)', *stubs, CHECKS)
+    notebook(directory / "course", IMPORTS, 'predict("how-many", "How many?", ___, lambda: 3)', *stubs, CHECKS)
     return directory / "course" / LESSON
 
 

@@ -15,10 +15,10 @@ from minikafka.lab.course.diagrams import diagram
 from minikafka.lab.course.lesson_kernel import run_in_a_kernel
 from minikafka.lab.course.places import COURSE, DIAGRAMS
 from minikafka.lab.exercises import progress
+from minikafka.lab.exercises.predict_call import predict_calls_in
 from minikafka.lab.exercises.prediction import NOT_YET as UNANSWERED
 from minikafka.lab.exercises.prediction import ___, known_beliefs, predict
 from minikafka.lab.exercises.task import CORRECT, NOT_ATTEMPTED, NOT_YET, STUB, Verdict
-from minikafka.lab.grading.lesson_tasks import question_of
 from minikafka.lab.language.chosen import LANGUAGES, spoken_in, use_language
 from minikafka.lab.lesson_folders import lesson_named
 from minikafka.lab.rebuild.grounds import ENGINE
@@ -30,14 +30,14 @@ from minikafka.lessons.high_watermark import exercises as high_watermark
 from minikafka.lessons.high_watermark import rungs as ladder
 from minikafka.lessons.high_watermark.exercises import acks_all_answers, least_end_offset
 from minikafka.log.log import Log
-from minikafka.witness.spoken import in_english, language, say
+from minikafka.witness.spoken import language, say
 from tests.notebooks.outputs import code_cells, shown
 
 ENGLISH = lesson_named("03-high-watermark").text
 CHINESE = ENGLISH.with_suffix(".zh.py")
 CATALOGUE = LANGUAGES["zh"].catalogue()
 LETTER = "[\u4e00-\u9fff]"
-QUESTIONS = [question_of(node) for node in ast.walk(ast.parse(ENGLISH.read_text())) if question_of(node)]
+ASKED = [*predict_calls_in(ENGLISH.read_text())]
 RUNGS = (ladder.clamps, ladder.follows, ladder.increments)
 WALKED = (Log.update_high_watermark, Log._update_high_watermark_metadata, Log.maybe_increment_high_watermark)
 
@@ -63,8 +63,8 @@ def said_of_the_lesson():
     """What the pieces of this lesson say by other names than a literal."""
     yield from (NOT_ATTEMPTED, NOT_YET, CORRECT, STUB, UNANSWERED, ENGINE, YOURS)
     yield from ("Leader and followers", "LEO", "HW", "LSO", "log start", *page._SCRIPT_WORDS)
-    for question, _ in QUESTIONS:
-        yield from (question, *known_beliefs()[question].values())
+    for call in ASKED:
+        yield from known_beliefs()[call.id].values()
     for exercise in high_watermark.EXERCISES:
         yield from (exercise.name, *exercise._hints, *(belief.words for belief in exercise.beliefs))
     for module in (least_end_offset, acks_all_answers):  # cases with names of their own
@@ -147,14 +147,15 @@ def is_chinese(words):
     return re.search(LETTER, words) is not None
 
 
-def test_each_question_is_the_catalogues_and_finds_its_beliefs(chinese):
-    asked = [question_of(node) for node in ast.walk(ast.parse(CHINESE.read_text())) if question_of(node)]
-    assert [in_english(question) for question, _ in asked] == [question for question, _ in QUESTIONS]
-    for question, _ in asked:
-        for wrong, words in known_beliefs()[in_english(question)].items():
-            told = predict(question, wrong, lambda: "something else")
+def test_each_question_has_the_id_of_the_english_one_and_finds_its_beliefs(chinese):
+    asked = [*predict_calls_in(CHINESE.read_text())]
+    assert [call.id for call in asked] == [call.id for call in ASKED]
+    for call in asked:
+        assert is_chinese(call.question)
+        for wrong, words in known_beliefs()[call.id].items():
+            told = predict(call.id, call.question, wrong, lambda: "something else")
             assert str(told).endswith(f"运行结果是 'something else'。 {CATALOGUE[words]}")
-    assert str(predict(asked[0][0], ___, lambda: 1)).endswith(CATALOGUE[UNANSWERED])
+    assert str(predict(asked[0].id, asked[0].question, ___, lambda: 1)).endswith(CATALOGUE[UNANSWERED])
 
 
 # What stays as it is: Kafka's messages and names, witnesses, results, columns of a table, code.
@@ -209,8 +210,9 @@ def test_progress_of_a_translated_lesson_counts_for_the_lesson(tmp_path, monkeyp
     (tmp_path / progress.LAID_OUT).write_text("{}")
     (tmp_path / "zh").mkdir()
     monkeypatch.chdir(tmp_path / "zh")
-    predict(say(QUESTIONS[1][0]), 10, lambda: 10)
-    assert progress.read(tmp_path)["predictions"][QUESTIONS[1][0]]["outcome"] == "right"
+    asked = [*predict_calls_in(CHINESE.read_text())][1]
+    predict(asked.id, asked.question, 10, lambda: 10)
+    assert progress.read(tmp_path)["predictions"][ASKED[1].id]["outcome"] == "right"
 
 
 def test_a_verdict_is_told_in_the_language_that_is_spoken(chinese):

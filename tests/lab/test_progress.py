@@ -53,17 +53,53 @@ DOUBLE = Exercise(
 
 
 def test_predictions_are_kept(desk):
-    predict("How many?", ___, lambda: 3)
+    predict("how-many", "How many?", ___, lambda: 3)
     assert not (desk / FILE).exists()
-    predict("How many?", 2, lambda: 3)
-    assert read(desk)["predictions"]["How many?"]["outcome"] == "wrong"
-    predict("How many?", 3, lambda: 3)
-    entry = read(desk)["predictions"]["How many?"]
+    predict("how-many", "How many?", 2, lambda: 3)
+    assert read(desk)["predictions"]["how-many"]["outcome"] == "wrong"
+    predict("how-many", "How many?", 3, lambda: 3)
+    entry = read(desk)["predictions"]["how-many"]
     assert (entry["outcome"], entry["tries"], entry["tries_until_done"]) == ("right", 2, 2)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", entry["done"])
-    predict("How many?", 4, lambda: 3)
-    after = read(desk)["predictions"]["How many?"]
+    predict("how-many", "How many?", 4, lambda: 3)
+    after = read(desk)["predictions"]["how-many"]
     assert (after["outcome"], after["tries"], after["tries_until_done"]) == ("wrong", 3, 2)
+
+
+def test_what_was_kept_by_the_question_is_carried_over_to_the_id(desk):
+    """As a version kept it whose predictions had no ids."""
+    entry = json.loads(kept())["rungs"]["Rung 1"]
+    old = {
+        "How many bytes does the varint of 64 take?": {**entry, "tries": 3},
+        "The high watermark after the first read up to it?": {**entry, "tries": 4},
+        "Asked by no lesson?": entry,
+        "mark-after-first-read": {**entry, "tries": 1},
+    }
+    (desk / FILE).write_text(json.dumps({"version": 1, "predictions": old, "exercises": {}, "rungs": {}}))
+    now = {
+        "varint-64-length": old["How many bytes does the varint of 64 take?"],
+        "The high watermark after the first read up to it?": old["The high watermark after the first read up to it?"],
+        "Asked by no lesson?": entry,
+        "mark-after-first-read": old["mark-after-first-read"],
+    }
+    assert read(desk)["predictions"] == now, "what has an entry under its id already keeps that one"
+    predict("varint-64-length", "How many bytes does the varint of 64 take?", 2, lambda: 2)
+    assert [*json.loads((desk / FILE).read_text())["predictions"]] == [*now]
+    assert read(desk)["predictions"]["varint-64-length"]["tries_until_done"] == 4
+
+
+def test_a_notebook_from_before_predictions_had_ids_keeps_them_by_id(desk):
+    told = predict("How many bytes does the varint of 64 take?", 1, lambda: 2)
+    assert told.question == "How many bytes does the varint of 64 take?" and "zigzag" in told.belief.lower()
+    assert predict("第一次读到高水位之后，高水位是多少？", 33, lambda: 33).state == "right"
+    assert predict("Asked by no lesson?", 1, lambda: 2, {1: "So one would think."}).belief == "So one would think."
+    assert [*read(desk)["predictions"]] == ["varint-64-length", "mark-after-first-read", "Asked by no lesson?"]
+
+
+def test_a_prediction_whose_answer_was_deleted_is_told(desk):
+    with pytest.raises(TypeError, match="one of them is missing"):
+        predict("varint-64-length", "How many bytes does the varint of 64 take?", lambda: 2)
+    assert not (desk / FILE).exists()
 
 
 def test_exercises_are_kept(desk):
@@ -218,14 +254,18 @@ def test_a_lock_that_is_never_given_back_is_told(desk, capsys, monkeypatch):
 
 
 LESSONS = [
-    Lesson("02-a.ipynb", "A", {"predictions": ("p<q?",), "exercises": ("e",), "rungs": ("r", "s", "t")}),
-    Lesson("03-b.ipynb", "B", {"predictions": ("q?",), "exercises": (), "rungs": ()}),
+    Lesson(
+        "02-a.ipynb",
+        "A",
+        {"predictions": {"p": "p<q?"}, "exercises": {"e": "e"}, "rungs": {"r": "r", "s": "s", "t": "t"}},
+    ),
+    Lesson("03-b.ipynb", "B", {"predictions": {"q": "q?"}, "exercises": {}, "rungs": {}}),
 ]
 
 
 def test_the_map_tells_what_is_done(desk):
-    note("predictions", "p<q?", "wrong")
-    note("predictions", "p<q?", "right")
+    note("predictions", "p", "wrong")
+    note("predictions", "p", "right")
     note("rungs", "r", "correct")
     note("rungs", "s", "not yet")
     note("rungs", "s", "", tries=0, solutions_seen=1)

@@ -216,13 +216,13 @@ def test_colours_are_named_by_role_in_both_themes():
 def test_a_prediction_is_kept_before_the_run_and_named_after_it():
     runs = []
     run = lambda: runs.append(1) or 20  # noqa: E731
-    unanswered = predict("where?", ___, run, {13: "strictly greater"})
+    unanswered = predict("where", "Where?", ___, run, {13: "strictly greater"})
     assert NOT_YET in str(unanswered) and not runs
-    wrong = predict("where?", 13, run, {13: "strictly greater"})
-    assert wrong.state == "wrong" and str(wrong).endswith("strictly greater") and ANSWERS["where?"] == 13 and runs
-    assert predict("where?", 20, run).state == "right"
-    assert predict("what comes?", "KafkaException", _raise_kafkas).state == "right"
-    assert predict("what comes?", True, lambda: 1).state == "wrong", "True is not 1"
+    wrong = predict("where", "Where?", 13, run, {13: "strictly greater"})
+    assert wrong.state == "wrong" and str(wrong).endswith("strictly greater") and ANSWERS["where"] == 13 and runs
+    assert predict("where", "Where?", 20, run).state == "right"
+    assert predict("what-comes", "What comes?", "KafkaException", _raise_kafkas).state == "right"
+    assert predict("what-comes", "What comes?", True, lambda: 1).state == "wrong", "True is not 1"
 
 
 def _raise_kafkas():
@@ -233,7 +233,7 @@ def test_a_question_whose_run_fails_is_not_asked_and_no_answer_to_it_is_wrong(tm
     """As where a cell above it has failed: what is compared then says nothing about the answer."""
     (tmp_path / LAID_OUT).write_text("{}")
     monkeypatch.chdir(tmp_path)
-    asked = predict("where?", 13, lambda: found_by_a_cell_above)  # noqa: F821
+    asked = predict("where", "Where?", 13, lambda: found_by_a_cell_above)  # noqa: F821
     assert asked.state == "not asked" and asked.belief == ""
     assert "(NameError: name 'found_by_a_cell_above' is not defined), so your answer is not wrong" in str(asked)
     assert "✗" not in asked._repr_html_()
@@ -245,25 +245,27 @@ def test_a_question_whose_run_fails_is_not_asked_and_no_answer_to_it_is_wrong(tm
             raise outcome
         return outcome
 
-    assert "WitnessFailedError: Kafka's JVM does not answer)" in str(predict("who?", 12, run))
+    assert "WitnessFailedError: Kafka's JVM does not answer)" in str(predict("who", "Who?", 12, run))
     assert read(tmp_path)["predictions"] == {}
-    assert predict("who?", 13, run).state == "right", "once it can be asked, it is"
+    assert predict("who", "Who?", 13, run).state == "right", "once it can be asked, it is"
 
 
 def test_without_a_reader_a_question_whose_run_fails_ends_the_run(monkeypatch):
-    monkeypatch.setattr(prediction, "_looked_up", lambda question, actual, beliefs: actual)
-    assert predict("what comes?", ___, _raise_kafkas) == "KafkaException"
+    monkeypatch.setattr(prediction, "_looked_up", lambda _name, _question, actual, _beliefs: actual)
+    assert predict("what-comes", "What comes?", ___, _raise_kafkas) == "KafkaException"
     with pytest.raises(ZeroDivisionError):
-        predict("what comes then?", ___, lambda: 1 / 0)
+        predict("what-comes-then", "What comes then?", ___, lambda: 1 / 0)
 
 
 def test_a_second_try_is_compared_with_the_first_run():
     grown = []
     for _ in range(2):  # the cell's function is made anew each time that it runs
-        assert predict("how many?", 1, lambda: grown.append("x") or len(grown)).state == "right"
+        assert predict("how-many", "How many?", 1, lambda: grown.append("x") or len(grown)).state == "right"
     assert grown == ["x"]
     grown = []
-    assert predict("how many?", 2, lambda: grown.append("x") or len(grown)).state == "wrong" and grown == ["x"]
+    assert predict("how-many", "How many?", 2, lambda: grown.append("x") or len(grown)).state == "wrong" and grown == [
+        "x"
+    ]
 
 
 def test_an_erratum_shows_claim_truth_and_run():

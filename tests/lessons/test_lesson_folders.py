@@ -9,6 +9,7 @@ import minikafka.lessons
 from minikafka.lab import lesson_folders
 from minikafka.lab.course.build_lessons import notebook_of, texts
 from minikafka.lab.course.places import COURSE
+from minikafka.lab.exercises.predict_call import ids_by_question, is_id, predict_calls_in
 from minikafka.lab.exercises.prediction import known_beliefs
 from minikafka.lab.grading.lesson_tasks import tasks_of
 from minikafka.lab.language.chosen import LANGUAGES
@@ -23,7 +24,7 @@ TINY = {
     "03a-tiny.py": "# %% [markdown]\n# # Tiny\n\n# %%\n1 + 1\n",
     "03a-tiny.solutions.py": "# %% [markdown]\n# # Tiny: solutions\n",
     "__init__.py": "",
-    "predictions.py": 'BELIEFS = {"How many?": {1: "There are two."}}\n',
+    "predictions.py": 'BELIEFS = {"how-many": {1: "There are two."}}\n',
     "planted_bugs.py": (
         "from minikafka.log.local_log import LocalLog\n\n\n"
         'def bugs():\n    return {"a log is called tiny": (LocalLog, "name", "tiny")}\n'
@@ -65,7 +66,7 @@ def test_a_lesson_comes_with_its_folder(folders):
         "03a-tiny.ipynb",
         "solutions/03a-tiny.ipynb",
     ]
-    assert known_beliefs()["How many?"] == {1: "There are two."}
+    assert known_beliefs()["how-many"] == {1: "There are two."}
     with planted("a log is called tiny"):
         assert LocalLog.name == "tiny"
     assert [question.solved() for lesson, question in questions() if lesson.name == "03a-tiny"] == ["2"]
@@ -91,6 +92,27 @@ def test_a_lesson_goes_with_its_folder(folders):
             pass
     with pytest.raises(KeyError, match="03-high-watermark"):
         lesson_named("03-high-watermark")
+
+
+def test_two_lessons_that_have_the_same_id_are_told(folders):
+    (folders / "tiny").mkdir()
+    beliefs = 'BELIEFS = {"mark-after-first-read": {1: "It has not been read."}}\n'
+    for name, text in {**TINY, "predictions.py": beliefs}.items():
+        (folders / "tiny" / name).write_text(text, encoding="utf-8")
+    with pytest.raises(
+        ValueError, match=r"^minikafka\.lessons\.tiny\.predictions: .* 'mark-after-first-read' as well$"
+    ):
+        known_beliefs()
+
+
+def test_a_prediction_has_an_id_of_its_own_and_its_lesson_has_the_beliefs_about_it():
+    everywhere = []
+    for folder in lesson_folders.lesson_folders():
+        ids = [call.id for call in predict_calls_in(folder.text.read_text(encoding="utf-8"))]
+        assert [*folder.part("predictions").BELIEFS] == ids, folder.name
+        assert all(map(is_id, ids)), ids
+        everywhere += ids
+    assert len(everywhere) == len(set(everywhere)) == len({*ids_by_question().values()}) > 100
 
 
 def test_every_lesson_has_what_the_course_asks_of_one():

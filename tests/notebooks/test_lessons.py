@@ -10,9 +10,9 @@ import pytest
 
 from minikafka.lab.course.build_lessons import notebook_of, read_text, texts
 from minikafka.lab.course.places import COURSE
+from minikafka.lab.exercises.predict_call import predict_call_of
 from minikafka.lab.exercises.prediction import known_beliefs, predict
 from minikafka.lab.grading.answer_key import told
-from minikafka.lab.grading.lesson_tasks import question_of
 from minikafka.lab.lesson_folders import lesson_folders
 from minikafka.lab.stepper.kafka_source import kafka_line
 from minikafka.lab.teaching.build import ANSWERS
@@ -122,7 +122,7 @@ def test_no_question_of_part_5_is_judged_by_what_an_earlier_part_has_left(text):
     parts = _parts(notebook(text).cells)
     names = (node for number in range(1, 5) for node in _nodes(parts[number], ast.Name))
     earlier = {name.id for name in names if isinstance(name.ctx, ast.Store)}
-    runs = [node.args[2] for node in _nodes(parts[5], ast.Call) if question_of(node)]
+    runs = [node.args[3] for node in _nodes(parts[5], ast.Call) if predict_call_of(node)]
     assert runs
     judged_by = {name.id for run in runs for name in ast.walk(run) if isinstance(name, ast.Name)}
     assert earlier & judged_by <= {"found"}
@@ -202,19 +202,17 @@ def test_predictions_can_be_answered_and_wrong_answers_are_named(text, spark, mo
     monkeypatch.setattr(shop_night, "NIGHT", COURSE / "data" / "night")
     asked, known = [], read_answers(ANSWERS)[text.stem]
 
-    def answered(question, answer, run):
-        actual = predict(question, object(), run).actual
-        for wrong, words in known_beliefs()[question].items():
+    def answered(name, question, answer, run):
+        actual = predict(name, question, object(), run).actual
+        for wrong, words in known_beliefs()[name].items():
             if wrong == actual:  # right here, and wrong where the reader has chosen another byte
                 assert "BYTE" in question
                 continue
-            prediction = predict(question, wrong, lambda: actual)
+            prediction = predict(name, question, wrong, lambda: actual)
             assert prediction.state == "wrong" and str(prediction).endswith(words)
-        assert predict(question, actual, lambda: actual).state == "right"
-        assert told(actual) == known[question], (
-            "the teachers' page has another answer: run `make teaching` for the lesson"
-        )
-        asked.append(question)
+        assert predict(name, question, actual, lambda: actual).state == "right"
+        assert told(actual) == known[name], "the teachers' page has another answer: run `make teaching` for the lesson"
+        asked.append(name)
 
     names = {}
     for cell in read_text(text).cells:

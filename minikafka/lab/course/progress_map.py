@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.exercises.prediction import NOT_YET
+from minikafka.lab.exercises.predict_call import predict_calls_in
 from minikafka.lab.exercises.progress import KINDS, desk_here, read
 from minikafka.lab.exercises.task import NOT_ATTEMPTED
 from minikafka.lab.widgets import drawing
@@ -25,11 +25,13 @@ _REBUILD = "### Rebuild"
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a lesson asks: `tasks` has the names of its predictions, exercises and rungs, by kind."""
+    """What a lesson asks: `tasks` has its predictions, exercises and rungs by kind. Each stands there by the name under
+    which progress is kept, with the words that are shown: a prediction's id with its question.
+    """
 
     file: str
     title: str
-    tasks: Mapping[str, tuple[str, ...]]
+    tasks: Mapping[str, Mapping[str, str]]
 
     @property
     def number(self) -> str:
@@ -68,8 +70,8 @@ class ProgressMap:
             f'<div class="mk-faint">{legend}. Point at a box to read what it stands for.</div>{escape(self._sum())}'
         )
 
-    def _boxes(self, kind: str, names: Sequence[str]) -> str:
-        return "".join(_box(self._state(kind, name), self._told(kind, name)) for name in names)
+    def _boxes(self, kind: str, tasks: Mapping[str, str]) -> str:
+        return "".join(_box(self._state(kind, name), self._told(kind, name, words)) for name, words in tasks.items())
 
     def _state(self, kind: str, name: str) -> str:
         entry = self.progress[kind].get(name)
@@ -77,16 +79,16 @@ class ProgressMap:
             return "open"
         return "done" if entry["done"] else "tried"
 
-    def _told(self, kind: str, name: str) -> str:
+    def _told(self, kind: str, name: str, words: str) -> str:
         """What a box stands for, and how it went there."""
         entry = self.progress[kind].get(name)
         if entry is None:
-            return name
+            return words
         seen = entry["solutions_seen"]
         times = [f"{entry['tries']} {'try' if entry['tries'] == 1 else 'tries'}"]
         times += [f"solution seen {'once' if seen == 1 else f'{seen} times'}"] if seen else []
         times += [f"done at try {entry['tries_until_done']}, {entry['done']}"] if entry["done"] else []
-        return f"{name}: {', '.join(times)}"
+        return f"{words}: {', '.join(times)}"
 
     def _sum(self) -> str:
         """How much of all the lessons is done, in one line."""
@@ -117,25 +119,28 @@ def my_progress() -> ProgressMap | NoProgress:
 
 
 def lessons_of(course: Path) -> list[Lesson]:
-    """The lessons of the course in reading order; what each asks stands in its stored, unanswered outputs."""
+    """The lessons of the course in reading order. What each asks stands in its calls of `predict` and in its stored
+    outputs, where nothing was attempted.
+    """
     return [_lesson(path) for path in sorted(course.glob("[0-9][0-9]-*.ipynb"))]
 
 
 def _lesson(path: Path) -> Lesson:
     cells = json.loads(path.read_bytes())["cells"]
-    tasks: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    tasks: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
     checked = "exercises"
     for cell in cells:
-        if cell["cell_type"] == "markdown" and _REBUILD in "".join(cell["source"]):
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code":
+            tasks["predictions"] |= {call.id: call.question for call in predict_calls_in(source)}
+        elif _REBUILD in source:
             checked = "rungs"
         for output in cell.get("outputs", []):
             said = "".join(output.get("data", {}).get("text/plain", ""))
-            if said.endswith(f"\n{NOT_YET}"):
-                tasks["predictions"].append(said.removesuffix(f"\n{NOT_YET}"))
-            elif unattempted := re.match(rf"(.*): {NOT_ATTEMPTED}\. ", said):
-                tasks[checked].append(unattempted[1])
+            if unattempted := re.match(rf"(.*): {NOT_ATTEMPTED}\. ", said):
+                tasks[checked][unattempted[1]] = unattempted[1]
     title = "".join(cells[0]["source"]).partition("\n")[0].removeprefix("# ")
-    return Lesson(path.name, title, {kind: tuple(names) for kind, names in tasks.items()})
+    return Lesson(path.name, title, tasks)
 
 
 def _box(state: str, told: str) -> str:

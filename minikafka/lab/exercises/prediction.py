@@ -9,9 +9,10 @@ from typing import Any
 
 from minikafka.common import errors
 from minikafka.lab.exercises import progress
+from minikafka.lab.exercises.predict_call import ids_by_question, is_id
 from minikafka.lab.lesson_folders import parts
 from minikafka.lab.widgets import drawing
-from minikafka.witness.spoken import in_english, say
+from minikafka.witness.spoken import say
 
 
 class _Unanswered:
@@ -38,10 +39,10 @@ NOT_ASKED = (
     "the first that fails says why."
 )
 ANSWERS: dict[str, Any] = {}
-"""What the reader predicted so far, by question."""
+"""What the reader predicted so far, by the prediction's id."""
 _OUTCOMES: dict[str, tuple[tuple[Any, ...], Any]] = {}
-"""By question: what the run was made of, and what it gave."""
-_looked_up: Callable[[str, Any, Mapping[Any, str]], Any] | None = None
+"""By id: what the run was made of, and what it gave."""
+_looked_up: Callable[[str, str, Any, Mapping[Any, str]], Any] | None = None
 """What shows a question where there is no reader; None where there is one."""
 
 
@@ -75,31 +76,47 @@ class Prediction:
         return drawing.page(f'<div class="mk-box">{body}</div>')
 
 
-def predict(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping[Any, str] | None = None) -> Prediction:
+def predict(
+    name: str,
+    question: str,
+    answer: Any,
+    run: Callable[[], Any] | None = None,
+    beliefs: Mapping[Any, str] | None = None,
+) -> Prediction:
     """Keep `answer`, then call `run` and compare.
 
+    `name` is the prediction's id (`predict_call.is_id`), as in "first-offset-sent"; no other prediction of the course has
+    it. The outcome is kept under it, in whatever language and words the question is asked.
+
     While `answer` is `___`, nothing is run and a fixed text is shown. `beliefs` maps wrong answers to what one would
-    have to believe to give them (default: those that a lesson's `predictions.py` has for the question). Raises
-    nothing for a wrong answer. Where `run` raises one of Kafka's exceptions, its name is what the run gives; after any
-    other the question counts as not asked. A second try is compared with the outcome of the first run, and nothing is
-    run again, because the first run may have changed the log that it asked.
+    have to believe to give them (default: those that a lesson's `predictions.py` has for `name`). Raises nothing for a
+    wrong answer, TypeError without a run. Where `run` raises one of Kafka's exceptions, its name is what the run gives; after any other the
+    question counts as not asked. A second try is compared with the outcome of the first run, and nothing is run again,
+    because the first run may have changed the log that it asked.
+
+    A notebook of an earlier version has no ids: predict(question, answer, run).
     """
-    known = beliefs_about(question) if beliefs is None else beliefs
+    if not is_id(name):
+        name, question, answer, run, beliefs = ids_by_question().get(name, name), name, question, answer, run
+    if not callable(run):
+        raise TypeError("predict takes an id, a question, your answer and what to run: one of them is missing")
+    known = known_beliefs().get(name, {}) if beliefs is None else beliefs
     if _looked_up is not None:
-        return _looked_up(question, outcome_of(question, run), known)
+        return _looked_up(name, question, outcome_of(name, run), known)
     if answer is ___:
         return Prediction(question, answer, None, "", "unanswered")
     try:
-        prediction = _compared(question, answer, run, known)
+        prediction = _compared(name, question, answer, run, known)
     except Exception as failure:  # a cell above has failed, say, or was not run
         why = str(failure).split("\n")[0]
         return Prediction(question, answer, f"{type(failure).__name__}: {why}", "", "not asked")
-    progress.note("predictions", in_english(question), prediction.state)
+    progress.note("predictions", name, prediction.state)
     return prediction
 
 
-def look_up(show: Callable[[str, Any, Mapping[Any, str]], Any]) -> None:
-    """From now on `predict` waits for no answer: it gives what `show(question, what the run gives, beliefs)` makes of it.
+def look_up(show: Callable[[str, str, Any, Mapping[Any, str]], Any]) -> None:
+    """From now on `predict` waits for no answer: it gives what `show(name, question, what the run gives, beliefs)` makes
+    of it.
 
     For a run of a lesson without a reader, in a kernel of its own. There `predict` raises what a question's run raises,
     unless it is one of Kafka's exceptions.
@@ -108,20 +125,23 @@ def look_up(show: Callable[[str, Any, Mapping[Any, str]], Any]) -> None:
     _looked_up = show
 
 
-def beliefs_about(question: str) -> Mapping[Any, str]:
-    """The wrong answers that are known for a question, asked in any language, with what they believe, in English."""
-    return known_beliefs().get(in_english(question), {})
-
-
 @functools.cache
 def known_beliefs() -> dict[str, Mapping[Any, str]]:
-    """The wrong answers of all lessons, by question in English."""
-    return {question: beliefs for lesson in parts("predictions") for question, beliefs in lesson.BELIEFS.items()}
+    """The wrong answers of all lessons, with what they believe, by the prediction's id.
+
+    Raises ValueError where two lessons have the same id.
+    """
+    known: dict[str, Mapping[Any, str]] = {}
+    for lesson in parts("predictions"):
+        if twice := known.keys() & lesson.BELIEFS.keys():
+            raise ValueError(f"{lesson.__name__}: an earlier lesson has the id {min(twice)!r} as well")
+        known |= lesson.BELIEFS
+    return known
 
 
-def _compared(question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping[Any, str]) -> Prediction:
-    ANSWERS[question] = answer
-    actual = outcome_of(question, run)
+def _compared(name: str, question: str, answer: Any, run: Callable[[], Any], beliefs: Mapping[Any, str]) -> Prediction:
+    ANSWERS[name] = answer
+    actual = outcome_of(name, run)
     said = answer.__name__ if isinstance(answer, type) else answer
     if _same(said, actual):
         return Prediction(question, said, actual, "", "right")
@@ -129,14 +149,14 @@ def _compared(question: str, answer: Any, run: Callable[[], Any], beliefs: Mappi
     return Prediction(question, said, actual, belief, "wrong")
 
 
-def outcome_of(question: str, run: Callable[[], Any]) -> Any:
-    """What `run` gives, or the name of the exception of Kafka's that it raises; run once for a question, unless it asks
+def outcome_of(name: str, run: Callable[[], Any]) -> Any:
+    """What `run` gives, or the name of the exception of Kafka's that it raises; run once for a prediction, unless it asks
     another log.
 
     Raises whatever else `run` raises: that says nothing about Kafka.
     """
     made_of = _made_of(run)
-    kept, actual = _OUTCOMES.get(question, ((), None))
+    kept, actual = _OUTCOMES.get(name, ((), None))
     if (
         made_of
         and len(kept) == len(made_of)
@@ -150,7 +170,7 @@ def outcome_of(question: str, run: Callable[[], Any]) -> Any:
         if type(error).__module__ != errors.__name__:
             raise
         actual = type(error).__name__  # many questions ask which exception comes
-    _OUTCOMES[question] = made_of, actual
+    _OUTCOMES[name] = made_of, actual
     return actual
 
 

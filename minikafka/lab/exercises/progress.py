@@ -16,6 +16,7 @@ from typing import Any
 
 from minikafka.common.errors import IOException
 from minikafka.lab.exercises.plain_file import read_plain_file, replace_plain_file
+from minikafka.lab.exercises.predict_call import ids_by_question, is_id
 from minikafka.lab.language.chosen import LANGUAGES
 
 LAID_OUT = ".laid-out.json"
@@ -35,7 +36,7 @@ _told: set[str] = set()
 
 
 def note(kind: str, name: str, outcome: str, *, tries: int = 1, solutions_seen: int = 0) -> None:
-    """Keep the outcome of something that the learner did: of `kind` (one of KINDS), called `name`.
+    """Keep the outcome of something that the learner did: of `kind` (one of KINDS), called `name` (a prediction: its id).
 
     `outcome`: "right" or "wrong", "correct" or "not yet"; "" leaves what is known. `tries` and `solutions_seen` are added
     to those before. Raises nothing.
@@ -139,7 +140,16 @@ def _parsed(data: bytes) -> dict[str, dict[str, dict[str, Any]]]:
     for entries in progress.values():
         if not isinstance(entries, dict) or not all(map(_is_entry, entries.values())):
             raise ValueError("no progress")
+    progress["predictions"] = _by_id(progress["predictions"])
     return progress
+
+
+def _by_id(predictions: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The entries of predictions by their ids. An earlier version kept them by their questions. Unknown names stay."""
+    if all(map(is_id, predictions)):
+        return predictions
+    ids = {question: name for question, name in ids_by_question().items() if name not in predictions}
+    return {ids.get(name, name): entry for name, entry in predictions.items()}
 
 
 def _is_entry(entry: object) -> bool:

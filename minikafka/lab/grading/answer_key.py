@@ -13,8 +13,8 @@ def _minikafka_record():
     from minikafka.lab.exercises.prediction import look_up
     from minikafka.lab.grading.answer_key import told
     key = get_ipython()._minikafka_key = {}
-    def keep(question, actual, _beliefs):
-        key[question] = told(actual)
+    def keep(name, _question, actual, _beliefs):
+        key[name] = told(actual)
     look_up(keep)
 _minikafka_record()
 """
@@ -28,7 +28,10 @@ def told(value: object) -> str:
 
 @functools.cache
 def answer_key(notebook: Path) -> dict[str, str]:
-    """By question, what its run gives, as `told` has it. Raises RuntimeError in one line where the notebook fails."""
+    """By a prediction's id, what its run gives, as `told` has it.
+
+    Raises RuntimeError in one line where the notebook fails.
+    """
     import nbformat
     from nbclient.exceptions import CellExecutionError
 

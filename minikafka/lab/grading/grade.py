@@ -68,7 +68,7 @@ def _predictions(lesson: Path, tasks: list[Assignment], answered: Sequence[Answe
 
 
 def _prediction(lesson: Path, task: Assignment, answered: Sequence[Answered]) -> Mark:
-    asked = [each.answers[task.name] for each in answered if task.name in each.answers]
+    asked = [each.answers[task.id] for each in answered if task.id in each.answers]
     if not asked:
         return Mark(task, 0, "the question is gone")
     answer = next((each for each in asked if not is_blank(each)), None)
@@ -78,7 +78,7 @@ def _prediction(lesson: Path, task: Assignment, answered: Sequence[Answered]) ->
         said = told(value_of(answer))
     except ValueError as unclear:
         return Mark(task, 0, str(unclear))
-    right = answer_key(lesson).get(task.name)
+    right = answer_key(lesson).get(task.id)
     if right is None:
         return Mark(task, 0, "the course's own run does not come to this question")
     return Mark(task, 1) if said == right else Mark(task, 0, f"the answer is {said}; the run gives {right}")

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from minikafka.lab.exercises.predict_call import predict_call_of
+
 PREDICTION, EXERCISE, RUNG = "prediction", "exercise", "rung"
 _MOST_CODE = 250_000  # characters of all code cells; a lesson of the course has 20,000
 _MODULES = {"exercises": EXERCISE, "rungs": RUNG}  # by their names in a lesson's package
@@ -17,7 +19,8 @@ class Assignment:
 
     - `lesson`: the notebook's name without its suffix; `kind`: "prediction", "exercise" or "rung";
     - `name`: the question of a prediction, else the function to write;
-    - `module`, `check`: where the exercise or rung is found, by the name that it has there; "" for a prediction.
+    - `module`, `check`: where the exercise or rung is found, by the name that it has there; "" for a prediction;
+    - `id`: that of a prediction; "" for the others.
     """
 
     lesson: str
@@ -25,6 +28,7 @@ class Assignment:
     name: str
     module: str = ""
     check: str = ""
+    id: str = ""
 
 
 def tasks_of(notebook: Path) -> list[Assignment]:
@@ -58,15 +62,6 @@ def code_of(notebook: Path) -> tuple[list[ast.Module], int]:
     return trees, unread
 
 
-def question_of(node: ast.AST) -> tuple[str, ast.expr] | None:
-    """The question and the answer of a call of `predict`; None for anything else."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "predict":
-        first = node.args[0] if len(node.args) >= 2 else None
-        if isinstance(first, ast.Constant) and isinstance(first.value, str):
-            return first.value, node.args[1]
-    return None
-
-
 def _part_of_a_lesson(module: str) -> str:
     """The part of `minikafka.lessons.<lesson>.<part>`; "" for another module."""
     names = module.split(".")
@@ -85,8 +80,8 @@ def _code_cells(notebook: Path) -> Iterator[str]:
 
 def _tasks(tree: ast.Module, lesson: str, checks: dict[str, tuple[str, str, str]]) -> Iterator[Assignment]:
     for node in ast.walk(tree):
-        if asked := question_of(node):
-            yield Assignment(lesson, PREDICTION, asked[0])
+        if call := predict_call_of(node):
+            yield Assignment(lesson, PREDICTION, call.question, id=call.id)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "check":
             check, given = node.func.value, node.args
             if isinstance(check, ast.Name) and check.id in checks and given and isinstance(given[0], ast.Name):

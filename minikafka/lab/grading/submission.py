@@ -6,8 +6,9 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from minikafka.lab.grading.lesson_tasks import code_of, question_of
-from minikafka.lab.language.chosen import LANGUAGES, english_of
+from minikafka.lab.exercises.predict_call import ids_by_question, predict_call_of
+from minikafka.lab.grading.lesson_tasks import code_of
+from minikafka.lab.language.chosen import LANGUAGES
 
 _LARGEST_BYTES = 10 << 20  # of a notebook; those of the course have at most 2 MB
 _MOST_VALUES = (
@@ -29,7 +30,7 @@ _LARGEST = 1 << 64
 class Answered:
     """A learner's notebook of one lesson.
 
-    - `answers`: by question, in English, the expression that stands in the place of the blank; the last one counts;
+    - `answers`: by the prediction's id, the expression that stands in the place of the blank; the last one counts;
     - `definitions`: functions and constants at the top of a cell by name, the last ones; `imports`: by name.
     - `unread`: the number of cells that are no Python.
     """
@@ -104,8 +105,9 @@ def read(notebook: Path, directory: Path) -> Answered:
     found = Answered(unread=unread)
     for statement in (statement for tree in trees for statement in tree.body):
         for node in ast.walk(statement):
-            if asked := question_of(node):
-                found.answers[english_of(asked[0])] = asked[1]
+            if call := predict_call_of(node):
+                name = call.id or ids_by_question().get(call.question, call.question)
+                found.answers[name] = call.answer
         if isinstance(statement, ast.Import | ast.ImportFrom):
             for alias in statement.names:
                 found.imports[alias.asname or alias.name.partition(".")[0]] = statement

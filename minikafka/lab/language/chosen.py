@@ -1,6 +1,5 @@
 """Which languages there are, and the one place where a lesson, a build or a page chooses one."""
 
-import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -61,14 +60,3 @@ def spoken_in(folder: str) -> Iterator[None]:
 def in_every_language(words: str) -> list[str]:
     """`words` in English, and in each language whose catalogue has them."""
     return [words, *(found[words] for found in (each.catalogue() for each in LANGUAGES.values()) if words in found)]
-
-
-def english_of(said: str) -> str:
-    """The English text for which `said` is said in any language with a catalogue; `said` itself where none has it."""
-    return _english_by_said().get(said, said)
-
-
-@functools.cache
-def _english_by_said() -> dict[str, str]:
-    catalogues = (language.catalogue() for language in LANGUAGES.values())
-    return {said: words for catalogue in catalogues for words, said in catalogue.items()}

@@ -22,8 +22,8 @@ del listen
 class Question:
     """A prediction that nobody has answered yet, with the answer that the run gives."""
 
-    def __init__(self, question: str, actual: Any, beliefs: Mapping[Any, str]):
-        self.question, self.actual, self.beliefs = question, actual, beliefs
+    def __init__(self, name: str, question: str, actual: Any, beliefs: Mapping[Any, str]):
+        self.name, self.question, self.actual, self.beliefs = name, question, actual, beliefs
 
     def __repr__(self) -> str:
         return self.question
@@ -56,7 +56,8 @@ def record_of(value: Any) -> dict[str, Any] | None:
         return {"kind": "player", "title": value.title, "start": value.slider.value, "frames": pictures, "words": words}
     if isinstance(value, Question):
         beliefs = [[repr(wrong), say(words)] for wrong, words in value.beliefs.items()]
-        return {"kind": "question", "question": value.question, "answer": repr(value.actual), "beliefs": beliefs}
+        asked = {"id": value.name, "question": value.question}
+        return {"kind": "question", **asked, "answer": repr(value.actual), "beliefs": beliefs}
     if isinstance(value, Verdict):
         return {"kind": "exercise", "name": say(value.task)}
     return None

@@ -20,6 +20,12 @@
   const kept = {
     get(key) { try { return localStorage.getItem(`minikafka ${key}`); } catch { return null; } },
     set(key, value) { try { localStorage.setItem(`minikafka ${key}`, value); } catch { /* nothing is kept */ } },
+    rename(key, other) {
+      const value = kept.get(key);
+      if (value === null) return;
+      kept.set(other, value);
+      try { localStorage.removeItem(`minikafka ${key}`); } catch { /* nothing is kept */ }
+    },
     count(beginning) {
       try { return Object.keys(localStorage).filter((key) => key.startsWith(`minikafka ${beginning}`)).length; } catch { return 0; }
     },
@@ -81,7 +87,8 @@
   }
 
   function question(place, record) {
-    const key = `${window.MINIKAFKA.page}: ${record.question}`;
+    const key = `${window.MINIKAFKA.page}: ${record.id}`;
+    kept.rename(`${window.MINIKAFKA.page}: ${record.question}`, key);  // as earlier pages kept it
     const input = make("input", { type: "text", autocomplete: "off", spellcheck: false });
     const verdict = make("p", { role: "status" });
     const judge = () => {

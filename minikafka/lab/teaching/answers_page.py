@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from minikafka.lab.exercises.prediction import beliefs_about
+from minikafka.lab.exercises.prediction import known_beliefs
 from minikafka.lab.grading.lesson_tasks import EXERCISE, RUNG, Assignment, tasks_of
 from minikafka.lab.teaching.lesson_parts import ideas_of, questions_of, takeaway_of, words_before_checks
 
@@ -18,9 +18,9 @@ _WHY = re.compile(r"\*Why: (.+?)\*", re.DOTALL)
 
 
 def answers_page(notebook: Path, answers: Mapping[str, str]) -> str:
-    """The answers of the lesson in `notebook`, in Markdown; `answers`: by question, what its run gives.
+    """The answers of the lesson in `notebook`, in Markdown; `answers`: by a prediction's id, what its run gives.
 
-    Raises KeyError for a question without an answer.
+    Raises KeyError for a prediction without an answer.
     """
     kinds = (("Exercises", EXERCISE), ("Rungs", RUNG))
     tasks = {words: [task for task in tasks_of(notebook) if task.kind == kind] for words, kind in kinds}
@@ -39,10 +39,10 @@ def _links(notebook: Path) -> list[str]:
 
 def _predictions(notebook: Path, answers: Mapping[str, str]) -> Iterator[list[str]]:
     yield ["### Predictions"]
-    for number, (question, cell) in enumerate(questions_of(notebook).items(), 1):
-        right = answers[question]
+    for number, (name, (question, cell)) in enumerate(questions_of(notebook).items(), 1):
+        right = answers[name]
         lines = [f"**{number}. {_text(question)}** `{right}`", f"<br>{cell.where}"]
-        wrong = {answer: words for answer, words in beliefs_about(question).items() if repr(answer) != right}
+        wrong = {answer: words for answer, words in known_beliefs().get(name, {}).items() if repr(answer) != right}
         if wrong:
             lines += ["", "| who says | needs to hear |", "|:---|:---|"]
             lines += [f"| `{_cell(_shown(answer))}` | {_cell(words)} |" for answer, words in wrong.items()]

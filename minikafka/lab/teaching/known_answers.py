@@ -9,23 +9,23 @@ from minikafka.lab.teaching.lesson_parts import lessons, questions_of
 
 
 def read_answers(file: Path) -> dict[str, dict[str, str]]:
-    """By lesson (the notebook's stem) and question, the answer as `answer_key.told` has it; {} without a file."""
+    """By lesson (the notebook's stem) and id, the answer as `answer_key.told` has it; {} without a file."""
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
 
 def renew_answers(file: Path, asked_anew: Iterable[str]) -> list[str]:
-    """Run the lessons whose names contain one of these words, and those with a question that has no answer in `file`.
+    """Run the lessons whose names contain one of these words, and those with a prediction that has no answer in `file`.
 
     Writes the file and returns the lessons that ran. Raises RuntimeError where a lesson fails.
     """
     known, words, ran = read_answers(file), [*asked_anew], []
     answers: dict[str, dict[str, str]] = {}
     for notebook in lessons():
-        questions, of_lesson = [*questions_of(notebook)], known.get(notebook.stem, {})
-        if any(word in notebook.stem for word in words) or not set(questions) <= set(of_lesson):
+        ids, of_lesson = [*questions_of(notebook)], known.get(notebook.stem, {})
+        if any(word in notebook.stem for word in words) or not set(ids) <= set(of_lesson):
             of_lesson = answer_key(notebook)
             ran.append(notebook.stem)
-        answers[notebook.stem] = {question: of_lesson[question] for question in questions}
+        answers[notebook.stem] = {name: of_lesson[name] for name in ids}
     if answers != known:
         file.write_text(json.dumps(answers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return ran

@@ -1,14 +1,12 @@
 """What a lesson's notebook says, part by part: its rules, its questions with their places, what its tasks are about."""
 
-import ast
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.grading.lesson_tasks import question_of
+from minikafka.lab.exercises.predict_call import predict_calls_in
 
 _PART = re.compile(r"^## (\d)\. (.*)$", re.MULTILINE)
 _SECTION = re.compile(r"^### (.*)$", re.MULTILINE)
@@ -79,9 +77,10 @@ def rules_of(notebook: Path) -> dict[int, str]:
     return rules if [*rules] == [*range(1, len(rules) + 1)] else {}
 
 
-def questions_of(notebook: Path) -> dict[str, Cell]:
-    """The lesson's predictions in their order, each with its cell."""
-    return {question: cell for cell in cells_of(notebook) if cell.number for question in _questions(cell.text)}
+def questions_of(notebook: Path) -> dict[str, tuple[str, Cell]]:
+    """The lesson's predictions in their order: by id, the question and its cell."""
+    cells = (cell for cell in cells_of(notebook) if cell.number)
+    return {call.id: (call.question, cell) for cell in cells for call in predict_calls_in(cell.text)}
 
 
 def words_before_checks(notebook: Path) -> dict[str, str]:
@@ -110,12 +109,6 @@ def takeaway_of(notebook: Path) -> Takeaway | None:
             answer = folded.partition("</summary>")[2].partition("</details>")[0]
             return Takeaway(" ".join(question.split()), " ".join(answer.split()))
     return None
-
-
-def _questions(code: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(code)):
-        if asked := question_of(node):
-            yield asked[0]
 
 
 def _plain(words: str) -> str:

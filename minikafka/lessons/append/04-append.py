@@ -108,6 +108,7 @@ print("LEO", leader.log_end_offset, " HW", leader.high_watermark, " epochs", lea
 
 # %%
 predict(
+    "append-last-offset",
     "The last_offset of the answer, for a batch of three on a log that ends at 10?",
     ___,
     lambda: twin.append_as_leader(sent("3x1"), leader_epoch=1).last_offset,
@@ -146,6 +147,7 @@ print([(b.base_offset, b.partition_leader_epoch) for b in fetched(leader).batche
 
 # %%
 predict(
+    "follower-end-after-copy",
     "Where does the follower end after append_as_follower(fetched(leader), leader_epoch=0)?",
     ___,
     lambda: twin.append_as_follower(fetched(leader), leader_epoch=0) and twin.log_end_offset,
@@ -188,6 +190,7 @@ print("with a gap,", gap.first_offset, "to", gap.last_offset, " LEO", follower.l
 
 # %%
 predict(
+    "follower-end-after-overlap",
     "Where does the follower end after offsets 21 and 22, of which it has the first? (a number, or the name of an exception)",
     ___,
     lambda: follower.append_as_follower(sent("2x1 offset=21 leader_epoch=1"), leader_epoch=1) and follower.log_end_offset,
@@ -370,6 +373,7 @@ level_9.append_as_leader(batch, leader_epoch=0)
 
 # %%
 predict(
+    "leader-recompresses-gzip",
     "The topic wants gzip at level 9 and gets gzip at another level. Does the leader compress the batch again? (True or False)",
     ___,
     lambda: bytes(stored.load_full_batch().buffer)[61:] != body,
@@ -404,6 +408,7 @@ print("bytes:", segment.size, " as it is:", segment.should_roll(asked))
 
 # %%
 predict(
+    "roll-an-hour-later",
     "segment.ms is 1000. Does the segment roll when the append comes an hour later, with a record of noon? (True or False)",
     ___,
     lambda: segment.should_roll(asked._replace(now=NOON + 3_600_000)),
@@ -432,6 +437,7 @@ print("offset index:", [segment.offset_index.entry(number).offset for number in 
 
 # %%
 predict(
+    "time-index-entries",
     "How many entries has the time index?",
     ___,
     lambda: segment.time_index.entries,
@@ -465,6 +471,7 @@ print("the default of flush.messages:", f"{LogConfig().flush_interval:,}")
 
 # %%
 predict(
+    "recovery-point-after-appends",
     "flush.messages=5. The recovery point after the appends of 2, 2, 2 and 1 records?",
     ___,
     lambda: points[-1],
@@ -512,6 +519,7 @@ print(refusal.error)
 
 # %%
 predict(
+    "segments-after-refused-append",
     "How many segments has the log after the refused append?",
     ___,
     lambda: len(refusal.walk.frames[-1].after.segments),
@@ -657,6 +665,7 @@ found = agree(sick, spark, kafka)
 
 # %%
 predict(
+    "recovery-points-differ-after",
     "After which operation do the recovery points differ first?",
     ___,
     lambda: found.first_difference.operation,
@@ -664,6 +673,7 @@ predict(
 
 # %%
 predict(
+    "recovery-point-contradicted-by",
     "About the recovery point after that operation, how many witnesses contradict minikafka? (1 or 2)",
     ___,
     lambda: len(found.first_difference.values) - 1,

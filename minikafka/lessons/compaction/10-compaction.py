@@ -132,6 +132,7 @@ print("high watermark", prices.update_high_watermark(14), " log end", prices.log
 
 # %%
 predict(
+    "first-uncleanable-offset",
     "The first uncleanable offset that cleanable_offsets gives for this log?",
     ___,
     lambda: bounds.cleanable_offsets(prices, None, prices.time.milliseconds()).first_uncleanable_dirty_offset,
@@ -187,6 +188,7 @@ for name, clean, dirty in (("orders", 3000, 900), ("users", 9000, 4000), ("price
 
 # %%
 predict(
+    "log-grabbed-first",
     "Which log is grabbed first? ('orders-0', 'users-0' or 'prices-0')",
     ___,
     lambda: Cleaning(*logs).grab().log.name,
@@ -227,6 +229,7 @@ print(slots.map.slots, "slots of", slots.map.BYTES_PER_ENTRY, "bytes")
 
 # %%
 predict(
+    "slot-of-e",
     "Into which slot goes e?",
     ___,
     lambda: slots.put("e", 4),
@@ -266,6 +269,7 @@ print(f"memory for a million keys: {1_000_000 * slots.map.BYTES_PER_ENTRY / fact
 
 # %%
 predict(
+    "clean-after-one-turn",
     "Up to which offset is this log clean after one turn?",
     ___,
     lambda: Cleaning(twin, slots=4).turn().end,
@@ -300,6 +304,7 @@ walk = step_through(cleaning.cleaner.do_clean, grabbed, settings.time.millisecon
 
 # %%
 predict(
+    "records-second-pass-writes",
     "How many of the ten records are written by the second pass?",
     ___,
     lambda: walk.result[1].messages_written,
@@ -335,6 +340,7 @@ print([(segment.base_offset, segment.size) for segment in small.log_segments])
 
 # %%
 predict(
+    "segments-after-one-turn",
     "How many segments has this log after one turn, the empty active one included?",
     ___,
     lambda: Cleaning(twin).turn() and twin.number_of_segments,
@@ -402,6 +408,7 @@ horizons = {batch.base_offset: batch.delete_horizon_ms for batch in log.log_segm
 
 # %%
 predict(
+    "hours-until-tombstone-goes",
     "From how many hours after noon on may the tombstone go?",
     ___,
     lambda: (horizons[2] - noon) // HOUR,
@@ -436,6 +443,7 @@ shelves.play()
 
 # %%
 predict(
+    "slow-consumer-value-a",
     "The slow consumer's value of a, when it has read to the end? (a text, or None if it has none)",
     ___,
     lambda: table(log, start=2, so_far=slow).get("a"),
@@ -470,6 +478,7 @@ print([(batch.base_offset, batch.last_offset) for segment in mixed.log_segments 
 
 # %%
 predict(
+    "batches-after-one-turn",
     "How many of the six batches are left after a turn?",
     ___,
     lambda: Cleaning(twin).turn() and sum(1 for segment in twin.log_segments for _ in segment.log.batches()),
@@ -569,6 +578,7 @@ found = agree(sick, spark, kafka)
 
 # %%
 predict(
+    "compaction-differs-after",
     "After which operation do minikafka and another witness differ first?",
     ___,
     lambda: found.first_difference.operation,
@@ -576,6 +586,7 @@ predict(
 
 # %%
 predict(
+    "compaction-contradicted-by",
     "About what the consumer of operation 9 sees, how many witnesses contradict minikafka? (1 or 2)",
     ___,
     lambda: sum(witness.value(9, "result") != sick.value(9, "result") for witness in (spark, kafka) if witness),

@@ -133,6 +133,7 @@ safe = log.recovery_point
 
 # %%
 predict(
+    "recovery-point-after-roll",
     "Four records, a roll, two more records, then the background task has run. The recovery point?",
     ___,
     lambda: safe,
@@ -169,6 +170,7 @@ walk = step_through(
 
 # %%
 predict(
+    "segments-scanned",
     "The segments begin at 0, 15, 30, 41 and 56, the recovery point is 24. How many of them are scanned?",
     ___,
     lambda: sum(frame.method.name == "LogLoader._recover_segment" and frame.step.number == "2" for frame in walk.frames),
@@ -244,6 +246,7 @@ theatre = theatre.stop_in(lambda: log.append_as_leader(records(3, first=10), lea
 
 # %%
 predict(
+    "segments-after-torn-batch",
     "105 of the new batch's 112 bytes are on the disk. How many segments has the log after the load?",
     ___,
     lambda: next(sum(name.endswith(".log") for name, _ in frame.after) for frame in theatre.frames if frame.left == 105),
@@ -267,6 +270,7 @@ directory = kill(log)
 
 # %%
 predict(
+    "log-end-after-cut",
     "Segment 6 is cut to BYTE bytes. The log ends at?",
     ___,
     lambda: load(cut(another(directory), "006.log", BYTE)).log_end_offset,
@@ -299,6 +303,7 @@ print("after: ", entries_of(load(missing, TOPIC, clean=True)))
 # %%
 both = remove(flip(another(killed), "030.log", 100), "030.index")
 predict(
+    "log-end-bad-bit",
     "Segment 30 has a bad bit in its first batch, and no .index. After an unclean stop the log ends at?",
     ___,
     lambda: load(another(both), TOPIC).log_end_offset,
@@ -323,6 +328,7 @@ for clean in (True, False):
 # %%
 missing = remove(another(orders), "030.timeindex")
 predict(
+    "time-index-after-load",
     "The time index of segment 30 is missing, the stop was clean. How many entries has it after the load?",
     ___,
     lambda: load(missing, TOPIC, clean=True).log_segments[2].time_index.entries,
@@ -365,6 +371,7 @@ for name, directory in (("all snapshots", killed), ("none", remove(another(kille
 # %%
 lost = remove(another(killed), "epoch-checkpoint")
 predict(
+    "epoch-0-first-offset",
     "The first offset of epoch 0 after the load?",
     ___,
     lambda: load(another(lost), TOPIC, recovery_point=24).leader_epoch_cache.epoch_entries[0].start_offset,
@@ -486,6 +493,7 @@ found = agree(sick, spark, kafka)
 
 # %%
 predict(
+    "recovery-differs-after",
     "After which operation do minikafka and Kafka differ first?",
     ___,
     lambda: found.first_difference.operation,
@@ -493,6 +501,7 @@ predict(
 
 # %%
 predict(
+    "recovered-segments-contradicted-by",
     "About the segments after that append, how many witnesses contradict minikafka? (1 or 2)",
     ___,
     lambda: len(found.first_difference.values) - 1,

@@ -154,6 +154,7 @@ print("on one segment:", here.on_same_segment(there), " the first on an older on
 
 # %%
 predict(
+    "position-diff-to-end",
     "What does there.position_diff(snapshot.log_end_offset) give? (a number, or the name of an exception)",
     ___,
     lambda: there.position_diff(snapshot.log_end_offset),
@@ -190,6 +191,7 @@ ruler = OffsetRuler(log, "The mark moves").snap("ten records, the mark at 6")
 
 # %%
 predict(
+    "update-beyond-log-end",
     "update_high_watermark(12) on a log that ends at 10 returns?",
     ___,
     lambda: twin.update_high_watermark(12),
@@ -215,6 +217,7 @@ ruler.snap("update_high_watermark(4): it may fall").play()
 
 # %%
 predict(
+    "increment-beyond-log-end",
     "maybe_increment_high_watermark(LogOffsetMetadata(11)) on a log that ends at 10? (a value, or the name of an exception)",
     ___,
     lambda: twin.maybe_increment_high_watermark(LogOffsetMetadata(11)),
@@ -282,6 +285,7 @@ print("set to", orders.high_watermark, "in the batch from", batch.base_offset, "
 
 # %%
 predict(
+    "mark-after-first-read",
     "The high watermark after the first read up to it?",
     ___,
     lambda: twin.fetch_offset_snapshot().high_watermark.message_offset,
@@ -317,6 +321,7 @@ for name, offset in fetches:
 
 # %%
 predict(
+    "mark-after-follower-fetch",
     "The fetch of follower 1 from 5 came when follower 2 had fetched from 0. The mark after it?",
     ___,
     lambda: replicas.frames[3].hw,
@@ -407,6 +412,7 @@ found = agree(sick, spark, kafka)
 
 # %%
 predict(
+    "mark-differs-after",
     "After which operation do the witnesses differ first?",
     ___,
     lambda: found.first_difference.operation,
@@ -414,6 +420,7 @@ predict(
 
 # %%
 predict(
+    "mark-result-contradicted-by",
     "About the result of that operation, how many witnesses contradict minikafka? (1 or 2)",
     ___,
     lambda: len(found.first_difference.values) - 1,

@@ -143,6 +143,7 @@ print("在同一个日志段上:", here.on_same_segment(there), " 第一个在�
 
 # %%
 predict(
+    "position-diff-to-end",
     "there.position_diff(snapshot.log_end_offset) 的结果是什么？（一个数，或一个异常的名字）",
     ___,
     lambda: there.position_diff(snapshot.log_end_offset),
@@ -177,6 +178,7 @@ ruler = OffsetRuler(log, "高水位在移动").snap("十条消息，高水位在
 
 # %%
 predict(
+    "update-beyond-log-end",
     "日志的末端是 10，update_high_watermark(12) 返回什么？",
     ___,
     lambda: twin.update_high_watermark(12),
@@ -200,6 +202,7 @@ ruler.snap("update_high_watermark(4)：可以下降").play()
 
 # %%
 predict(
+    "increment-beyond-log-end",
     "日志的末端是 10，maybe_increment_high_watermark(LogOffsetMetadata(11)) 的结果是什么？（一个值，或一个异常的名字）",
     ___,
     lambda: twin.maybe_increment_high_watermark(LogOffsetMetadata(11)),
@@ -261,6 +264,7 @@ print("设为", orders.high_watermark, " 所在批次从", batch.base_offset, "�
 
 # %%
 predict(
+    "mark-after-first-read",
     "第一次读到高水位之后，高水位是多少？",
     ___,
     lambda: twin.fetch_offset_snapshot().high_watermark.message_offset,
@@ -294,6 +298,7 @@ for name, offset in fetches:
 
 # %%
 predict(
+    "mark-after-follower-fetch",
     "follower 1 从 5 开始拉取时，follower 2 刚刚从 0 拉取过。这次拉取之后，高水位是多少？",
     ___,
     lambda: replicas.frames[3].hw,
@@ -375,6 +380,7 @@ found = agree(sick, spark, kafka)
 
 # %%
 predict(
+    "mark-differs-after",
     "在哪个操作之后，证人之间第一次出现分歧？",
     ___,
     lambda: found.first_difference.operation,
@@ -382,6 +388,7 @@ predict(
 
 # %%
 predict(
+    "mark-result-contradicted-by",
     "关于那个操作的返回值，有几个证人与 minikafka 说法不同？（1 或 2）",
     ___,
     lambda: len(found.first_difference.values) - 1,

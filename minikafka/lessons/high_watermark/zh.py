@@ -1,14 +1,8 @@
 """Chinese: what the lab says in *High watermark* alone, by the English text."""
 
 CATALOGUE = {
-    "What does there.position_diff(snapshot.log_end_offset) give? (a number, or the name of an exception)": (
-        "there.position_diff(snapshot.log_end_offset) 的结果是什么？（一个数，或一个异常的名字）"
-    ),
     "That is the difference of the offsets. Bytes can be compared only within one file.": (
         "那是两个 offset 之差。字节数只能在同一个文件之内比较。"
-    ),
-    "update_high_watermark(12) on a log that ends at 10 returns?": (
-        "日志的末端是 10，update_high_watermark(12) 返回什么？"
     ),
     "The mark can't pass the log end: what is not written is not replicated.": (
         "高水位不能越过日志末端：没有写入的，就谈不上已经复制。"
@@ -19,10 +13,6 @@ CATALOGUE = {
     "It is not refused: update_high_watermark bends the value to the nearest one allowed.": (
         "这里并不拒绝：update_high_watermark 会把值改成最接近的合法值。"
     ),
-    "maybe_increment_high_watermark(LogOffsetMetadata(11)) on a log that ends at 10? (a value, or the name of an exception)": (
-        "日志的末端是 10，maybe_increment_high_watermark(LogOffsetMetadata(11)) 的结果是什么？"
-        "（一个值，或一个异常的名字）"
-    ),
     "That is update_high_watermark, which bends. The leader has worked the value out from replicas: above LEO"
     " it must be a bug.": (
         "会修正参数的是 update_high_watermark。这里的值是 leader 由各副本算出来的：超过 LEO，一定是程序错误。"
@@ -30,14 +20,10 @@ CATALOGUE = {
     "That is for readers. An argument that can't be right is an IllegalArgumentException.": (
         "那个异常是给读取者的。不可能正确的参数，对应的是 IllegalArgumentException。"
     ),
-    "The high watermark after the first read up to it?": "第一次读到高水位之后，高水位是多少？",
     "So one would think. But the lookup reads the batch, and since Kafka 4.0 a read reports the batch's base"
     " offset.": "按理说应当如此。但是查找位置时读的是批次，而从 Kafka 4.0 起，读取报告的是批次的基准位移。",
     "It is never rounded up: what is not committed must not be shown.": (
         "绝不会向上取整：没有提交的消息不能让人看见。"
-    ),
-    "The fetch of follower 1 from 5 came when follower 2 had fetched from 0. The mark after it?": (
-        "follower 1 从 5 开始拉取时，follower 2 刚刚从 0 拉取过。这次拉取之后，高水位是多少？"
     ),
     "HW is not the highest LEO: offsets 0 to 4 were on the leader and on one follower only.": (
         "HW 不是最大的 LEO：offset 0 到 4 当时只在 leader 和一个 follower 上。"
@@ -45,15 +31,11 @@ CATALOGUE = {
     "8 is the leader's own end. The mark is the least end in the ISR.": (
         "8 是 leader 自己的末端。高水位是 ISR 中最小的末端。"
     ),
-    "After which operation do the witnesses differ first?": "在哪个操作之后，证人之间第一次出现分歧？",
     "Taking follower 2 out raises the mark, with and without the bug.": (
         "把 follower 2 移出 ISR 会让高水位上升，有没有这个错误都一样。"
     ),
     "There the mark rises for the first time. Only a step back can tell the bug.": (
         "高水位在那里第一次上升。只有后退的一步才能暴露这个错误。"
-    ),
-    "About the result of that operation, how many witnesses contradict minikafka? (1 or 2)": (
-        "关于那个操作的返回值，有几个证人与 minikafka 说法不同？（1 或 2）"
     ),
     "Spark works out where the mark must be, not what a call returns. Where a witness has no rule, it says nothing.": (
         "Spark 推算的是高水位应当在哪里，而不是调用返回什么。证人没有相应的规则时，就不表态。"

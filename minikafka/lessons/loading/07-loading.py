@@ -162,6 +162,7 @@ walk = step_through(
 
 # %%
 predict(
+    "leftovers-taken-away",
     "A .log.deleted, an .index without a .log, a .snapshot where no segment begins, a .min.opt, a notes.txt: how many of the five does the load take away?",
     ___,
     lambda: 5 - len([name for name in sizes(littered) if name.endswith((".deleted", "200.index", "007.snapshot", ".opt", ".txt"))]),
@@ -198,6 +199,7 @@ outcomes = [[name for name, _ in frame.after if name.endswith(".log")] for frame
 
 # %%
 predict(
+    "load-undoes-or-completes",
     "The upper new segment is .swap already, of the lower one only the .log is, its .index still .cleaned. The load…? ('undoes' or 'completes')",
     ___,
     lambda: "undoes" if outcomes[3] == outcomes[0] else "completes",
@@ -267,6 +269,7 @@ emptied = another(log.dir)
 
 # %%
 predict(
+    "empty-file-log-end",
     "One .log file of 0 bytes. After a clean load the log ends at?",
     ___,
     lambda: load(another(emptied), SMALL, clean=True).log_end_offset,
@@ -288,6 +291,7 @@ for checkpoint in (0, 6):
 
 # %%
 predict(
+    "recovery-point-clean-stop",
     "The orders end at 90, the checkpoint says 24, the stop was clean. The recovery point after the load?",
     ___,
     lambda: load(another(orders), TOPIC, clean=True, recovery_point=24).recovery_point,
@@ -317,6 +321,7 @@ for checkpoint in (20, 100):
 newer = another(orders)
 (newer / "leader-epoch-checkpoint").write_text("0\n4\n0 0\n1 50\n2 90\n3 120\n")
 predict(
+    "epoch-entries-after-load",
     "Epochs begin at 0, 50, 90 and 120, the log ends at 90. How many entries has the cache after the load?",
     ___,
     lambda: len(load(another(newer), TOPIC, clean=True).leader_epoch_cache.epoch_entries),
@@ -339,6 +344,7 @@ for log_start in (0, 60):
 # %%
 cleared = remove(another(killed), *sizes(killed, ".snapshot"))
 predict(
+    "producers-known-after-load",
     "No snapshot is left, the stop counts as clean. How many producers does the log know after the load?",
     ___,
     lambda: len(load(another(cleared), TOPIC, clean=True).producer_state_manager.active_producers),
@@ -429,6 +435,7 @@ found = agree(sick, spark, kafka)
 
 # %%
 predict(
+    "log-end-after-reopen",
     "Eight records in four batches. Where does the sick log end after reopen?",
     ___,
     lambda: sick.value(5, "log_end_offset"),
@@ -436,6 +443,7 @@ predict(
 
 # %%
 predict(
+    "reopen-contradicted-by",
     "The recovery point after reopen is wrong, too. How many of the other two witnesses contradict minikafka about it? (1 or 2)",
     ___,
     lambda: len(found.first_difference.values) - 1,

@@ -125,6 +125,7 @@ walk = step_through(query.plan, into=PLAN, locals_of_interest=LOCALS)
 
 # %%
 predict(
+    "segments-query-reads",
     "How many of the five segments will be read?",
     ___,
     lambda: len(query.plan()[0].ranges),
@@ -141,6 +142,7 @@ answer(spark.sql("""
 
 # %%
 predict(
+    "bytes-query-reads",
     "And how many of the 2965 bytes of the segment that begins at 59? (all of them, or fewer: a number)",
     ___,
     lambda: query.plan()[0].ranges[0].size,
@@ -178,6 +180,7 @@ late = Query(NIGHT / "broker-1", f"topic = 'orders' AND timestamp >= {TEN_MS + 9
 
 # %%
 predict(
+    "segments-before-22",
     "In how many of the three segments does the query look for orders before 22:00?",
     ___,
     lambda: len(early.plan()[0].ranges),
@@ -185,6 +188,7 @@ predict(
 
 # %%
 predict(
+    "segments-from-07",
     "And in how many for orders from 07:00 on?",
     ___,
     lambda: len(late.plan()[0].ranges),
@@ -238,6 +242,7 @@ bytes_of = {row.hour: row.bytes for row in growth.where("topic = 'clicks'").coll
 
 # %%
 predict(
+    "bytes-growth-factor",
     "By which factor do the bytes of an hour grow from one to two o'clock? (a whole number, rounded)",
     ___,
     lambda: round(bytes_of["02"] / bytes_of["01"]),
@@ -298,6 +303,7 @@ print(told("transactions"))
 
 # %%
 predict(
+    "payments-transaction-hides",
     "How many payments that were committed does that one transaction hide?",
     ___,
     lambda: noted("bank")["payments"] - spark.table("committed").where("topic = 'payments'").count(),
@@ -333,6 +339,7 @@ answer(behind.select("name", "topic", "committed", "records", "of_all"))
 
 # %%
 predict(
+    "group-behind-longest",
     "Which group is behind by the longest time?",
     ___,
     lambda: spark.sql("SELECT max_by(name, newest - since) FROM behind").first()[0],
@@ -373,6 +380,7 @@ answer(stays.selectExpr("count(*) AS records", "count_if(offset < active) AS in_
 
 # %%
 predict(
+    "records-left-after-round",
     "How many of the 170 records would be left after a round?",
     ___,
     lambda: stays.where("stays").count(),
@@ -419,6 +427,7 @@ found = verify(table(spark, "verify", [forged], {})).collect()
 
 # %%
 predict(
+    "verify-on-forged-copy",
     "verify checks checksums, offsets, indexes and snapshots. Does it find anything in the forged copy? (True or False)",
     ___,
     lambda: bool(found),
@@ -443,6 +452,7 @@ clicks = kept.where("topic = 'clicks' AND _corrupt IS NULL").count()
 
 # %%
 predict(
+    "clicks-missing",
     "One bit of a batch is wrong. How many of the 960 clicks are missing?",
     ___,
     lambda: 960 - clicks,
@@ -501,6 +511,7 @@ before, after = read_by_kafka(NIGHT / "broker-1" / "orders-0"), read_by_kafka(re
 
 # %%
 predict(
+    "restored-directory-same-records",
     "Does a consumer get the same records, with offsets and times, from the restored directory? (True or False)",
     ___,
     lambda: before == after,
@@ -558,6 +569,7 @@ found = agree(sick, spark_says, kafka)
 
 # %%
 predict(
+    "source-differs-after",
     "After which operation does the source with this bug differ first?",
     ___,
     lambda: found.first_difference.operation,
@@ -565,6 +577,7 @@ predict(
 
 # %%
 predict(
+    "since-then-contradicted-by",
     "About the question with since_then, after that operation: how many witnesses contradict the source? (1 or 2)",
     ___,
     lambda: sum(w.value(found.first_difference.operation, "since_then") != sick.value(found.first_difference.operation, "since_then") for w in (spark_says, kafka) if w),

@@ -114,6 +114,7 @@ lost = PathWalk(step_through(handle, shop.arrived(("orders-9", "x")), into=DOWN)
 
 # %%
 predict(
+    "classes-request-reaches",
     "How many of the six classes does a request for orders-9 alone reach?",
     ___,
     lambda: len(lost.places[-1].visited),
@@ -169,6 +170,7 @@ alone = [acks.produce(("orders-1", f"record-{number}"), acks=number) for number 
 
 # %%
 predict(
+    "records-in-orders-1",
     "How many of these three records are in the log of orders-1?",
     ___,
     lambda: len(acks.values("orders-1")),
@@ -202,6 +204,7 @@ both = blind.produce(("orders-0", "a"), ("orders-9", "b"), acks=0)
 
 # %%
 predict(
+    "second-request-answer",
     "What does the producer of the second request get? ('nothing', 'connection closed' or 'an error')",
     ___,
     lambda: both.answer,
@@ -230,6 +233,7 @@ print("high watermarks:", world.log("orders-0").high_watermark, "and", world.log
 
 # %%
 predict(
+    "request-answered-now",
     "Which of the two requests is answered now? (1, 2, 'both' or 'neither')",
     ___,
     lambda: {(True, True): "both", (True, False): 1, (False, True): 2}.get((first.request.done, second.request.done), "neither"),
@@ -278,6 +282,7 @@ boxes.after("broker 1 fetches again", world.fetch, 1)
 
 # %%
 predict(
+    "records-in-orders-0",
     "How many records are in orders-0 now?",
     ___,
     lambda: len(world.values()),
@@ -319,6 +324,7 @@ shrunk.sleep(3000)
 
 # %%
 predict(
+    "error-in-answer",
     "With which error is it answered? ('NONE' or the name of an error)",
     ___,
     lambda: caught.parts["orders-0"].error,
@@ -374,6 +380,7 @@ print(twice)
 
 # %%
 predict(
+    "which-were-appended",
     "Which of p, q and r were appended? (a text, such as 'p q r')",
     ___,
     lambda: " ".join(value for value in many.values() if value in "pqr"),
@@ -439,6 +446,7 @@ at_operation = found.first_difference.operation
 
 # %%
 predict(
+    "produce-differs-after",
     "After which operation do minikafka's brokers with this bug differ first?",
     ___,
     lambda: at_operation,
@@ -446,6 +454,7 @@ predict(
 
 # %%
 predict(
+    "acknowledged-contradicted-by",
     "About who is acknowledged then, how many witnesses contradict minikafka? (1 or 2)",
     ___,
     lambda: sum(witness.value(at_operation, "acknowledged") != sick.value(at_operation, "acknowledged") for witness in (spark, kafka) if witness),

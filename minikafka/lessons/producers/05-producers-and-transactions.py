@@ -128,6 +128,7 @@ batches = [(producer.send(2).first_offset, producer.last) for _ in range(6)]
 
 # %%
 predict(
+    "oldest-batch-again",
     "The oldest of the six batches (sequence 0) comes again: its offset, or the name of the exception?",
     ___,
     lambda: log.append_as_leader(sent(batches[0][1]), leader_epoch=0).first_offset,
@@ -152,6 +153,7 @@ log = open_log(log.dir)
 
 # %%
 predict(
+    "batch-again-after-restart",
     "The batch before the last one (sequence 8) comes again after the restart: its offset, or the name of the exception?",
     ___,
     lambda: log.append_as_leader(sent(batches[-2][1]), leader_epoch=0).first_offset,
@@ -204,6 +206,7 @@ markers = [
 
 # %%
 predict(
+    "markers-refused",
     "Of the markers of epochs 0, 1 and 1 again, how many are refused?",
     ___,
     lambda: sum(walk.raised is not None for walk in markers),
@@ -247,6 +250,7 @@ for origin, silence in ((AppendOrigin.CLIENT, 0), (AppendOrigin.COORDINATOR, 0),
 other = fresh_log()
 other.append_as_follower(sent("1x1 pid=7 epoch=0 seq=0 txn offset=0 leader_epoch=0"), leader_epoch=0)
 predict(
+    "follower-end-open-transaction",
     "Producer 7's transaction is open. Where does the follower end after its plain batch at 1? (a number, or the name of an exception)",
     ___,
     lambda: other.append_as_follower(sent("1x1 pid=7 epoch=0 seq=1 offset=1 leader_epoch=0"), leader_epoch=0) and other.log_end_offset,
@@ -284,6 +288,7 @@ print("marker at", abort.first_offset, " HW", log.high_watermark)
 
 # %%
 predict(
+    "stable-offset-after-marker",
     "The marker is written and HW has not passed it. The last stable offset?",
     ___,
     lambda: log.last_stable_offset,
@@ -403,6 +408,7 @@ found = agree(sick, spark, kafka)
 
 # %%
 predict(
+    "stable-offsets-differ-after",
     "After which operation do the last stable offsets differ first?",
     ___,
     lambda: found.first_difference.operation,
@@ -410,6 +416,7 @@ predict(
 
 # %%
 predict(
+    "stable-offset-contradicted-by",
     "About the last stable offset after that operation, how many witnesses contradict minikafka? (1 or 2)",
     ___,
     lambda: len(found.first_difference.values) - 1,

@@ -126,6 +126,7 @@ print("from 18:", {lane.words for lane in ReadLanes(log).read(18).frames[0].lane
 
 # %%
 predict(
+    "follower-answer-last-offset",
     "The last offset in the answer to a follower that reads from 0?",
     ___,
     lambda: [batch.last_offset for batch in log.read(0, 1_048_576, FetchIsolation.LOG_END).records.batches()][-1],
@@ -197,6 +198,7 @@ print("segments", [segment.base_offset for segment in holes.log_segments], " LEO
 
 # %%
 predict(
+    "read-from-5-begins",
     "At which offset does the answer to a read from 5 begin? (a number, or the name of an exception)",
     ___,
     lambda: holes.read(5, 1_048_576, FetchIsolation.LOG_END).fetch_offset_metadata.message_offset,
@@ -237,6 +239,7 @@ search_index(many.active_segment.offset_index, 106)
 
 # %%
 predict(
+    "batches-scan-looks-at",
     "How many batches does the scan look at (the one found included)?",
     ___,
     lambda: sum(batch.base_offset <= 106 for batch in many.active_segment.log.batches_from(4140)),
@@ -259,6 +262,7 @@ print("bytes between entries, unless you say otherwise: more than", fresh_log().
 
 # %%
 predict(
+    "bytes-read-from-9",
     "How many bytes has the answer to read(9, 120, LOG_END, True)?",
     ___,
     lambda: log.read(9, 120, FetchIsolation.LOG_END).records.size_in_bytes,
@@ -310,6 +314,7 @@ walk = step_through(
 
 # %%
 predict(
+    "transaction-indexes-asked",
     "read(0, …, TXN_COMMITTED) is answered from segment 0. How many segments' transaction indexes are asked?",
     ___,
     lambda: sum(frame.returned for frame in walk.frames if frame.method.name == "TransactionIndex.collect_aborted_txns"),
@@ -344,6 +349,7 @@ print("log start", log.log_start_offset, " segments", [segment.base_offset for s
 
 # %%
 predict(
+    "deleted-record-still-sent",
     "Is the deleted record 5 still sent to somebody? (True or False)",
     ___,
     lambda: 5 in [record.offset for batch in log.read(6, 1_048_576, FetchIsolation.LOG_END).records.batches() for record in batch],
@@ -402,6 +408,7 @@ for milliseconds in (0, 5000, 2000):
 
 # %%
 predict(
+    "offset-found-by-timestamp",
     "Which offset does fetch_offset_by_timestamp(noon + 2000) find?",
     ___,
     lambda: mixed.fetch_offset_by_timestamp(noon + 2000).offset,
@@ -451,6 +458,7 @@ print("view:", view.size_in_bytes, "bytes, file:", view.file.stat().st_size, "by
 
 # %%
 predict(
+    "write-to-sender-now",
     "What does view.write_to(sender, 0, view.size_in_bytes) do now? (a number of bytes, or the name of an exception)",
     ___,
     lambda: view.write_to(sender, 0, view.size_in_bytes),
@@ -545,6 +553,7 @@ found = agree(sick, spark, kafka)
 
 # %%
 predict(
+    "aborted-list-missed-after",
     "After which operation is the list missed first?",
     ___,
     lambda: found.first_difference.operation,
@@ -552,6 +561,7 @@ predict(
 
 # %%
 predict(
+    "consumer-view-contradicted-by",
     "About what that consumer sees, how many witnesses contradict minikafka? (1 or 2)",
     ___,
     lambda: len(found.first_difference.values) - 1,

@@ -123,6 +123,7 @@ for number in (0, -1, 1, -2, 2, 300, -300):
 
 # %%
 predict(
+    "varint-64-length",
     "How many bytes does the varint of 64 take?",
     ___,
     lambda: write_varint(64, found := bytearray()) or len(found),
@@ -159,11 +160,11 @@ log, twin = fresh_log(), fresh_log()
 for each in (log, twin):
     each.truncate_fully_and_start_at(100)
 as_sent = bytes(batch_of("one", "two", "three").buffer)
-twin.append_as_leader(batch_of("one", "two", "three"), leader_epoch=4)
 predict(
+    "fields-changed-by-leader",
     "Three records come in at offset 100. In how many fields does the stored batch differ from the one sent?",
     ___,
-    lambda: len(changed_fields(as_sent, batches_in(twin)[0].buffer).rows),
+    lambda: twin.append_as_leader(batch_of("one", "two", "three"), leader_epoch=4) and len(changed_fields(as_sent, batches_in(twin)[0].buffer).rows),
 )
 
 # %%
@@ -196,6 +197,7 @@ for each in (log, twin):
     each.truncate_fully_and_start_at(100)
 twin.append_as_leader(batch_of("one", "two", "three"), leader_epoch=4)
 predict(
+    "fields-with-append-time",
     "In a topic with LogAppendTime: in how many fields does the stored batch differ from the one sent?",
     ___,
     lambda: len(changed_fields(as_sent, batches_in(twin)[0].buffer).rows),
@@ -256,6 +258,7 @@ print("records before:", [record.offset for record in before])
 
 # %%
 predict(
+    "base-offset-after-compaction",
     "Records 0 and 1 of a batch from 0 to 3 are compacted away. Its base offset afterwards?",
     ___,
     lambda: after.base_offset,
@@ -286,6 +289,7 @@ print("the producer's last sequence:", empty.last_sequence)
 # %%
 noticed = who_notices(lambda: batch_of("one", "two"))
 predict(
+    "flips-that-pass",
     "In how many of the 13 header fields does a flipped bit pass the leader?",
     ___,
     lambda: sum(row[1] == "nobody" for row in noticed.rows[:13]),
@@ -338,6 +342,7 @@ found = agree(sick, spark, kafka)
 
 # %%
 predict(
+    "stale-crc-differs-after",
     "After which operation does the log with the stale CRC differ first?",
     ___,
     lambda: found.first_difference.operation,
@@ -345,6 +350,7 @@ predict(
 
 # %%
 predict(
+    "stale-crc-log-end",
     "Where does that log end then?",
     ___,
     lambda: sick.value(5, "log_end_offset"),

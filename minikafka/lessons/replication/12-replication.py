@@ -123,6 +123,7 @@ for number in (1, 2, 3):
 
 # %%
 predict(
+    "rounds-until-answer",
     "After how many rounds is the producer answered?",
     ___,
     lambda: answers.index("NONE") + 1,
@@ -130,6 +131,7 @@ predict(
 
 # %%
 predict(
+    "follower-mark-that-round",
     "And after that same round: the high watermark of follower 1?",
     ___,
     lambda: lanes.frames[answers.index("NONE") + 1].lanes[1].high_watermark,
@@ -174,6 +176,7 @@ at_once = orders.consumed()
 
 # %%
 predict(
+    "records-new-leader-gives",
     "How many of the five records does the consumer get from the new leader at once?",
     ___,
     lambda: len(at_once),
@@ -214,6 +217,7 @@ told = sent.answer
 
 # %%
 predict(
+    "second-broker-leaves-isr",
     "At which second does broker 2 leave the ISR?",
     ___,
     lambda: left[0],
@@ -221,6 +225,7 @@ predict(
 
 # %%
 predict(
+    "producer-a-was-told",
     "What was the producer of a told? ('NONE' or the name of an error)",
     ___,
     lambda: told,
@@ -281,6 +286,7 @@ quiet.sleep(600)
 
 # %%
 predict(
+    "isr-after-ten-minutes",
     "How many brokers are in the ISR after those ten minutes?",
     ___,
     lambda: len(quiet.isr),
@@ -322,6 +328,7 @@ print("acks=all was told", strict.answer, " acks=1 was told", loose.answer, " re
 
 # %%
 predict(
+    "mark-of-lone-leader",
     "The leader is alone in the ISR. Where is its high watermark?",
     ___,
     lambda: few.lane(0).high_watermark,
@@ -357,6 +364,7 @@ print("d was told", d.answer, " the ISR is", alone.isr)
 
 # %%
 predict(
+    "e-acknowledged-at-once",
     "The ISR is broker 0 alone, as before. Is e acknowledged at once, as d was? (True or False)",
     ___,
     lambda: e.answer == "NONE",
@@ -412,6 +420,7 @@ twin.fetch(0)
 
 # %%
 predict(
+    "broker-0-cuts-at",
     "At which offset does broker 0 cut its log? (2 for: nothing is cut)",
     ___,
     lambda: twin.lane(0).log_end,
@@ -445,6 +454,7 @@ with planted("a follower knows no leader epochs"):
 
 # %%
 predict(
+    "value-at-offset-1",
     "Which value has broker 0 at offset 1, after d has come? ('b' or 'c')",
     ___,
     lambda: apart.values(0)[1],
@@ -480,6 +490,7 @@ lanes.after("0 fetches", fast.fetch, 0)
 
 # %%
 predict(
+    "unknown-epoch-cuts-at",
     "At which offset does broker 0 cut?",
     ___,
     lambda: fast.lane(0).log_end,
@@ -580,6 +591,7 @@ answered = [number for number, told in enumerate(sick.column("acknowledged")) if
 
 # %%
 predict(
+    "replication-differs-after",
     "After which operation do minikafka's brokers with this bug differ first from another witness?",
     ___,
     lambda: found.first_difference.operation,
@@ -587,6 +599,7 @@ predict(
 
 # %%
 predict(
+    "first-producer-answered-after",
     "And after which operation is the first producer answered? (Without the bug it is 11.)",
     ___,
     lambda: answered[0],

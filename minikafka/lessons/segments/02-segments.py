@@ -130,6 +130,7 @@ print(segments.base_offsets, "first", segments.first_segment.base_offset, "last"
 
 # %%
 predict(
+    "higher-segment-of-15",
     "The base offset of segments.higher_segment(15)?",
     ___,
     lambda: segments.higher_segment(15).base_offset,
@@ -185,6 +186,7 @@ print("segments:", [(segment.base_offset, segment.size) for segment in log.log_s
 
 # %%
 predict(
+    "active-segment-base-offset",
     "The base offset of the active segment after 10 more records?",
     ___,
     lambda: twin.append_as_leader(records(10), leader_epoch=0) and twin.active_segment.base_offset,
@@ -267,6 +269,7 @@ step_through(
 # %%
 stored = orders.log_segments[1].offset_index.file.read_bytes()
 predict(
+    "index-entry-stored-number",
     "Segment 15's first index entry leads from offset 23 to byte 363. Which number do its first four bytes hold?",
     ___,
     lambda: int.from_bytes(stored[:4], "big"),
@@ -287,6 +290,7 @@ print(f"the greatest number in four bytes with a sign: {2**31 - 1:,}")
 
 # %%
 predict(
+    "index-has-entry-65",
     "Does the index hold an entry for exactly offset 65? (True or False)",
     ___,
     lambda: 65 in [index.entry(number).offset for number in range(index.entries)],
@@ -324,6 +328,7 @@ print("bytes:", orders.size, " segments:", [segment.size for segment in orders.l
 
 # %%
 predict(
+    "segments-retention-deletes",
     "How many segments does retention.bytes=2000 delete?",
     ___,
     lambda: twin.delete_old_segments(),
@@ -440,6 +445,7 @@ found = agree(sick, spark, kafka)
 
 # %%
 predict(
+    "segments-differ-after",
     "After which operation do the segments differ first?",
     ___,
     lambda: found.first_difference.operation,
@@ -447,6 +453,7 @@ predict(
 
 # %%
 predict(
+    "segments-contradicted-by",
     "About the segments after that operation, how many witnesses contradict minikafka? (1 or 2)",
     ___,
     lambda: len(found.first_difference.values) - 1,

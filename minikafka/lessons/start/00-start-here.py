@@ -81,6 +81,7 @@ DumpLogSegments(DumpOptions(), sys.stdout, sys.stderr).run(["data/orders-0/00000
 # %%
 orders = copied_log(directory)
 predict(
+    "first-offset-sent",
     "A consumer asks for offset 19. Which offset has the first record that it is sent?",
     ___,
     lambda: next(orders.read(19).records.records()).offset,
@@ -110,6 +111,7 @@ index = Path(log.dir) / "00000000000000000000.index"
 
 # %%
 predict(
+    "size-of-open-index",
     "One record in a new log, which is open. How many bytes does ls show for its .index?",
     ___,
     lambda: index.stat().st_size,
@@ -140,6 +142,7 @@ print("the next offset to be written:", log.log_end_offset)
 from minikafka import FetchIsolation
 
 predict(
+    "records-consumer-gets",
     "Three records are appended. How many of them does a consumer get?",
     ___,
     lambda: len(values_of(log, FetchIsolation.HIGH_WATERMARK)),
@@ -263,6 +266,7 @@ found = agree(other, spark, kafka)
 
 # %%
 predict(
+    "rolling-differs-after",
     "Segments that roll at each append: after which operation do the witnesses differ first?",
     ___,
     lambda: found.first_difference.operation,

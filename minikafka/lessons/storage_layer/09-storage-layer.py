@@ -144,6 +144,7 @@ lanes.sleep(90)
 
 # %%
 predict(
+    "recovery-file-at-90",
     "At second 90: what does the file of recovery points say of orders-0?",
     ___,
     lambda: layer.checkpoint()["orders-0"],
@@ -160,6 +161,7 @@ written_at = lanes.sleep_until(lambda: layer.checkpoint()["orders-0"] == 3)
 
 # %%
 predict(
+    "second-file-says-3",
     "The roll came at second 90. At which second does the file say 3?",
     ___,
     lambda: written_at,
@@ -203,6 +205,7 @@ lanes.sleep(600)
 
 # %%
 predict(
+    "recovery-point-ten-minutes",
     "After those ten minutes: the recovery point of orders-0?",
     ___,
     lambda: layer.log("orders-0").recovery_point,
@@ -224,6 +227,7 @@ ticks = [second for name, second in layer.ran if name == "kafka-log-flusher"]
 
 # %%
 predict(
+    "second-records-are-flushed",
     "At which second are the three records of second 0 flushed?",
     ___,
     lambda: flushed_at,
@@ -271,6 +275,7 @@ free_at = lanes.sleep_until(lambda: not layer.has_deleted_files("audit-0"))
 
 # %%
 predict(
+    "second-old-records-go",
     "At which second do the old records of audit-0 go?",
     ___,
     lambda: gone_at,
@@ -278,6 +283,7 @@ predict(
 
 # %%
 predict(
+    "seconds-until-space-free",
     "And how many seconds after that is their disk space free?",
     ___,
     lambda: free_at - gone_at,
@@ -285,6 +291,7 @@ predict(
 
 # %%
 predict(
+    "state-0-begins",
     "Where does state-0 begin, now that the retention task has run? (its records are as old as those of audit-0)",
     ___,
     lambda: started["state-0"],
@@ -322,6 +329,7 @@ after = layer.files()
 
 # %%
 predict(
+    "files-async-delete-deletes",
     "How many of its files has async_delete deleted when it returns?",
     ___,
     lambda: len(before) - len(after),
@@ -343,6 +351,7 @@ deleted_at = layer.sleep_until(lambda: not any(name.endswith("-delete/") for nam
 
 # %%
 predict(
+    "seconds-until-directory-deleted",
     "How many seconds after the second start is the directory deleted?",
     ___,
     lambda: deleted_at - started_at,
@@ -380,6 +389,7 @@ recovered = layer.start()
 
 # %%
 predict(
+    "segments-third-start-reads",
     "How many of the four segments does the third start read and check?",
     ___,
     lambda: len(recovered),
@@ -424,6 +434,7 @@ for line in ("orders 0 4", "orders 0 0", "orders 0 100", "orders 0 many", "order
 
 # %%
 predict(
+    "segments-recovered-orders-100",
     "'orders 0 100': how many segments are recovered?",
     ___,
     lambda: len(told["orders 0 100"][0]),
@@ -431,6 +442,7 @@ predict(
 
 # %%
 predict(
+    "outcome-of-orders-many",
     "'orders 0 many', which is no number: how many segments are recovered, and is the directory offline? (a pair such as (1, False))",
     ___,
     lambda: (len(told["orders 0 many"][0]), told["orders 0 many"][2]),
@@ -475,6 +487,7 @@ layer.sleep(30)
 
 # %%
 predict(
+    "append-to-users-0",
     "What does an append to users-0 give now? (the log's new end, or the name of the exception)",
     ___,
     lambda: layer.append("users-0", "x"),
@@ -488,6 +501,7 @@ print("the stop ends with", refused_by(layer.stop))
 
 # %%
 predict(
+    "markers-in-disks",
     "Is there a marker in disk-a, and in disk-b? (a pair such as (True, True))",
     ___,
     lambda: (layer.has_marker(0), layer.has_marker(1)),
@@ -545,6 +559,7 @@ first = found.first_difference.operation
 
 # %%
 predict(
+    "lying-checkpoint-differs-after",
     "After which operation does minikafka with the lying checkpoint differ first?",
     ___,
     lambda: first,
@@ -552,6 +567,7 @@ predict(
 
 # %%
 predict(
+    "recovery-file-contradicted-by",
     "About the file after that operation, how many witnesses contradict minikafka? (1 or 2)",
     ___,
     lambda: sum(witness.value(first, "recovery_point_file") != sick.value(first, "recovery_point_file") for witness in (spark, kafka) if witness),

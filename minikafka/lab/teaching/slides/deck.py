@@ -13,7 +13,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from minikafka.lab.exercises.prediction import beliefs_about
+from minikafka.lab.exercises.prediction import known_beliefs
 from minikafka.lab.teaching.lesson_parts import questions_of, rules_of, takeaway_of, title_of
 from minikafka.lab.teaching.slides.plan import PlanError, Planned
 from minikafka.lab.widgets import drawing
@@ -54,7 +54,7 @@ class Deck:
 
 
 def deck_of(notebook: Path, plan: Sequence[Planned], answers: Mapping[str, str]) -> Deck:
-    """The deck of the lesson in `notebook`. `answers`: by question, what the run gives.
+    """The deck of the lesson in `notebook`. `answers`: by a prediction's id, what its run gives.
 
     Raises PlanError where the plan quotes what the lesson does not have.
     """
@@ -94,15 +94,16 @@ class _Maker:
             notes += self._prose_of({"rules": "## 3.", "check": "## 7."}[planned.role])
         return Slide(planned.role, planned.title, lines, figure, answer, _without_links(notes))
 
-    def _prediction(self, beginning: str, lines: Sequence[str]) -> tuple[str, str, str]:
+    def _prediction(self, name: str, lines: Sequence[str]) -> tuple[str, str, str]:
         """The question, its answer with the plan's lines below it, and as notes what wrong answers believe."""
-        asked = next((q for q in questions_of(self._notebook) if beginning and q.startswith(beginning)), None)
-        if asked is None or asked not in self._answers:
-            raise PlanError(f"{self._notebook.stem}: no prediction, or none with an answer, begins {beginning!r}")
-        place = next(i for i, cell in enumerate(self._cells) if asked in _source(cell).replace('\\"', '"'))
-        beliefs = [f"Who says {wrong}: {words}" for wrong, words in beliefs_about(asked).items()]
-        figure = f"<p class='asked'>{escape(asked)}</p>"
-        answer = f"<p class='given'>{escape(self._answers[asked])}</p>{_list(lines)}"
+        asked = questions_of(self._notebook).get(name)
+        if asked is None or name not in self._answers:
+            raise PlanError(f"{self._notebook.stem}: no prediction, or none with an answer, has the id {name!r}")
+        question, cell = asked
+        place = next(i for i, each in enumerate(self._cells) if _source(each) == cell.text)
+        beliefs = [f"Who says {wrong}: {words}" for wrong, words in known_beliefs().get(name, {}).items()]
+        figure = f"<p class='asked'>{escape(question)}</p>"
+        answer = f"<p class='given'>{escape(self._answers[name])}</p>{_list(lines)}"
         return figure, answer, self._prose_around(place) + _list([escape(belief) for belief in beliefs])
 
     def _shown(self, planned: Planned) -> tuple[int, str]:

@@ -20,7 +20,7 @@ class Planned:
     """One slide of a plan.
 
     `lines` are Markdown, a line each. `shows` quotes the cell whose output (of an exercise: whose code) is shown,
-    `frame` the caption of one of its frames, `asks` the beginning of a prediction's question.
+    `frame` the caption of one of its frames, `asks` the id of a prediction.
     """
 
     role: str
