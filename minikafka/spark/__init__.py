@@ -1,12 +1,9 @@
 """Spark for minikafka: a session with Apache Kafka's classes in the same JVM, and log directories as DataFrames.
 
-Read `session` first, then `jvm` (how its JVM is started), `java_home` (which Java), `kafka_jars` (where the jars come
-from), `java_network` (by which way), `class_archive` (why a second start is faster), `worker_garbage` (why its Python
-workers' tasks are short), and `own_directory` (where this process and its JVM keep what lies on the disk for a while,
-found again by the lock of a `locked_directory`);
-`scala_compiler` compiles what is asked of the JVM in Scala. `shared_directory` has how a run reads what another left.
-`register` makes the data source of the room `source` known to any session; `write_log_dir`, in the room `sink`, makes
-log directories of DataFrames.
+Read `session` first, then `spark_jvm` (how its JVM is started, with what the room `minikafka.jvm` gives),
+`worker_garbage` (why its Python workers' tasks are short) and `our_line_first` (what stands in front of Spark's lines).
+`shared_directory` has how a run reads what another left. `register` makes the data source of the room `source` known to
+any session; `write_log_dir`, in the room `sink`, makes log directories of DataFrames; `jobs` are questions to them.
 """
 
 from minikafka.spark.register import register

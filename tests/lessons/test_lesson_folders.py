@@ -11,7 +11,7 @@ from minikafka.lab.course.build_lessons import notebook_of, texts
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.predict_call import ids_by_question, is_id, predict_calls_in
 from minikafka.lab.exercises.prediction import known_beliefs
-from minikafka.lab.grading.lesson_tasks import tasks_of
+from minikafka.lab.grading.lesson_tasks import PREDICTION, tasks_of
 from minikafka.lab.language.chosen import LANGUAGES
 from minikafka.lab.lesson_folders import lesson_named, parts
 from minikafka.lab.stage.planted_bugs import planted
@@ -57,12 +57,14 @@ def folders(tmp_path, monkeypatch):
 
 
 def test_a_lesson_comes_with_its_folder(folders):
-    (folders / "tiny").mkdir()
+    (folders / "made_by_a_test").mkdir()
     for name, text in TINY.items():
-        (folders / "tiny" / name).write_text(text, encoding="utf-8")
+        (folders / "made_by_a_test" / name).write_text(text, encoding="utf-8")
     names = [folder.name for folder in lesson_folders.lesson_folders()]
     assert names[names.index("03a-tiny") - 1].startswith("03-") and names[names.index("03a-tiny") + 1].startswith("04-")
-    assert [notebook_of(text).relative_to(COURSE).as_posix() for text in texts() if text.parent.name == "tiny"] == [
+    assert [
+        notebook_of(text).relative_to(COURSE).as_posix() for text in texts() if text.parent.name == "made_by_a_test"
+    ] == [
         "03a-tiny.ipynb",
         "solutions/03a-tiny.ipynb",
     ]
@@ -95,12 +97,12 @@ def test_a_lesson_goes_with_its_folder(folders):
 
 
 def test_two_lessons_that_have_the_same_id_are_told(folders):
-    (folders / "tiny").mkdir()
+    (folders / "made_by_a_test").mkdir()
     beliefs = 'BELIEFS = {"mark-after-first-read": {1: "It has not been read."}}\n'
     for name, text in {**TINY, "predictions.py": beliefs}.items():
-        (folders / "tiny" / name).write_text(text, encoding="utf-8")
+        (folders / "made_by_a_test" / name).write_text(text, encoding="utf-8")
     with pytest.raises(
-        ValueError, match=r"^minikafka\.lessons\.tiny\.predictions: .* 'mark-after-first-read' as well$"
+        ValueError, match=r"^minikafka\.lessons\.made_by_a_test\.predictions: .* 'mark-after-first-read' as well$"
     ):
         known_beliefs()
 
@@ -122,3 +124,14 @@ def test_every_lesson_has_what_the_course_asks_of_one():
         assert {"__init__.py", "predictions.py", "plan.md", "slides.toml", f"{folder.name}.solutions.py"} <= has
         assert ("exercise" in kinds) == ({"exercises", "solutions.py"} <= has), folder.name
         assert ("rung" in kinds) == ("rungs.py" in has), folder.name
+
+
+def test_what_a_lesson_says_of_others_is_there():
+    """Each planted bug takes the place of something, and each belief belongs to a prediction of its lesson."""
+    for folder in lesson_folders.lesson_folders():
+        bugs = folder.part("planted_bugs")
+        for words, (owner, name, _) in (bugs.bugs() if bugs else {}).items():
+            assert hasattr(owner, name), f"{folder.name}, {words}: {owner.__name__} has no {name}"
+        asked = {task.id for task in tasks_of(notebook_of(folder.text)) if task.kind == PREDICTION}
+        beliefs = set(folder.part("predictions").BELIEFS)
+        assert beliefs <= asked, f"{folder.name}: nobody asks {beliefs - asked}"

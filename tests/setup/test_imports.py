@@ -218,3 +218,19 @@ def imported_with(room: str) -> set[str]:
     code += "".join(f"import {name.removesuffix('.__init__')}\n" for name in names)
     code += "print(*{name.split('.')[0] for name in set(sys.modules) - before})"
     return set(run(code).split())
+
+
+# In backquotes in the head of a room, and no module of it: commands, functions, tables, files of elsewhere.
+NO_MODULES = {"minikafka", "verify", "grade", "predict", "render", "bugs", "say", "write_log_dir", "ranges", "segments", "site"}
+
+
+def test_the_head_of_a_room_names_modules_that_are_there():
+    """After a move, a head that sends its reader to where nothing is any more misleads most."""
+    for head in sorted(PACKAGE.rglob("__init__.py")):
+        told = ast.get_docstring(ast.parse(head.read_text(encoding="utf-8"))) or ""
+        for word in set(re.findall(r"(?<!`)`([a-z][a-z_0-9.]*)/?(?:\(\))?`", told)) - NO_MODULES:
+            path = word.removeprefix("minikafka.").replace(".", "/")
+            places = (PACKAGE / path, PACKAGE / f"{path}.py", PACKAGE.parent / word)
+            found = [*head.parent.rglob(f"{path}.py"), *head.parent.rglob(word), *filter(Path.exists, places)]
+            found += PACKAGE.rglob(word) if word.endswith((".py", ".toml")) else []
+            assert found, f"{head.relative_to(PACKAGE.parent)} names {word}, which is not there"

@@ -1,13 +1,14 @@
 """The runner: one operation after the other to minikafka's log, observed after each."""
 
 import itertools
+from dataclasses import asdict
 
 import pytest
 
-from minikafka.witness.log.operations import parse_operation
+from minikafka.witness.log.operations import KINDS, parse_operation
 from minikafka.witness.log.run import Runner, minikafka_log, run
 from minikafka.witness.log.workload import Workload
-from minikafka.witness.observation import Observation
+from minikafka.witness.observation import QUANTITIES, Observation
 
 
 @pytest.fixture
@@ -21,6 +22,27 @@ def observe(tmp_path):
         return table.rows if every else table.rows[-1]
 
     return observe
+
+
+def test_the_runner_can_do_every_operation():
+    """One that it cannot do would be observed as an error, in minikafka as in Kafka, and both would agree."""
+    assert [kind for kind in KINDS if kind and not hasattr(Runner, f"_{kind}")] == []
+
+
+def test_every_quantity_is_observed(observe):
+    """One that nobody fills would be equal everywhere."""
+    workload = """config internal.segment.bytes=200 index.interval.bytes=1
+    append_as_leader [3x10 pid=7 epoch=0 seq=0 txn]
+    append_as_leader leader_epoch=1 [3x90]
+    update_high_watermark 3
+    flush
+    maybe_increment_log_start_offset 3
+    truncate_to 99
+    maybe_increment_log_start_offset 99"""
+    seen = observe(workload, every=True)
+    blank = asdict(Observation())
+    unseen = [name for name in QUANTITIES if all(each[name] == blank[name] for each in seen)]
+    assert unseen == []
 
 
 def test_the_state_after_each_operation(observe):

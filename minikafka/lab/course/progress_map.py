@@ -122,7 +122,7 @@ def lessons_of(course: Path) -> list[Lesson]:
     """The lessons of the course in reading order. What each asks stands in its calls of `predict` and in its stored
     outputs, where nothing was attempted.
     """
-    return [_lesson(path) for path in sorted(course.glob("[0-9][0-9]-*.ipynb"))]
+    return [_lesson(path) for path in sorted(course.glob("[0-9][0-9]*-*.ipynb"))]
 
 
 def _lesson(path: Path) -> Lesson:

@@ -1,3 +1,4 @@
-"""A real method on a real log, step by step. Read `steps` (finds the numbered comments), then `stepper`; `refusals` and
-`crash_theatre` play failures with it, and `kafka_source` links each step with Kafka's own.
+"""A real method on a real log, step by step. Read `steps` (finds the numbered comments), then `stepper`;
+`crash_theatre` plays crashes with it, `path_walk` shows a map above it, and `kafka_source` links each step with
+Kafka's.
 """

@@ -44,7 +44,7 @@ class Takeaway:
 
 def lessons() -> list[Path]:
     """The notebooks of the course in their order."""
-    return sorted(COURSE.glob("[0-9][0-9]-*.ipynb"))
+    return sorted(COURSE.glob("[0-9][0-9]*-*.ipynb"))
 
 
 def title_of(notebook: Path) -> str:

@@ -2,7 +2,7 @@
 
 In reading order:
 
-- `plan`: which ten things a deck shows, and the short lines beside them, from `plans/`;
+- `plan`: which ten things a deck shows, and the short lines beside them, from `slides.toml` in the lesson's folder;
 - `deck`: a plan and a notebook become ten slides;
 - `page`: a deck as one HTML file;
 - `build`: the folder of all decks.
