@@ -49,6 +49,7 @@ from minikafka.log.log_offsets_listener import NO_OP_OFFSETS_LISTENER, LogOffset
 from minikafka.log.log_segment import LogSegment, RollParams
 from minikafka.log.log_segments import LogSegments
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
+from minikafka.log.log_state_snapshot import LogStateSnapshot, ProducerSnapshot
 from minikafka.log.log_validator import LogValidator
 from minikafka.log.producer.producer_append_info import TV_UNKNOWN
 from minikafka.log.producer.producer_state_manager import ProducerStateManager
@@ -586,6 +587,21 @@ class Log:
         return LogOffsetSnapshot(
             self.log_start_offset, self._local_log.log_end_offset_metadata, high_watermark, last_stable
         )
+
+    def fetch_state_snapshot(self) -> LogStateSnapshot:
+        """The offsets, segments, leader epochs and producers at one moment; see `LogStateSnapshot` for the units."""
+        with self._lock:
+            producers = self.producer_state_manager.active_producers
+            return LogStateSnapshot(
+                self.log_start_offset,
+                self.recovery_point,
+                self.high_watermark,
+                self.last_stable_offset,
+                self.log_end_offset,
+                tuple((segment.base_offset, segment.size) for segment in self.log_segments),
+                tuple(self.leader_epoch_cache.epoch_entries),
+                tuple(ProducerSnapshot.of(producers[producer_id]) for producer_id in sorted(producers)),
+            )
 
     def maybe_convert_to_offset_metadata(self, offset: int) -> LogOffsetMetadata:
         """The batch that holds `offset`, by base offset and place; the bare `offset` if the log does not have it.

@@ -26,7 +26,6 @@ from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
 from minikafka.witness.kafka.kafka_log import KafkaLog
 from minikafka.witness.log.batch import Batch
-from minikafka.witness.log.run import observed_state
 
 CLOSED, KILLED = TopicPartition("closed", 0), TopicPartition("killed", 0)
 START_MS = 1_700_000_000_000
@@ -193,7 +192,7 @@ def recover(kafka, opener, directory, recovery_point, clock):
         log = Log.create(
             directory, config, 0, recovery_point, scheduler=scheduler, time=clock, last_shutdown_clean=False
         )
-        state = observed_state(log)
+        state = log.fetch_state_snapshot()
     else:
         log = KafkaLog.create(
             kafka,
@@ -204,11 +203,11 @@ def recover(kafka, opener, directory, recovery_point, clock):
             time=clock,
             last_shutdown_clean=False,
         )
-        state = log.observed_state()
+        state = log.fetch_state_snapshot()
     scheduler.run_due_tasks()
     log.flush(force_flush_active_segment=True)
     log.close()
-    return [list(map(tuple, part)) if isinstance(part, list) else part for part in state]
+    return state
 
 
 @pytest.mark.parametrize("partition, checkpointed", [(CLOSED, True), (CLOSED, False), (KILLED, False)], ids=str)

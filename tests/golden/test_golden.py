@@ -15,7 +15,6 @@ from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_log import KafkaLog
 from minikafka.witness.kafka.kafka_tools import dump_log_segments
 from minikafka.witness.log.batch import Batch
-from minikafka.witness.log.run import observed_state
 
 HERE = Path(__file__).parent
 DIRECTORIES = {
@@ -38,10 +37,6 @@ def open_log(kafka, directory, opener):
     return KafkaLog.create(kafka, directory, CONFIG, scheduler=scheduler, time=time, last_shutdown_clean=True)
 
 
-def state(log):
-    return log.observed_state() if isinstance(log, KafkaLog) else observed_state(log)
-
-
 @pytest.fixture(params=DIRECTORIES)
 def golden(request):
     return DIRECTORIES[request.param]
@@ -59,7 +54,7 @@ def opened(kafka, golden, tmp_path):
 
 
 def test_same_offsets_segments_epochs_and_producers(opened):
-    ours, theirs = (state(log) for log, _ in opened.values())
+    ours, theirs = (log.fetch_state_snapshot() for log, _ in opened.values())
     assert [list(map(tuple, part)) if isinstance(part, list) else part for part in ours] == [
         list(map(tuple, part)) if isinstance(part, list) else part for part in theirs
     ]

@@ -294,6 +294,18 @@ def test_active_producers_are_shown(open_log):
     assert log.active_producers == [ProducerState(7, 3, 1, NOW, -1, -1), ProducerState(8, 0, 0, NOW, -1, 2)]
 
 
+def test_the_state_is_seen_whole_and_stays_as_it_was(open_log):
+    log = open_log()
+    log.append_as_leader(records("[2x10 pid=7 epoch=3 seq=0]"), 0)
+    log.append_as_leader(records("[1x10 pid=8 epoch=0 seq=0 txn]"), 1)
+    log.update_high_watermark(3)
+    state, size = log.fetch_state_snapshot(), log.size
+    log.append_as_leader(records("[1x10 pid=7 epoch=3 seq=2]"), 1)
+    producers = ((7, 3, 1, 1, NOW, -1, -1), (8, 0, 0, 2, NOW, -1, 2))
+    assert state == (0, 0, 3, 2, 3, ((0, size),), ((0, 0), (1, 2)), producers)
+    assert log.fetch_state_snapshot().producers[0].last_offset == 3
+
+
 def test_a_renamed_log_lives_on(open_log):
     log = open_log()
     log.append_as_leader(records(), 1)

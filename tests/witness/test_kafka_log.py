@@ -53,11 +53,11 @@ def test_the_state_is_seen_whole(opened):
     opened.append("[3x100 pid=7 epoch=1 seq=5]")
     opened.append("[3x100 pid=8 epoch=0 seq=0 txn]")
     size = len(Batch.parse("[3x100]").encode(NOW))
-    start, recovery, hw, lso, end, segments, epochs, producers = opened.log.observed_state()
+    start, recovery, hw, lso, end, segments, epochs, producers = opened.log.fetch_state_snapshot()
     assert (start, recovery, hw, lso, end) == (0, 0, 0, 0, 6)
-    assert segments == [KafkaSegment(0, size), KafkaSegment(3, size)]
-    assert epochs == [(0, 0)]
-    assert producers == [(7, 1, 7, 2, NOW, -1, -1), (8, 0, 2, 5, NOW, -1, 3)]
+    assert segments == ((0, size), (3, size))
+    assert epochs == ((0, 0),)
+    assert producers == ((7, 1, 7, 2, NOW, -1, -1), (8, 0, 2, 5, NOW, -1, 3))
 
 
 def test_what_is_read_are_the_bytes_of_the_file(opened):
@@ -162,7 +162,7 @@ def test_segments_epochs_and_timestamps(opened):
 
 
 def test_every_method_has_its_twin_in_minikafka(opened, tmp_path):
-    own = {"observed_state", "producers", "epoch_entries", "active_index_entries"}
+    own = {"producers", "epoch_entries", "active_index_entries"}
     log = Log.create(tmp_path / "ours-0", LogConfig({}), scheduler=opened.scheduler, time=opened.time)
     for name, member in inspect.getmembers(KafkaLog):
         if not name.startswith("_") and name not in own:

@@ -15,8 +15,8 @@ class WreckedCase(Case):
     """A case that can be put to Spark and to whoever loads a log.
 
     `expected()`: Spark's answer. `wreck()`: makes the directory; then `answer(state)` reads the answer from what
-    `minikafka.witness.log.run.observed_state` says of the log loaded from it with `checkpoints` and `settings`. Where the
-    names of the files that are left count as well, `answer_by_files(state, names)` stands in its place.
+    `Log.fetch_state_snapshot` says of the log loaded from it with `checkpoints` and `settings`. Where the names of the
+    files that are left count as well, `answer_by_files(state, names)` stands in its place.
     """
 
     expected: Callable[[], Any]
@@ -37,7 +37,6 @@ def judged_by_loading(factory: Callable[..., Any]) -> Callable[[WreckedCase], An
     from minikafka.common.scheduler import ManualScheduler
     from minikafka.common.time import ManualTime
     from minikafka.lab.stage.workbench import NOON
-    from minikafka.witness.log.run import observed_state
 
     def judge(case: WreckedCase) -> Any:
         time = ManualTime(NOON)
@@ -51,7 +50,7 @@ def judged_by_loading(factory: Callable[..., Any]) -> Callable[[WreckedCase], An
             time=time,
             last_shutdown_clean=case.checkpoints.get("clean", False),
         )
-        state = log.observed_state() if hasattr(log, "observed_state") else observed_state(log)
+        state = log.fetch_state_snapshot()
         left = {file.name for file in directory.iterdir()}
         log.close()
         return case.answer(state) if case.answer is not None else case.answer_by_files(state, left)

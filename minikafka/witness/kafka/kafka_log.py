@@ -19,6 +19,7 @@ from minikafka.log.log_append_info import LeaderHwChange, LogAppendInfo
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.log_offset_snapshot import LogOffsetSnapshot
+from minikafka.log.log_state_snapshot import LogStateSnapshot
 from minikafka.record.compression import CompressionType
 from minikafka.record.file_records import TimestampAndOffset
 from minikafka.record.memory_records import MemoryRecords
@@ -85,8 +86,7 @@ class KafkaLog:
     - Java's exceptions are raised as minikafka's of the same name and message.
     - `unified_log` is Kafka's own object, for everything that this class lacks.
 
-    A property asks Kafka each time it is read; `observed_state` fetches everything that a runner observes in a few
-    calls.
+    A property asks Kafka each time it is read; `fetch_state_snapshot` has all that a runner observes, by a few calls.
     """
 
     def __init__(self, kafka: KafkaJvm, unified_log, scheduler: JavaScheduler):
@@ -398,10 +398,11 @@ class KafkaLog:
         self.unified_log.delete()
 
     @_speaks_python
-    def observed_state(self) -> tuple:
-        """Log start, recovery point, high watermark, last stable offset, log end; segments, epochs and producers."""
+    def fetch_state_snapshot(self) -> LogStateSnapshot:
+        """As minikafka's `Log` shows it."""
         hw, lso, start, end = map(int, _OFFSETS.search(self.unified_log.toString()).groups())
-        return start, self.recovery_point, hw, lso, end, self.log_segments, self.epoch_entries, self.producers
+        segments, epochs, producers = map(tuple, (self.log_segments, self.epoch_entries, self.producers))
+        return LogStateSnapshot(start, self.recovery_point, hw, lso, end, segments, epochs, producers)
 
     def __repr__(self) -> str:
         return f"Kafka's {self.unified_log.toString()}"

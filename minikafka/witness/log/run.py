@@ -103,7 +103,7 @@ class Runner:
             "lso": log.last_stable_offset,
             "leo": log.log_end_offset,
             "recovery": log.recovery_point,
-            "active": _segments(log)[-1][0],
+            "active": log.log_segments[-1].base_offset,
             "now": self.time.milliseconds(),
         }
 
@@ -266,7 +266,7 @@ class Runner:
 
     def _checkpoint(self, _op) -> str:
         start = self.log.log_start_offset
-        first = _segments(self.log)[0][0]
+        first = self.log.log_segments[0].base_offset
         self.checkpoints = {
             "recovery_point": self.log.recovery_point,
             "log_start_offset": start if start > first else 0,
@@ -308,33 +308,17 @@ class Runner:
     def _observe(self, result: str, error: str, message: str) -> Observation:
         if self.log is None:
             return Observation(result, error, message)
-        state = self.log.observed_state() if hasattr(self.log, "observed_state") else observed_state(self.log)
-        segments = tuple(map(tuple, state[5]))
+        state = self.log.fetch_state_snapshot()
         return Observation(
             result,
             error,
             message,
             *state[:5],
-            segments,
-            index_entries(self.directory, [base for base, _ in segments], _active_index_entries(self.log)),
-            tuple(map(tuple, state[6])),
-            tuple(map(tuple, state[7])),
+            tuple(map(tuple, state.segments)),
+            index_entries(self.directory, [base for base, _ in state.segments], _active_index_entries(self.log)),
+            tuple(map(tuple, state.epochs)),
+            tuple(map(tuple, state.producers)),
         )
-
-
-def observed_state(log) -> tuple:
-    """Log start, recovery point, high watermark, last stable offset, log end; segments, epochs, producers."""
-    epochs = [(entry.epoch, entry.start_offset) for entry in log.leader_epoch_cache.epoch_entries]
-    return (
-        log.log_start_offset,
-        log.recovery_point,
-        log.high_watermark,
-        log.last_stable_offset,
-        log.log_end_offset,
-        _segments(log),
-        epochs,
-        sorted(map(_producer, log.producer_state_manager.active_producers.values())),
-    )
 
 
 def index_entries(directory: Path, base_offsets, active_entries: int) -> tuple[tuple[int, int], ...]:
@@ -370,26 +354,9 @@ minikafka_log.name = "minikafka"
 minikafka_log.cleaner = minikafka_log_cleaner
 
 
-def _segments(log) -> list[tuple[int, int]]:
-    return [(segment.base_offset, segment.size) for segment in log.log_segments]
-
-
 def _active_index_entries(log) -> int:
     counted = getattr(log, "active_index_entries", None)
     return log.active_segment.offset_index.entries if counted is None else counted
-
-
-def _producer(entry) -> tuple[int, ...]:
-    first = entry.current_txn_first_offset
-    return (
-        entry.producer_id,
-        entry.producer_epoch,
-        entry.last_seq,
-        entry.last_data_offset,
-        entry.last_timestamp,
-        entry.coordinator_epoch,
-        -1 if first is None else first,
-    )
 
 
 def _append_info(info) -> str:

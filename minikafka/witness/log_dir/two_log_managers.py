@@ -16,7 +16,6 @@ from minikafka.record.memory_records import MemoryRecords
 from minikafka.witness.kafka.kafka_log import KafkaLog
 from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
 from minikafka.witness.log.batch import Batch
-from minikafka.witness.log.run import observed_state
 from minikafka.witness.log.workload import START_MS
 
 NO_CLEANER_THREADS = CleanerConfig(num_threads=0)
@@ -128,8 +127,7 @@ class OneLogManager:
             return []
         logs = []
         for log in self.manager.all_logs:
-            state = log.observed_state() if isinstance(log, KafkaLog) else observed_state(log)
-            logs.append((self.neutral(log), state))
+            logs.append((self.neutral(log), log.fetch_state_snapshot()))
         if isinstance(self.manager, KafkaLogManager):
             self.manager.take_back_cancelled()
         tasks = [name for name in self.scheduler.pending if name != _MAY_BE_EMPTY]

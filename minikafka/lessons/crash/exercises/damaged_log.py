@@ -47,7 +47,7 @@ def _damaged(bad: tuple[int, ...], recovery_point: int, batches: int = 9) -> Wre
     bases = ", ".join(str(base) for base in sorted({base for base, *_ in rows}))
     name = f"segments {bases}; damaged batches: {names}; recovery point {recovery_point}"
     checkpoints = {"recovery_point": recovery_point}
-    return WreckedCase(name, (table, recovery_point), expected, wreck, lambda state: state[4], checkpoints)
+    return WreckedCase(name, (table, recovery_point), expected, wreck, lambda state: state.log_end_offset, checkpoints)
 
 
 def _ends(choose):

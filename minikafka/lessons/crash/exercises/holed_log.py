@@ -48,7 +48,7 @@ def _wrecked(bad: tuple[int, ...], unindexed: tuple[int, ...], recovery_point: i
     name = f"{', '.join(damages) or 'no damage'}; recovery point {recovery_point}"
 
     def answer(state: tuple) -> list[tuple[int, int]]:
-        return [(base, size // _BYTES * _RECORDS) for base, size in state[5]]
+        return [(base, size // _BYTES * _RECORDS) for base, size in state.segments]
 
     return WreckedCase(name, (rows, recovery_point), expected, wreck, answer, {"recovery_point": recovery_point})
 

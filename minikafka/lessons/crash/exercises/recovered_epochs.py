@@ -38,7 +38,7 @@ def _epochs(epochs: tuple[int, ...]) -> WreckedCase:
         )
 
     def answer(state: tuple) -> list[tuple[int, int]]:
-        return [tuple(entry) for entry in state[6]]
+        return [tuple(entry) for entry in state.epochs]
 
     return WreckedCase(
         f"batches of epochs {', '.join(map(str, epochs))}", (table,), expected, wreck, answer, settings={}

@@ -41,7 +41,9 @@ def _checkpointed(recovery_point: int, log_start: int, *, clean: bool) -> Wrecke
     )
     arguments = (clean, recovery_point, log_start, first_base, log_end)
     checkpoints = {"clean": clean, "recovery_point": recovery_point, "log_start": log_start}
-    return WreckedCase(name, arguments, expected, wreck, lambda state: (state[0], state[1]), checkpoints)
+    return WreckedCase(
+        name, arguments, expected, wreck, lambda state: (state.log_start_offset, state.recovery_point), checkpoints
+    )
 
 
 bent = Exercise(

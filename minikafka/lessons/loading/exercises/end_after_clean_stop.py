@@ -57,7 +57,7 @@ def _closed(batches: int, *, begins: int = 0, bad: int | None = None, rolled_to:
 
     name = f"segments {', '.join(map(str, bases))}; batches up to {rows[-1][2] if rows else 'none'}"
     name += "" if bad is None else f"; a flipped bit in {begins + 2 * bad}–{begins + 2 * bad + 1}"
-    return WreckedCase(name, (segments, table), expected, wreck, lambda state: state[4], {"clean": True})
+    return WreckedCase(name, (segments, table), expected, wreck, lambda state: state.log_end_offset, {"clean": True})
 
 
 def _ends(choose):

@@ -56,7 +56,7 @@ def _half_done(name: str) -> WreckedCase:
             files=table,
         )
 
-    return WreckedCase(name, (table,), expected, wreck, lambda state: [base for base, _ in state[5]])
+    return WreckedCase(name, (table,), expected, wreck, lambda state: [base for base, _ in state.segments])
 
 
 def _stopped(renames: int, groups: tuple[tuple[int, ...], ...] = _TWO_BY_TWO) -> dict[str, bytes]:
