@@ -60,13 +60,14 @@ class Scheduler(Protocol):
 class ManualScheduler:
     """Runs due tasks in the caller's thread when the clock moves: the earliest first, equal ones as scheduled.
 
-    Unlike Kafka's, it does not run a task with delay 0 at once: that too waits for the next move of the clock, or for
-    `run_due_tasks`. So a log that schedules work while it holds its lock never sees the work done there, as with
-    threads. Kafka: `MockScheduler`.
+    A task with delay 0 waits, too: for the next move of the clock, or for `run_due_tasks`. So a log that schedules work
+    while it holds its lock never sees the work done there, as with threads. With `runs_at_once` what is due is run
+    before `schedule` returns, as Kafka's does it, and nothing has to move the clock. Kafka: `MockScheduler`.
     """
 
-    def __init__(self, time: ManualTime):
+    def __init__(self, time: ManualTime, *, runs_at_once: bool = False):
         self._time = time
+        self._runs_at_once = runs_at_once
         self._queue: list[_Entry] = []  # a heap
         self._order = itertools.count()
         time.add_listener(self.run_due_tasks)
@@ -82,6 +83,8 @@ class ManualScheduler:
         """Run `task` after `delay_ms`, then every `period_ms` (< 0: once). Kafka: `Scheduler.schedule`."""
         scheduled = ScheduledTask(name, task, self._time.milliseconds() + delay_ms, period_ms)
         self._push(scheduled)
+        if self._runs_at_once:
+            self.run_due_tasks()
         return scheduled
 
     def schedule_once(self, name: str, task: Callable[[], object], delay_ms: int = 0) -> ScheduledTask:
