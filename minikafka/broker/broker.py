@@ -1,6 +1,7 @@
 """A whole broker: its parts, put together, and its life from registration to shutdown or crash."""
 
 import logging
+import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -20,10 +21,11 @@ from minikafka.metadata.controller import ProducerIdsBlock
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.metadata.metadata_delta import MetadataDelta
 from minikafka.metadata.metadata_records import BrokerEndpoint, MetadataRecord
-from minikafka.network.request import ANONYMOUS, NoBytes, Request
+from minikafka.network.request import ANONYMOUS, LOCALHOST, Answer, NoBytes, Request
 from minikafka.network.request_channel import RequestChannel, Ticket
 from minikafka.server.add_partitions_to_txn_manager import AddPartitionsToTxnManager
 from minikafka.server.alter_partition_manager import ControllerChannel, DefaultAlterPartitionManager
+from minikafka.server.blocking_send import BlockingSend
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.broker_metadata_publisher import BrokerMetadataPublisher
 from minikafka.server.in_process_send import InProcessSend, Peer
@@ -94,6 +96,8 @@ class Broker:
         scheduler: Scheduler,
         settings: Mapping[str, object] | None = None,
         find_peer: Callable[[int], Peer | None] = lambda broker_id: None,
+        connect: Callable[[BrokerEndPoint, int], BlockingSend] | None = None,
+        listeners: Sequence[BrokerEndpoint] = (),
         incarnation_id: str,
         cluster_id: str = "",
         controller_channel: ControllerChannel | None = None,
@@ -105,6 +109,10 @@ class Broker:
         - `scheduler`: this broker's own; it ends with the broker.
         - `settings`: by Kafka's names; `node.id` and the log directories are added.
         - `find_peer(id)`: another broker, None while it is down. `incarnation_id`: another one at every start.
+        - `connect(leader, fetcher_id)`: a fetcher's connection to a leader; None for one in this process, to the broker
+          that `find_peer` finds.
+        - `listeners`: where clients reach this broker, as the controller is told; requests come through the first
+          unless they name another. Without any: PLAINTEXT on localhost, at 9092 and its id.
         - `controller_channel`: the way on which proposals for ISRs go, None to ask the controller at once.
         - `add_partitions_to_txn_manager`: the way to transaction coordinators. Without one, transactional batches are
           refused unless `transaction.partition.verification.enable` is false.
@@ -115,6 +123,7 @@ class Broker:
         self.broker_epoch = -1
         """The epoch of the latest registration, −1 before the first. Kafka: `BrokerLifecycleManager.brokerEpoch`."""
         self.is_running = False
+        self.listeners = tuple(listeners) or (BrokerEndpoint(LISTENER_NAME, "localhost", FIRST_PORT + broker_id),)
         self._controller = controller
         self._incarnation_id = incarnation_id
         self._time = time
@@ -133,11 +142,11 @@ class Broker:
             controller_channel or _DirectChannel(controller), scheduler, broker_id, epoch
         )
 
-        def connect(leader: BrokerEndPoint, fetcher_id: int) -> InProcessSend:
+        def connect_in_process(leader: BrokerEndPoint, fetcher_id: int) -> InProcessSend:
             return InProcessSend(leader, f"broker-{broker_id}-fetcher-{fetcher_id}", find_peer)
 
         def create_replica_fetcher_manager(replica_manager: ReplicaManager) -> ReplicaFetcherManager:
-            return ReplicaFetcherManager(self.config, replica_manager, time, epoch, connect)
+            return ReplicaFetcherManager(self.config, replica_manager, time, epoch, connect or connect_in_process)
 
         # 4. The replicas, and who tells them what to be.
         self.replica_manager = ReplicaManager(
@@ -158,6 +167,7 @@ class Broker:
         self._publisher = BrokerMetadataPublisher(
             self.config, self.metadata_cache, self.log_manager, self.replica_manager
         )
+        self._publishing = threading.RLock()  # held by whoever reads the metadata log
         # 5. The door.
         self.request_channel = RequestChannel(time)
         self.apis = KafkaApis(
@@ -174,21 +184,36 @@ class Broker:
     def startup(self) -> None:
         """Register, read the metadata log, load the logs, and take part.
 
+        Whoever has something to do in between calls `register`, `publish` and `unfence`.
         Raises what the controller and the log manager raise. Kafka: `BrokerServer.startup`.
         """
-        # 1. A new life, with a new epoch; the controller is told how the last one ended.
+        # 1. A new life, with a new epoch.
+        self.register()
+        # 2. What has been decided meanwhile; logs are loaded, and replicas get their roles.
+        self.publish()
+        # 3. Ready; and that is read, too.
+        self.unfence()
+
+    def register(self) -> None:
+        """Begin a new life, with a new epoch; the controller is told how the last one ended.
+
+        Raises what the controller raises. Kafka: `BrokerLifecycleManager`, its request BrokerRegistration.
+        """
         previous_epoch = self.log_manager.read_broker_epoch_from_clean_shutdown_files()
         self.broker_epoch = self._controller.register_broker(
             self.broker_id,
             self._incarnation_id,
-            [BrokerEndpoint(LISTENER_NAME, "localhost", FIRST_PORT + self.broker_id)],
+            self.listeners,
             rack=self.config.rack,
             log_dirs=sorted(self.log_manager.log_dirs.directory_ids.values()),
             previous_broker_epoch=-1 if previous_epoch is None else previous_epoch,
         )
-        # 2. What has been decided meanwhile; logs are loaded, and replicas get their roles.
-        self.publish()
-        # 3. Ready; and that is read, too.
+
+    def unfence(self) -> None:
+        """Take part from now on, and read that, too.
+
+        Raises what the controller raises. Kafka: `BrokerLifecycleManager.setReadyToUnfence`.
+        """
         self.is_running = True
         self._controller.unfence_broker(self.broker_id, self.broker_epoch)
         self.publish()
@@ -198,28 +223,41 @@ class Broker:
 
         Kafka: `MetadataLoader`, `BrokerMetadataPublisher.onMetadataUpdate`.
         """
-        image = self.metadata_cache.image
-        records = self._controller.records_after(image.offset)
-        if up_to is not None:
-            records = records[: max(up_to - image.offset, 0)]
-        if records:
-            delta = MetadataDelta(image).replay_all(records)
-            self._publisher.on_metadata_update(delta, delta.apply())
+        with self._publishing:
+            image = self.metadata_cache.image
+            records = self._controller.records_after(image.offset)
+            if up_to is not None:
+                records = records[: max(up_to - image.offset, 0)]
+            if records:
+                delta = MetadataDelta(image).replay_all(records)
+                self._publisher.on_metadata_update(delta, delta.apply())
 
-    def handle(self, request: BytesLike, *, principal: str = ANONYMOUS) -> Ticket:
+    def handle(
+        self,
+        request: BytesLike,
+        *,
+        principal: str = ANONYMOUS,
+        client_address: str = LOCALHOST,
+        listener_name: str | None = None,
+        on_answer: Callable[[Answer], object] = lambda answer: None,
+    ) -> Ticket:
         """Take a request (header and body, without the length in front); the ticket holds the answer, now or later.
+
+        `principal`, `client_address`, `listener_name` (None: the first listener): who asks, from where, and through
+        which door. `on_answer(answer)` is called when there is an answer, maybe in another thread.
 
         Bytes that are no request, and APIs that brokers do not listen to, close the connection.
         Kafka: `SocketServer`, `KafkaRequestHandler`, `KafkaApis.handle`.
         """
-        ticket = Ticket()
+        ticket = Ticket(on_answer)
         try:
             parsed = Request.parse(
                 request,
                 ticket.answer,
                 arrived_ms=self._time.milliseconds(),
                 principal=principal,
-                listener_name=LISTENER_NAME,
+                listener_name=listener_name or self.listeners[0].name,
+                client_address=client_address,
             )
         except InvalidRequestException as error:
             logger.info("Closing a connection because of a bad request: %s", error)

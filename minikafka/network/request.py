@@ -13,6 +13,7 @@ from minikafka.network.message_sink import MessageSink
 from minikafka.network.messages import LARGEST_MESSAGE, RequestHeader, parse_body
 
 ANONYMOUS = "User:ANONYMOUS"
+LOCALHOST = "127.0.0.1"
 
 
 class NoBytes(Enum):
@@ -31,7 +32,8 @@ class Request:
     """A request, and the place where its answer goes.
 
     - `size_in_bytes`: of header and body. `arrived_ms`: when it came.
-    - `principal`: who asks, as `User:name`; `listener_name`: through which of the broker's doors.
+    - `principal`: who asks, as `User:name`; `listener_name`: through which of the broker's doors;
+      `client_address`: from where, as an IP address.
     - `answer_to(answer)` is called once, now or later.
     - `waits_for`: what the answer has to wait for if it cannot be given at once, for whoever reads the log.
 
@@ -45,7 +47,7 @@ class Request:
     arrived_ms: int = 0
     principal: str = ANONYMOUS
     listener_name: str = "PLAINTEXT"
-    client_address: str = "127.0.0.1"
+    client_address: str = LOCALHOST
     is_answered: bool = False
     waits_for: str = ""
 
@@ -58,6 +60,7 @@ class Request:
         arrived_ms: int = 0,
         principal: str = ANONYMOUS,
         listener_name: str = "PLAINTEXT",
+        client_address: str = LOCALHOST,
     ) -> "Request":
         """The request in `data` (without the length in front), which is the request's from now on.
 
@@ -72,7 +75,7 @@ class Request:
                 f"Received request api key {header.api_key.name} with version {header.api_version} which is not enabled"
             )
         body = parse_body(header, source)
-        return cls(header, body, len(data), answer_to, arrived_ms, principal, listener_name)
+        return cls(header, body, len(data), answer_to, arrived_ms, principal, listener_name, client_address)
 
     def __str__(self) -> str:
         header = self.header

@@ -1,6 +1,7 @@
 """The way back: what a handler answers, and where it goes."""
 
 import logging
+from collections.abc import Callable
 
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import IllegalStateException
@@ -66,9 +67,13 @@ class RequestChannel:
 
 
 class Ticket:
-    """The place of an answer for somebody in the same process, who holds it while the request waits."""
+    """The place of an answer for somebody in the same process, who holds it while the request waits.
 
-    def __init__(self) -> None:
+    `on_answer(answer)` is called when there is one, in the thread that answers.
+    """
+
+    def __init__(self, on_answer: Callable[[Answer], object] = lambda answer: None) -> None:
+        self._on_answer = on_answer
         self._answer: Answer | None = None
 
     @property
@@ -88,3 +93,4 @@ class Ticket:
         if self._answer is not None:
             raise IllegalStateException("The request has been answered already")
         self._answer = answer
+        self._on_answer(answer)
