@@ -240,14 +240,14 @@ class Log:
             # 2. No segments yet, the leader epochs of the file, no producers yet but the list of snapshot files.
             segments = LogSegments(topic_partition)
             leader_epoch_cache = create_leader_epoch_cache(
-                directory, topic_partition, log_dir_failure_channel, None, scheduler
+                directory, topic_partition, scheduler=scheduler, log_dir_failure_channel=log_dir_failure_channel
             )
             producer_state_manager = ProducerStateManager(
                 topic_partition,
                 directory,
-                max_transaction_timeout_ms,
-                producer_state_manager_config or ProducerStateManagerConfig(),
-                time,
+                max_transaction_timeout_ms=max_transaction_timeout_ms,
+                producer_state_manager_config=producer_state_manager_config or ProducerStateManagerConfig(),
+                time=time,
             )
 
             # 3. Load: fill the three.
@@ -1451,9 +1451,9 @@ class Log:
                 self.leader_epoch_cache = create_leader_epoch_cache(
                     self.dir,
                     self.topic_partition,
-                    self.log_dir_failure_channel,
-                    self.leader_epoch_cache,
-                    self.scheduler,
+                    scheduler=self.scheduler,
+                    log_dir_failure_channel=self.log_dir_failure_channel,
+                    current_cache=self.leader_epoch_cache,
                 )
                 self.partition_metadata_file = self._new_partition_metadata_file()
             else:
@@ -1488,9 +1488,10 @@ class Log:
 def create_leader_epoch_cache(
     directory: Path,
     topic_partition: TopicPartition,
-    log_dir_failure_channel: LogDirFailureChannel,
-    current_cache: LeaderEpochFileCache | None,
+    *,
     scheduler: Scheduler,
+    log_dir_failure_channel: LogDirFailureChannel,
+    current_cache: LeaderEpochFileCache | None = None,
 ) -> LeaderEpochFileCache:
     """The leader epochs that the file in `directory` lists, or those of `current_cache`, from now on kept in that file.
 

@@ -395,10 +395,10 @@ class LogLoader:
         producer_state_manager = ProducerStateManager(
             self.topic_partition,
             self.dir,
-            self.producer_state_manager.max_transaction_timeout_ms,
-            self.producer_state_manager.producer_state_manager_config,
-            self.time,
-            self._snapshots_of_recovery,
+            max_transaction_timeout_ms=self.producer_state_manager.max_transaction_timeout_ms,
+            producer_state_manager_config=self.producer_state_manager.producer_state_manager_config,
+            time=self.time,
+            snapshots=self._snapshots_of_recovery,
         )
         rebuild_producer_state(
             producer_state_manager,

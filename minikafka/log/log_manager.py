@@ -192,9 +192,9 @@ class LogManager:
                 self._cleaner_config,
                 self.live_log_dirs,
                 self.current_logs,
-                self.log_dir_failure_channel,
-                self.time,
-                self.scheduler,
+                scheduler=self.scheduler,
+                time=self.time,
+                log_dir_failure_channel=self.log_dir_failure_channel,
             )
             self.cleaner.startup()
 

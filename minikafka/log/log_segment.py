@@ -94,6 +94,7 @@ class LogSegment:
         lazy_offset_index: LazyIndex[OffsetIndex],
         lazy_time_index: LazyIndex[TimeIndex],
         txn_index: TransactionIndex,
+        *,
         base_offset: int,
         index_interval_bytes: int,
         roll_jitter_ms: int,
@@ -146,10 +147,10 @@ class LogSegment:
             LazyIndex(OffsetIndex, offset_index_file, base_offset, config.max_index_size),
             LazyIndex(TimeIndex, time_index_file, base_offset, config.max_index_size),
             TransactionIndex(base_offset, log_file_utils.transaction_index_file(directory, base_offset, file_suffix)),
-            base_offset,
-            config.index_interval,
-            config.random_segment_jitter(),
-            time,
+            base_offset=base_offset,
+            index_interval_bytes=config.index_interval,
+            roll_jitter_ms=config.random_segment_jitter(),
+            time=time,
         )
 
     @staticmethod

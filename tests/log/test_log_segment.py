@@ -76,7 +76,13 @@ def state(directory, time):
     """What recovery takes along: producers and epochs."""
     checkpoint = LeaderEpochCheckpointFile(LeaderEpochCheckpointFile.new_file(directory))
     return (
-        ProducerStateManager(TOPIC_PARTITION, directory, 900_000, ProducerStateManagerConfig(), time),
+        ProducerStateManager(
+            TOPIC_PARTITION,
+            directory,
+            max_transaction_timeout_ms=900_000,
+            producer_state_manager_config=ProducerStateManagerConfig(),
+            time=time,
+        ),
         LeaderEpochFileCache(TOPIC_PARTITION, checkpoint, ManualScheduler(time)),
     )
 

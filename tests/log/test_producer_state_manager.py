@@ -36,7 +36,13 @@ class Producers:
         config = ProducerStateManagerConfig(
             producer_id_expiration_ms=EXPIRATION_MS, transaction_verification_enabled=True
         )
-        self.manager = ProducerStateManager(PARTITION, self.directory, 900_000, config, self.time)
+        self.manager = ProducerStateManager(
+            PARTITION,
+            self.directory,
+            max_transaction_timeout_ms=900_000,
+            producer_state_manager_config=config,
+            time=self.time,
+        )
 
     def append(self, origin, producer_id, batches):
         """Append `batches` of one producer: (epoch, first seq, last seq, timestamp, offset, count, transactional)."""

@@ -44,9 +44,10 @@ class LogCleaner:
         initial_config: CleanerConfig,
         log_dirs: Iterable[Path],
         logs: Mapping[TopicPartition, Log],
-        log_dir_failure_channel: LogDirFailureChannel,
-        time: Time,
+        *,
         scheduler: Scheduler,
+        time: Time,
+        log_dir_failure_channel: LogDirFailureChannel,
     ):
         """`logs` is the live map of all current logs in `log_dirs`. Raises OSError when a checkpoint cannot be made."""
         self.config = initial_config

@@ -55,6 +55,7 @@ class ProducerStateManager:
         self,
         topic_partition: TopicPartition,
         log_dir: Path,
+        *,
         max_transaction_timeout_ms: int,
         producer_state_manager_config: ProducerStateManagerConfig,
         time: Time,

@@ -43,7 +43,14 @@ class House:
             )
             self.logs[log.topic_partition] = log
         self.a, self.b = self.logs
-        self.cleaner = LogCleaner(config, [log_dir], self.logs, self.channel, self.time, self.scheduler)
+        self.cleaner = LogCleaner(
+            config,
+            [log_dir],
+            self.logs,
+            scheduler=self.scheduler,
+            time=self.time,
+            log_dir_failure_channel=self.channel,
+        )
         self.manager = self.cleaner.cleaner_manager
 
     def fill(self, partition, batches=8):
