@@ -81,7 +81,7 @@ class RecordRows:
 
     def _rows(self, byte_range: ByteRange, run: DecodedRun, places: "NDArray[np.int64] | None") -> pa.RecordBatch:
         maker = _ColumnMaker(byte_range, run, places)
-        columns = [getattr(maker, _MAKERS[field.name])() for field in self._schema]
+        columns = [_MAKERS[field.name](maker) for field in self._schema]
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
 
@@ -225,26 +225,26 @@ class _ColumnMaker:
 
 
 _MAKERS = {
-    "key": "key",
-    "value": "value",
-    "keySize": "key_size",
-    "valueSize": "value_size",
-    "topic": "topic",
-    "partition": "partition",
-    "offset": "offset",
-    "timestamp": "timestamp",
-    "timestampType": "timestamp_type",
-    "headers": "headers",
-    "leaderEpoch": "leader_epoch",
-    "producerId": "producer_id",
-    "producerEpoch": "producer_epoch",
-    "sequence": "sequence",
-    "transactional": "transactional",
-    "codec": "codec",
-    "baseOffset": "base_offset",
-    "segment": "segment",
-    "position": "position",
-    CORRUPT: "corrupt",
+    "key": _ColumnMaker.key,
+    "value": _ColumnMaker.value,
+    "keySize": _ColumnMaker.key_size,
+    "valueSize": _ColumnMaker.value_size,
+    "topic": _ColumnMaker.topic,
+    "partition": _ColumnMaker.partition,
+    "offset": _ColumnMaker.offset,
+    "timestamp": _ColumnMaker.timestamp,
+    "timestampType": _ColumnMaker.timestamp_type,
+    "headers": _ColumnMaker.headers,
+    "leaderEpoch": _ColumnMaker.leader_epoch,
+    "producerId": _ColumnMaker.producer_id,
+    "producerEpoch": _ColumnMaker.producer_epoch,
+    "sequence": _ColumnMaker.sequence,
+    "transactional": _ColumnMaker.transactional,
+    "codec": _ColumnMaker.codec,
+    "baseOffset": _ColumnMaker.base_offset,
+    "segment": _ColumnMaker.segment,
+    "position": _ColumnMaker.position,
+    CORRUPT: _ColumnMaker.corrupt,
 }
 
 
