@@ -116,6 +116,16 @@ def test_a_prediction_is_judged_and_kept(visit):
     assert [line.inner_text().strip() for line in page.locator(".done").all()] == ["1 of 1 predictions made", ""]
 
 
+def test_an_answer_that_an_earlier_page_kept_by_the_question_is_kept_by_the_id(visit):
+    page = visit("98-small")
+    page.evaluate("localStorage.setItem('minikafka 98-small: The log end after 3 records?', '3')")
+    for _ in range(2):
+        page.reload()
+        page.wait_for_selector("body[data-ready]")
+        assert "and so it is" in page.get_by_role("status").inner_text()
+        assert page.evaluate("Object.keys(localStorage)") == ["minikafka 98-small: log-end-after-3"]
+
+
 def test_the_search_finds_a_section_by_keyboard(visit):
     page = visit("index")
     page.keyboard.press("/")
@@ -166,7 +176,8 @@ def test_a_page_holds_what_the_run_recorded(site):
     records = json.loads(gzip.decompress(b64decode(re.search(r'records: "([^"]+)"', html)[1])))
     assert [record["kind"] for record in records] == ["question", "player", "player"]
     assert records[0] == {
-        "kind": "question", "question": "The log end after 3 records?", "answer": "3", "beliefs": [["2", "That is the last offset."]],
+        "kind": "question", "id": "log-end-after-3", "question": "The log end after 3 records?",
+        "answer": "3", "beliefs": [["2", "That is the last offset."]],
     }  # fmt: skip
     assert len(records[2]["frames"]) == len(records[2]["words"]) > 10
     assert "predict(" not in html.split("<main", 1)[1]
