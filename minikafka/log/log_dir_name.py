@@ -11,7 +11,7 @@ from minikafka.common.java_numbers import parse_int
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX
 
-_REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"
+REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"
 _CLUSTER_METADATA = "__cluster_metadata"
 _MAX_NAME_LENGTH = 255
 _SUFFIXES = (DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
@@ -74,7 +74,7 @@ def partition_directories(log_dir: Path) -> list[tuple[Path, TopicPartition]]:
             names = sorted(entry.name for entry in entries if entry.is_dir())
     except OSError:
         return []
-    directories = [log_dir / name for name in names if name != _REMOTE_LOG_INDEX_CACHE]
+    directories = [log_dir / name for name in names if name != REMOTE_LOG_INDEX_CACHE]
     partitions = [(directory, parse_topic_partition_name(directory)) for directory in directories]
     return [(directory, partition) for directory, partition in partitions if partition.topic != _CLUSTER_METADATA]
 

@@ -105,7 +105,7 @@ def clean(
         with naming(place), progress_bar(f"clean {directory.name}", 2 * size) as advance:
             return clean_once(place, config, ManualTime(now_ms), arguments, limits, advance)
 
-    with taken(directory.parent, in_place=not dry_run, follow_links=follow_links):
+    with taken(directory, in_place=not dry_run, follow_links=follow_links):
         cleaned = read_checkpoint(checkpoint) if os.path.lexists(checkpoint) else None
         if first_dirty_offset is None and cleaned is not None:
             first_dirty_offset = cleaned.get(partition)

@@ -27,8 +27,8 @@ class _Column(NamedTuple):
     dropped: int = 0
 
 
-def print_listings(listings: list[PartitionListing], others: list[str], clean: bool) -> None:
-    """Print the table, what is odd, and a line of totals. `others` are directories without a partition's name."""
+def print_listings(listings: list[PartitionListing], clean: bool) -> None:
+    """Print the table, what is odd, and a line of totals."""
     if sys.stdout.isatty():
         _print_on_terminal(listings)
     else:
@@ -38,8 +38,6 @@ def print_listings(listings: list[PartitionListing], others: list[str], clean: b
     for listing in listings:
         for finding in listing.findings:
             click.echo(f"{click.style(printable(listing.directory), fg='yellow')}: {printable(finding)}")
-    for name in others:
-        click.echo(f"{click.style(printable(name), fg='yellow')}: no name of a partition")
     click.echo(_sums(listings, clean))
 
 

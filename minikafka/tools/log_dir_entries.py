@@ -8,7 +8,7 @@ from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME
 from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME
 from minikafka.common.errors import IllegalArgumentException, KafkaException
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.log.log_dir_name import REMOTE_LOG_INDEX_CACHE, parse_topic_partition_name
 from minikafka.log.log_file_utils import DELETE_DIR_SUFFIX, FUTURE_DIR_SUFFIX, LOG_FILE_SUFFIX, STRAY_DIR_SUFFIX
 
 PUT_ASIDE = (DELETE_DIR_SUFFIX, STRAY_DIR_SUFFIX)
@@ -87,6 +87,15 @@ def may_be_partition(path: Path) -> bool:
         return not _holds_partitions(path)
     except OSError:  # whoever reads it will say why it cannot be read
         return True
+
+
+STRAY = "a directory whose name is not that of a partition"
+"""What is wrong with a directory for which `is_stray` is true."""
+
+
+def is_stray(path: Path) -> bool:
+    """True for a directory in a log directory for which Kafka does not start. Kafka: `LogManager.loadLogs`."""
+    return path.is_dir() and path.name != REMOTE_LOG_INDEX_CACHE and not has_name_of_partition(path)
 
 
 def neither(directory: Path) -> IllegalArgumentException:

@@ -19,9 +19,11 @@ from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint
 from minikafka.tools.failure import describe
 from minikafka.tools.findings import Fate, Finding, NextStart
 from minikafka.tools.log_dir_entries import (
+    STRAY,
     duplicates,
     duplicates_beside,
     has_name_of_partition,
+    is_stray,
     may_be_partition,
     neither,
     second_directory,
@@ -65,6 +67,8 @@ def partitions_of(directory: Path, report: Callable[[Finding], None], unread: Ca
                 named.append(path)
                 if _is_partition(path):
                     partitions.append(path)
+            elif is_stray(path):
+                report(Finding(path, None, None, STRAY, Fate.OFFLINE, "the broker does not start"))
         except OSError as error:
             unread(describe(error))
     _report_second(duplicates(named), report)

@@ -21,7 +21,7 @@ from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, 
 from minikafka.tools.checkpoints import read_checkpoint
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.listing_table import print_listings
-from minikafka.tools.log_dir_entries import duplicates_beside, entries_of, second_directory
+from minikafka.tools.log_dir_entries import STRAY, duplicates_beside, entries_of, is_stray, second_directory
 from minikafka.tools.partition_listing import Checkpoints, list_partition
 from minikafka.tools.printable import tell
 from minikafka.tools.tool_command import ToolCommand
@@ -61,7 +61,9 @@ def ls(directory: Path, as_json: bool) -> None:
         told = {"log_dir": str(log_dir), "clean_shutdown": clean, "partitions": list(map(asdict, listings))}
         click.echo(json.dumps({**told, "other_directories": others, "unread": unread}))
     else:
-        print_listings(listings, others, clean)
+        print_listings(listings, clean)
+    for stray in (log_dir / name for name in others if is_stray(log_dir / name)):
+        tell(f"{stray}: {STRAY}; the broker does not start", err=True)
     for line in unread:
         tell(line, err=True)
     if unread:

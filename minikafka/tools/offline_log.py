@@ -76,11 +76,20 @@ def checkpointed_offset(file: Path, partition: TopicPartition) -> int:
 
 
 @contextmanager
-def taken(log_dir: Path, *, in_place: bool, follow_links: bool) -> Iterator[None]:
-    """Keep brokers and other tools out of the log directory; what an interrupted run left there is undone first if this
-    one works `in_place` (`take_back`).
+def taken(directory: Path, *, in_place: bool, follow_links: bool) -> Iterator[None]:
+    """Keep brokers and other tools out of the log directory of a partition's directory; what an interrupted run left
+    there is undone first if this one works `in_place` (`take_back`).
+
+    A directory that is a link lies in another log directory, too, which another broker may use: that one is locked as
+    well. Raises IOException for a link unless links are followed or nothing is changed.
     """
-    with locked(log_dir, in_place=in_place), ExitStack() as until_the_end:
+    log_dir, lies_in = directory.parent, Path(os.path.realpath(directory)).parent
+    if in_place and not follow_links and directory.is_symlink():
+        require_regular(directory, follow_links=False)
+    with ExitStack() as until_the_end:
+        until_the_end.enter_context(locked(log_dir, in_place=in_place))
+        if lies_in != Path(os.path.realpath(log_dir)):
+            until_the_end.enter_context(locked(lies_in, in_place=in_place))
         if in_place:
             until_the_end.enter_context(DirectoryLock(log_dir))
             take_back(log_dir, follow_links=follow_links)

@@ -102,7 +102,7 @@ def recover(
     partition = parse_topic_partition_name(directory)
     if not (dry_run or as_json or yes):
         ask(f"Load {directory} and change what Kafka would change there?", directory)
-    with taken(directory.parent, in_place=not dry_run, follow_links=follow_links):
+    with taken(directory, in_place=not dry_run, follow_links=follow_links):
         known = known_of(directory.parent, partition)
         arguments = {
             "log_start_offset": known["log_start_offset"] if log_start_offset is None else log_start_offset,

@@ -377,3 +377,23 @@ def test_what_is_wrong_with_a_rung_is_told_as_in_a_notebook(spark):
         learners_side.make("lookup", "", f"def lookup{body}")
         assert str(verdict) == str(looks_up.judged(Here(learners_side._function, looks_up.role), 7))
         assert words in verdict.words
+
+
+def test_the_courses_own_solutions_may_run_where_a_learner_writes_them(tmp_path):
+    """A function's parameters are often called like something that its notebook imports."""
+    tried = 0
+    for lesson in sorted(COURSE.glob("[0-9]*.ipynb")):
+        notebook, solutions = nbformat.read(lesson, 4), nbformat.read(COURSE / "solutions" / lesson.name, 4)
+        written = {task.name: "" for task in tasks_of(lesson) if task.kind != PREDICTION}
+        for cell in solutions.cells:
+            if cell.cell_type == "code" and (found := re.search(r"^\w+\.check\((\w+)\)$", cell.source, re.MULTILINE)):
+                written[found[1]] = cell.source
+        for name, source in written.items():
+            notebook.cells.append(nbformat.v4.new_code_cell(source, id=f"own-{name.replace('_', '-')}"[:60]))
+        nbformat.write(notebook, tmp_path / lesson.name)
+        answered = read(tmp_path / lesson.name, tmp_path)
+        for name in written:
+            code = answered.code_for(name)
+            assert code and not unfair(code), f"{lesson.stem}, {name}: {unfair(code)}"
+            tried += 1
+    assert tried > 100

@@ -1,11 +1,14 @@
 """A log directory whose disk fails, while others go on: as in Kafka's own log manager."""
 
 import time
+from contextlib import nullcontext
 
 import pytest
 
 from minikafka.common.errors import KafkaException
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.tools.findings import Finding
+from minikafka.tools.log_dir_verifier import partitions_of
 
 P = [TopicPartition("topic", number) for number in range(4)]
 SEGMENTS = ["[4x100]"] * 7
@@ -90,6 +93,23 @@ def test_a_directory_of_no_partition_behind_a_sound_log_directory(two_managers):
             one.start()
     time.sleep(0.5)  # Kafka's threads go on
     assert managers.minikafka.world() == managers.kafka.world()
+
+
+@pytest.mark.parametrize(
+    ("name", "starts"),
+    [("foo", False), ("lost+found", False), ("topic-0.bak", False), ("x-99999999999", False), ("d-delete", False)]
+    + [("remote-log-index-cache", True), ("new-0", True)],
+)
+def test_verify_knows_for_which_directories_a_broker_does_not_start(two_managers, name, starts):
+    managers = started(two_managers("a"), *P)
+    managers.stop()
+    managers.change(lambda directory: (directory / "a" / name).mkdir())
+    for one in managers.both:
+        with nullcontext() if starts else pytest.raises(KafkaException, match="is not in the form of topic-partition"):
+            one.start()
+    found: list[Finding] = []
+    partitions_of(managers.minikafka.log_dirs[0], found.append, pytest.fail)
+    assert [finding.file.name for finding in found] == ([] if starts else [name])
 
 
 def test_a_marker_that_cannot_be_deleted(two_managers):

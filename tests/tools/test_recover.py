@@ -7,6 +7,8 @@ import random
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_log import KafkaLog
+from tests.fuzz.tool_runs import tree
 
 GOLDEN = Path(__file__).parents[1] / "golden/kafka-4.3.0"
 NOW_MS = 1_795_240_760_000  # shortly after the golden directory was written: its producer has not expired
@@ -99,17 +102,24 @@ def test_a_damaged_checkpoint_counts_as_empty(log_dir):
     assert json.loads(recover(log_dir / "mixed-0", "--json"))["recovery_point"] == 69
 
 
-def test_a_running_broker_keeps_it_out(log_dir):
+@contextmanager
+def held(lock: Path) -> Iterator[None]:
+    """Another process holds the lock, as a broker does."""
     holder = (
         "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); print('held', flush=True);"
         "sys.stdin.read()"
     )
-    lock = log_dir / ".lock"
     command = [sys.executable, "-c", holder, str(lock)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "held\n"
-        assert "a broker is running" in recover(log_dir / "mixed-0", "--json", code=1)
+        yield
         process.stdin.close()
+
+
+def test_a_running_broker_keeps_it_out(log_dir):
+    lock = log_dir / ".lock"
+    with held(lock):
+        assert "a broker is running" in recover(log_dir / "mixed-0", "--json", code=1)
     recover(log_dir / "mixed-0", "--json")
     with open(lock, "rb") as file:
         fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -145,3 +155,24 @@ def test_a_bar_counts_the_segments_recovered(log_dir):
     with RecoveryProgress("mixed-0", Console(file=(unused := io.StringIO()), force_terminal=True)):
         pass
     assert unused.getvalue() == ""
+
+
+@pytest.mark.parametrize("command", ["recover", "clean"])
+def test_a_partition_that_is_a_link_is_as_its_own_log_directory_would_have_it(log_dir, tmp_path, command):
+    """Whoever gives a partition by a link may not know that another broker works where it leads."""
+    link = tmp_path / "other" / "mixed-0"
+    link.parent.mkdir()
+    link.symlink_to(log_dir / "mixed-0")
+    (log_dir / ".lock").touch()
+    before = tree(log_dir)
+
+    def refused(*options: str) -> str:
+        arguments = [command, str(link), "--yes", "--config", "cleanup.policy=compact", *options]
+        result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+        assert result.exit_code == 1, result.output
+        return result.stderr
+
+    assert f"{link} is a symbolic link" in refused() and "--follow-links" in refused()
+    with held(log_dir / ".lock"):
+        assert f"{log_dir / '.lock'} is held" in refused("--follow-links")
+    assert tree(log_dir) == before

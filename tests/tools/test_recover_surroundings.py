@@ -114,7 +114,8 @@ def test_the_directory_itself_may_be_a_link(directory, recovered):
     link = directory.parent / "linked" / directory.name
     link.parent.mkdir()
     link.symlink_to(directory)
-    assert recover(link, *WHOLE) == (0, [])
+    assert recover(link, *WHOLE)[0] == 1 and recover(link, "--dry-run", *WHOLE)[0] == 0
+    assert recover(link, *WHOLE, "--follow-links") == (0, [])
     directory_diff(directory, recovered).require()
 
 

@@ -477,8 +477,8 @@ def test_a_file_that_may_not_be_read_is_one_line(open_log_dir):
 
 def test_links_are_told_and_not_followed(log_dir, tmp_path):
     partition = log_dir / "mixed-0"
-    (log_dir / "elsewhere").mkdir()
-    moved = shutil.move(partition / f"{52:020d}.log", log_dir / "elsewhere")
+    (tmp_path / "elsewhere").mkdir()
+    moved = shutil.move(partition / f"{52:020d}.log", tmp_path / "elsewhere")
     (partition / f"{52:020d}.log").symlink_to(moved)
     verify(log_dir, code=2)
     assert verify(log_dir, "--follow-links", code=0) == []

@@ -31,9 +31,10 @@ def test_the_runner_can_do_every_operation():
 
 def test_every_quantity_is_observed(observe):
     """One that nobody fills would be equal everywhere."""
-    workload = """config internal.segment.bytes=200 index.interval.bytes=1
+    workload = """config internal.segment.bytes=600 index.interval.bytes=1
     append_as_leader [3x10 pid=7 epoch=0 seq=0 txn]
     append_as_leader leader_epoch=1 [3x90]
+    append_as_leader leader_epoch=1 [3x9]
     update_high_watermark 3
     flush
     maybe_increment_log_start_offset 3

@@ -3,6 +3,7 @@
 import ast
 import operator
 import os
+import symtable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,7 +54,7 @@ class Answered:
         wanted: list[ast.stmt] = [found]
         known: set[ast.stmt] = {found}
         for statement in wanted:  # to which the loop adds
-            for name in (node.id for node in ast.walk(statement) if isinstance(node, ast.Name)):
+            for name in _names_from_outside(statement):
                 used = self.definitions.get(name)
                 if used is None and name in self.imports:
                     imported[self.imports[name]] = None
@@ -64,6 +65,22 @@ class Answered:
                     else:
                         constants.append(used)
         return [*imported, *constants, *reversed(wanted)]
+
+
+def _names_from_outside(statement: ast.stmt) -> list[str]:
+    """The names that a statement takes from the notebook: a function's parameters and local names are none of them."""
+    named = dict.fromkeys(node.id for node in ast.walk(statement) if isinstance(node, ast.Name))
+    try:
+        tables = [symtable.symtable(ast.unparse(statement), "cell", "exec")]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # what Python cannot compile is refused further on
+        return [*named]
+    outside = set()
+    for table in tables:  # to which the loop adds
+        for each in table.get_symbols():
+            if each.is_referenced() and (each.is_global() or table is tables[0]):
+                outside.add(each.get_name())
+        tables += table.get_children()
+    return [name for name in named if name in outside]
 
 
 def read_in_every_language(directory: Path, name: str) -> list[Answered]:
