@@ -85,8 +85,8 @@ too. Where compaction has replaced it, the records that are left are read. A tim
 Spark can count is null.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -118,7 +118,6 @@ from minikafka.spark.source.verify_rows import VERIFY, VerifyTask, verify_rows, 
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql.datasource import InputPartition
 
     from minikafka.spark.sink.log_dir_writer import KafkaLogWriter
 
@@ -173,30 +172,51 @@ class KafkaLogReader(DataSourceReader):
             self._filters = PushedFilters(filters)
         return filters
 
-    def partitions(self) -> "list[ReadTask] | list[PartitionTask] | list[MetadataTask] | list[VerifyTask]":
+    def partitions(self) -> list[Any]:
         """The tasks, at least one. Raises OSError and IllegalArgumentException, as `find_partitions` does, and
         IllegalArgumentException for a starting timestamp that no record has.
         """
-        options = self._options
-        if options.table == VERIFY:
-            return verify_tasks(options)
-        if options.table == METADATA:
-            return [MetadataTask(find_metadata(options.paths, options.storage_settings))]
-        subscription, filters = options.subscription, self._filters
-        if options.table == GROUPS:  # whose rows tell of other topics than that which is read
-            subscription, filters = Subscription(), PushedFilters()
-        found = find_partitions(options.paths, subscription, options.storage_settings)
-        if options.table == GROUPS:
-            found = [each for each in found if each.topic_partition.topic == OFFSETS_TOPIC]
-        wanted = [each for each in found if each.chosen and filters.lets_through(each.topic_partition)]
-        if options.table in (RECORDS, BATCHES, RANGES):
-            for border, name in ((options.starting, "starting"), (options.ending, "ending")):
-                border.require_partitions([each.topic_partition for each in found], name)
-            return self._tasks_of_bytes(wanted)
-        if options.table in (GROUPS, PARTITIONS):
-            return partition_tasks_of(wanted, options.max_bytes_per_task, options.min_partitions)
-        count = max(1, min(options.min_partitions, len(wanted)))
+        return _TABLES.get(self._options.table, _OF_FILES).tasks(self)
+
+    def read(self, partition: Any) -> "Iterator[pa.RecordBatch]":
+        """The rows of a task. Raises CorruptRecordException for damage in mode FAILFAST."""
+        schema = to_arrow_schema(self._schema, timezone="UTC")
+        yield from _TABLES.get(self._options.table, _OF_FILES).rows(self, partition, schema)
+
+    # The tasks of the tables
+
+    def verify_tasks(self) -> list[VerifyTask]:
+        return verify_tasks(self._options)
+
+    def metadata_tasks(self) -> list[MetadataTask]:
+        return [MetadataTask(find_metadata(self._options.paths, self._options.storage_settings))]
+
+    def group_tasks(self) -> list[PartitionTask]:
+        """Whatever is asked for, of the topic with the offsets: its rows tell of the other topics."""
+        found = find_partitions(self._options.paths, Subscription(), self._options.storage_settings)
+        offsets = [each for each in found if each.topic_partition.topic == OFFSETS_TOPIC and each.chosen]
+        return partition_tasks_of(offsets, self._options.max_bytes_per_task, self._options.min_partitions)
+
+    def directory_tasks(self) -> list[PartitionTask]:
+        wanted = self._wanted(self._found())
+        return partition_tasks_of(wanted, self._options.max_bytes_per_task, self._options.min_partitions)
+
+    def file_tasks(self) -> list[PartitionTask]:
+        wanted = self._wanted(self._found())
+        count = max(1, min(self._options.min_partitions, len(wanted)))
         return [PartitionTask(wanted[number::count]) for number in range(count)]
+
+    def byte_tasks(self) -> list[ReadTask]:
+        found = self._found()
+        for border, name in ((self._options.starting, "starting"), (self._options.ending, "ending")):
+            border.require_partitions([each.topic_partition for each in found], name)
+        return self._tasks_of_bytes(self._wanted(found))
+
+    def _found(self) -> list[DiskPartition]:
+        return find_partitions(self._options.paths, self._options.subscription, self._options.storage_settings)
+
+    def _wanted(self, found: list[DiskPartition]) -> list[DiskPartition]:
+        return [each for each in found if each.chosen and self._filters.lets_through(each.topic_partition)]
 
     def _tasks_of_bytes(self, partitions: list[DiskPartition]) -> list[ReadTask]:
         options, bounds = self._options, Bounds(self._options)
@@ -218,32 +238,52 @@ class KafkaLogReader(DataSourceReader):
                 )
         return tasks_of(parts, options)
 
-    def read(self, partition: "InputPartition") -> "Iterator[pa.RecordBatch]":
-        """The rows of a task. Raises CorruptRecordException for damage in mode FAILFAST."""
-        options, schema = self._options, to_arrow_schema(self._schema, timezone="UTC")
-        if options.table == RECORDS:
-            assert isinstance(partition, ReadTask)
-            rows = RecordRows(schema, self._filters.row_filter, options.on_damage, check_crcs=options.check_crcs)
-            yield from rows.of(partition)
-            return
-        if options.table == RANGES:
-            assert isinstance(partition, ReadTask)
-            yield from RangeRows(schema, options.on_damage).of(partition)
-            return
-        if isinstance(partition, VerifyTask):
-            yield from verify_rows(partition, schema)
-            return
-        if isinstance(partition, MetadataTask):
-            yield from MetadataRows(schema, options).of(partition)
-            return
-        if options.table == GROUPS:
-            assert isinstance(partition, PartitionTask)
-            for each in partition.partitions:
-                yield from GroupRows(schema, options).of(each)
-            return
-        table = TableRows(options.table, schema, options.on_damage, check_crcs=options.check_crcs)
-        if isinstance(partition, ReadTask):
-            yield from table.of(partition)
-        elif isinstance(partition, PartitionTask):
-            for each in partition.partitions:
-                yield from table.of_partition(each)
+    # The rows of their tasks
+
+    def record_rows(self, task: ReadTask, schema: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+        options = self._options
+        return RecordRows(schema, self._filters.row_filter, options.on_damage, check_crcs=options.check_crcs).of(task)
+
+    def range_rows(self, task: ReadTask, schema: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+        return RangeRows(schema, self._options.on_damage).of(task)
+
+    def verify_rows(self, task: VerifyTask, schema: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+        return verify_rows(task, schema)
+
+    def metadata_rows(self, task: MetadataTask, schema: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+        return MetadataRows(schema, self._options).of(task)
+
+    def group_rows(self, task: PartitionTask, schema: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+        for each in task.partitions:
+            yield from GroupRows(schema, self._options).of(each)
+
+    def batch_rows(self, task: ReadTask, schema: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+        return self._table_rows(schema).of(task)
+
+    def file_rows(self, task: PartitionTask, schema: "pa.Schema") -> "Iterator[pa.RecordBatch]":
+        for each in task.partitions:
+            yield from self._table_rows(schema).of_partition(each)
+
+    def _table_rows(self, schema: "pa.Schema") -> TableRows:
+        options = self._options
+        return TableRows(options.table, schema, options.on_damage, check_crcs=options.check_crcs)
+
+
+class Table(NamedTuple):
+    """How a table is read: its tasks, planned in the driver, and the rows of a task, made in a worker."""
+
+    tasks: "Callable[[KafkaLogReader], list[Any]]"
+    rows: "Callable[[KafkaLogReader, Any, pa.Schema], Iterator[pa.RecordBatch]]"
+
+
+_OF_FILES = Table(KafkaLogReader.file_tasks, KafkaLogReader.file_rows)
+_TABLES = {
+    RECORDS: Table(KafkaLogReader.byte_tasks, KafkaLogReader.record_rows),
+    BATCHES: Table(KafkaLogReader.byte_tasks, KafkaLogReader.batch_rows),
+    RANGES: Table(KafkaLogReader.byte_tasks, KafkaLogReader.range_rows),
+    PARTITIONS: Table(KafkaLogReader.directory_tasks, KafkaLogReader.file_rows),
+    GROUPS: Table(KafkaLogReader.group_tasks, KafkaLogReader.group_rows),
+    METADATA: Table(KafkaLogReader.metadata_tasks, KafkaLogReader.metadata_rows),
+    VERIFY: Table(KafkaLogReader.verify_tasks, KafkaLogReader.verify_rows),
+}
+"""The tables that are not made of whole files beside the segments."""
