@@ -571,7 +571,7 @@ completes
 
 # %%
 def try_complete(self):
-    """self: a DelayedProduce: _produce_status, pairs of a partition (it has topic_partition) and its status (acks_pending,
+    """self: a DelayedProduce: produce_status, pairs of a partition (it has topic_partition) and its status (acks_pending,
     required_offset, response_status.error); _status_validator(topic_partition, required_offset), which returns (whether the high watermark has
     reached it, error or Errors.NONE); force_complete(), which answers. Returns True if this call has answered."""
     return ___

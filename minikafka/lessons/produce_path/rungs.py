@@ -104,14 +104,14 @@ minimum = Rung(
 
 
 def try_complete(self):
-    for topic_id_partition, status in self._produce_status:
+    for topic_id_partition, status in self.produce_status:
         if not status.acks_pending:
             continue
         has_enough, error = self._status_validator(topic_id_partition.topic_partition, status.required_offset)
         if has_enough or error is not Errors.NONE:
             status.acks_pending = False
             status.response_status.error = error
-    if any(status.acks_pending for _, status in self._produce_status):
+    if any(status.acks_pending for _, status in self.produce_status):
         return False
     return self.force_complete()
 
@@ -128,14 +128,14 @@ def _completes(
     """A version with another idea of what settles a partition, or of when to answer."""
 
     def version(self):
-        for topic_id_partition, status in self._produce_status:
+        for topic_id_partition, status in self.produce_status:
             if asks(status):
                 enough, error = self._status_validator(topic_id_partition.topic_partition, offset(status))
                 if settles(enough, error):
                     status.acks_pending = False
                     if told:
                         status.response_status.error = error
-        if waits_for(status.acks_pending for _, status in self._produce_status):
+        if waits_for(status.acks_pending for _, status in self.produce_status):
             return False
         return self.force_complete() if answers else True
 
@@ -192,7 +192,7 @@ completes = Rung(
         ),
     ),
     hints=(
-        "`self._produce_status` has pairs: the partition (its `topic_partition` is what to ask with) and its status.",
+        "`self.produce_status` has pairs: the partition (its `topic_partition` is what to ask with) and its status.",
         "`self._status_validator(partition, status.required_offset)` gives `has_enough, error`; no error is "
         "`Errors.NONE`.",
         "Settled: `status.acks_pending = False` and `status.response_status.error = error`. When none is pending: "
