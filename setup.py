@@ -7,9 +7,7 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 CARRIED = ("notebooks", "diagrams", "teaching")
-_NOT_CARRIED = shutil.ignore_patterns(
-    "text", ".ipynb_checkpoints", "__pycache__"
-)  # text: what notebooks are built from
+_NOT_CARRIED = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
 
 
 class BuildWithCourse(build_py):

@@ -11,19 +11,19 @@ from click.testing import CliRunner
 
 from minikafka.cli import main
 from minikafka.lab.course import run_lessons, working_copy
+from minikafka.lab.course.places import COURSE
 
 
 @pytest.fixture
 def course(tmp_path):
     notebooks = tmp_path / "notebooks"
-    for directory in ("data", "solutions", "text"):
+    for directory in ("data", "solutions"):
         (notebooks / directory).mkdir(parents=True)
     names = (
         "01-segments.ipynb",
         "02-high-watermark.ipynb",
         "data/0.log",
         "solutions/01-segments.ipynb",
-        "text/01-segments.py",
     )
     for name in names:
         (notebooks / name).write_text(f"{name} as the course has it")
@@ -38,7 +38,6 @@ def table(tmp_path):
 def test_everything_is_laid_out_once(course, table):
     assert len(working_copy.lay_out(course, table)) == 4
     assert (table / "data" / "0.log").read_text() == "data/0.log as the course has it"
-    assert not (table / "text").exists()
     assert working_copy.lay_out(course, table) == []
 
 
@@ -49,6 +48,19 @@ def test_a_changed_notebook_is_never_overwritten_and_an_unchanged_one_follows_th
         (course / name).write_text("the next edition")
     assert working_copy.lay_out(course, table) == [table / "02-high-watermark.ipynb"]
     assert (table / "01-segments.ipynb").read_text() == "mine"
+
+
+def test_a_lesson_is_laid_out_without_what_answers_an_open_prediction(table):
+    working_copy.lay_out(COURSE, table)
+    for lesson in sorted(COURSE.glob("*.ipynb")):
+        course, laid = (nbformat.read(directory / lesson.name, as_version=4).cells for directory in (COURSE, table))
+        assert [cell.source for cell in course] == [cell.source for cell in laid]
+        first = next(i for i, cell in enumerate(laid) if re.search(r"^predict\((?s:.*)^    ___,$", cell.source, re.M))
+        assert laid[:first] == course[:first]
+        assert any(cell.get("outputs") for cell in course[first:])
+        assert not any(cell.get("outputs") or cell.get("execution_count") for cell in laid[first:])
+    solutions = [(directory / "solutions" / lesson.name).read_bytes() for directory in (COURSE, table)]
+    assert solutions[0] == solutions[1] and working_copy.lay_out(COURSE, table) == []
 
 
 def as_jupyterlab_saves(path, source=None):

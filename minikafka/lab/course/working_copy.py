@@ -5,12 +5,16 @@ ever overwritten: an unchanged copy follows the course, a changed one stays, and
 A notebook that was opened or run, and not written in, is unchanged: JupyterLab itself then writes its kernel's version
 into the file, and the outputs, which are as in the course.
 
+A lesson is laid out without the outputs below its first open prediction, since they answer it. The course's own
+notebook keeps them, for readers without a kernel.
+
 A working copy may be from somebody else. Nothing outside of it is written: a link, or anything else that has the name
 of a file of the course and is none, stays as it is, and nothing is laid there. The working copy itself may be a link of
 the learner's own, to a larger disk, say: to a directory that is empty, or in which the lessons were laid out before.
 """
 
 import argparse
+import ast
 import hashlib
 import json
 import os
@@ -21,13 +25,15 @@ from typing import NamedTuple
 from minikafka.common.errors import IOException
 from minikafka.lab.course.places import COURSE, DESK
 from minikafka.lab.exercises.plain_file import read_plain_file, replace_plain_file
+from minikafka.lab.exercises.predict_call import PredictCall, predict_calls_in
 from minikafka.lab.exercises.progress import LAID_OUT
 from minikafka.tools.tool_command import failures_in_one_line
 
 FIRST_LESSON = "00-start-here.ipynb"
+SOLUTIONS = "solutions"
 
 _JUPYTER = Path(__file__).parent / "jupyter"
-_SKIPPED = {"__pycache__", ".ipynb_checkpoints", "text"}  # `text`: what the notebooks are built from
+_SKIPPED = {"__pycache__", ".ipynb_checkpoints"}
 _MOST_BYTES = 64 << 20
 """No file of the course is larger: a larger one is the learner's."""
 
@@ -46,7 +52,7 @@ def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
             continue
         if os.path.lexists(target):
             before, now = laid.get(name), _laid_in(target)
-            is_up_to_date = now is not None and _laid(source.read_bytes()).file in (now.file, before and before.file)
+            is_up_to_date = now is not None and _laid(_to_lay(source)).file in (now.file, before and before.file)
             if is_up_to_date or _is_changed(now, before):
                 continue
         laid[name] = _copy(source, target)
@@ -71,7 +77,7 @@ def fresh(name: str, course: Path = COURSE, desk: Path = DESK) -> Path | None:
         raise IOException(f"{target.parent} is not a directory of its own: nothing is laid there")
     if os.path.lexists(target):
         now = _laid_in(target)
-        if _is_changed(now, laid.get(key)) and _is_changed(now, _laid(source.read_bytes())):
+        if _is_changed(now, laid.get(key)) and _is_changed(now, _laid(_to_lay(source))):
             kept = _free_name(target)
             target.rename(kept)
     laid[key] = _copy(source, target)
@@ -197,9 +203,29 @@ def _leads_to(target: Path, desk: Path) -> bool:
 
 def _copy(source: Path, target: Path) -> _Laid:
     target.parent.mkdir(parents=True, exist_ok=True)
-    data = source.read_bytes()
+    data = _to_lay(source)
     replace_plain_file(target, data)
     return _laid(data)
+
+
+def _to_lay(source: Path) -> bytes:
+    """The bytes of a file of the course as they are laid out: of a lesson, without what answers an open prediction."""
+    data = source.read_bytes()
+    if source.suffix != ".ipynb" or source.parent.name == SOLUTIONS:
+        return data
+    try:
+        notebook = json.loads(data)
+        code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        asks = [any(map(_is_open, predict_calls_in("".join(cell["source"])))) for cell in code]
+    except (ValueError, LookupError, TypeError, SyntaxError):
+        return data
+    for cell in code[asks.index(True) :] if True in asks else []:
+        cell["outputs"], cell["execution_count"] = [], None
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _is_open(call: PredictCall) -> bool:
+    return isinstance(call.answer, ast.Name) and call.answer.id == "___"
 
 
 def _free_name(path: Path) -> Path:
