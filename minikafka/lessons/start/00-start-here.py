@@ -9,6 +9,12 @@
 # part 6. **Before:** you know what a topic, a partition and an offset are, and you read Python.
 # **Afterwards you can decide:** which file of a broker to look into for an offset, which lessons you need, and by which door you enter them.
 #
+# **How much time have you?**
+#
+# - *Two hours:* parts 2, 3 and 5 of this page, [High watermark](03-high-watermark.ipynb), and parts 1 to 4 of [The produce path](11-produce-path.ipynb). Stop there with profit: you know which records are safe, and what `acks` waits for.
+# - *A day:* also [Records](01-records.ipynb), [Segments](02-segments.ipynb), [Append](04-append.ipynb) and [Read](06-read.ipynb).
+# - *A week:* all lessons, by the door *Read*. *The whole:* with every function and every rung.
+#
 # A Kafka broker keeps each partition as a directory of files. The code that writes, reads, repairs and cleans these files decides what
 # happens to an acknowledged record. This course opens that code. It is written twice: in Kafka 4.3.0, and in **minikafka**, a Python twin with the same
 # classes, the same methods, the same steps and the same bytes on disk. You step through the twin; Kafka itself says whether the twin is right.
