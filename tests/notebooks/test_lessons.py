@@ -10,7 +10,7 @@ import pytest
 
 from minikafka.lab.course.build_lessons import notebook_of, read_text, texts
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.exercises.predict_call import predict_call_of
+from minikafka.lab.exercises.predict_call import predict_call_of, predict_calls_in
 from minikafka.lab.exercises.prediction import known_beliefs, predict
 from minikafka.lab.grading.answer_key import told
 from minikafka.lab.lesson_folders import lesson_folders
@@ -256,3 +256,25 @@ def _code_after(text, cell):
     place = [other.id for other in cells].index(cell.id)
     following = [c for c in cells[place + 1 : place + 4] if c.cell_type == "code"]
     return "".join(c.source + "".join(map(_words, c.outputs)) for c in following).replace(",", "")
+
+
+@each_lesson
+def test_no_answer_stands_above_its_question(text):
+    """Looked at is the text since the question before; a name may stand there among others to choose from."""
+    answers, above = read_answers(ANSWERS)[text.stem], ""
+    for cell in read_text(text).cells:
+        if cell.cell_type == "markdown":
+            above += f"{cell.source}\n"
+            continue
+        for call in predict_calls_in(cell.source):
+            answer = answers[call.id].strip("'\"")
+            forms = {answer, f"{int(answer):,}"} if answer.lstrip("-").isdigit() else {answer}
+            stands = {
+                form for form in forms if len(form) > 2 and re.search(rf"(?<![\w,.-]){re.escape(form)}(?![\w,])", above)
+            }
+            names = set(re.findall(r"\b[A-Za-z]+Exception\b|\b[A-Z]+(?:_[A-Z]+)+\b", above))
+            is_a_choice = answer in names and len(names) > 1
+            assert not stands or is_a_choice or answer in call.question or answer in ("True", "False"), (
+                f"{call.id}: {answer} stands above the question"
+            )
+            above = ""

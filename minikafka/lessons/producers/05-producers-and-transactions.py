@@ -7,7 +7,7 @@
 #
 # **Time:** about thirty-five minutes to read and run, fifty-five for part 6 (twenty for its functions, thirty-five for its rungs).
 # **Before:** the lessons *High watermark* and *Append*.
-# **Afterwards you can decide:** why a retry makes no duplicate and when it does, what an `OutOfOrderSequenceException` says about whom, what holds
+# **Afterwards you can decide:** why a retry makes no duplicate and when it does, what an `OutOfOrderSequenceException` or an `InvalidProducerEpochException` says about whom, what holds
 # `read_committed` consumers back, and where each of these stands in Kafka's source.
 #
 # Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is

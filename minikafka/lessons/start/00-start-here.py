@@ -108,7 +108,7 @@ print("they begin at byte", sent.fetch_offset_metadata.relative_position_in_segm
 #
 # One more look at the list above: an `.index` there has 16 bytes. Now the same in a log that is open. It is new, and one record has been appended.
 # An entry of an index has 8 bytes, and a segment's first batch gets none. A log that is open has its newest index mapped
-# into memory, and a mapping has one size from beginning to end. `segment.index.bytes`, by default 10,485,760, says how large an index may become.
+# into memory, and a mapping has one size from beginning to end. `segment.index.bytes`, 10 MiB unless told otherwise, says how large an index may become.
 
 # %%
 log = fresh_log()
@@ -129,7 +129,7 @@ log.close()
 print("closed:", {file.name: file.stat().st_size for file in sorted(Path(log.dir).glob("0*"))})
 
 # %% [markdown]
-# Both indexes of the newest segment, the one that is written to, are made at their full size (10 MiB unless told otherwise) and mapped into
+# Both indexes of the newest segment, the one that is written to, are made at their full size and mapped into
 # memory; when the next segment begins or the log is closed, they are cut to what they hold. So `ls -l` on a running broker shows index files far larger than their
 # `.log`, two for each partition. The lesson *Segments* shows what stands in an index.
 
