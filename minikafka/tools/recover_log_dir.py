@@ -11,12 +11,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME, CleanShutdownFileHandler
 from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
+from minikafka.common import file_ops
 from minikafka.common.errors import IllegalArgumentException, IllegalStateException, IOException, KafkaStorageException
 from minikafka.common.java_numbers import parse_int
 from minikafka.common.java_properties import read_properties_file
@@ -54,7 +55,7 @@ from minikafka.tools.offline_log import locked
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.rehearsal import Outcome, Rehearsal
 from minikafka.tools.scratch_directory import scratch_directory
-from minikafka.tools.undo import forget, take_back, undoable
+from minikafka.tools.undo import CHECKPOINTS, forget, take_back, undoable
 
 _ADDRESSES_OF_A_THREAD = 144 << 20
 """Bytes of its stack and of what glibc reserves for its allocations."""
@@ -160,15 +161,13 @@ def recover_log_dir(
         if offline or refused:
             return Recovered([], [], offline, refused)
         place = until_the_end.enter_context(_place(log_dir, files, dry_run=dry_run))
-        manager = _manager(place, settings, now_ms)
         cut = {directory: outcome.cut for directory, outcome in outcomes.items()}
-        try:
-            with nullcontext() if dry_run else undoable(log_dir, files, cut, takes_mark=False):
-                _set_mark(place, clean)
-                return _start_and_stop(manager, place, directories)
-        except BaseException:
-            manager.let_go()
-            raise
+        with (
+            _managed(place, settings, now_ms) as manager,
+            nullcontext() if dry_run else undoable(log_dir, files, cut, takes_mark=False),
+        ):
+            _set_mark(place, clean)
+            return _start_and_stop(manager, place, directories)
 
 
 def _node_id(log_dir: Path) -> str:
@@ -321,8 +320,29 @@ def _set_mark(place: Path, clean: bool | None) -> None:
         marker.write()
 
 
+@contextmanager
+def _managed(place: Path, settings: Settings, now_ms: int) -> Iterator[LogManager]:
+    """A manager that has locked the log directory, and made those of its checkpoints that were missing, empty.
+
+    If it cannot be made, or the block fails, the checkpoints that are still empty are deleted, and the manager lets go
+    of the directory. Raises KafkaException.
+    """
+    missing = [place / name for name in CHECKPOINTS if not os.path.lexists(place / name)]
+    manager = None
+    try:
+        manager = _manager(place, settings, now_ms)
+        yield manager
+    except BaseException:
+        for file in missing:
+            with suppress(OSError):  # what has failed is to be told, not this
+                if file.stat().st_size == 0:
+                    file_ops.delete_if_exists(file)
+        if manager is not None:
+            manager.let_go()
+        raise
+
+
 def _manager(place: Path, settings: Settings, now_ms: int) -> LogManager:
-    """A manager that has locked the log directory and changed nothing else there. Raises KafkaException."""
     clock = ManualTime(now_ms)
     return LogManager(
         [place],

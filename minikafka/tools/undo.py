@@ -42,7 +42,8 @@ from minikafka.tools.printable import tell
 from minikafka.tools.read_bounded import read_bounded
 
 UNDO = ".minikafka-undo"
-_CHECKPOINTS = (RECOVERY_POINT_CHECKPOINT_FILE, LOG_START_OFFSET_CHECKPOINT_FILE, CLEANER_OFFSET_CHECKPOINT_FILE)
+CHECKPOINTS = (RECOVERY_POINT_CHECKPOINT_FILE, LOG_START_OFFSET_CHECKPOINT_FILE, CLEANER_OFFSET_CHECKPOINT_FILE)
+"""Those of a log directory that a log manager or a round of the cleaner may make or replace."""
 _COMING_BACK = UNDO + DELETED_FILE_SUFFIX
 """The end of the name of a file that is about to come back: a start of Kafka deletes it."""
 _TEXT = "latin-1"  # gives any bytes a text, and the text its bytes
@@ -59,7 +60,7 @@ def undoable(
     The caller has the log directory for itself. Raises OSError.
     """
     mark = log_dir / CLEAN_SHUTDOWN_FILE_NAME
-    beside = {name: _content(log_dir / name) for name in (CLEAN_SHUTDOWN_FILE_NAME, *_CHECKPOINTS)}
+    beside = {name: _content(log_dir / name) for name in (CLEAN_SHUTDOWN_FILE_NAME, *CHECKPOINTS)}
     try:
         partitions = {each.name: _kept(each, of_one, cut[each]) for each, of_one in files.items()}
         _replace(log_dir / UNDO, json.dumps({"beside": beside, "partitions": partitions}).encode())
@@ -195,7 +196,7 @@ def _read(file: Path) -> tuple[dict[str, str | None], dict[str, dict]]:
     try:
         told = json.loads(read_text_file(file))
         beside, partitions = told["beside"], told["partitions"]
-        sound = beside.keys() == {CLEAN_SHUTDOWN_FILE_NAME, *_CHECKPOINTS} and all(
+        sound = beside.keys() == {CLEAN_SHUTDOWN_FILE_NAME, *CHECKPOINTS} and all(
             content is None or content.encode(_TEXT) is not None for content in beside.values()
         )
         for name, kept in partitions.items():

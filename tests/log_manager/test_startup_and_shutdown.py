@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME
 from minikafka.cli import main
 from minikafka.common.errors import IllegalStateException
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
 from minikafka.tools.undo import UNDO
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.0"
@@ -102,6 +104,35 @@ def test_a_damaged_checkpoint_costs_what_it_costs_kafka(two_managers, name, dama
     managers.start()
     managers.tick(60_000)
     managers.stop()
+
+
+def test_an_empty_checkpoint_is_none_and_an_empty_mark_has_an_unknown_epoch(two_managers):
+    """A kill leaves such files: a start makes missing checkpoints, a stop makes the mark, and both write them later."""
+    seen = []
+    for checkpoint, mark in ((None, b'{"version":0,"brokerEpoch":-1}'), (b"", b"")):
+        managers = filled(two_managers("a"), P[0], P[1])
+        managers.do(
+            lambda one: one.manager.get_log(P[1]).maybe_increment_log_start_offset(
+                9, LogStartOffsetIncrementReason.CLIENT_RECORD_DELETION
+            )
+        )
+        managers.stop()
+        before = managers.kafka.world()
+
+        def spoil(directory):
+            (directory / "a" / CLEAN_SHUTDOWN_FILE_NAME).write_bytes(mark)
+            for name in (RECOVERY_POINTS, LOG_STARTS, "cleaner-offset-checkpoint"):
+                (directory / "a" / name).unlink()
+                if checkpoint is not None:
+                    (directory / "a" / name).write_bytes(checkpoint)
+
+        managers.change(spoil)
+        managers.start()
+        started = managers.kafka.state(), managers.kafka.world()
+        managers.tick(60_000)
+        managers.stop()
+        seen.append((before, *started, managers.kafka.world()))
+    assert seen[0] == seen[1]
 
 
 def test_a_directory_of_no_partition_ends_the_start(two_managers):

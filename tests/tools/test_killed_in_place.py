@@ -9,6 +9,7 @@ import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from click.testing import CliRunner
@@ -33,6 +34,7 @@ SETTINGS = [word for name, value in SMALL.items() for word in ("--config", f"{na
 TOPIC_SETTINGS = [word for n, v in SMALL.items() for word in ("--topic-config", f"topic:{n}={v}")]
 MARK = ".kafka_cleanshutdown"
 EPOCH = '{"version":0,"brokerEpoch":42}'
+UNKNOWN_EPOCH = b'{"version":0,"brokerEpoch":-1}'
 COMMANDS = {
     "recover": ["recover", "topic-0", "--yes", "--now-ms", NOW, *SETTINGS],
     "clean": ["clean", "topic-0", "--yes", "--even-damaged", "--now-ms", NOW, "--map-memory", "24000", *SETTINGS],
@@ -98,6 +100,9 @@ def world(directory: Path) -> dict[str, bytes]:
     return {str(path.relative_to(directory)): path.read_bytes() for path in found}
 
 
+UNDO_IS_COMPLETE = b"U"
+
+
 class Everywhere(dict):
     """Observers of all threads."""
 
@@ -111,18 +116,25 @@ class Everywhere(dict):
         return self._callback
 
 
-def run(place: Path, command: list[str], signal_at: tuple[int, int] | None = None) -> tuple[int, int]:
-    """Run the command in a child process, which gets a signal right after a change of that number (from 1).
-
-    Returns its exit code (below 0 for the signal that killed it), and how many changes it made.
+class Run(NamedTuple):
+    """A command's exit code (below 0 for the signal that killed it), how many changes it made, on copies and in place,
+    and whether its undo file was complete: from then on it works in place.
     """
+
+    code: int
+    changes: int
+    had_begun: bool
+
+
+def run(place: Path, command: list[str], signal_at: tuple[int, int] | None = None) -> Run:
+    """Run the command in a child process, which gets a signal right after a change of that number (from 1)."""
     reader, writer = os.pipe()
     child = os.fork()
     if child:
         os.close(writer)
         with os.fdopen(reader, "rb") as told:
-            changes = len(told.read())
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), changes
+            changes = told.read()
+        return Run(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(changes), UNDO_IS_COMPLETE in changes)
     code = 70  # a traceback
     try:
         os.chdir(place)
@@ -135,7 +147,7 @@ def run(place: Path, command: list[str], signal_at: tuple[int, int] | None = Non
         def changed(operation, path):
             if operation in ("fsync", "flush_dir"):
                 return
-            os.write(writer, b".")
+            os.write(writer, UNDO_IS_COMPLETE if (operation, path.name) == ("rename", UNDO) else b".")
             changed.count += 1
             if signal_at is not None and changed.count == signal_at[0]:
                 os.kill(os.getpid(), signal_at[1])
@@ -180,11 +192,11 @@ def case(tmp_path: Path, log_dir: Path, state: str) -> Callable[[], Path]:
 def undisturbed(fresh: Callable[[], Path], command: list[str]) -> tuple[dict[str, bytes], dict[str, bytes], int]:
     """What the command leaves, what a second run after it leaves, and how many changes the first one makes."""
     place = fresh()
-    code, changes = run(place, command)
-    assert code == 0 and changes > 5
+    code, changes, had_begun = run(place, command)
+    assert code == 0 and changes > 5 and had_begun
     once = world(place)
     assert not list(place.rglob(f"*{UNDO}*"))
-    assert run(place, command)[0] == 0
+    assert run(place, command).code == 0
     return once, world(place), changes
 
 
@@ -199,16 +211,31 @@ def test_after_a_kill_at_any_change_the_next_run_ends_as_an_undisturbed_one(
     for number in some_of(changes, most, seed):
         place = fresh()
         before = world(place)
-        assert run(place, COMMANDS[command], (number, signal.SIGKILL))[0] == -signal.SIGKILL
-        marked = (place / MARK).exists()
-        left, had_ended = without_undo(place), not (place / UNDO).exists() and number > changes // 2
-        if marked:  # nothing may have changed yet, or everything must be done
-            assert left in (before, expected), number
-        if had_ended:  # what is left to do is to clear up
+        killed = run(place, COMMANDS[command], (number, signal.SIGKILL))
+        assert killed.code == -signal.SIGKILL
+        left, can_be_undone = without_undo(place), (place / UNDO).exists()
+        is_done = as_a_start_takes_it(left) == expected
+        if MARK in left:  # nothing may have changed yet, or everything must be done
+            assert is_done or as_a_start_takes_it(left) == before, number
+        if killed.had_begun and not can_be_undone:  # what is left to do is to clear up
             assert left == expected, number
-        assert run(place, COMMANDS[command])[0] == 0
+        had_ended = killed.had_begun and (not can_be_undone or (MARK in left and is_done))
+        assert run(place, COMMANDS[command]).code == 0
         assert world(place) == (twice if had_ended else expected), number
         shutil.rmtree(place)
+
+
+def as_a_start_takes_it(left: dict[str, bytes]) -> dict[str, bytes]:
+    """What is left, without empty checkpoints, and with an unknown epoch in an empty mark: these mean the same to Kafka
+    (`test_an_empty_checkpoint_is_none_and_an_empty_mark_has_an_unknown_epoch`).
+
+    A kill leaves such files, also of a broker: its start makes missing checkpoints before the mark goes, and its stop
+    makes the mark before it writes into it.
+    """
+    taken = {name: content for name, content in left.items() if content or not name.endswith("-offset-checkpoint")}
+    if left.get(MARK) == b"":
+        taken[MARK] = UNKNOWN_EPOCH
+    return taken
 
 
 def without_undo(place: Path) -> dict[str, bytes]:
@@ -218,16 +245,17 @@ def without_undo(place: Path) -> dict[str, bytes]:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_signal_at_any_change_leaves_the_directory_as_it_was_or_as_it_shall_be(tmp_path, log_dir, command, number):
+def test_a_signal_at_any_change_leaves_the_directory_as_it_was_or_as_it_shall_be(
+    tmp_path, log_dir, command, number, most, seed
+):
     fresh = case(tmp_path, log_dir, "clean")
     before = world(fresh())
     expected, twice, changes = undisturbed(fresh, COMMANDS[command])
-    for at in some_of(changes, 6, 0):
+    for at in some_of(changes, most, seed):
         place = fresh()
-        code, _ = run(place, COMMANDS[command], (at, number))
-        assert code == 128 + number, at
+        assert run(place, COMMANDS[command], (at, number)).code == 128 + number, at
         assert without_undo(place) in (before, expected), at
-        assert run(place, COMMANDS[command])[0] == 0
+        assert run(place, COMMANDS[command]).code == 0
         assert world(place) in (expected, twice), at
         shutil.rmtree(place)
 
@@ -238,7 +266,7 @@ def test_a_kill_while_another_one_is_undone(tmp_path, log_dir, command):
     fresh = case(tmp_path, log_dir, "clean")
     expected, _, changes = undisturbed(fresh, COMMANDS[command])
     interrupted = fresh()
-    assert run(interrupted, COMMANDS[command], (changes // 2, signal.SIGKILL))[0] == -signal.SIGKILL
+    assert run(interrupted, COMMANDS[command], (changes // 2, signal.SIGKILL)).code == -signal.SIGKILL
     assert not (interrupted / MARK).exists() and (interrupted / UNDO).exists()
     for number in (1, 2, 4, 7, 12, 20):
         place = tmp_path / f"again-{number}"
@@ -247,8 +275,8 @@ def test_a_kill_while_another_one_is_undone(tmp_path, log_dir, command):
             if (kept.parents[1] / kept.name).exists():
                 kept.unlink()
                 os.link(kept.parents[1] / kept.name, kept)
-        assert run(place, COMMANDS[command], (number, signal.SIGKILL))[0] == -signal.SIGKILL
-        assert run(place, COMMANDS[command])[0] == 0
+        assert run(place, COMMANDS[command], (number, signal.SIGKILL)).code == -signal.SIGKILL
+        assert run(place, COMMANDS[command]).code == 0
         assert world(place) == expected, number
         shutil.rmtree(place)
 
@@ -256,7 +284,7 @@ def test_a_kill_while_another_one_is_undone(tmp_path, log_dir, command):
 def interrupted_run(tmp_path: Path, log_dir: Path) -> Path:
     """A log directory in which `clean` was killed half-way."""
     place = case(tmp_path, log_dir, "clean")()
-    assert run(place, COMMANDS["clean"], (100, signal.SIGKILL))[0] == -signal.SIGKILL
+    assert run(place, COMMANDS["clean"], (100, signal.SIGKILL)).code == -signal.SIGKILL
     assert (place / UNDO).exists() and not (place / MARK).exists()
     return place
 
