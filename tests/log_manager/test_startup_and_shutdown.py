@@ -106,8 +106,11 @@ def test_a_damaged_checkpoint_costs_what_it_costs_kafka(two_managers, name, dama
     managers.stop()
 
 
-def test_an_empty_checkpoint_is_none_and_an_empty_mark_has_an_unknown_epoch(two_managers):
-    """A kill leaves such files: a start makes missing checkpoints, a stop makes the mark, and both write them later."""
+def test_a_start_takes_empty_checkpoints_as_none_and_an_empty_mark_as_a_mark(two_managers):
+    """A kill leaves such files: a start makes missing checkpoints, a stop makes the mark, and both write them later.
+
+    Of the epoch in the mark, only the controller is told; it is told -1 for none.
+    """
     seen = []
     for checkpoint, mark in ((None, b'{"version":0,"brokerEpoch":-1}'), (b"", b"")):
         managers = filled(two_managers("a"), P[0], P[1])

@@ -226,8 +226,8 @@ def test_after_a_kill_at_any_change_the_next_run_ends_as_an_undisturbed_one(
 
 
 def as_a_start_takes_it(left: dict[str, bytes]) -> dict[str, bytes]:
-    """What is left, without empty checkpoints, and with an unknown epoch in an empty mark: these mean the same to Kafka
-    (`test_an_empty_checkpoint_is_none_and_an_empty_mark_has_an_unknown_epoch`).
+    """What is left, without empty checkpoints, and with an unknown epoch in an empty mark. A start of Kafka ends the
+    same with both (`test_a_start_takes_empty_checkpoints_as_none_and_an_empty_mark_as_a_mark`).
 
     A kill leaves such files, also of a broker: its start makes missing checkpoints before the mark goes, and its stop
     makes the mark before it writes into it.
