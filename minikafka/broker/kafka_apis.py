@@ -57,7 +57,8 @@ class KafkaApis:
 
     Invariants:
 
-    1. A request is answered once: by its handler, by an operation that waits for it, or here, with an error.
+    1. A request is answered at most once: by its handler, by an operation that waits for it, or here, with an error.
+       One for which Kafka has no answer (`handle` names it) gets none.
     2. What an append has made possible is done at the end of `handle`, when no lock is held.
     3. What is advertised is served. An API that is not served is answered all the same, with UNSUPPORTED_VERSION in its
        own kind of response, wherever that has a place for an error.

@@ -109,7 +109,7 @@ class Partition:
     1. Partition epoch and leader epoch never fall. The controller raises the first with each change of the partition,
        the second with each election; what arrives with an older partition epoch is ignored.
     2. Only the leader has `remote_replicas` (all other replicas), an ISR, and a `leader_epoch_start_offset`.
-    3. The high watermark is raised here and nowhere else: to the least log end of the replicas that count
+    3. A leader's high watermark is raised here and nowhere else: to the least log end of the replicas that count
        (`_maybe_increment_leader_hw`). While a change of the ISR is under way, those count who may be in it.
     4. At most one change of the ISR is under way. Its answer counts only while the state is still the one that was
        asked for.

@@ -118,8 +118,9 @@ class Log:
        base offset, so HW and LSO may fall back to the base of the batch that the log start lies in.)
     2. Everything below `recovery_point` is on the device; recovery point <= LEO.
     3. Offsets in the log grow. They may have gaps, which compaction and aborted appends leave.
-    4. At most one thread changes the log, because every change holds the lock. Reads hold no lock; they see the
-       offsets that were in force when they began.
+    4. At most one thread changes the log, because every change holds the lock. Reads of records hold no lock;
+       they see the offsets that were in force when they began. (Where only the offset of a mark is known, its position
+       is looked up under the lock.)
     5. The steps of an append have a fixed order, see `_append`. An append that is refused late (for a sequence out of
        order, say) may leave a new leader epoch and a new segment behind, but never a record.
     6. No other log is open on the directory (`DirectoryLock`) until `close`, `close_handlers` or `delete`. To reopen a

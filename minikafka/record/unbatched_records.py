@@ -13,7 +13,7 @@ class UnbatchedRecords(NamedTuple):
     - `key_data`, `key_edges`, `key_nulls`: key i is `key_data` from edge i to edge i + 1 (exclusive), unless null i is
       true. There is one edge more than there are records. Values likewise.
     - `headers_data`, `headers_edges`, `headers_counts`: the headers of record i, as they stand in a record, and how
-      many they are (`BatchEncoder.headers`).
+      many they are (`headers_as_bytes` in `batch_encoder`).
     """
 
     offsets: Column

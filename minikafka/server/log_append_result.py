@@ -7,7 +7,7 @@ from minikafka.log.log_append_info import LogAppendInfo
 
 
 class LogAppendResult(NamedTuple):
-    """The result of `ReplicaManager.append_to_local_log` for one partition.
+    """The result of `ReplicaManager._append_to_local_log` for one partition.
 
     - `info`: what the log said, or `LogAppendInfo.unknown(…)` when the append failed.
     - `exception`: why it failed, None if it did not.

@@ -1,7 +1,7 @@
 """Three witnesses of one workload: minikafka, Spark (from the workload alone), and Apache Kafka; and where they agree.
 
     w = Workload.parse("append_as_leader [3x100]")
-    agree(run(w, minikafka_log), spark_expected(w))
+    agree(run(w, minikafka_log, directory), spark_expected(w))
 
 A workload is about one log (`log`), about all logs of a broker (`log_dir`), or about brokers that replicate
 (`replicas`). Each of these rooms has the same modules, as far as it needs them:

@@ -14,7 +14,7 @@ REPOSITORY = Path(__file__).parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 COMMANDS_PAGE = (REPOSITORY / "docs/commands.md").read_text(encoding="utf-8")
 ARCHITECTURE = (REPOSITORY / "docs/architecture.md").read_text(encoding="utf-8")
-PAGES = [REPOSITORY / "README.md", REPOSITORY / "benchmarks/README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+PAGES = [REPOSITORY / "README.md", REPOSITORY / "benchmarks/README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize(

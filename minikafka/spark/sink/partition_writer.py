@@ -29,7 +29,7 @@ from minikafka.spark.sink.write_mark import StagedPartition, WriteMark
 class PartitionWriter:
     """Appends rows, in the order in which they come, to a new log in a staged directory.
 
-    - Batches are made of columns (`BatchEncoder`) and appended by `Log`, one at a time as a leader does, so that
+    - Batches are made of columns (`BatchEncoder`) and appended by `Log`, one at a time as a follower does, so that
       segments, indexes and snapshots are those of a broker that was sent the same batches.
     - What a leader would refuse is refused: a batch above `max.message.bytes`, a record without a key in a compacted
       topic, offsets that do not ascend. How far a timestamp is from now does not matter: a topic that is restored is
