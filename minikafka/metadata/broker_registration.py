@@ -14,8 +14,8 @@ class BrokerRegistration:
     """A broker that has registered; immutable. Kafka: `org.apache.kafka.metadata.BrokerRegistration`.
 
     - `epoch` grows with every start of the broker: it tells one life of the broker from the next.
-    - A `fenced` broker leads nothing and is in no ISR, unless it was the last one there: it has not caught up yet, or is
-      believed dead.
+    - A `fenced` broker leads nothing and is in no ISR, unless it was the last one there: it has not caught up yet, or
+      is believed dead.
     - One that is `in_controlled_shutdown` hands its partitions over, and takes no new ones.
 
     Simpler than Kafka's: no features, no cordoned directories.
