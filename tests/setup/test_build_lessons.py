@@ -26,7 +26,7 @@ def lesson(tmp_path, monkeypatch):
     monkeypatch.setattr(lesson_folders, "LESSONS", tmp_path / "lessons")
 
     def write(cell, name="01-lesson"):
-        folder = tmp_path / "lessons" / name[3:]
+        folder = tmp_path / "lessons" / name.replace("-", "_")
         folder.mkdir(parents=True)
         (folder / f"{name}.py").write_text(f"{TEXT}{cell}\n")
         return tmp_path / f"{name}.ipynb"
