@@ -59,7 +59,7 @@ def partitions_of(directory: Path, report: Callable[[Finding], None], unread: Ca
     if has_name_of_partition(directory) and _is_partition(directory):
         return [directory]
     _verify_log_dir(directory, report, unread)
-    partitions, named = [], []
+    partitions, named, strays = [], [], []
     for name in sorted(os.listdir(directory)):
         path = directory / name
         try:
@@ -68,12 +68,14 @@ def partitions_of(directory: Path, report: Callable[[Finding], None], unread: Ca
                 if _is_partition(path):
                     partitions.append(path)
             elif is_stray(path):
-                report(Finding(path, None, None, STRAY, Fate.OFFLINE, "the broker does not start"))
+                strays.append(path)
         except OSError as error:
             unread(describe(error))
     _report_second(duplicates(named), report)
     if not partitions and not (directory / META_PROPERTIES_NAME).exists():
         raise neither(directory)
+    for path in strays:
+        report(Finding(path, None, None, STRAY, Fate.OFFLINE, "the broker does not start"))
     return partitions
 
 
