@@ -1424,10 +1424,12 @@ class Log:
             self._local_log.check_if_memory_mapped_buffer_closed()
             self.producer_expire_check.cancel()
             message = f"Error while renaming dir for {self._local_log.location}"
-            with self._local_log.maybe_handle_io_exception(message):
-                self.producer_state_manager.take_snapshot()
-            self._local_log.close()
-            self._directory_lock.release()
+            try:
+                with self._local_log.maybe_handle_io_exception(message):
+                    self.producer_state_manager.take_snapshot()
+                self._local_log.close()
+            finally:  # as in Kafka, the directory can be opened again also after a close that fails
+                self._directory_lock.release()
         if self._own_scheduler is not None:
             self._own_scheduler.shutdown()
 

@@ -199,3 +199,16 @@ def test_the_log_is_left_as_it_stands(tmp_path):
     run(Workload(("append_as_leader [1x10]",)), minikafka_log, tmp_path / "topic-0")
     assert (tmp_path / "topic-0" / f"{0:020}.log").stat().st_size == 78
     assert not list((tmp_path / "topic-0").glob("*.snapshot"))
+
+
+def test_a_log_is_opened_again_after_a_close_that_failed(observe):
+    """As Kafka's (`make fuzz` found it): an index whose first entry was refused half-way fails the close."""
+    seen = observe(
+        """config internal.segment.bytes=2000 index.interval.bytes=0 segment.index.bytes=4096
+    roll leo+3
+    append_as_follower [3x10 ts=now+1 pid=39 epoch=2 seq=0 txn] [commit ts=now-100 pid=7 epoch=1]
+    reopen
+    reopen""",
+        every=True,
+    )
+    assert [each["error"] for each in seen[1:]] == ["IndexOffsetOverflowException", "IllegalArgumentException", ""]
