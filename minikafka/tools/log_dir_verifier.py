@@ -31,6 +31,7 @@ from minikafka.tools.log_dir_entries import (
 from minikafka.tools.read_bounded import require_bounded
 
 _OFFLINE = Fate.OFFLINE, "the directory goes offline"
+_NO_START = Fate.OFFLINE, "the broker does not start"
 _CHECKPOINTS = {
     RECOVERY_POINT_CHECKPOINT_FILE: (Fate.WARNED_OF, "a warning is logged and every recovery point is taken as 0"),
     LOG_START_OFFSET_CHECKPOINT_FILE: (
@@ -75,7 +76,7 @@ def partitions_of(directory: Path, report: Callable[[Finding], None], unread: Ca
     if not partitions and not (directory / META_PROPERTIES_NAME).exists():
         raise neither(directory)
     for path in strays:
-        report(Finding(path, None, None, STRAY, Fate.OFFLINE, "the broker does not start"))
+        report(Finding(path, None, None, STRAY, *_NO_START))
     return partitions
 
 
@@ -88,7 +89,7 @@ def report_second_directories(partitions: Iterable[Path], report: Callable[[Find
 
 def _report_second(found: dict[Path, Path], report: Callable[[Finding], None]) -> None:
     for path, first in found.items():
-        report(Finding(path, None, None, second_directory(first), Fate.OFFLINE, "the broker does not start"))
+        report(Finding(path, None, None, second_directory(first), *_NO_START))
 
 
 def _is_partition(directory: Path) -> bool:

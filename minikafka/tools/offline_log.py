@@ -84,8 +84,8 @@ def taken(directory: Path, *, in_place: bool, follow_links: bool) -> Iterator[No
     well. Raises IOException for a link unless links are followed or nothing is changed.
     """
     log_dir, lies_in = directory.parent, Path(os.path.realpath(directory)).parent
-    if in_place and not follow_links and directory.is_symlink():
-        require_regular(directory, follow_links=False)
+    if in_place and not follow_links:
+        require_no_link(directory)
     with ExitStack() as until_the_end:
         until_the_end.enter_context(locked(log_dir, in_place=in_place))
         if lies_in != Path(os.path.realpath(log_dir)):
@@ -94,6 +94,12 @@ def taken(directory: Path, *, in_place: bool, follow_links: bool) -> Iterator[No
             until_the_end.enter_context(DirectoryLock(log_dir))
             take_back(log_dir, follow_links=follow_links)
         yield
+
+
+def require_no_link(directory: Path) -> None:
+    """Raises IOException, which names `--follow-links`, for a partition whose directory is a link."""
+    if directory.is_symlink():
+        require_regular(directory, follow_links=False)
 
 
 @contextmanager

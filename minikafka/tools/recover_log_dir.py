@@ -51,7 +51,7 @@ from minikafka.tools.failure import describe, naming
 from minikafka.tools.findings import NextStart
 from minikafka.tools.log_dir_entries import PUT_ASIDE, duplicates
 from minikafka.tools.log_state import state_of
-from minikafka.tools.offline_log import locked
+from minikafka.tools.offline_log import locked, require_no_link
 from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.rehearsal import Outcome, Rehearsal
 from minikafka.tools.scratch_directory import scratch_directory
@@ -144,7 +144,8 @@ def recover_log_dir(
                 take_back(log_dir, follow_links=follow_links)
             directories = _partition_directories(log_dir)
             if not follow_links:
-                _require_no_links(directories)
+                for directory in directories:
+                    require_no_link(directory)
             require_descriptors(log_dir, SPARE_DESCRIPTORS)  # a rehearsal without any could not even clear up
             _require_own_files(log_dir, follow_links=follow_links)
             files = {}
@@ -183,13 +184,6 @@ def _meta_properties(log_dir: Path) -> MetaProperties | None:
     require_regular(file, follow_links=True)
     with naming(file):
         return MetaProperties.read(file)
-
-
-def _require_no_links(directories: list[Path]) -> None:
-    """Raises IOException for a partition whose directory is a link."""
-    for directory in directories:
-        if directory.is_symlink():
-            require_regular(directory, follow_links=False)
 
 
 def _require_own_files(log_dir: Path, *, follow_links: bool) -> None:

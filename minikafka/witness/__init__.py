@@ -38,8 +38,8 @@ _HOMES = {
     "Agreement": "agreement",
     "Drawer": "log.draw",
     "draw_workload": "log.draw",
-    "KafkaJvm": "jvm",
-    "KafkaUnavailableError": "jvm",
+    "KafkaJvm": ".jvm.kafka_jvm",
+    "KafkaUnavailableError": ".jvm.kafka_jvm",
     "KafkaLog": "kafka.kafka_log",
 }
 
@@ -49,5 +49,4 @@ __all__ = list(_HOMES)
 def __getattr__(name):
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "minikafka.jvm.kafka_jvm" if _HOMES[name] == "jvm" else f"{__name__}.{_HOMES[name]}"
-    return getattr(import_module(home), name)
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
