@@ -26,10 +26,10 @@ from minikafka.log.cleaner.log_to_clean import LogToClean
 from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
-from minikafka.record.batch_header import ATTRIBUTES_OFFSET, RECORD_BATCH_OVERHEAD
-from minikafka.record.compression import Compression
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.batch_header import ATTRIBUTES_OFFSET, RECORD_BATCH_OVERHEAD
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.witness.directory_diff import directory_diff
 
 ROUNDS = 3

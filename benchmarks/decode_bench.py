@@ -9,8 +9,8 @@ import time
 
 from log_bench import SHAPES, one_batch
 
-from minikafka.record.column_scan import column_scan
-from minikafka.record.record_columns import use_compiled_kernel
+from minikafka.record.kernels.column_scan import column_scan
+from minikafka.record.kernels.record_columns import use_compiled_kernel
 
 ROUNDS = 5
 

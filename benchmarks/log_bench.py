@@ -18,9 +18,9 @@ from minikafka.common.time import SystemTime
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
-from minikafka.record.compression import Compression
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 
 ROUNDS = 4
 

@@ -23,11 +23,11 @@ from minikafka.common.scheduler import KafkaScheduler
 from minikafka.common.time import SystemTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
-from minikafka.log.config_repository import MapConfigRepository
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
-from minikafka.log.log_dir_checkpoints import RECOVERY_POINT_CHECKPOINT_FILE
-from minikafka.log.log_manager import LogManager
+from minikafka.log.manager.config_repository import MapConfigRepository
+from minikafka.log.manager.log_dir_checkpoints import RECOVERY_POINT_CHECKPOINT_FILE
+from minikafka.log.manager.log_manager import LogManager
 from minikafka.witness.directory_diff import directory_diff
 
 ROUNDS = 3

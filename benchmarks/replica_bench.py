@@ -27,8 +27,8 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.metadata.controller import Controller
 from minikafka.metadata.creatable_topic import CreatableTopic
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record_columns import use_compiled_kernel
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.kernels.record_columns import use_compiled_kernel
 from minikafka.witness.directory_diff import directory_diff
 
 ROUNDS = 4

@@ -17,11 +17,11 @@ from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
-from minikafka.record.batch_header import HEADER
-from minikafka.record.compression import Compression
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
-from minikafka.record.record_batch import ATTRIBUTES_OFFSET
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.batch_header import HEADER
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
+from minikafka.record.format.record_batch import ATTRIBUTES_OFFSET
 
 PARTITIONS = 4
 BATCH_SIZE = 16_384

@@ -32,8 +32,8 @@ from spark_connector import VERSION, connector_jars
 
 from minikafka.jvm.java_home import java_home
 from minikafka.jvm.kafka_jars import KafkaJarsUnavailableError
-from minikafka.record.batch_header import COMPRESSION_CODEC_MASK, HEADER, LOG_OVERHEAD, RECORD_BATCH_OVERHEAD
-from minikafka.record.record_batch import ATTRIBUTES_OFFSET
+from minikafka.record.format.batch_header import COMPRESSION_CODEC_MASK, HEADER, LOG_OVERHEAD, RECORD_BATCH_OVERHEAD
+from minikafka.record.format.record_batch import ATTRIBUTES_OFFSET
 from minikafka.spark.jobs.byte_ranges import for_each_task, ranges
 from minikafka.spark.jobs.export import export
 from minikafka.spark.jobs.profile import profile

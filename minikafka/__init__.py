@@ -23,18 +23,18 @@ __version__ = "0.1.0"
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _HOMES = {
-    "Compression": "record.compression",
-    "CompressionType": "record.compression",
+    "Compression": "record.codecs.compression",
+    "CompressionType": "record.codecs.compression",
     "FetchIsolation": "log.fetch_isolation",
-    "FileRecords": "record.file_records",
-    "Header": "record.record",
+    "FileRecords": "record.files.file_records",
+    "Header": "record.format.record",
     "KafkaScheduler": "common.scheduler",
     "Log": "log.log",
     "LogConfig": "log.log_config",
     "ManualScheduler": "common.scheduler",
     "ManualTime": "common.time",
-    "MemoryRecords": "record.memory_records",
-    "SimpleRecord": "record.record",
+    "MemoryRecords": "record.format.memory_records",
+    "SimpleRecord": "record.format.record",
     "SystemTime": "common.time",
     "TopicPartition": "common.topic_partition",
 }
@@ -50,12 +50,12 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors, which do not
     from minikafka.log.fetch_isolation import FetchIsolation as FetchIsolation
     from minikafka.log.log import Log as Log
     from minikafka.log.log_config import LogConfig as LogConfig
-    from minikafka.record.compression import Compression as Compression
-    from minikafka.record.compression import CompressionType as CompressionType
-    from minikafka.record.file_records import FileRecords as FileRecords
-    from minikafka.record.memory_records import MemoryRecords as MemoryRecords
-    from minikafka.record.record import Header as Header
-    from minikafka.record.record import SimpleRecord as SimpleRecord
+    from minikafka.record.codecs.compression import Compression as Compression
+    from minikafka.record.codecs.compression import CompressionType as CompressionType
+    from minikafka.record.files.file_records import FileRecords as FileRecords
+    from minikafka.record.format.memory_records import MemoryRecords as MemoryRecords
+    from minikafka.record.format.record import Header as Header
+    from minikafka.record.format.record import SimpleRecord as SimpleRecord
 
 
 def __getattr__(name: str) -> Any:

@@ -15,7 +15,7 @@ from minikafka.common.errors import InvalidRequestException, NullPointerExceptio
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
-from minikafka.log.log_manager import LogManager
+from minikafka.log.manager.log_manager import LogManager
 from minikafka.metadata.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from minikafka.metadata.controller import ProducerIdsBlock
 from minikafka.metadata.metadata_cache import MetadataCache
@@ -24,10 +24,10 @@ from minikafka.metadata.metadata_records import BrokerEndpoint, MetadataRecord
 from minikafka.network.request import ANONYMOUS, LOCALHOST, Answer, NoBytes, Request
 from minikafka.network.request_channel import RequestChannel, Ticket
 from minikafka.server.add_partitions_to_txn_manager import AddPartitionsToTxnManager
-from minikafka.server.alter_partition_manager import ControllerChannel, DefaultAlterPartitionManager
 from minikafka.server.blocking_send import BlockingSend
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.broker_metadata_publisher import BrokerMetadataPublisher
+from minikafka.server.default_alter_partition_manager import ControllerChannel, DefaultAlterPartitionManager
 from minikafka.server.in_process_send import InProcessSend, Peer
 from minikafka.server.initial_fetch_state import BrokerEndPoint
 from minikafka.server.replica_fetcher_manager import ReplicaFetcherManager

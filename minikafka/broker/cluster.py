@@ -32,8 +32,8 @@ from minikafka.metadata.partition_registration import PartitionRegistration
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
 from minikafka.network.request_channel import Ticket
-from minikafka.server.alter_partition_manager import ControllerChannel
 from minikafka.server.broker_config import BrokerConfig
+from minikafka.server.default_alter_partition_manager import ControllerChannel
 from minikafka.server.in_process_send import Peer
 from minikafka.server.partition_fetch_state import PartitionFetchState
 

@@ -9,7 +9,7 @@ from minikafka.common.scala_hash_map import in_order_of_a_map_grown
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.metadata.leader_and_isr import NO_LEADER
 from minikafka.metadata.metadata_cache import MetadataCache
-from minikafka.record.batch_header import NO_PARTITION_LEADER_EPOCH
+from minikafka.record.format.batch_header import NO_PARTITION_LEADER_EPOCH
 from minikafka.server.replica_manager import ReplicaManager
 
 

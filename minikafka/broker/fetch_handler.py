@@ -22,8 +22,8 @@ from minikafka.network.message_codec import Message
 from minikafka.network.messages import response_class
 from minikafka.network.request import Request
 from minikafka.network.request_channel import RequestChannel
-from minikafka.record.file_records import FileRecords
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.fetch_partition_data import FetchPartitionData
 from minikafka.server.replica_manager import ReplicaManager

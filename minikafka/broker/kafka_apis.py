@@ -31,7 +31,7 @@ from minikafka.network.message_codec import Message
 from minikafka.network.messages import response_class
 from minikafka.network.request import Request
 from minikafka.network.request_channel import RequestChannel
-from minikafka.record.batch_header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from minikafka.record.format.batch_header import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.delayed_delete_records import INVALID_LOW_WATERMARK, DeleteRecordsPartitionResult
 from minikafka.server.list_offsets import ListOffsetsPartition, ListOffsetsTopic, ListOffsetsTopicResponse

@@ -26,9 +26,9 @@ from minikafka.network.message_codec import Message
 from minikafka.network.messages import response_class
 from minikafka.network.request import Request
 from minikafka.network.request_channel import RequestChannel
-from minikafka.record.batch_header import MAGIC_VALUE_V2
-from minikafka.record.compression import CompressionType
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.batch_header import MAGIC_VALUE_V2
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.server.add_partitions_to_txn_manager import TransactionSupportedOperation
 from minikafka.server.produce_partition_status import PartitionResponse
 from minikafka.server.replica_manager import ReplicaManager

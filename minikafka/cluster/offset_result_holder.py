@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from minikafka.common.errors import ApiException
-from minikafka.record.file_records import TimestampAndOffset
+from minikafka.record.files.file_records import TimestampAndOffset
 
 
 @dataclass(slots=True)

@@ -57,20 +57,20 @@ from minikafka.log.log import (
     ProducerState,
 )
 from minikafka.log.log_append_info import LeaderHwChange, LogAppendInfo
-from minikafka.log.log_manager import LogManager
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.log_offset_snapshot import LogOffsetSnapshot
 from minikafka.log.log_offsets_listener import LogOffsetsListener
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
+from minikafka.log.manager.log_manager import LogManager
 from minikafka.log.producer.producer_append_info import TV_UNKNOWN
 from minikafka.log.producer.verification_guard import VerificationGuard
 from minikafka.metadata.leader_and_isr import BrokerState, LeaderAndIsr
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.metadata.partition_registration import PartitionRegistration
-from minikafka.record.file_records import TimestampAndOffset
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record_batch import NO_TIMESTAMP
+from minikafka.record.files.file_records import TimestampAndOffset
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record_batch import NO_TIMESTAMP
 
 logger = logging.getLogger(__name__)
 

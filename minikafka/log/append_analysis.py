@@ -27,10 +27,10 @@ from minikafka.log.producer.producer_state_entry import BatchMetadata
 from minikafka.log.producer.producer_state_manager import ProducerStateManager
 from minikafka.log.producer.producer_updates import update_producers
 from minikafka.log.producer.verification_guard import VerificationGuard
-from minikafka.record.batch import Batch
-from minikafka.record.compression import CompressionType
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record_batch import MAGIC_VALUE_V2, NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.batch import Batch
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record_batch import MAGIC_VALUE_V2, NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP
 
 logger = logging.getLogger(__name__)
 

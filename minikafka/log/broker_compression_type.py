@@ -3,7 +3,7 @@
 from enum import Enum
 
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.record.compression import Compression, CompressionType
+from minikafka.record.codecs.compression import Compression, CompressionType
 
 
 class BrokerCompressionType(Enum):

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
-from minikafka.record.file_records import FileRecords
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.memory_records import MemoryRecords
 
 
 class AbortedTransaction(NamedTuple):

@@ -33,7 +33,7 @@ from minikafka.log.log_segment import LogSegment
 from minikafka.log.log_segments import LogSegments
 from minikafka.log.maybe_handle_io_exception import maybe_handle_io_exception
 from minikafka.log.segment_files import delete_segment_files
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 
 logger = logging.getLogger(__name__)
 

@@ -65,10 +65,10 @@ from minikafka.log.retention import (
     retention_size_breached,
 )
 from minikafka.log.segment_files import delete_producer_snapshots, replace_segments, split_overflowed_segment
-from minikafka.record.file_records import TimestampAndOffset
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record_batch import MAGIC_VALUE_V2, NO_TIMESTAMP
-from minikafka.record.timestamp_type import TimestampType
+from minikafka.record.files.file_records import TimestampAndOffset
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record_batch import MAGIC_VALUE_V2, NO_TIMESTAMP
+from minikafka.record.format.timestamp_type import TimestampType
 
 logger = logging.getLogger(__name__)
 

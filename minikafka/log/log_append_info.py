@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from minikafka.common.errors import RecordError
-from minikafka.record.compression import CompressionType
-from minikafka.record.record_batch import NO_TIMESTAMP
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.record_batch import NO_TIMESTAMP
 
 
 class LeaderHwChange(Enum):

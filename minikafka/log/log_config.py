@@ -9,8 +9,8 @@ from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type, Valid
 from minikafka.common.errors import InvalidConfigurationException
 from minikafka.common.java_numbers import LONG_MAX
 from minikafka.log.broker_compression_type import BrokerCompressionType
-from minikafka.record.compression import Compression, CompressionType
-from minikafka.record.timestamp_type import TimestampType
+from minikafka.record.codecs.compression import Compression, CompressionType
+from minikafka.record.format.timestamp_type import TimestampType
 
 _WEEK_MS = 7 * 24 * 60 * 60 * 1000
 _DAY_MS = 24 * 60 * 60 * 1000

@@ -29,10 +29,10 @@ from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, replace_suffix
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.producer.completed_txn import CompletedTxn
 from minikafka.log.producer.producer_state_manager import ProducerStateManager
-from minikafka.record.batch import Batch
-from minikafka.record.file_records import FileRecords, LogOffsetPosition, TimestampAndOffset
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record_batch import MAGIC_VALUE_V2
+from minikafka.record.files.file_records import FileRecords, LogOffsetPosition, TimestampAndOffset
+from minikafka.record.format.batch import Batch
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record_batch import MAGIC_VALUE_V2
 
 logger = logging.getLogger(__name__)
 

@@ -16,14 +16,14 @@ from minikafka.common.java_numbers import to_long
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
-from minikafka.record.batch import Batch
-from minikafka.record.compression import Compression, CompressionType
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.memory_records_builder import MemoryRecordsBuilder
-from minikafka.record.record import AnyRecord, Record, SimpleRecord
-from minikafka.record.record_batch import MAGIC_VALUE_V1, MAGIC_VALUE_V2, NO_TIMESTAMP, RecordBatch
-from minikafka.record.record_walk import RecordsSummary
-from minikafka.record.timestamp_type import TimestampType
+from minikafka.record.codecs.compression import Compression, CompressionType
+from minikafka.record.format.batch import Batch
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
+from minikafka.record.format.record import AnyRecord, Record, SimpleRecord
+from minikafka.record.format.record_batch import MAGIC_VALUE_V1, MAGIC_VALUE_V2, NO_TIMESTAMP, RecordBatch
+from minikafka.record.format.timestamp_type import TimestampType
+from minikafka.record.kernels.record_walk import RecordsSummary
 
 B = TypeVar("B", bound=Batch)
 

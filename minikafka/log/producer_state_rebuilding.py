@@ -12,8 +12,8 @@ from minikafka.log.log_segments import LogSegments
 from minikafka.log.producer.producer_append_info import ProducerAppendInfo
 from minikafka.log.producer.producer_state_manager import ProducerStateManager
 from minikafka.log.producer.producer_updates import in_kafkas_order, update_producers
-from minikafka.record.file_records import FileRecords
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.memory_records import MemoryRecords
 
 logger = logging.getLogger(__name__)
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from minikafka.log.log_file_utils import INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX
 from minikafka.log.partition_files import objection_to
-from minikafka.record.file_channel import FileChannel
-from minikafka.record.file_channel_record_batch import FileChannelRecordBatch
-from minikafka.record.file_records import FileRecords
-from minikafka.record.record_batch import NO_TIMESTAMP, RecordBatch
+from minikafka.record.files.file_channel import FileChannel
+from minikafka.record.files.file_channel_record_batch import FileChannelRecordBatch
+from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.record_batch import NO_TIMESTAMP, RecordBatch
 
 OFFSET_ENTRY = Struct(">ii")
 """An entry of an offset index: offset relative to the segment's, position."""

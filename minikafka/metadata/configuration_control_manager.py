@@ -17,8 +17,8 @@ from minikafka.common.errors import (
     UnknownTopicOrPartitionException,
 )
 from minikafka.common.java_numbers import SHORT_MAX
-from minikafka.log.broker_settings import log_settings
 from minikafka.log.log_config import CONFIG, LogConfig
+from minikafka.log.manager.broker_settings import log_settings
 from minikafka.metadata.metadata_log import MetadataLog
 from minikafka.metadata.metadata_records import ClearElrRecord, ConfigRecord, MetadataRecord
 

@@ -1,6 +1,6 @@
 """All partitions of a broker behind one door, requests that must wait, and followers that copy from their leaders.
 
-Read `replica_manager` first: the way of a produce request, then that of a fetch. It stands on `hosted_partitions`
+Read `replica_manager` first: the way of a produce request, then that of a fetch. It stands on `all_partitions`
 (which partitions there are), and asks `transaction_verification` before a transactional append. What it says and is
 told of one partition: `log_append_result` and `produce_partition_status`, `log_read_result`, `fetch_partition_status`
 and `fetch_partition_data`, `list_offsets`, `offset_for_leader_epoch`. `preferred_read_replica` sends
@@ -10,7 +10,7 @@ Then what waits: `delayed_operation`, `delayed_operation_purgatory` and `timer`,
 and `delayed_delete_records`; `delayed_action_queue` says when they are woken.
 
 Then how replicas get their roles: `broker_metadata_publisher` (what a new image sets going), `leaders_and_followers`,
-and `alter_partition_manager` (how a leader has its ISR changed).
+and `default_alter_partition_manager` (how a leader has its ISR changed).
 
 Then how followers follow: `replica_fetcher_manager`, `replica_fetcher` and what it knows of a partition
 (`partition_fetch_state`, `initial_fetch_state`, `offset_truncation_state`, `failed_partitions`), and

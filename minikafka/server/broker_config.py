@@ -7,9 +7,9 @@ from minikafka.common.abstract_config import AbstractConfig
 from minikafka.common.config_def import ConfigDef, ConfigKey, Range, Type
 from minikafka.common.errors import ConfigException, IllegalArgumentException
 from minikafka.common.java_numbers import LONG_MAX
-from minikafka.log.broker_settings import log_settings
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
 from minikafka.log.log_config import LogConfig
+from minikafka.log.manager.broker_settings import log_settings
 from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
 
 CONFIG = ConfigDef(

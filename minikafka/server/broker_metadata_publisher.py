@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from minikafka.common.config_resource import ConfigResource, ConfigResourceType
 from minikafka.log.log import Log
-from minikafka.log.log_manager import LogManager
+from minikafka.log.manager.log_manager import LogManager
 from minikafka.metadata.configurations_delta import ConfigurationsDelta
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.metadata.metadata_delta import MetadataDelta

@@ -5,8 +5,8 @@ from typing import NamedTuple
 from minikafka.cluster.epoch_end_offset import EpochEndOffset
 from minikafka.common.error_codes import Errors
 from minikafka.log.fetch_data_info import AbortedTransaction
-from minikafka.record.file_records import FileRecords
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.memory_records import MemoryRecords
 
 
 class FetchPartitionData(NamedTuple):

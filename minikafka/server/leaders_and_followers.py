@@ -10,16 +10,16 @@ from minikafka.common.errors import IllegalStateException, KafkaStorageException
 from minikafka.common.scala_hash_map import in_order_of_a_map_grown
 from minikafka.common.topic_id_partition import TopicIdPartition
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.log.high_watermark_checkpoints import HighWatermarkCheckpoints
 from minikafka.log.log import Log
-from minikafka.log.log_manager import LogManager
+from minikafka.log.manager.high_watermark_checkpoints import HighWatermarkCheckpoints
+from minikafka.log.manager.log_manager import LogManager
 from minikafka.metadata.leader_and_isr import NO_LEADER
 from minikafka.metadata.local_replica_changes import PartitionInfo
 from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.metadata.topics_delta import TopicsDelta
+from minikafka.server.all_partitions import AllPartitions
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.hosted_partition import OfflinePartition, OnlinePartition
-from minikafka.server.hosted_partitions import HostedPartitions
 from minikafka.server.initial_fetch_state import BrokerEndPoint, InitialFetchState
 from minikafka.server.partition_fetch_state import PartitionFetchState
 
@@ -70,7 +70,7 @@ class LeadersAndFollowers:
     def __init__(
         self,
         config: BrokerConfig,
-        partitions: HostedPartitions,
+        partitions: AllPartitions,
         create_partition: Callable[[TopicIdPartition], Partition],
         complete_delayed_operations: Callable[[TopicPartition], object],
         log_manager: LogManager,

@@ -6,7 +6,7 @@ from minikafka.cluster.epoch_end_offset import EpochEndOffset
 from minikafka.common.error_codes import Errors
 from minikafka.log.fetch_data_info import FetchDataInfo
 from minikafka.log.log_offset_metadata import UNKNOWN_OFFSET, UNKNOWN_OFFSET_METADATA
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.server.fetch_partition_data import FetchPartitionData
 
 

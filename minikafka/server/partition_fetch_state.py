@@ -4,7 +4,7 @@ from enum import Enum
 from typing import NamedTuple
 
 
-class ReplicaState(Enum):
+class ReplicaFetchState(Enum):
     """What a follower does with a partition next. Kafka: `org.apache.kafka.server.ReplicaState`."""
 
     TRUNCATING = "TRUNCATING"
@@ -32,18 +32,18 @@ class PartitionFetchState(NamedTuple):
     fetch_offset: int
     lag: int | None
     current_leader_epoch: int
-    state: ReplicaState
+    state: ReplicaFetchState
     last_fetched_epoch: int | None
     delay_ms: int | None = None
     due_ms: int | None = None
 
     def is_ready_for_fetch(self, now_ms: int) -> bool:
         """True when the partition may be fetched at `now_ms`. Kafka: `PartitionFetchState.isReadyForFetch`."""
-        return self.state is ReplicaState.FETCHING and not self.is_delayed(now_ms)
+        return self.state is ReplicaFetchState.FETCHING and not self.is_delayed(now_ms)
 
     def is_truncating(self, now_ms: int) -> bool:
         """True when the partition's log may be cut at `now_ms`. Kafka: `PartitionFetchState.isTruncating`."""
-        return self.state is ReplicaState.TRUNCATING and not self.is_delayed(now_ms)
+        return self.state is ReplicaFetchState.TRUNCATING and not self.is_delayed(now_ms)
 
     def is_delayed(self, now_ms: int) -> bool:
         """True while the partition is left alone after an error. Kafka: `PartitionFetchState.isDelayed`."""

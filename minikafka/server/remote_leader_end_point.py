@@ -16,8 +16,8 @@ from minikafka.common.uuid import ZERO_UUID
 from minikafka.log.log import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import request_class
-from minikafka.record.batch_header import NO_PARTITION_LEADER_EPOCH
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.batch_header import NO_PARTITION_LEADER_EPOCH
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.server.blocking_send import BlockingSend
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.fetch_partition_data import FetchPartitionData

@@ -23,15 +23,15 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log
 from minikafka.log.log_append_info import LogAppendInfo
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
-from minikafka.record.file_records import FileRecords
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.server.failed_partitions import FailedPartitions
 from minikafka.server.fetch_partition_data import FetchPartitionData
 from minikafka.server.initial_fetch_state import InitialFetchState
 from minikafka.server.leader_end_point import LeaderEndPoint, ReplicaFetch
 from minikafka.server.offset_for_leader_epoch import OffsetForLeaderPartition
 from minikafka.server.offset_truncation_state import OffsetTruncationState, get_offset_truncation_state
-from minikafka.server.partition_fetch_state import PartitionFetchState, ReplicaState
+from minikafka.server.partition_fetch_state import PartitionFetchState, ReplicaFetchState
 from minikafka.server.partition_states import PartitionStates
 
 logger = logging.getLogger(__name__)
@@ -236,7 +236,7 @@ class ReplicaFetcher:
                 next_offset,
                 max(0, high_watermark - next_offset),
                 state.current_leader_epoch,
-                ReplicaState.FETCHING,
+                ReplicaFetchState.FETCHING,
                 state.last_fetched_epoch if info.last_leader_epoch is None else info.last_leader_epoch,
             )
             self._partition_states.update_and_move_to_end(topic_partition, moved)
@@ -509,7 +509,7 @@ class ReplicaFetcher:
                 fetching = self.leader.is_truncation_on_fetch_supported or cut.truncation_completed
                 state = state._replace(
                     fetch_offset=cut.offset,
-                    state=ReplicaState.FETCHING if fetching else ReplicaState.TRUNCATING,
+                    state=ReplicaFetchState.FETCHING if fetching else ReplicaFetchState.TRUNCATING,
                     last_fetched_epoch=self._latest_epoch(topic_partition),
                 )
                 if state.delay_ms is not None:  # a delay that is over begins anew, as in Kafka
@@ -555,7 +555,7 @@ class ReplicaFetcher:
             offset_to_fetch,
             leader_end_offset - offset_to_fetch,
             current_leader_epoch,
-            ReplicaState.FETCHING,
+            ReplicaFetchState.FETCHING,
             self._latest_epoch(topic_partition),
         )
 
@@ -590,7 +590,7 @@ class ReplicaFetcher:
         if self.leader.is_truncation_on_fetch_supported:
             last_fetched_epoch = self._latest_epoch(topic_partition)
         # With an epoch the leader can say, with its answer to the first fetch, where the log must be cut.
-        state = ReplicaState.TRUNCATING if last_fetched_epoch is None else ReplicaState.FETCHING
+        state = ReplicaFetchState.TRUNCATING if last_fetched_epoch is None else ReplicaFetchState.FETCHING
         return PartitionFetchState(
             initial.topic_id, initial.init_offset, None, initial.current_leader_epoch, state, last_fetched_epoch
         )

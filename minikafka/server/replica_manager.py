@@ -40,17 +40,18 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ZERO_UUID
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_data_info import FetchDataInfo
-from minikafka.log.high_watermark_checkpoints import HighWatermarkCheckpoints
 from minikafka.log.log_append_info import LeaderHwChange, LogAppendInfo
-from minikafka.log.log_manager import LogManager
 from minikafka.log.log_offset_metadata import UNKNOWN_OFFSET_METADATA
+from minikafka.log.manager.high_watermark_checkpoints import HighWatermarkCheckpoints
+from minikafka.log.manager.log_manager import LogManager
 from minikafka.log.producer.producer_append_info import TV_UNKNOWN
 from minikafka.log.producer.verification_guard import VerificationGuard
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.metadata.metadata_image import MetadataImage
 from minikafka.metadata.topics_delta import TopicsDelta
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.server.add_partitions_to_txn_manager import AddPartitionsToTxnManager, TransactionSupportedOperation
+from minikafka.server.all_partitions import AllPartitions
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.delayed_action_queue import DelayedActionQueue
 from minikafka.server.delayed_delete_records import (
@@ -64,7 +65,6 @@ from minikafka.server.delayed_operation_purgatory import DelayedOperationPurgato
 from minikafka.server.delayed_produce import DelayedProduce, ProduceCallback
 from minikafka.server.fetch_partition_status import FetchPartitionStatus
 from minikafka.server.hosted_partition import OfflinePartition
-from minikafka.server.hosted_partitions import HostedPartitions
 from minikafka.server.leaders_and_followers import FetcherManager, LeadersAndFollowers
 from minikafka.server.list_offsets import (
     UNKNOWN_EPOCH,
@@ -123,7 +123,7 @@ KNOWN_DELETE_ERRORS = (
 ListOffsetsCallback: TypeAlias = Callable[[list[ListOffsetsTopicResponse]], object]
 
 
-class ReplicaManager(HostedPartitions):
+class ReplicaManager(AllPartitions):
     """All replicas of a broker, behind one door.
 
     A request names partitions; each of them is served or refused on its own, and one answer holds all results. Where

@@ -19,9 +19,9 @@ from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
-from minikafka.log.log_dir_checkpoints import RECOVERY_POINT_CHECKPOINT_FILE
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.tools.offline_log import checkpointed_offset
+from minikafka.log.manager.log_dir_checkpoints import RECOVERY_POINT_CHECKPOINT_FILE
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.tools.recover.offline_log import checkpointed_offset
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
 from minikafka.witness.kafka.kafka_log import KafkaLog

@@ -15,10 +15,10 @@ from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
-from minikafka.log.config_repository import MapConfigRepository
 from minikafka.log.log_config import LogConfig
-from minikafka.log.log_manager import LogManager
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.log.manager.config_repository import MapConfigRepository
+from minikafka.log.manager.log_manager import LogManager
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
 from minikafka.witness.log.batch import Batch
 from minikafka.witness.log_dir.two_log_managers import TwoLogManagers

@@ -11,9 +11,9 @@ from minikafka.common.time import ManualTime
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
 from minikafka.network.request import NoBytes
-from minikafka.record.compression import CompressionType
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.witness.kafka.kafka_cluster import KafkaCluster
 from minikafka.witness.replicas.scripted_controller import ScriptedController, directory_id, fixed_id
 

@@ -21,7 +21,7 @@ from minikafka.common.errors import (
 )
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.network.request import NoBytes
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.log.batch import Batch
 
 

@@ -10,9 +10,9 @@ from minikafka.common.uuid import ZERO_UUID, random_uuid
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_class
 from minikafka.network.request import NoBytes
-from minikafka.record.compression import CompressionType
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from tests.broker_apis.three_brokers import Produce, ThreeBrokers, answer_of, batch, only_partition
 
 CreateTopics = request_class(ApiKeys.CREATE_TOPICS)

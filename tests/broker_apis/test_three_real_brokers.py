@@ -18,9 +18,9 @@ from minikafka.metadata.controller import Controller
 from minikafka.metadata.features_image import ELIGIBLE_LEADER_REPLICAS_VERSION
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
-from minikafka.record.compression import CompressionType
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.server.add_partitions_to_txn_manager import TransactionSupportedOperation
 from minikafka.witness.kafka.kafka_broker import KafkaBroker, free_ports
 from tests.broker_apis.three_brokers import Produce, ThreeBrokers, answer_of, batch, only_partition

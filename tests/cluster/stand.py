@@ -15,15 +15,15 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ZERO_UUID
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
-from minikafka.log.config_repository import MapConfigRepository
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_append_info import LogAppendInfo
 from minikafka.log.log_config import LogConfig
-from minikafka.log.log_manager import LogManager
+from minikafka.log.manager.config_repository import MapConfigRepository
+from minikafka.log.manager.log_manager import LogManager
 from minikafka.metadata.leader_and_isr import LeaderAndIsr
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.partition_registration import PartitionRegistration
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.log.batch import Batch
 
 NOW = 1_700_000_000_000

@@ -12,7 +12,7 @@ from minikafka.common.errors import (
     PolicyViolationException,
 )
 from minikafka.common.isolation_level import IsolationLevel
-from minikafka.record.file_records import TimestampAndOffset
+from minikafka.record.files.file_records import TimestampAndOffset
 
 COMMITTED, UNCOMMITTED = IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6

@@ -8,8 +8,8 @@ from pathlib import Path
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.jvm.kafka_jvm import KafkaJvm
-from minikafka.record.control_record import ControlRecordType
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.control_record import ControlRecordType
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.log.two_logs import TwoLogs
 from minikafka.witness.observation import Observation

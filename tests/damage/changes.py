@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from minikafka.record.file_records import FileRecords
+from minikafka.record.files.file_records import FileRecords
 from tests.fuzz.batches import V2_FIELDS
 
 THOROUGHNESS = int(os.environ.get("MINIKAFKA_DAMAGE", "1"))

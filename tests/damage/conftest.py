@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from minikafka.log.log_config import LogConfig
-from minikafka.record.compression import Compression, CompressionType
-from minikafka.record.memory_records_builder import MemoryRecordsBuilder
-from minikafka.tools.findings import Fate, Finding, NextStart
-from minikafka.tools.partition_verifier import PartitionVerifier
+from minikafka.record.codecs.compression import Compression, CompressionType
+from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
+from minikafka.tools.verify.findings import Fate, Finding, NextStart
+from minikafka.tools.verify.partition_verifier import PartitionVerifier
 from minikafka.witness.log.draw import draw_workload
 from minikafka.witness.log.run import TOPIC_ID, Runner, minikafka_log
 from minikafka.witness.log.workload import Workload

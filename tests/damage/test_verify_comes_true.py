@@ -19,11 +19,11 @@ from crc32c import crc32c
 from minikafka.common.errors import KafkaException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
-from minikafka.record.compression import Compression, CompressionType
-from minikafka.record.control_record import ControlRecordType
-from minikafka.record.legacy_record import message_bytes
-from minikafka.record.memory_records_builder import MemoryRecordsBuilder
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import Compression, CompressionType
+from minikafka.record.format.control_record import ControlRecordType
+from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
+from minikafka.record.format.record import SimpleRecord
+from minikafka.record.legacy.legacy_record import message_bytes
 from minikafka.witness.kafka.kafka_log import KafkaLog
 
 DRAWS = 60

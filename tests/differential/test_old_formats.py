@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields
 
 import pytest
 
-from minikafka.record.compression import Compression, CompressionType
-from minikafka.record.memory_records_builder import MemoryRecordsBuilder
+from minikafka.record.codecs.compression import Compression, CompressionType
+from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
 from minikafka.witness.log.batch import Batch
 from minikafka.witness.log.differ import compare
 from minikafka.witness.log.draw import draw_workload

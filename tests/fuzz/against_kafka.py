@@ -7,14 +7,14 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
+from minikafka.cli.recover import load_and_close
 from minikafka.common.errors import KafkaException
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
-from minikafka.tools.offline_log import known_of
-from minikafka.tools.recover import load_and_close
+from minikafka.tools.recover.offline_log import known_of
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.kafka.kafka_log import KafkaLog

@@ -4,8 +4,8 @@ import zlib
 
 from crc32c import crc32c
 
-from minikafka.record.compression import Compression, CompressionType, decompress
-from minikafka.record.varint import write_varint
+from minikafka.record.codecs.compression import Compression, CompressionType, decompress
+from minikafka.record.format.varint import write_varint
 
 V2_HEADER = 61
 LOG_OVERHEAD = 12

@@ -15,7 +15,7 @@ from pathlib import Path
 import atheris
 
 # The kernel stays plain Python, which coverage can guide through; the compiled one is the same source.
-sys.modules["minikafka.record.compiled_kernel"] = None
+sys.modules["minikafka.record.kernels.compiled_kernel"] = None
 
 with atheris.instrument_imports(include=["minikafka"]):
     import crc32c
@@ -27,8 +27,8 @@ with atheris.instrument_imports(include=["minikafka"]):
     from minikafka.log.index.time_index import TimeIndex
     from minikafka.log.index.transaction_index import TransactionIndex
     from minikafka.log.producer.snapshot_file import read_snapshot
-    from minikafka.record.file_records import FileRecords
-    from minikafka.record.log_input_stream import batches
+    from minikafka.record.files.file_records import FileRecords
+    from minikafka.record.format.log_input_stream import batches
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 MEMORY_MB = 1024

@@ -11,11 +11,11 @@ from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
-from minikafka.record.compression import Compression, CompressionType
-from minikafka.record.control_record import ControlRecordType
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.memory_records_builder import MemoryRecordsBuilder
-from minikafka.record.record import Header, SimpleRecord
+from minikafka.record.codecs.compression import Compression, CompressionType
+from minikafka.record.format.control_record import ControlRecordType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
+from minikafka.record.format.record import Header, SimpleRecord
 from minikafka.witness.log.differ import PROFILES
 from minikafka.witness.log.draw import draw_workload
 from minikafka.witness.log.run import Runner, minikafka_log

@@ -10,7 +10,7 @@ from minikafka.common.time import ManualTime
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_log import KafkaLog
 from minikafka.witness.kafka.kafka_tools import dump_log_segments

@@ -11,7 +11,7 @@ import pytest
 
 import minikafka
 from minikafka.jvm.kafka_jars import KafkaJarsUnavailableError, kafka_classpath
-from minikafka.lab.stepper.kafka_source import _TABLE, TAG, kafka_line, kafka_link, lines_of, read_jars
+from minikafka.lab.stepper.kafka_lines import _TABLE, TAG, kafka_line, kafka_link, lines_of, read_jars
 
 ROOMS = Path(minikafka.__file__).parent
 WALKED = {

@@ -9,7 +9,7 @@ from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.prediction import known_beliefs
 from minikafka.lab.grading.lesson_tasks import EXERCISE, RUNG, tasks_of
 from minikafka.lab.lesson_folders import lesson_named
-from minikafka.lab.stepper.kafka_source import kafka_line
+from minikafka.lab.stepper.kafka_lines import kafka_line
 from minikafka.lab.teaching import answers_page, invariants
 from minikafka.lab.teaching.build import ANSWERS, TEACHING, pages, plan_of
 from minikafka.lab.teaching.known_answers import read_answers

@@ -27,9 +27,9 @@ from minikafka.lab.widgets.segment_shelf import BatchOnFile, SegmentShelf, Shelf
 from minikafka.lessons.compaction.compaction_shelves import CompactionShelves
 from minikafka.lessons.compaction.offset_map_slots import OffsetMapSlots
 from minikafka.lessons.high_watermark.replicas import Replicas, render_replicas
-from minikafka.record.compression import Compression
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.witness.kafka.kafka_errors import WitnessFailedError
 from minikafka.witness.log.batch import Batch
 

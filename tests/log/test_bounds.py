@@ -8,7 +8,7 @@ import pytest
 from minikafka.common.errors import RecordValidationException
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.producer.verification_guard import VerificationGuard
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.log.batch import Batch
 from minikafka.witness.log.operations import parse_operation
 from minikafka.witness.log.run import Runner, minikafka_log

@@ -41,7 +41,7 @@ from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrem
 from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
 from minikafka.log.producer.verification_guard import VerificationGuard
 from minikafka.log.segment_files import create_new_cleaned_segment
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.log.batch import Batch
 
 NOW = 1_700_000_000_000

@@ -4,8 +4,8 @@ import pytest
 
 from minikafka.common.errors import ConfigException, InvalidConfigurationException
 from minikafka.log.log_config import CONFIG, LogConfig
-from minikafka.record.compression import CompressionType
-from minikafka.record.timestamp_type import TimestampType
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.timestamp_type import TimestampType
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 
 

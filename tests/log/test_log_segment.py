@@ -24,11 +24,11 @@ from minikafka.log.log_segment import LogSegment, RollParams
 from minikafka.log.producer.completed_txn import CompletedTxn
 from minikafka.log.producer.producer_state_manager import ProducerStateManager
 from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
-from minikafka.record.compression import Compression
-from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
-from minikafka.record.file_records import FileRecords
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.kafka.kafka_time import JavaScheduler, JavaTime
 

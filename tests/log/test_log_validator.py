@@ -10,14 +10,14 @@ from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.log_validator import LogValidator
-from minikafka.record.compression import Compression, CompressionType
-from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
-from minikafka.record.legacy_record import MAGIC_OFFSET, message_bytes
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.memory_records_builder import MemoryRecordsBuilder
-from minikafka.record.record import Header, SimpleRecord
-from minikafka.record.record_batch import ATTRIBUTES_OFFSET, CRC_OFFSET, RecordBatch
-from minikafka.record.timestamp_type import TimestampType
+from minikafka.record.codecs.compression import Compression, CompressionType
+from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
+from minikafka.record.format.record import Header, SimpleRecord
+from minikafka.record.format.record_batch import ATTRIBUTES_OFFSET, CRC_OFFSET, RecordBatch
+from minikafka.record.format.timestamp_type import TimestampType
+from minikafka.record.legacy.legacy_record import MAGIC_OFFSET, message_bytes
 
 NOW = 1_000_000
 MAX_LONG = 2**63 - 1

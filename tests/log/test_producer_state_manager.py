@@ -16,7 +16,7 @@ from minikafka.log.producer.producer_state_manager import ProducerStateManager
 from minikafka.log.producer.producer_state_manager_config import ProducerStateManagerConfig
 from minikafka.log.producer.snapshot_file import read_snapshot
 from minikafka.log.producer.verification_guard import VerificationGuard
-from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
+from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
 
 PARTITION = TopicPartition("t", 0)
 EXPIRATION_MS = 1000

@@ -11,7 +11,7 @@ from minikafka.common.errors import KafkaException
 from minikafka.common.file_lock import FileLock
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.log.log_dirs import LogDirs
+from minikafka.log.manager.log_dirs import LogDirs
 
 P = [TopicPartition("topic", number) for number in range(8)]
 IDS = {name: f"{name}aaaaaaaaaaaaaaaaaaaaA" for name in "abc"}
@@ -184,7 +184,7 @@ def test_kafka_and_minikafka_keep_each_other_out(two_managers):
 def test_another_process_is_kept_out(tmp_path):
     held = log_dirs_of(tmp_path)
     code = (
-        "import sys; from pathlib import Path; from minikafka.log.log_dirs import LogDirs\n"
+        "import sys; from pathlib import Path; from minikafka.log.manager.log_dirs import LogDirs\n"
         "from minikafka.common.log_dir_failure_channel import LogDirFailureChannel\n"
         "LogDirs([Path(sys.argv[1])], [], LogDirFailureChannel(1))"
     )

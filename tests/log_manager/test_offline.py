@@ -7,8 +7,8 @@ import pytest
 
 from minikafka.common.errors import KafkaException
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.tools.findings import Finding
-from minikafka.tools.log_dir_verifier import partitions_of
+from minikafka.tools.verify.findings import Finding
+from minikafka.tools.verify.log_dir_verifier import partitions_of
 
 P = [TopicPartition("topic", number) for number in range(4)]
 SEGMENTS = ["[4x100]"] * 7

@@ -11,7 +11,7 @@ from minikafka.cli import main
 from minikafka.common.errors import IllegalStateException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
-from minikafka.tools.undo import UNDO
+from minikafka.tools.recover.undo import UNDO
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.0"
 TOPIC_ID = "PpIMd8oaSBmIYZ7G-q3OmQ"

@@ -4,8 +4,8 @@ import pytest
 
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
-from minikafka.log.high_watermark_checkpoints import HighWatermarkCheckpoints
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
+from minikafka.log.manager.high_watermark_checkpoints import HighWatermarkCheckpoints
 
 P = [TopicPartition("topic", number) for number in range(3)]
 SEGMENTS = ["[4x100]"] * 7

@@ -24,11 +24,11 @@ from minikafka.common.scheduler import KafkaScheduler
 from minikafka.common.time import SystemTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
-from minikafka.log.config_repository import MapConfigRepository
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
-from minikafka.log.log_manager import LogManager
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.log.manager.config_repository import MapConfigRepository
+from minikafka.log.manager.log_manager import LogManager
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.log.batch import Batch
 from minikafka.witness.log_dir.two_log_managers import OneLogManager
 

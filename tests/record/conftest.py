@@ -5,11 +5,11 @@ import random
 import pytest
 
 from minikafka.common.errors import NoSuchElementException
-from minikafka.record.compression import Compression, CompressionType
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.memory_records_builder import MemoryRecordsBuilder
-from minikafka.record.record import Header
-from minikafka.record.timestamp_type import TimestampType
+from minikafka.record.codecs.compression import Compression, CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
+from minikafka.record.format.record import Header
+from minikafka.record.format.timestamp_type import TimestampType
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 
 RECORD_PACKAGE = "org.apache.kafka.common.record.internal"

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from minikafka.record.compression import Compression, CompressionType, decompress
-from minikafka.record.log_input_stream import batch_at
-from minikafka.record.record_batch import RECORD_BATCH_OVERHEAD, RecordBatch
+from minikafka.record.codecs.compression import Compression, CompressionType, decompress
+from minikafka.record.format.log_input_stream import batch_at
+from minikafka.record.format.record_batch import RECORD_BATCH_OVERHEAD, RecordBatch
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 
 # Java's codecs let these escape from damaged streams; minikafka tells them as any other damage of a stream.

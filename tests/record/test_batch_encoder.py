@@ -5,16 +5,16 @@ import random
 import numpy as np
 import pytest
 
-from minikafka.record import record_columns
-from minikafka.record.batch_encoder import BatchEncoder, headers_as_bytes
-from minikafka.record.compression import Compression
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.memory_records_builder import MemoryRecordsBuilder
-from minikafka.record.record import Header, SimpleRecord
-from minikafka.record.record_batch import RECORD_BATCH_OVERHEAD
-from minikafka.record.record_writer import record_size_in_bytes
-from minikafka.record.timestamp_type import TimestampType
-from minikafka.record.unbatched_records import UnbatchedHeaders, UnbatchedRecords
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
+from minikafka.record.format.record import Header, SimpleRecord
+from minikafka.record.format.record_batch import RECORD_BATCH_OVERHEAD
+from minikafka.record.format.record_writer import record_size_in_bytes
+from minikafka.record.format.timestamp_type import TimestampType
+from minikafka.record.kernels import record_columns
+from minikafka.record.kernels.batch_encoder import BatchEncoder, headers_as_bytes
+from minikafka.record.kernels.unbatched_records import UnbatchedHeaders, UnbatchedRecords
 
 
 @pytest.fixture(params=["plain", "compiled"], autouse=True)

@@ -5,13 +5,13 @@ import random
 import pytest
 
 from minikafka.common.errors import CorruptRecordException
-from minikafka.record.batch_run import BatchRun, batch_runs
-from minikafka.record.compression import Compression
-from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
-from minikafka.record.log_input_stream import batches
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.memory_records_builder import MemoryRecordsBuilder
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
+from minikafka.record.format.log_input_stream import batches
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
+from minikafka.record.format.record import SimpleRecord
+from minikafka.record.kernels.batch_run import BatchRun, batch_runs
 
 
 def batch(kind: str, offset: int) -> bytes:

@@ -13,11 +13,12 @@ import zstandard
 from crc32c import crc32c
 
 from minikafka.common.errors import KafkaException, RecordTooLargeException
-from minikafka.record import record_columns, record_walk, stream_window
-from minikafka.record.compression import Compression, CompressionType, decompress, pieces
-from minikafka.record.legacy_record_batch import LegacyRecordBatch
-from minikafka.record.record_batch import RecordBatch
-from minikafka.record.varint import write_varint
+from minikafka.record.codecs.compression import Compression, CompressionType, decompress, pieces
+from minikafka.record.files import stream_window
+from minikafka.record.format.record_batch import RecordBatch
+from minikafka.record.format.varint import write_varint
+from minikafka.record.kernels import record_columns, record_walk
+from minikafka.record.legacy.legacy_record_batch import LegacyRecordBatch
 
 CODECS = [t for t in CompressionType if t is not CompressionType.NONE]
 MIB = 1 << 20
@@ -81,7 +82,7 @@ def tiny_records_bomb(count: int) -> bytes:
 
 def memory_of(code: str, *files: Path, limit_mb: int = 4000) -> int:
     """Runs `code` in a process of its own; MB that it had at most. It may print nothing."""
-    start = "import sys; from pathlib import Path; from minikafka.record.record_batch import RecordBatch\n"
+    start = "import sys; from pathlib import Path; from minikafka.record.format.record_batch import RecordBatch\n"
     end = "\nprint(*(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
     run = subprocess.run(
         [sys.executable, "-c", start + code + end, *map(str, files)],
@@ -179,7 +180,7 @@ def test_old_formats_have_the_same_bounds(tmp_path):
     inner = message_v1(0, bytes(150 * MIB)) + message_v1(1, b"x")
     file.write_bytes(message_v1(2, Compression(CompressionType.GZIP, 1).compress(inner, 1), CompressionType.GZIP.id))
     code = """
-from minikafka.record.legacy_record_batch import LegacyRecordBatch
+from minikafka.record.legacy.legacy_record_batch import LegacyRecordBatch
 batch = LegacyRecordBatch(Path(sys.argv[1]).read_bytes())
 batch.check_records()
 assert batch.base_offset == 1
@@ -210,16 +211,16 @@ def small_pieces(monkeypatch):
     """Make every batch one that is larger than the window."""
     monkeypatch.setattr(stream_window, "WINDOW_SIZE", 64)
     monkeypatch.setattr(record_walk, "WINDOW_SIZE", 64)
-    monkeypatch.setattr("minikafka.record.long_record.WINDOW_SIZE", 64)
-    monkeypatch.setattr("minikafka.record.legacy_record_batch.WINDOW_SIZE", 64)
+    monkeypatch.setattr("minikafka.record.format.long_record.WINDOW_SIZE", 64)
+    monkeypatch.setattr("minikafka.record.legacy.legacy_record_batch.WINDOW_SIZE", 64)
     monkeypatch.setattr(record_walk, "RECORDS_A_PAGE", 3)
 
     def pieces_of_seven(compression_type, data, magic):
         source = pieces(compression_type, data, magic)
         return (piece[start : start + 7] for piece in source for start in range(0, len(piece), 7))
 
-    monkeypatch.setattr("minikafka.record.record_batch.pieces", pieces_of_seven)
-    monkeypatch.setattr("minikafka.record.legacy_record_batch.pieces", pieces_of_seven)
+    monkeypatch.setattr("minikafka.record.format.record_batch.pieces", pieces_of_seven)
+    monkeypatch.setattr("minikafka.record.legacy.legacy_record_batch.pieces", pieces_of_seven)
 
 
 @pytest.mark.parametrize("kernel", ["plain", "compiled"])

@@ -8,8 +8,8 @@ import cramjam
 import pytest
 
 from minikafka.common.errors import IllegalArgumentException, KafkaException
-from minikafka.record import record_columns
-from minikafka.record.compression import Compression, CompressionType, decompress
+from minikafka.record.codecs.compression import Compression, CompressionType, decompress
+from minikafka.record.kernels import record_columns
 
 DATA = bytes(range(256)) * 1000
 CODECS = [t for t in CompressionType if t is not CompressionType.NONE]

@@ -8,12 +8,12 @@ from minikafka.common.errors import (
     IllegalStateException,
     InvalidRecordException,
 )
-from minikafka.record.compression import Compression, CompressionType
-from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.memory_records_builder import MemoryRecordsBuilder
-from minikafka.record.record import Header
-from minikafka.record.timestamp_type import TimestampType
+from minikafka.record.codecs.compression import Compression, CompressionType
+from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
+from minikafka.record.format.record import Header
+from minikafka.record.format.timestamp_type import TimestampType
 
 
 def test_keys_of_control_records_are_read():

@@ -5,7 +5,7 @@ import random
 import pytest
 import zstandard
 
-from minikafka.record.compression import Compression, CompressionType, decompress, decompress_at_once
+from minikafka.record.codecs.compression import Compression, CompressionType, decompress, decompress_at_once
 
 CODECS = [codec for codec in CompressionType if codec is not CompressionType.NONE]
 TEXT = b"".join(b"%d bottles; " % number for number in range(3000))

@@ -12,11 +12,11 @@ from minikafka.common.errors import (
     IllegalArgumentException,
     KafkaException,
 )
-from minikafka.record import file_channel_record_batch
-from minikafka.record.compression import Compression
-from minikafka.record.file_records import FileRecords, LogOffsetPosition, TimestampAndOffset
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.files import file_channel_record_batch
+from minikafka.record.files.file_records import FileRecords, LogOffsetPosition, TimestampAndOffset
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 
 

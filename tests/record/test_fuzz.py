@@ -5,8 +5,8 @@ import random
 import pytest
 
 from minikafka.common import errors
-from minikafka.record.file_records import FileRecords
-from minikafka.record.log_input_stream import batches as batches_in
+from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.log_input_stream import batches as batches_in
 
 KAFKAS = (
     errors.ApiException,

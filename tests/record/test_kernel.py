@@ -6,13 +6,13 @@ import sys
 import pytest
 
 from minikafka.common.errors import IllegalArgumentException, InvalidRecordException
-from minikafka.record import column_scan, kernel, record_columns
-from minikafka.record.compression import Compression, CompressionType
-from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
-from minikafka.record.record_batch import RECORD_BATCH_OVERHEAD, RecordBatch
-from minikafka.record.varint import size_of_varint, write_varint
+from minikafka.record.codecs.compression import Compression, CompressionType
+from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
+from minikafka.record.format.record_batch import RECORD_BATCH_OVERHEAD, RecordBatch
+from minikafka.record.format.varint import size_of_varint, write_varint
+from minikafka.record.kernels import column_scan, kernel, record_columns
 
 COLUMNS = (
     "offsets", "timestamps", "key_start", "key_end", "value_start", "value_end",
@@ -206,8 +206,8 @@ def test_without_numba_the_plain_kernel_serves(monkeypatch):
     monkeypatch.setattr(record_columns, "_plain_records", 0)
     monkeypatch.setattr(record_columns, "RECORDS_BEFORE_COMPILING", 1)
     monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.delitem(sys.modules, "minikafka.record.compiled_kernel", raising=False)
-    monkeypatch.delattr("minikafka.record.compiled_kernel", raising=False)
+    monkeypatch.delitem(sys.modules, "minikafka.record.kernels.compiled_kernel", raising=False)
+    monkeypatch.delattr("minikafka.record.kernels.compiled_kernel", raising=False)
     batch = MemoryRecords.with_records(Compression.NONE, *[SimpleRecord(i, b"k", b"v") for i in range(5)]).first_batch()
     assert batch.columns().offsets.tolist() == [0, 1, 2, 3, 4]
     assert record_columns.kernel_in_use() == "plain"

@@ -11,14 +11,14 @@ from minikafka.common.errors import (
     IndexOutOfBoundsException,
     UnsupportedOperationException,
 )
-from minikafka.record.batch_header import HEADER
-from minikafka.record.compression import Compression, CompressionType
-from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
-from minikafka.record.log_input_stream import batch_at, batches
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import Header, SimpleRecord
-from minikafka.record.record_batch import RecordBatch, decrement_sequence, increment_sequence
-from minikafka.record.timestamp_type import TimestampType
+from minikafka.record.codecs.compression import Compression, CompressionType
+from minikafka.record.format.batch_header import HEADER
+from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
+from minikafka.record.format.log_input_stream import batch_at, batches
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import Header, SimpleRecord
+from minikafka.record.format.record_batch import RecordBatch, decrement_sequence, increment_sequence
+from minikafka.record.format.timestamp_type import TimestampType
 
 # Bytes that Kafka 4.3.0 made.
 THREE_RECORDS = (

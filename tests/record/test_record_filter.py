@@ -9,10 +9,10 @@ from minikafka.common.errors import (
     InvalidRecordException,
     KafkaException,
 )
-from minikafka.record.compression import Compression
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
-from minikafka.record.record_filter import (
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
+from minikafka.record.kernels.record_filter import (
     BatchRetention,
     BatchRetentionResult,
     RecordFilter,

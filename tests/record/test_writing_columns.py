@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.record import record_columns, writing_kernel
-from minikafka.record.compression import Compression
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.memory_records_builder import MemoryRecordsBuilder
-from minikafka.record.record import Header, SimpleRecord
-from minikafka.record.timestamp_type import TimestampType
-from minikafka.record.varint import size_of_varint, write_varint
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
+from minikafka.record.format.record import Header, SimpleRecord
+from minikafka.record.format.timestamp_type import TimestampType
+from minikafka.record.format.varint import size_of_varint, write_varint
+from minikafka.record.kernels import record_columns, writing_kernel
 
 
 @pytest.fixture(params=["plain", "compiled"], autouse=True)

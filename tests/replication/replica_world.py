@@ -16,9 +16,9 @@ from minikafka.metadata.controller import Controller
 from minikafka.metadata.creatable_topic import CreatableTopic
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import parse_response, request_bytes, request_class
-from minikafka.record.compression import CompressionType
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 
 BROKERS = (0, 1, 2)
 MIN_ISR = 2

@@ -11,9 +11,9 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
-from minikafka.record.compression import Compression
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.server.failed_partitions import FailedPartitions
 from minikafka.server.fetch_partition_data import FetchPartitionData
 from minikafka.server.initial_fetch_state import BrokerEndPoint, InitialFetchState

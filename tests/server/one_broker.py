@@ -12,7 +12,7 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ZERO_UUID, random_uuid
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_isolation import FetchIsolation
-from minikafka.log.log_manager import LogManager
+from minikafka.log.manager.log_manager import LogManager
 from minikafka.metadata.leader_and_isr import NO_LEADER_CHANGE
 from minikafka.metadata.metadata_cache import MetadataCache
 from minikafka.metadata.metadata_delta import MetadataDelta
@@ -26,7 +26,7 @@ from minikafka.metadata.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.broker_metadata_publisher import BrokerMetadataPublisher
 from minikafka.server.replica_manager import ReplicaManager

@@ -12,7 +12,7 @@ from minikafka.common.uuid import random_uuid
 from minikafka.metadata.alter_partition import AlterPartitionResponse, AlterPartitionResult
 from minikafka.metadata.leader_and_isr import BrokerState, LeaderAndIsr
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
-from minikafka.server.alter_partition_manager import DefaultAlterPartitionManager
+from minikafka.server.default_alter_partition_manager import DefaultAlterPartitionManager
 
 TOPIC_ID = random_uuid()
 P0, P1, P2 = (TopicIdPartition(TOPIC_ID, TopicPartition("t", number)) for number in range(3))

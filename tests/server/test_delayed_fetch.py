@@ -21,7 +21,7 @@ from minikafka.log.fetch_data_info import FetchDataInfo
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_offset_metadata import UNKNOWN_OFFSET_METADATA, LogOffsetMetadata
 from minikafka.log.log_offset_snapshot import LogOffsetSnapshot
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.server.delayed_fetch import DelayedFetch
 from minikafka.server.delayed_operation_purgatory import DelayedOperationPurgatory
 from minikafka.server.fetch_partition_status import FetchPartitionStatus

@@ -15,14 +15,14 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ONE_UUID
 from minikafka.network.api_keys import ApiKeys
 from minikafka.network.messages import request_bytes, request_class, response_class
-from minikafka.record.compression import Compression
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.in_process_send import InProcessSend
 from minikafka.server.initial_fetch_state import BrokerEndPoint
 from minikafka.server.offset_for_leader_epoch import OffsetForLeaderPartition
-from minikafka.server.partition_fetch_state import PartitionFetchState, ReplicaState
+from minikafka.server.partition_fetch_state import PartitionFetchState, ReplicaFetchState
 from minikafka.server.remote_leader_end_point import RemoteLeaderEndPoint
 
 LEADER = BrokerEndPoint(0, "localhost", 9092)
@@ -83,7 +83,7 @@ def leader(wire, logs):
 
 
 def fetching(offset, epoch=5, last_fetched_epoch=4, topic_id=ONE_UUID, **fields):
-    return PartitionFetchState(topic_id, offset, None, epoch, ReplicaState.FETCHING, last_fetched_epoch)._replace(
+    return PartitionFetchState(topic_id, offset, None, epoch, ReplicaFetchState.FETCHING, last_fetched_epoch)._replace(
         **fields
     )
 
@@ -116,7 +116,7 @@ def test_a_fetch_asks_for_all_partitions_that_are_ready_with_what_is_known_of_th
         A0: fetching(10),
         A1: fetching(0, last_fetched_epoch=None),
         B0: fetching(9, topic_id=OTHER_ID),
-        TopicPartition("a", 2): fetching(0, state=ReplicaState.TRUNCATING),
+        TopicPartition("a", 2): fetching(0, state=ReplicaFetchState.TRUNCATING),
         TopicPartition("a", 3): fetching(0, due_ms=1001),
         TopicPartition("a", 4): fetching(1, due_ms=1000),
     }

@@ -18,7 +18,7 @@ from minikafka.common.errors import (
 from minikafka.common.uuid import ONE_UUID
 from minikafka.server.fetch_partition_data import FetchPartitionData
 from minikafka.server.initial_fetch_state import InitialFetchState
-from minikafka.server.partition_fetch_state import PartitionFetchState, ReplicaState
+from minikafka.server.partition_fetch_state import PartitionFetchState, ReplicaFetchState
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_a_follower_copies_the_leaders_bytes(world):
     world.follow(T0)
     world.fetcher.do_work()
     assert equal(world) and world.logs[T0].log_end_offset == 3
-    assert world.state(T0) == PartitionFetchState(None, 3, 0, 0, ReplicaState.FETCHING, 0)
+    assert world.state(T0) == PartitionFetchState(None, 3, 0, 0, ReplicaFetchState.FETCHING, 0)
 
 
 def test_a_follower_has_the_leaders_high_watermark_as_far_as_its_log_reaches(world):
@@ -125,7 +125,7 @@ def test_a_partition_that_moved_on_while_the_fetch_was_underway_is_left_alone(wo
     world.leader.meanwhile = taken_over
     world.leader.errors[T0] = Errors.CORRUPT_MESSAGE
     world.fetcher.do_work()
-    assert world.state(T0) == PartitionFetchState(None, 0, None, 1, ReplicaState.TRUNCATING, None)
+    assert world.state(T0) == PartitionFetchState(None, 0, None, 1, ReplicaFetchState.TRUNCATING, None)
     world.leader.errors.clear()
     world.leader.meanwhile = None
     world.fetcher.do_work()
@@ -232,7 +232,7 @@ def test_records_that_do_not_fit_behind_the_log_give_the_partition_up(world):
         answer = FetchPartitionData(Errors.NONE, 0, 0, world.leader_logs[T0].read(0).records)
         world.fetcher.process_partition_data(T0, 0, 0, answer)
     world.leader.is_truncation_on_fetch_supported = False
-    world.fetcher._partition_states.update(T0, world.state(T0)._replace(state=ReplicaState.FETCHING))
+    world.fetcher._partition_states.update(T0, world.state(T0)._replace(state=ReplicaFetchState.FETCHING))
     world.fetcher.do_work()
     assert world.failed.partitions() == {T0}
 
@@ -256,7 +256,7 @@ def test_a_log_without_epochs_is_cut_to_where_it_is_fetched_from(world):
     assert world.logs[T0].latest_epoch is None
     world.append(T0, 5)
     world.follow(T0, init_offset=1)
-    assert world.state(T0).state is ReplicaState.TRUNCATING
+    assert world.state(T0).state is ReplicaFetchState.TRUNCATING
     world.fetcher.do_work()
     assert world.partitions[T0].cuts == [1]
     assert world.leader.requests == [{T0: (1, None)}]
@@ -283,11 +283,11 @@ def test_what_the_leader_does_not_have_is_cut_and_the_answer_is_not_used_otherwi
     world.delete_records(T0, 1)
     world.leader.epoch = 1
     world.follow(T0, init_offset=2)
-    assert world.state(T0).state is ReplicaState.FETCHING
+    assert world.state(T0).state is ReplicaFetchState.FETCHING
     world.fetcher.do_work()
     assert world.partitions[T0].cuts == [1] and world.logs[T0].log_end_offset == 1
     assert world.logs[T0].high_watermark == 1 and world.logs[T0].log_start_offset == 0
-    assert world.state(T0) == PartitionFetchState(None, 1, None, 1, ReplicaState.FETCHING, 0)
+    assert world.state(T0) == PartitionFetchState(None, 1, None, 1, ReplicaFetchState.FETCHING, 0)
     world.fetcher.do_work()
     assert world.logs[T0].log_end_offset == 3 and world.logs[T0].log_start_offset == 1
     assert world.bytes_of(world.logs[T0]) == world.bytes_of(world.leader_logs[T0])
@@ -305,7 +305,7 @@ def test_an_epoch_that_the_follower_does_not_know_sends_it_back_to_the_one_below
     world.fetcher.do_work()
     assert world.leader.requests[-1] == {T0: (11, 2)}
     assert world.partitions[T0].cuts == [10] and world.state(T0).last_fetched_epoch == 0
-    assert world.state(T0).state is ReplicaState.FETCHING
+    assert world.state(T0).state is ReplicaFetchState.FETCHING
     world.fetcher.do_work()
     assert world.leader.requests[-1] == {T0: (10, 0)} and equal(world)
 
@@ -320,10 +320,10 @@ def test_a_follower_that_must_ask_before_it_fetches_asks_until_it_knows(world):
     world.leader.epoch = 3
     world.append(T0, 1, epoch=3)
     world.follow(T0, init_offset=11)
-    assert world.state(T0) == PartitionFetchState(None, 11, None, 3, ReplicaState.TRUNCATING, None)
+    assert world.state(T0) == PartitionFetchState(None, 11, None, 3, ReplicaFetchState.TRUNCATING, None)
     world.fetcher.do_work()
     assert world.partitions[T0].cuts == [10] and world.leader.requests == []
-    assert world.state(T0).state is ReplicaState.TRUNCATING
+    assert world.state(T0).state is ReplicaFetchState.TRUNCATING
     world.fetcher.do_work()
     assert world.partitions[T0].cuts == [10, 10] and world.leader.requests == [{T0: (10, 0)}] and equal(world)
 
@@ -414,7 +414,7 @@ def test_a_follower_whose_log_ends_before_the_leaders_begins_starts_anew_there(w
     world.fetcher.do_work()
     log = world.logs[T0]
     assert (log.log_start_offset, log.log_end_offset, log.high_watermark, log.latest_epoch) == (7, 7, 7, None)
-    assert world.state(T0) == PartitionFetchState(None, 7, 2, 0, ReplicaState.FETCHING, None)
+    assert world.state(T0) == PartitionFetchState(None, 7, 2, 0, ReplicaFetchState.FETCHING, None)
     assert world.leader.offset_requests == [("latest", 0), ("earliest", 0)]
     world.fetcher.do_work()
     assert log.log_end_offset == 9
@@ -427,7 +427,7 @@ def test_a_follower_whose_log_ends_behind_the_leaders_is_cut_to_it(world):
     world.leader.errors[T0] = Errors.OFFSET_OUT_OF_RANGE
     world.fetcher.do_work()
     assert world.partitions[T0].cuts == [3] and world.leader.offset_requests == [("latest", 0)]
-    assert world.state(T0) == PartitionFetchState(None, 3, 0, 0, ReplicaState.FETCHING, 0)
+    assert world.state(T0) == PartitionFetchState(None, 3, 0, 0, ReplicaFetchState.FETCHING, 0)
 
 
 def test_a_follower_inside_the_leaders_range_goes_on_from_its_end(world):
@@ -437,7 +437,7 @@ def test_a_follower_inside_the_leaders_range_goes_on_from_its_end(world):
     world.leader.errors[T0] = Errors.OFFSET_OUT_OF_RANGE
     world.fetcher.do_work()
     assert world.partitions[T0].cuts == []
-    assert world.state(T0) == PartitionFetchState(None, 2, 3, 0, ReplicaState.FETCHING, 0)
+    assert world.state(T0) == PartitionFetchState(None, 2, 3, 0, ReplicaFetchState.FETCHING, 0)
 
 
 @pytest.mark.parametrize(
@@ -471,7 +471,7 @@ def test_a_partition_that_is_followed_in_the_same_epoch_goes_on(world):
     world.follow(T0, init_offset=0)
     assert world.state(T0) is state
     world.follow(T0, init_offset=3, epoch=1)
-    assert world.state(T0) == PartitionFetchState(None, 3, None, 1, ReplicaState.FETCHING, 0)
+    assert world.state(T0) == PartitionFetchState(None, 3, None, 1, ReplicaFetchState.FETCHING, 0)
 
 
 def test_a_negative_first_offset_asks_the_leader(world):

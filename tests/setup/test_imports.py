@@ -38,7 +38,7 @@ LAB = (
     "teaching",
 )
 # Modules that import each other, inside functions: each makes the other, as in Kafka.
-CIRCLES = [{"minikafka.record.memory_records", "minikafka.record.memory_records_builder"}]
+CIRCLES = [{"minikafka.record.format.memory_records", "minikafka.record.format.memory_records_builder"}]
 # What a named tuple has by itself.
 NAMES_OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}
 # Planted bugs and answers of learners are methods of the classes that they are put into.
@@ -211,9 +211,9 @@ def test_the_rooms_of_the_broker_need_neither_spark_nor_jupyter(room):
 
 
 def imported_with(room: str) -> set[str]:
-    """The packages that are loaded when every module of `room` is imported, but for the compiled kernel."""
+    """The packages that are loaded when every module of `room` is imported, but for the compiled kernels."""
     names = [".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in modules_of(room)]
-    names = [name for name in names if not name.endswith(".compiled_kernel")]
+    names = [name for name in names if not name.rpartition(".")[2].startswith("compiled_")]
     code = "import sys; before = set(sys.modules)\n"
     code += "".join(f"import {name.removesuffix('.__init__')}\n" for name in names)
     code += "print(*{name.split('.')[0] for name in set(sys.modules) - before})"

@@ -8,11 +8,11 @@ from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
-from minikafka.record.compression import CompressionType
-from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import Header, SimpleRecord
-from minikafka.record.timestamp_type import TimestampType
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import Header, SimpleRecord
+from minikafka.record.format.timestamp_type import TimestampType
 
 NOW = 1_700_000_000_000
 CODECS = (CompressionType.NONE, CompressionType.NONE, CompressionType.GZIP, CompressionType.SNAPPY,

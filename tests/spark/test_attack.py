@@ -12,10 +12,10 @@ import pytest
 import zstandard
 
 from minikafka.common.errors import CorruptRecordException, IOException
-from minikafka.record.compression import CompressionType
-from minikafka.record.file_records import FileRecords
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.spark.source.stream_reader import KafkaLogStreamReader
 from tests.fuzz.batches import sealed

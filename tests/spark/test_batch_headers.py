@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from minikafka.record.compression import CompressionType
-from minikafka.record.file_channel import FileChannel
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.files.file_channel import FileChannel
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from tests.spark.rows import rows
 

@@ -11,9 +11,9 @@ import pytest
 from pyspark.sql.datasource import EqualTo
 
 from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
-from minikafka.record.file_records import FileRecords
+from minikafka.record.files.file_records import FileRecords
 from minikafka.spark import register
-from minikafka.tools.cluster_messages import METADATA_DIRECTORY, snapshot_end
+from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY, snapshot_end
 from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
 from tests.spark.object_store import ObjectStore
 from tests.spark.rows import rows

@@ -5,11 +5,11 @@ import random
 import numpy as np
 import pytest
 
-from minikafka.record import record_columns
-from minikafka.record.compression import Compression
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import Header, SimpleRecord
-from minikafka.record.record_columns import RecordColumns, decode_run
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import Header, SimpleRecord
+from minikafka.record.kernels import record_columns
+from minikafka.record.kernels.record_columns import RecordColumns, decode_run
 from minikafka.spark.source.record_rows import HEADERS_TYPE, headers_of
 
 

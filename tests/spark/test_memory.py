@@ -10,9 +10,9 @@ from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
-from minikafka.record.compression import CompressionType
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from tests.spark.drawn_log import NOW
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak")]
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reas
 _READ = """
 import sys
 from pathlib import Path
-from minikafka.record.record_columns import use_compiled_kernel
+from minikafka.record.kernels.record_columns import use_compiled_kernel
 from minikafka.spark.source.data_source import KafkaLogDataSource
 
 def memory(name):

@@ -9,10 +9,10 @@ import pytest
 
 from minikafka.common.errors import CorruptRecordException
 from minikafka.log.log import Log
-from minikafka.record.compression import CompressionType
-from minikafka.record.file_records import FileRecords
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.spark.source import batch_runs_on_disk
 from tests.spark.rows import rows
 

@@ -14,8 +14,8 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, Str
 from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.common.errors import CorruptRecordException, IllegalArgumentException, UnknownTopicOrPartitionException
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.record.file_records import FileRecords
-from minikafka.record.record_columns import kernel_in_use, use_compiled_kernel
+from minikafka.record.files.file_records import FileRecords
+from minikafka.record.kernels.record_columns import kernel_in_use, use_compiled_kernel
 from minikafka.spark.source import batch_runs_on_disk, record_rows
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.spark.source.log_segments_on_disk import find_partitions

@@ -16,7 +16,7 @@ from minikafka.log.index.time_index import TimeIndex
 from minikafka.log.index.transaction_index import TransactionIndex
 from minikafka.log.log_file_utils import offset_from_file
 from minikafka.log.producer.snapshot_file import read_snapshot
-from minikafka.record.file_records import FileRecords
+from minikafka.record.files.file_records import FileRecords
 from tests.spark.drawn_log import draw_log
 from tests.spark.rows import rows
 

@@ -15,9 +15,9 @@ from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
-from minikafka.record.compression import CompressionType
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.spark import register
 from minikafka.spark.jobs.byte_ranges import for_each_task, ranges
 from minikafka.spark.source.data_source import KafkaLogDataSource

@@ -5,7 +5,7 @@ import pytest
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.jobs.byte_ranges import partitions, ranges
 from minikafka.spark.jobs.compaction import compaction
-from minikafka.tools.offline_log import known_of
+from minikafka.tools.recover.offline_log import known_of
 from tests.fuzz.origins import Origins
 from tests.spark_jobs.test_latest_of_keys import data_below
 from tests.tools.kafkas_cleaning import KafkasCleaning

@@ -11,7 +11,7 @@ from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
 from minikafka.cli import main
 from minikafka.common.errors import CorruptRecordException
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.record.file_records import FileRecords
+from minikafka.record.files.file_records import FileRecords
 from minikafka.spark.jobs.byte_ranges import PartitionDirectory
 from minikafka.spark.jobs.latest_of_keys import latest_of_keys
 from minikafka.spark.jobs.log_to_compact import RoundAhead, rounds_ahead

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from minikafka.common.errors import CorruptRecordException
-from minikafka.record import record_columns
-from minikafka.record.compiled_kernel import octets
-from minikafka.record.file_records import FileRecords
-from minikafka.record.record_batch import RecordBatch
-from minikafka.spark.jobs import compiled_kernel, key_hash_kernel
+from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.record_batch import RecordBatch
+from minikafka.record.kernels import record_columns
+from minikafka.record.kernels.compiled_kernel import octets
+from minikafka.spark.jobs import compiled_key_hash_kernel, key_hash_kernel
 from minikafka.spark.jobs.earlier_timestamps import EarlierTimestamps
 from minikafka.spark.jobs.histogram import Histogram
 from minikafka.spark.jobs.key_sketch import KeySketch
@@ -213,7 +213,7 @@ def test_the_compiled_hash_is_the_plain_one():
     ends[::10] = -1
     plain, compiled = [0] * len(starts), np.zeros(len(starts), np.int64)
     key_hash_kernel.hash_keys(data, starts.tolist(), ends.tolist(), plain)
-    compiled_kernel.hash_keys(octets(data), starts, ends, compiled)
+    compiled_key_hash_kernel.hash_keys(octets(data), starts, ends, compiled)
     assert plain == compiled.tolist() and len(set(plain)) > 80
 
 

@@ -14,10 +14,10 @@ from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
-from minikafka.record.compression import Compression
-from minikafka.record.file_records import FileRecords
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.spark.jobs.byte_ranges import partitions, ranges
 from minikafka.spark.jobs.replicas import replicas
 from tests.spark.drawn_log import NOW

@@ -14,9 +14,9 @@ from minikafka.common.time import ManualTime
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
-from minikafka.record.compression import CompressionType
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 from minikafka.spark.jobs.byte_ranges import PartitionDirectory, partitions
 from minikafka.spark.jobs.retention import retention
 from minikafka.spark.jobs.segment_facts import segment_facts

@@ -19,7 +19,7 @@ def test_the_zip_is_minikafka(tmp_path):
         write_code(tmp_path / name)
     assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
     names = zipfile.ZipFile(tmp_path / "one.zip").namelist()
-    assert {"minikafka/__init__.py", "minikafka/record/kernel.py"} <= set(names)
+    assert {"minikafka/__init__.py", "minikafka/record/kernels/kernel.py"} <= set(names)
     assert not [name for name in names if "lab/" in name or "lessons/" in name or "__pycache__" in name]
 
 

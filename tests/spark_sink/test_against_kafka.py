@@ -7,7 +7,7 @@ import pytest
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.uuid import random_uuid
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
 from minikafka.witness.kafka.kafka_log import KafkaLog
 from tests.spark.rows import rows

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from minikafka.common.murmur2 import murmur2
-from minikafka.record import record_columns
+from minikafka.record.kernels import record_columns
 from minikafka.spark.sink.partitioner import partitions_of
 
 # What Kafka 4.3.0's `Utils.murmur2` says, without the sign bit.

@@ -19,7 +19,7 @@ from minikafka.cli import main
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_CHECKPOINT
 from minikafka.tools.failure import TOLD, describe
-from minikafka.tools.offline_log import known_of
+from minikafka.tools.recover.offline_log import known_of
 from minikafka.witness.directory_diff import directory_diff
 from tests.fuzz.mutations import mutate
 from tests.fuzz.origins import Origins
@@ -275,7 +275,7 @@ def test_a_failure_of_the_disk_half_way_is_met_on_the_copy(partition, monkeypatc
 
 def test_no_room_for_a_copy(partition, monkeypatch):
     monkeypatch.setattr(
-        "minikafka.tools.before_recovery.shutil.disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0)
+        "minikafka.tools.recover.before_recovery.shutil.disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0)
     )
     assert refused(partition).startswith("IOException: No space left on device")
 
@@ -322,7 +322,7 @@ def test_what_another_process_noted_before_it_let_go_of_the_lock(partition, monk
         checkpoint.write_text("0\n2\nother 3 17\ncompacted 0 54\n")
         yield
 
-    monkeypatch.setattr("minikafka.tools.clean.taken", taken_at_last)
+    monkeypatch.setattr("minikafka.cli.clean.taken", taken_at_last)
     assert cleaned(partition)["first_dirty_offset"] == 54
     assert OffsetCheckpointFile(checkpoint).read()[TopicPartition("other", 3)] == 17
 

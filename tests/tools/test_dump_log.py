@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from minikafka.log.index.offset_index import OffsetIndex
-from minikafka.record.compression import Compression, CompressionType
-from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.memory_records_builder import MemoryRecordsBuilder
-from minikafka.record.record import Header, SimpleRecord
+from minikafka.record.codecs.compression import Compression, CompressionType
+from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
+from minikafka.record.format.record import Header, SimpleRecord
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests/golden/kafka-4.3.0/mixed-0"

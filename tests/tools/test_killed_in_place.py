@@ -15,11 +15,10 @@ import pytest
 from click.testing import CliRunner
 
 from minikafka import Compression, Log, MemoryRecords, SimpleRecord
-from minikafka.cli import main
+from minikafka.cli import clean, main, recover  # noqa: F401 - once, instead of in each child
 from minikafka.common import file_ops
 from minikafka.log.directory_lock import DirectoryLock
-from minikafka.tools import clean, recover  # noqa: F401 - once, instead of in each child
-from minikafka.tools.undo import UNDO
+from minikafka.tools.recover.undo import UNDO
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "kafka-4.3.0"

@@ -7,10 +7,10 @@ import random
 import pytest
 from crc32c import crc32c
 
-from minikafka.record.compression import CompressionType
-from minikafka.record.control_record import ControlRecordType
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.control_record import ControlRecordType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 
 
 def message(version: int, *parts: bytes) -> bytes:

@@ -20,7 +20,7 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.segment_end import find_end
-from minikafka.tools import listing_table
+from minikafka.tools.ls import listing_table
 from minikafka.witness.kafka.kafka_log import KafkaLog
 from tests.fuzz.tool_runs import difference, tree
 
@@ -212,7 +212,7 @@ def test_what_cannot_be_read_is_told_in_one_line(log_dir, monkeypatch, tmp_path)
             raise OSError(5, "Input/output error")
         return find_end(log)
 
-    monkeypatch.setattr("minikafka.tools.partition_listing.find_end", refuse)
+    monkeypatch.setattr("minikafka.tools.ls.partition_listing.find_end", refuse)
     result = run(log_dir, code=1)
     assert result.stderr == f"IOException: Input/output error: {log_dir}/mixed-0/{LAST_LOG}\n"
     assert "other" in result.stdout
@@ -223,7 +223,7 @@ def test_a_partition_that_goes_meanwhile_is_left_out(log_dir, monkeypatch):
         shutil.rmtree(directory.parent)
         raise FileNotFoundError(2, "No such file", str(directory))
 
-    monkeypatch.setattr("minikafka.tools.partition_listing.find_end", go)
+    monkeypatch.setattr("minikafka.tools.ls.partition_listing.find_end", go)
     assert json.loads(run(log_dir, "--json").stdout)["partitions"] == []
 
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME
 from minikafka.cli import COMMANDS, main
-from minikafka.tools.undo import UNDO
+from minikafka.tools.recover.undo import UNDO
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests/golden/kafka-4.3.0"

@@ -6,10 +6,10 @@ import pytest
 
 from minikafka.network.message_tables import message_schemas
 from minikafka.network.versions import Versions
-from minikafka.record.compression import CompressionType
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
-from minikafka.tools.java_json import java_double, java_json
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
+from minikafka.tools.dump_log.java_json import java_double, java_json
 from tests.tools import make_message_tables
 from tests.tools.drawn_messages import MessageDrawer, varint
 

@@ -141,7 +141,7 @@ def test_a_bar_counts_the_segments_recovered(log_dir):
 
     from minikafka.log.log import Log
     from minikafka.log.log_config import LogConfig
-    from minikafka.tools.recovery_progress import RecoveryProgress
+    from minikafka.tools.recover.recovery_progress import RecoveryProgress
 
     time = ManualTime(NOW_MS)
     drawn = io.StringIO()

@@ -21,17 +21,17 @@ from minikafka.common.errors import KafkaStorageException
 from minikafka.common.file_lock import FileLock
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
-from minikafka.log.broker_settings import log_settings
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
-from minikafka.log.config_repository import MapConfigRepository
 from minikafka.log.directory_lock import DirectoryLock
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_segment import LogSegment
-from minikafka.record.compression import CompressionType
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
-from minikafka.tools import before_recovery
-from minikafka.tools.recover_log_dir import settings_of
+from minikafka.log.manager.broker_settings import log_settings
+from minikafka.log.manager.config_repository import MapConfigRepository
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
+from minikafka.tools.recover import before_recovery
+from minikafka.tools.recover.recover_log_dir import settings_of
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
 from tests.fuzz.origins import Origins
@@ -437,7 +437,7 @@ def test_one_partition_takes_no_new_file(log_dir, monkeypatch):
             raise PermissionError(errno.EACCES, "Permission denied", str(directory))
         real(directory, *needed)
 
-    monkeypatch.setattr("minikafka.tools.recover_log_dir.require_room", require_room)
+    monkeypatch.setattr("minikafka.tools.recover.recover_log_dir.require_room", require_room)
     assert refused(log_dir) == f"IOException: Permission denied: {log_dir / 'orders-1'}\n"
 
 
@@ -468,11 +468,11 @@ def test_no_room_and_no_descriptors(log_dir, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("minikafka.tools.before_recovery.os.posix_fallocate", full)
+        patched.setattr("minikafka.tools.recover.before_recovery.os.posix_fallocate", full)
         assert "No space left on device" in refused(log_dir)
     with monkeypatch.context() as patched:
         patched.setattr(
-            "minikafka.tools.recover_log_dir.shutil.disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 0)
+            "minikafka.tools.recover.recover_log_dir.shutil.disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 0)
         )
         assert "No space left on device: a copy" in refused(log_dir, "--dry-run")
 

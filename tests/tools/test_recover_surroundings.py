@@ -15,8 +15,8 @@ from click.testing import CliRunner
 
 from minikafka.cli import main
 from minikafka.log.directory_lock import DirectoryLock
-from minikafka.record.file_channel import FileChannel
-from minikafka.tools import before_recovery
+from minikafka.record.files.file_channel import FileChannel
+from minikafka.tools.recover import before_recovery
 from minikafka.witness.directory_diff import directory_diff
 
 GOLDEN = Path(__file__).parents[1] / "golden/kafka-4.3.0"

@@ -59,7 +59,7 @@ def test_ctrl_c_ends_a_command_as_in_a_shell_whatever_it_is_about(command, monke
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    for place in ("minikafka.tools.verify.partitions_of", "minikafka.tools.ls.entries_of"):
+    for place in ("minikafka.cli.verify.partitions_of", "minikafka.cli.ls.entries_of"):
         monkeypatch.setattr(place, interrupted)
     result = CliRunner().invoke(main, [command, str(ORDERS)])
     assert (result.exit_code, result.stderr) == (130, "Aborted!\n")

@@ -23,10 +23,10 @@ from minikafka.common.time import ManualTime
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.producer.snapshot_file import write_snapshot
-from minikafka.record.compression import Compression, CompressionType
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.memory_records_builder import MemoryRecordsBuilder
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import Compression, CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
+from minikafka.record.format.record import SimpleRecord
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.kafka.kafka_log import KafkaLog

@@ -251,6 +251,6 @@ def test_nothing_that_the_witness_imports_is_of_the_log():
                 waiting += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
             elif isinstance(node, ast.Import):
                 waiting += [alias.name for alias in node.names]
-    assert {"minikafka.witness.log.fold", "minikafka.record.memory_records_builder"} <= seen
+    assert {"minikafka.witness.log.fold", "minikafka.record.format.memory_records_builder"} <= seen
     rooms = ("minikafka.log", "minikafka.cluster", "minikafka.server", "minikafka.broker", "minikafka.metadata")
     assert not [module for module in seen if module.startswith(rooms)]

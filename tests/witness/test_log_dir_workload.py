@@ -7,7 +7,7 @@ from unittest import mock
 
 import pytest
 
-from minikafka.log.log_manager import LogManager
+from minikafka.log.manager.log_manager import LogManager
 from minikafka.witness import WorkloadError, agree
 from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
 from minikafka.witness.log_dir.draw import draw_log_dir_workload

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from minikafka.record.file_records import FileRecords
+from minikafka.record.files.file_records import FileRecords
 from minikafka.witness.agreement import agree
 from minikafka.witness.kafka.kafka_log import kafka_log
 from minikafka.witness.log.batch import Batch

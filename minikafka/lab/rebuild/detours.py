@@ -11,15 +11,14 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from minikafka.record import (
+from minikafka.record.format import (
     batch_header,
     memory_records_builder,  # noqa: F401 it knows `encode` by its name, and must do so before that is replaced
-    record_columns,
     record_writer,
     varint,
-    writing_kernel,
 )
-from minikafka.record.record_batch import CRC_OFFSET, RecordBatch
+from minikafka.record.format.record_batch import CRC_OFFSET, RecordBatch
+from minikafka.record.kernels import record_columns, writing_kernel
 
 
 def detours_of(method: Callable[..., Any]) -> list[tuple[FunctionType, Callable[..., Any]]]:

@@ -128,7 +128,7 @@ class LogDirectory(Ground):
         return draw_log_dir_workload(seed, operations, **knobs)
 
     def done(self, workload: Any, judge: str) -> tuple[Outcome, list[Offsets | None]]:
-        from minikafka.log.log_manager import LogManager
+        from minikafka.log.manager.log_manager import LogManager
         from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
         from minikafka.witness.log_dir.run import LogDirRunner
 

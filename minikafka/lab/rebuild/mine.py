@@ -11,7 +11,7 @@ from unittest import mock
 
 from minikafka.lab.rebuild.detours import detours_of
 from minikafka.lab.rebuild.learners_code import Guard
-from minikafka.record.record_columns import plain_kernel
+from minikafka.record.kernels.record_columns import plain_kernel
 from minikafka.witness.log.batch import Batch
 from minikafka.witness.spoken import say
 

@@ -13,7 +13,7 @@ from minikafka.lab.rebuild.learners_code import LearnersError, NotAttempted
 from minikafka.lab.rebuild.mine import Method, WrongParametersError, function_of
 from minikafka.lab.rebuild.performer import Call, Here, Performer, Role
 from minikafka.lab.rebuild.trial import Trial, judge_name, smallest, tried
-from minikafka.lab.stepper.kafka_source import kafka_link
+from minikafka.lab.stepper.kafka_lines import kafka_link
 from minikafka.lab.stepper.stepper import with_code
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.offset_ruler import Offsets, RulerFrame, render_ruler

@@ -3,10 +3,10 @@
 from typing import Any
 
 from minikafka.lab.stage.workbench import NOON
-from minikafka.record.compression import Compression, CompressionType
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import Header, SimpleRecord
-from minikafka.record.record_batch import RecordBatch
+from minikafka.record.codecs.compression import Compression, CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import Header, SimpleRecord
+from minikafka.record.format.record_batch import RecordBatch
 
 
 def batch_of(*values: str | None, keys: tuple[str, ...] = (), codec: str = "none", **headers: str) -> MemoryRecords:

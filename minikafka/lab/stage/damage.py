@@ -110,9 +110,9 @@ def remove(directory: Path, *names: str) -> Path:
 
 def far_apart(gap: int) -> Path:
     """A directory with one segment that begins at 0 and holds two records, at the offsets 0 and `gap`."""
-    from minikafka.record.compression import Compression
-    from minikafka.record.memory_records import MemoryRecords
-    from minikafka.record.record import SimpleRecord
+    from minikafka.record.codecs.compression import Compression
+    from minikafka.record.format.memory_records import MemoryRecords
+    from minikafka.record.format.record import SimpleRecord
 
     directory = scratch()
     directory.mkdir(parents=True)

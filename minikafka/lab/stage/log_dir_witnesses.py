@@ -59,7 +59,7 @@ def three_witnesses(workload: Any) -> tuple[Any, Any, Any]:
 
 def by_minikafka(workload: Any) -> Any:
     """What minikafka's log manager makes of the workload."""
-    from minikafka.log.log_manager import LogManager
+    from minikafka.log.manager.log_manager import LogManager
     from minikafka.witness.log_dir.run import run_log_dir
 
     return run_log_dir(workload, LogManager, scratch("disk"))

@@ -15,7 +15,7 @@ def sent(*batches: str, now: int = NOON) -> Any:
     `leader_epoch`: what a leader has set; `ts=now-5`, `codec=gzip`, `damage=crc`. Raises ValueError that names a word
     it does not know.
     """
-    from minikafka.record.memory_records import MemoryRecords
+    from minikafka.record.format.memory_records import MemoryRecords
     from minikafka.witness.log.batch import Batch
 
     data = b""
@@ -59,7 +59,7 @@ class Producer:
 def fetched(log: Any, offset: int = 0) -> Any:
     """What a follower's fetch from `offset` brings: the log's batches as they lie on its disk, in memory."""
     from minikafka.log.fetch_isolation import FetchIsolation
-    from minikafka.record.memory_records import MemoryRecords
+    from minikafka.record.format.memory_records import MemoryRecords
 
     data = log.read(offset, 1_048_576, FetchIsolation.LOG_END).records
     return MemoryRecords.readable_records(b"".join(bytes(batch.load_full_batch().buffer) for batch in data.batches()))

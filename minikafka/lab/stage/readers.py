@@ -26,10 +26,10 @@ def transaction(log: Any, producer_id: int, *values: str, end: str = "") -> int:
     One record for each value, then the marker `end`: "commit", "abort", or "" for a transaction that stays open.
     """
     from minikafka.log.append_origin import AppendOrigin
-    from minikafka.record.compression import Compression
-    from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
-    from minikafka.record.memory_records import MemoryRecords
-    from minikafka.record.record import SimpleRecord
+    from minikafka.record.codecs.compression import Compression
+    from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
+    from minikafka.record.format.memory_records import MemoryRecords
+    from minikafka.record.format.record import SimpleRecord
 
     batch = [SimpleRecord(NOON, None, value.encode()) for value in values]
     log.append_as_leader(MemoryRecords.with_transactional_records(Compression.NONE, producer_id, 0, 0, *batch), 0)
@@ -87,6 +87,6 @@ def records_seen(log: Any, *, read_committed: bool = False) -> list[Any]:
 
 
 def _is_abort(batch: Any) -> bool:
-    from minikafka.record.control_record import ControlRecordType
+    from minikafka.record.format.control_record import ControlRecordType
 
     return next(ControlRecordType.parse(record.key) for record in batch) is ControlRecordType.ABORT

@@ -72,9 +72,9 @@ class Replication:
 
     def append(self, *values: str, acks: int | str = "all") -> Sent:
         """A producer sends one batch of records with these values to the leader. Raises LookupError without one."""
-        from minikafka.record.compression import Compression
-        from minikafka.record.memory_records import MemoryRecords
-        from minikafka.record.record import SimpleRecord
+        from minikafka.record.codecs.compression import Compression
+        from minikafka.record.format.memory_records import MemoryRecords
+        from minikafka.record.format.record import SimpleRecord
 
         if not self.has_leader:
             raise LookupError("nobody leads orders-0")
@@ -177,7 +177,7 @@ class Replication:
 
     def consumed(self) -> list[str]:
         """The values that a consumer gets from the leader, from the log's beginning on."""
-        from minikafka.record.memory_records import MemoryRecords
+        from minikafka.record.format.memory_records import MemoryRecords
 
         found = MemoryRecords.readable_records(self.cluster.fetch(self.TOPIC, 0).partition.records)
         return [bytes(record.value).decode() for record in found.records()]

@@ -65,9 +65,9 @@ def table(log: Any, start: int | None = None, so_far: dict[str, str] | None = No
 
 
 def _batch(log: Any, words: str, producer: int, transactional: bool) -> Any:
-    from minikafka.record.compression import Compression
-    from minikafka.record.memory_records import MemoryRecords
-    from minikafka.record.record import SimpleRecord
+    from minikafka.record.codecs.compression import Compression
+    from minikafka.record.format.memory_records import MemoryRecords
+    from minikafka.record.format.record import SimpleRecord
 
     now = log.time.milliseconds()
     records = [SimpleRecord(now, *_key_and_value(word)) for word in words.split()]

@@ -59,9 +59,9 @@ def open_log(directory: str | Path, settings: dict[str, Any] | None = None, *, s
 
 def records(count: int = 1, size: int = 10, *, timestamp: int = NOON, first: int = 0) -> Any:
     """One batch of `count` records with values of `size` bytes; the values number the records from `first` on."""
-    from minikafka.record.compression import Compression
-    from minikafka.record.memory_records import MemoryRecords
-    from minikafka.record.record import SimpleRecord
+    from minikafka.record.codecs.compression import Compression
+    from minikafka.record.format.memory_records import MemoryRecords
+    from minikafka.record.format.record import SimpleRecord
 
     values = [f"{first + i}".encode().rjust(size, b".") for i in range(count)]
     return MemoryRecords.with_records(Compression.NONE, *[SimpleRecord(timestamp, None, value) for value in values])
@@ -140,7 +140,7 @@ def values_of(log: Any, isolation: Any, start: int = 0) -> list[str]:
 def replicate(leader: Any, follower: Any, up_to: int) -> int:
     """Let `follower` fetch from its own end and append the whole batches below offset `up_to`; returns its new end."""
     from minikafka.log.fetch_isolation import FetchIsolation
-    from minikafka.record.memory_records import MemoryRecords
+    from minikafka.record.format.memory_records import MemoryRecords
 
     fetched = leader.read(follower.log_end_offset, 1_048_576, FetchIsolation.LOG_END).records
     batches = [bytes(batch.load_full_batch().buffer) for batch in fetched.batches() if batch.last_offset < up_to]

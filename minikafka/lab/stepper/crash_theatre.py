@@ -436,7 +436,7 @@ def _phase() -> str:
 
 
 def _batches(data: bytes) -> tuple[BatchOnFile, ...]:
-    from minikafka.record.memory_records import MemoryRecords
+    from minikafka.record.format.memory_records import MemoryRecords
 
     found, position = [], 0
     for batch in MemoryRecords.readable_records(data).batches() if data else ():

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from minikafka.lab.stepper.coloured_source import coloured_lines
-from minikafka.lab.stepper.kafka_source import kafka_link
+from minikafka.lab.stepper.kafka_lines import kafka_link
 from minikafka.lab.stepper.steps import Method, Step, method_of
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.offset_ruler import Offsets, RulerFrame, render_ruler, scale_of

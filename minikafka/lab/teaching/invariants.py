@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 
 from minikafka.lab.lesson_folders import LessonFolder, lesson_folders
-from minikafka.lab.stepper.kafka_source import kafka_link
+from minikafka.lab.stepper.kafka_lines import kafka_link
 from minikafka.lab.stepper.stepper import with_code
 from minikafka.lab.teaching.lesson_parts import lessons, rules_of
 

@@ -749,7 +749,7 @@ log_start.check(new_log_start)
 
 # %%
 from minikafka.lessons.append.rungs import compresses, examines, flushes, trims, validates
-from minikafka.record.compression import Compression, CompressionType
+from minikafka.record.codecs.compression import Compression, CompressionType
 
 compresses
 
@@ -763,7 +763,7 @@ def target_compression(log_compression, producer_compression_type):
 compresses.check(target_compression)
 
 # %%
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 
 trims
 

@@ -37,7 +37,7 @@ log_start.check(new_log_start)
 
 # %%
 from minikafka.lessons.append.rungs import compresses, examines, flushes, trims, validates
-from minikafka.record.compression import Compression, CompressionType
+from minikafka.record.codecs.compression import Compression, CompressionType
 
 compresses.check(target_compression)
 
@@ -45,7 +45,7 @@ compresses.check(target_compression)
 # Rung 2 cuts, and never refuses.
 
 # %%
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 
 trims.check(trim_invalid_bytes)
 

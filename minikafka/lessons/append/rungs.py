@@ -15,8 +15,8 @@ from minikafka.log.broker_compression_type import BrokerCompressionType
 from minikafka.log.log import Log
 from minikafka.log.log_append_info import LogAppendInfo
 from minikafka.log.log_validator import LogValidator
-from minikafka.record.compression import Compression, CompressionType
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.codecs.compression import Compression, CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
 
 _LEADERS = ({"refused": 0.3}, {"refused": 0.3, "producers": 2}, {"refused": 0.2, "epochs": True})
 _FOLLOWERS = (

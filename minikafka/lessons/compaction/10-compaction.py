@@ -700,7 +700,7 @@ def should_retain_records(self, batch, columns):
 retains.check(should_retain_records)
 
 # %%
-from minikafka.record.record_filter import BatchRetention, BatchRetentionResult
+from minikafka.record.kernels.record_filter import BatchRetention, BatchRetentionResult
 
 checks
 

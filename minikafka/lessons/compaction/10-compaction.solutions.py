@@ -31,7 +31,7 @@ survivors.check(surviving)
 # %%
 from minikafka.common.java_numbers import INT_MAX
 from minikafka.lessons.compaction.rungs import checks, delays, groups, ranges, retains
-from minikafka.record.record_filter import BatchRetention, BatchRetentionResult
+from minikafka.record.kernels.record_filter import BatchRetention, BatchRetentionResult
 
 # %% [markdown]
 # **Rung 1, a log that has waited too long.** Without a dirty segment nothing has waited: then the oldest is as old as *now*.

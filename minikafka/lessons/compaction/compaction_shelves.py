@@ -265,7 +265,7 @@ def _records_of(batch: Any) -> list[ShelvedRecord]:
     found = []
     for record in batch:
         if batch.is_control_batch:
-            from minikafka.record.control_record import ControlRecordType
+            from minikafka.record.format.control_record import ControlRecordType
 
             kind = ControlRecordType.parse(record.key).name.lower()
             found.append(ShelvedRecord(record.offset, kind, None, None, producer, transactional, horizon))

@@ -8,7 +8,7 @@ from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.cleaner import cleanable_offsets as bounds
 from minikafka.log.cleaner import log_cleaner_manager, segment_grouping  # noqa: F401  (who calls the functions)
 from minikafka.log.cleaner.log_cleaner_filter import LogCleanerFilter
-from minikafka.record.record_filter import BatchRetention, BatchRetentionResult
+from minikafka.record.kernels.record_filter import BatchRetention, BatchRetentionResult
 
 _HOUR = 3_600_000
 _OFTEN = {"weights": {"clean": 20, "high_watermark": 25, "update_config": 0, "read": 1, "search": 0}}

@@ -77,7 +77,7 @@ def every_record(topic: str, directory: Path = NIGHT / "broker-1") -> list[bytes
     """The values of all records in the files of partition 0, one after the other, without transactions' markers: by
     somebody who knows the format and nothing else.
     """
-    from minikafka.record.memory_records import MemoryRecords
+    from minikafka.record.format.memory_records import MemoryRecords
 
     found = []
     for file in sorted((directory / f"{topic}-0").glob("*.log")):
@@ -99,7 +99,7 @@ def forge(directory: Path, topic: str, offset: int, old: bytes, new: bytes) -> N
     """
     from crc32c import crc32c
 
-    from minikafka.record.record_batch import ATTRIBUTES_OFFSET
+    from minikafka.record.format.record_batch import ATTRIBUTES_OFFSET
 
     for file in sorted((directory / f"{topic}-0").glob("*.log")):
         data = bytearray(file.read_bytes())
@@ -155,7 +155,7 @@ def grow(directory: Path, gigabytes: float = 1.0) -> int:
     again, with new offsets. Takes about a minute a gigabyte. Returns the number of records added.
     """
     from minikafka.lab.stage.workbench import open_log
-    from minikafka.record.memory_records import MemoryRecords
+    from minikafka.record.format.memory_records import MemoryRecords
 
     night = b"".join(file.read_bytes() for file in sorted((directory / "clicks-0").glob("*.log")))
     batches = [bytearray(batch.buffer) for batch in MemoryRecords.readable_records(night).batches()]
@@ -181,7 +181,7 @@ def _flip(file: Path, position: int) -> None:
 
 def _batch_at(data: bytes, offset: int) -> list[tuple[int, int]]:
     """Start and size of the batch that holds `offset`; an empty list when none does."""
-    from minikafka.record.memory_records import MemoryRecords
+    from minikafka.record.format.memory_records import MemoryRecords
 
     start = 0
     for batch in MemoryRecords.readable_records(data).batches():

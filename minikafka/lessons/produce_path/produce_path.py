@@ -223,9 +223,9 @@ class ProducePath:
         return self.cluster.brokers[0].replica_manager.delayed_produce_purgatory.delayed
 
     def _records(self, records: Any) -> Any:
-        from minikafka.record.compression import Compression
-        from minikafka.record.memory_records import MemoryRecords
-        from minikafka.record.record import SimpleRecord
+        from minikafka.record.codecs.compression import Compression
+        from minikafka.record.format.memory_records import MemoryRecords
+        from minikafka.record.format.record import SimpleRecord
 
         if isinstance(records, bytes | bytearray):
             return bytes(records)

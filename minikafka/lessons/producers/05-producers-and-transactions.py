@@ -536,7 +536,7 @@ from minikafka.common.errors import IllegalArgumentException
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.producer.completed_txn import CompletedTxn
 from minikafka.log.producer.producer_append_info import TV_UNKNOWN
-from minikafka.record.control_record import ControlRecordType
+from minikafka.record.format.control_record import ControlRecordType
 
 completes
 

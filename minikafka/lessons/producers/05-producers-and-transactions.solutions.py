@@ -64,7 +64,7 @@ fences.check(_check_producer_epoch)
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.log.producer.completed_txn import CompletedTxn
 from minikafka.log.producer.producer_append_info import TV_UNKNOWN
-from minikafka.record.control_record import ControlRecordType
+from minikafka.record.format.control_record import ControlRecordType
 
 completes.check(append_end_txn_marker)
 

@@ -12,7 +12,7 @@ from minikafka.log.producer.completed_txn import CompletedTxn
 from minikafka.log.producer.producer_append_info import TV_UNKNOWN, ProducerAppendInfo, TxnMetadata
 from minikafka.log.producer.producer_state_entry import BatchMetadata, ProducerStateEntry
 from minikafka.log.producer.producer_state_manager import ProducerStateManager
-from minikafka.record.control_record import ControlRecordType
+from minikafka.record.format.control_record import ControlRecordType
 
 _IDEMPOTENT = (
     {"producers": 3, "epochs": True},

@@ -277,7 +277,7 @@ def _read(batch: Any) -> LaneBatch:
     """A batch of a log file; a marker with its kind."""
     marker = ""
     if batch.is_control_batch:
-        from minikafka.record.control_record import EndTransactionMarker
+        from minikafka.record.format.control_record import EndTransactionMarker
 
         record = next(iter(batch.load_full_batch()), None)
         marker = "" if record is None else EndTransactionMarker.deserialize(record).control_type.name.lower()

@@ -54,7 +54,7 @@ times.check(lookup)
 # %%
 from minikafka.log.fetch_data_info import FetchDataInfo
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 
 reads.check(read)
 

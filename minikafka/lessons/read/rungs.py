@@ -7,7 +7,7 @@ from minikafka.log.index.time_index import TimeIndex, TimestampOffset
 from minikafka.log.index.transaction_index import TransactionIndex, TxnIndexSearchResult
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.log_segment import LogSegment
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 
 _DRAWN = (
     {"weights": {"read": 40, "search": 20}},

@@ -114,7 +114,7 @@ microscope(batches[0])
 # A byte has room for seven bits; the eighth says whether another byte follows. Signs are folded in first, by **zigzag**.
 
 # %%
-from minikafka.record.varint import write_varint
+from minikafka.record.format.varint import write_varint
 
 for number in (0, -1, 1, -2, 2, 300, -300):
     out = bytearray()
@@ -133,8 +133,8 @@ predict(
 # Now the whole record. The stepper runs the function that writes one, with an offset delta of 2, a timestamp delta of −5 ms and no key.
 
 # %%
-from minikafka.record.record import Header
-from minikafka.record.record_writer import write_record
+from minikafka.record.format.record import Header
+from minikafka.record.format.record_writer import write_record
 
 out = bytearray()
 step_through(
@@ -445,7 +445,7 @@ def write_varint(value, out):
 writes_varints.check(write_varint)
 
 # %%
-from minikafka.record.kernel import TOO_LONG, UNDERFLOW
+from minikafka.record.kernels.kernel import TOO_LONG, UNDERFLOW
 
 reads_varints
 
@@ -473,7 +473,7 @@ sums.check(compute_checksum)
 
 # %%
 from minikafka.log.log_validator import ValidationResult
-from minikafka.record.timestamp_type import TimestampType
+from minikafka.record.format.timestamp_type import TimestampType
 
 assigns
 
@@ -487,7 +487,7 @@ def _assign_in_place(self, batch, summary, first_offset, now):
 assigns.check(_assign_in_place)
 
 # %%
-from minikafka.record import varint
+from minikafka.record.format import varint
 
 writes_records
 

@@ -44,7 +44,7 @@ writes_varints.check(write_varint)
 # Rung 2 is the way back. The bound is asked before each byte.
 
 # %%
-from minikafka.record.kernel import TOO_LONG, UNDERFLOW
+from minikafka.record.kernels.kernel import TOO_LONG, UNDERFLOW
 
 reads_varints.check(read_varint)
 
@@ -61,7 +61,7 @@ sums.check(compute_checksum)
 
 # %%
 from minikafka.log.log_validator import ValidationResult
-from minikafka.record.timestamp_type import TimestampType
+from minikafka.record.format.timestamp_type import TimestampType
 
 assigns.check(_assign_in_place)
 
@@ -69,7 +69,7 @@ assigns.check(_assign_in_place)
 # Rung 5 writes the body first, because its size stands before it.
 
 # %%
-from minikafka.record import varint
+from minikafka.record.format import varint
 
 writes_records.check(write_record)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from minikafka.lab.stage.workbench import kafka_witness, scratch
-from minikafka.record.file_records import FileRecords
+from minikafka.record.files.file_records import FileRecords
 from minikafka.witness import Workload, minikafka_log, run
 from minikafka.witness.log.dataframes import local_frame
 from minikafka.witness.observation import Observations

@@ -8,7 +8,7 @@ from minikafka.lab.stage.damage import kill, load
 from minikafka.lab.stage.workbench import fresh_log
 from minikafka.lab.widgets.append_tables import Table
 from minikafka.lab.widgets.microscope import fields_of
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 
 
 def who_notices(records: Callable[[], MemoryRecords]) -> Table:

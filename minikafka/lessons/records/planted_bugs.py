@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minikafka.lab.stage.planted_bugs import Bug
-from minikafka.record.record_batch import RecordBatch
+from minikafka.record.format.record_batch import RecordBatch
 
 
 def bugs() -> dict[str, Bug]:

@@ -7,7 +7,7 @@ from minikafka.lab.teaching.quiz.small_runs import log_after_three
 
 def varint_of_minus_65() -> int:
     """Its bytes."""
-    from minikafka.record.varint import write_varint
+    from minikafka.record.format.varint import write_varint
 
     out = bytearray()
     write_varint(-65, out)

@@ -8,11 +8,12 @@ from crc32c import crc32c
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.log_validator import LogValidator, ValidationResult
-from minikafka.record import batch_header, kernel, record_writer, varint
-from minikafka.record.batch_header import LOG_OVERHEAD, compute_attributes
-from minikafka.record.kernel import TOO_LONG, UNDERFLOW
-from minikafka.record.record_batch import RecordBatch
-from minikafka.record.timestamp_type import TimestampType
+from minikafka.record.format import batch_header, record_writer, varint
+from minikafka.record.format.batch_header import LOG_OVERHEAD, compute_attributes
+from minikafka.record.format.record_batch import RecordBatch
+from minikafka.record.format.timestamp_type import TimestampType
+from minikafka.record.kernels import kernel
+from minikafka.record.kernels.kernel import TOO_LONG, UNDERFLOW
 
 _REBUILT = "config compression.type=uncompressed\n"
 """A topic whose leader unpacks what comes compressed, and so writes each record anew."""

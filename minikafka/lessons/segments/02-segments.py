@@ -559,7 +559,7 @@ def lookup(self, target_offset):
 looks_up.check(lookup)
 
 # %%
-from minikafka.record.file_records import LogOffsetPosition
+from minikafka.record.files.file_records import LogOffsetPosition
 
 translates
 

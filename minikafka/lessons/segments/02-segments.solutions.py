@@ -54,7 +54,7 @@ looks_up.check(lookup)
 # Rung 3 goes on where the index ends: from batch to batch, up to the first that ends at or behind the target.
 
 # %%
-from minikafka.record.file_records import LogOffsetPosition
+from minikafka.record.files.file_records import LogOffsetPosition
 
 translates.check(translate_offset)
 

@@ -7,7 +7,7 @@ from minikafka.log.index.offset_index import OffsetIndex, OffsetPosition
 from minikafka.log.index.time_index import TimestampOffset
 from minikafka.log.log import Log
 from minikafka.log.log_segment import LogSegment
-from minikafka.record.file_records import LogOffsetPosition
+from minikafka.record.files.file_records import LogOffsetPosition
 
 
 def _reads(*offsets):

@@ -76,7 +76,7 @@ while position < len(data):
 # %%
 import sys
 
-from minikafka.tools.dump_log_segments import DumpLogSegments, DumpOptions
+from minikafka.tools.dump_log.dump_log_segments import DumpLogSegments, DumpOptions
 
 DumpLogSegments(DumpOptions(), sys.stdout, sys.stderr).run(["data/orders-0/00000000000000000015.log"])
 
@@ -210,7 +210,7 @@ with mine(LogSegment.should_roll, lambda self, roll_params: True):
 # docstring of each public method names its twin on a line `Kafka:`. From such a name to its line at tag 4.3.0 (in a shell, `minikafka source-map should_roll` prints the same for every name that has this word in it):
 
 # %%
-from minikafka.lab.stepper.kafka_source import kafka_link
+from minikafka.lab.stepper.kafka_lines import kafka_link
 
 print(kafka_link("LogSegment.shouldRoll"))
 

@@ -725,7 +725,7 @@ def async_delete(self, topic_partition, *, is_future=False, checkpoint=True, is_
 takes_away.check(async_delete)
 
 # %%
-from minikafka.log.log_manager import write_clean_shutdown_file
+from minikafka.log.manager.log_manager import write_clean_shutdown_file
 
 stops
 

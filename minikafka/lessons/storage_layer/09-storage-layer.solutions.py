@@ -70,6 +70,6 @@ takes_away.check(async_delete)
 # Rung 5 goes from the logs to the checkpoints to the marker. minikafka's own method does the same with a few threads for each directory, and gives none of the rest to a directory with a log that could not be closed.
 
 # %%
-from minikafka.log.log_manager import write_clean_shutdown_file
+from minikafka.log.manager.log_manager import write_clean_shutdown_file
 
 stops.check(shutdown)

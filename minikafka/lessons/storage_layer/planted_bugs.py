@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from minikafka.lab.stage.planted_bugs import Bug
-from minikafka.log.log_dir_checkpoints import LogDirCheckpoints
+from minikafka.log.manager.log_dir_checkpoints import LogDirCheckpoints
 
 
 def bugs() -> dict[str, Bug]:

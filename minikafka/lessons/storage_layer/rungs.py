@@ -5,9 +5,9 @@ broker stops.
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.rebuild.grounds import LOG_DIRECTORY
 from minikafka.lab.rebuild.rung import Rung
-from minikafka.log import log_dir_checkpoints
 from minikafka.log.log_dir_name import log_delete_dir_name, log_stray_dir_name
-from minikafka.log.log_manager import LogManager, write_clean_shutdown_file
+from minikafka.log.manager import log_dir_checkpoints
+from minikafka.log.manager.log_manager import LogManager, write_clean_shutdown_file
 
 _TOPICS = (
     "topic audit retention.ms=100000\ntopic orders flush.ms=60000\n"

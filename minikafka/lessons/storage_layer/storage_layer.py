@@ -10,7 +10,7 @@ from typing import Any
 from unittest import mock
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
-from minikafka.log.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
+from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 
 SECOND = 1_000
 RECOVERY_POINTS, LOG_STARTS = RECOVERY_POINT_CHECKPOINT_FILE, LOG_START_OFFSET_CHECKPOINT_FILE
@@ -67,7 +67,7 @@ class StorageLayer:
         """The seconds at which the broker was started and went; None while it is up."""
 
     def _make(self, log_dirs: Sequence[Path], *, scheduler: Any, time: Any, **rest: Any) -> Any:
-        from minikafka.log.log_manager import LogManager
+        from minikafka.log.manager.log_manager import LogManager
 
         return LogManager(log_dirs, scheduler=NotingScheduler(scheduler, time, self._ran), time=time, **rest)
 
@@ -156,9 +156,9 @@ class StorageLayer:
 
         Raises what the log raises.
         """
-        from minikafka.record.compression import Compression
-        from minikafka.record.memory_records import MemoryRecords
-        from minikafka.record.record import SimpleRecord
+        from minikafka.record.codecs.compression import Compression
+        from minikafka.record.format.memory_records import MemoryRecords
+        from minikafka.record.format.record import SimpleRecord
 
         log, now = self.log(name), self._one.time.milliseconds()
         records = [SimpleRecord(now, value.encode(), value.encode()) for value in values]

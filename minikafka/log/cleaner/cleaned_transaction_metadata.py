@@ -5,8 +5,8 @@ import itertools
 from collections.abc import Iterable
 
 from minikafka.log.index.transaction_index import AbortedTxn, TransactionIndex
-from minikafka.record.batch import Batch
-from minikafka.record.control_record import ControlRecordType
+from minikafka.record.format.batch import Batch
+from minikafka.record.format.control_record import ControlRecordType
 
 
 class _AbortedTransactionMetadata:

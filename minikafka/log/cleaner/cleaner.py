@@ -21,13 +21,13 @@ from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
 from minikafka.log.log import Log
 from minikafka.log.log_segment import LogSegment
 from minikafka.log.segment_files import create_new_cleaned_segment
-from minikafka.record.batch_run import BatchRun, batch_runs
-from minikafka.record.file_records import FileRecords
-from minikafka.record.legacy_record_batch import LegacyRecordBatch
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record_batch import RecordBatch
-from minikafka.record.record_columns import RecordColumns
-from minikafka.record.record_filter import filter_to
+from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record_batch import RecordBatch
+from minikafka.record.kernels.batch_run import BatchRun, batch_runs
+from minikafka.record.kernels.record_columns import RecordColumns
+from minikafka.record.kernels.record_filter import filter_to
+from minikafka.record.legacy.legacy_record_batch import LegacyRecordBatch
 
 logger = logging.getLogger(__name__)
 

@@ -3,8 +3,8 @@
 import logging
 
 from minikafka.common.errors import CorruptRecordException, IllegalStateException
-from minikafka.record.file_records import FileRecords
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.memory_records import MemoryRecords
 
 logger = logging.getLogger(__name__)
 

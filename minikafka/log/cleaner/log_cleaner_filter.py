@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from minikafka.log.cleaner.cleaned_transaction_metadata import CleanedTransactionMetadata
 from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
 from minikafka.log.log import LastRecord
-from minikafka.record.batch import Batch
-from minikafka.record.record_batch import MAGIC_VALUE_V2
-from minikafka.record.record_columns import RecordColumns
-from minikafka.record.record_filter import BatchRetention, BatchRetentionResult, RecordFilter, RetainedRecords
+from minikafka.record.format.batch import Batch
+from minikafka.record.format.record_batch import MAGIC_VALUE_V2
+from minikafka.record.kernels.record_columns import RecordColumns
+from minikafka.record.kernels.record_filter import BatchRetention, BatchRetentionResult, RecordFilter, RetainedRecords
 
 if TYPE_CHECKING:  # numpy is imported when a log is cleaned
     import numpy

@@ -1,6 +1,7 @@
 """The kernel of the offset map: it hashes keys, looks them up and inserts them, column by column.
 
-Like `record.kernel`, it is plain Python over integers and flat buffers, and numba compiles the very same functions.
+Like `record.kernels.kernel`, it is plain Python over integers and flat buffers, and numba compiles the very same
+functions.
 
 An MD5 hash is two numbers here, its first and its last eight bytes, big-endian and signed. The map is one flat table of
 64-bit integers, three for each slot: the two numbers of a hash, and an offset. Three zeros are an empty slot.
@@ -12,7 +13,7 @@ from collections.abc import MutableSequence, Sequence
 
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.java_numbers import LONG_MAX
-from minikafka.record.column import Column
+from minikafka.record.kernels.column import Column
 
 INTS_PER_SLOT = 3
 HASH_SIZE = 16

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.log.cleaner import offset_map_kernel
-from minikafka.record.record_columns import RecordColumns, compiled_functions
+from minikafka.record.kernels.record_columns import RecordColumns, compiled_functions
 
 if TYPE_CHECKING:  # numpy is imported when a log is cleaned
     import numpy as np
     from numpy.typing import NDArray
 
 _HASH = struct.Struct(">qq")
-_COMPILED = "minikafka.log.cleaner.compiled_kernel"
+_COMPILED = "minikafka.log.cleaner.compiled_offset_map_kernel"
 
 
 class SkimpyOffsetMap:

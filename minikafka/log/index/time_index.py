@@ -12,7 +12,7 @@ from minikafka.common.errors import (
 )
 from minikafka.common.java_numbers import to_long
 from minikafka.log.index.abstract_index import AbstractIndex
-from minikafka.record.record_batch import NO_TIMESTAMP
+from minikafka.record.format.record_batch import NO_TIMESTAMP
 
 _ENTRY = Struct(">qi")
 _TIMESTAMP = Struct(">q")

@@ -16,9 +16,9 @@ from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.producer.completed_txn import CompletedTxn
 from minikafka.log.producer.producer_state_entry import BatchMetadata, ProducerStateEntry
 from minikafka.log.producer.verification_state_entry import VerificationStateEntry
-from minikafka.record.batch import Batch
-from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
-from minikafka.record.record_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE
+from minikafka.record.format.batch import Batch
+from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
+from minikafka.record.format.record_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE
 
 logger = logging.getLogger(__name__)
 

@@ -3,8 +3,8 @@
 from collections import deque
 from typing import NamedTuple
 
-from minikafka.record.batch import Batch
-from minikafka.record.record_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, decrement_sequence
+from minikafka.record.format.batch import Batch
+from minikafka.record.format.record_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, decrement_sequence
 
 NUM_BATCHES_TO_RETAIN = 5
 

@@ -24,7 +24,7 @@ from minikafka.log.producer.snapshot_file import (
     write_snapshot,
 )
 from minikafka.log.producer.verification_state_entry import VerificationStateEntry
-from minikafka.record.record_batch import NO_PRODUCER_ID
+from minikafka.record.format.record_batch import NO_PRODUCER_ID
 
 logger = logging.getLogger(__name__)
 

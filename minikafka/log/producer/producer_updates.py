@@ -11,7 +11,7 @@ from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.producer.completed_txn import CompletedTxn
 from minikafka.log.producer.producer_append_info import ProducerAppendInfo
 from minikafka.log.producer.producer_state_manager import ProducerStateManager
-from minikafka.record.batch import Batch
+from minikafka.record.format.batch import Batch
 
 
 def update_producers(

@@ -162,7 +162,7 @@ def _require_readable(job: Job, paths: tuple[str, ...], source: dict[str, str]) 
     """Raises what the query itself would raise later, after Spark's start; paths with a scheme are left to it."""
     from minikafka.spark.source.log_segments_on_disk import find_partitions
     from minikafka.spark.source.source_options import SourceOptions
-    from minikafka.tools.log_dir_verifier import partitions_of
+    from minikafka.tools.verify.log_dir_verifier import partitions_of
 
     local = [path for path in paths if "://" not in path]
     if job.has_unread:  # it looks at more than the partitions that can be read

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from minikafka.record.batch_header import RECORD_BATCH_OVERHEAD
+from minikafka.record.format.batch_header import RECORD_BATCH_OVERHEAD
 from minikafka.spark.jobs.byte_ranges import for_each_directory, range_of
 from minikafka.spark.jobs.latest_of_keys import CompactionRow, latest_of_keys
 from minikafka.spark.jobs.log_to_compact import RoundAhead, rounds_ahead
@@ -20,7 +20,7 @@ from minikafka.spark.jobs.row_type import schema_of_rows
 from minikafka.spark.source.damage import Mode
 from minikafka.spark.source.range_rows import carried_settings
 from minikafka.spark.source.replaced_segments import as_they_are_now
-from minikafka.tools.offline_log import config_of
+from minikafka.tools.recover.offline_log import config_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

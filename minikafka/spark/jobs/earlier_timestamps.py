@@ -2,7 +2,7 @@
 
 import os
 
-from minikafka.record.record_batch import NO_TIMESTAMP
+from minikafka.record.format.record_batch import NO_TIMESTAMP
 from minikafka.spark.source.damage import DAMAGE
 from minikafka.spark.source.index_entries import time_entries
 from minikafka.spark.source.log_segments_on_disk import DiskSegment, segments_in

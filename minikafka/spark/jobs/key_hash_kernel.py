@@ -1,6 +1,7 @@
 """The kernel that hashes keys: Austin Appleby's MurmurHash3 for 32 bits, twice with different seeds.
 
-Like `record.kernel`, it is plain Python over integers and flat buffers, and numba compiles the very same functions.
+Like `record.kernels.kernel`, it is plain Python over integers and flat buffers, and numba compiles the very same
+functions.
 """
 
 from collections.abc import MutableSequence, Sequence

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minikafka.record.record_columns import RecordColumns, compiled_functions
+from minikafka.record.kernels.record_columns import RecordColumns, compiled_functions
 from minikafka.spark.jobs import key_hash_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_COMPILED = "minikafka.spark.jobs.compiled_kernel"
+_COMPILED = "minikafka.spark.jobs.compiled_key_hash_kernel"
 _REMEMBERED = 1 << 14
 
 

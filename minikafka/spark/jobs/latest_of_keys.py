@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from minikafka.record.batch_header import RECORD_BATCH_OVERHEAD
-from minikafka.record.record_batch import MAGIC_VALUE_V2
+from minikafka.record.format.batch_header import RECORD_BATCH_OVERHEAD
+from minikafka.record.format.record_batch import MAGIC_VALUE_V2
 from minikafka.spark.jobs.byte_ranges import sound
 from minikafka.spark.jobs.log_to_compact import RoundAhead
 from minikafka.spark.jobs.row_type import batch_of_rows

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from minikafka.common.errors import IllegalArgumentException
-from minikafka.record.compression import CompressionType
+from minikafka.record.codecs.compression import CompressionType
 from minikafka.spark.jobs.byte_ranges import for_each_task
 from minikafka.spark.jobs.key_sketch import KeySketch
 from minikafka.spark.jobs.record_profile import CountRow, profile_of_task

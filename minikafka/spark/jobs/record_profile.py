@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.record.record_batch import NO_TIMESTAMP
+from minikafka.record.format.record_batch import NO_TIMESTAMP
 from minikafka.spark.jobs.byte_ranges import sound
 from minikafka.spark.jobs.earlier_timestamps import EarlierTimestamps
 from minikafka.spark.jobs.histogram import Histogram

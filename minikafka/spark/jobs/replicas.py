@@ -20,9 +20,9 @@ import pyarrow as pa
 import xxhash
 
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
-from minikafka.record.legacy_record_batch import LegacyRecordBatch
-from minikafka.record.record import AnyRecord
-from minikafka.record.record_batch import RecordBatch
+from minikafka.record.format.record import AnyRecord
+from minikafka.record.format.record_batch import RecordBatch
+from minikafka.record.legacy.legacy_record_batch import LegacyRecordBatch
 from minikafka.spark.jobs.byte_ranges import for_each_task
 from minikafka.spark.jobs.row_type import batch_of_rows, schema_of_rows
 from minikafka.spark.source.batch_columns import BatchFacts

@@ -13,7 +13,7 @@ from minikafka.spark.jobs.row_type import schema_of_rows
 from minikafka.spark.jobs.segment_facts import SegmentFacts, segment_facts
 from minikafka.spark.jobs.spark_time import spark_time
 from minikafka.spark.source.damage import Mode
-from minikafka.tools.offline_log import config_of
+from minikafka.tools.recover.offline_log import config_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from minikafka.record.record_batch import NO_TIMESTAMP
+from minikafka.record.format.record_batch import NO_TIMESTAMP
 from minikafka.spark.jobs.byte_ranges import PartitionDirectory, sound
 from minikafka.spark.jobs.row_type import batch_of_rows
 from minikafka.spark.source.damage import DAMAGE, Damage

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from minikafka.record.control_record import ControlRecordType
-from minikafka.record.record_batch import RecordBatch
+from minikafka.record.format.control_record import ControlRecordType
+from minikafka.record.format.record_batch import RecordBatch
 from minikafka.spark.jobs.byte_ranges import for_each_task, sound
 from minikafka.spark.jobs.row_type import batch_of_rows, schema_of_rows
 from minikafka.spark.jobs.spark_time import spark_time

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from minikafka.record.record_batch import NO_TIMESTAMP
+from minikafka.record.format.record_batch import NO_TIMESTAMP
 from minikafka.spark.jobs.byte_ranges import sound
 from minikafka.spark.jobs.row_type import batch_of_rows
 from minikafka.spark.source.damage import DAMAGE, Damage

@@ -34,12 +34,17 @@ from minikafka.spark.jobs.row_type import batch_of_rows, schema_of_rows
 from minikafka.spark.source.directory_on_disk import DirectoryOnDisk
 from minikafka.spark.source.range_rows import carried_settings
 from minikafka.tools.failure import TOLD, describe
-from minikafka.tools.findings import BatchFacts, Damage, Finding, NextStart
-from minikafka.tools.log_dir_verifier import LogDir, allow_many_open_files, partitions_of, report_second_directories
-from minikafka.tools.offline_log import config_of
-from minikafka.tools.partition_verifier import PartitionVerifier, base_offsets_of, offset_in_name
 from minikafka.tools.read_bounded import read_bounded
-from minikafka.tools.segment_verifier import ScannedSegment, SegmentToVerify, verify_segment
+from minikafka.tools.recover.offline_log import config_of
+from minikafka.tools.verify.findings import BatchFacts, Damage, Finding, NextStart
+from minikafka.tools.verify.log_dir_verifier import (
+    LogDir,
+    allow_many_open_files,
+    partitions_of,
+    report_second_directories,
+)
+from minikafka.tools.verify.partition_verifier import PartitionVerifier, base_offsets_of, offset_in_name
+from minikafka.tools.verify.segment_verifier import ScannedSegment, SegmentToVerify, verify_segment
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -18,8 +18,8 @@ from minikafka.common.java_numbers import LONG_MAX
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.log.log import Log
-from minikafka.record.batch_encoder import BatchEncoder
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.kernels.batch_encoder import BatchEncoder
 from minikafka.spark.shared_directory import delete_staged
 from minikafka.spark.sink.row_columns import records_of
 from minikafka.spark.sink.sink_options import SinkOptions

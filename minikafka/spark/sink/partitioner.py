@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.murmur2 import murmur2
-from minikafka.record import record_columns
-from minikafka.record.column import Column
+from minikafka.record.kernels import record_columns
+from minikafka.record.kernels.column import Column
 from minikafka.spark.sink.row_columns import bytes_and_edges
 
 if TYPE_CHECKING:

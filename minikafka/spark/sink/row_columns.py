@@ -5,9 +5,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from minikafka.common.errors import IllegalArgumentException, InvalidTimestampException
-from minikafka.record.batch_encoder import headers_as_bytes
-from minikafka.record.batch_header import NO_TIMESTAMP
-from minikafka.record.unbatched_records import UnbatchedHeaders, UnbatchedRecords
+from minikafka.record.format.batch_header import NO_TIMESTAMP
+from minikafka.record.kernels.batch_encoder import headers_as_bytes
+from minikafka.record.kernels.unbatched_records import UnbatchedHeaders, UnbatchedRecords
 
 
 def records_of(rows: pa.RecordBatch, offsets: NDArray[np.int64], now: int) -> UnbatchedRecords:

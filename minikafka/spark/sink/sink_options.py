@@ -18,7 +18,7 @@ from minikafka.common.topic import CLUSTER_METADATA_TOPIC_NAME, validate
 from minikafka.common.uuid import ZERO_UUID, uuid_from_string
 from minikafka.log.log_config import INTERNAL_SEGMENT_BYTES_CONFIG, LogConfig
 from minikafka.metadata.topic_creation import MAX_PARTITIONS_PER_BATCH
-from minikafka.record.compression import Compression
+from minikafka.record.codecs.compression import Compression
 from minikafka.spark.source.known_options import require_known
 
 _OPTIONS = (

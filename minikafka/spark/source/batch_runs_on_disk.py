@@ -12,12 +12,12 @@ from crc32c import crc32c
 
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.errors import CorruptRecordException, IllegalArgumentException
-from minikafka.record.batch_header import COMPRESSION_CODEC_MASK, LOG_OVERHEAD, RECORD_BATCH_OVERHEAD
-from minikafka.record.compression import CompressionType, decompress_at_once
-from minikafka.record.legacy_record_batch import LegacyRecordBatch
-from minikafka.record.log_input_stream import next_batch_size
-from minikafka.record.record_batch import ATTRIBUTES_OFFSET, RecordBatch
-from minikafka.record.record_columns import RecordColumns, decode_run
+from minikafka.record.codecs.compression import CompressionType, decompress_at_once
+from minikafka.record.format.batch_header import COMPRESSION_CODEC_MASK, LOG_OVERHEAD, RECORD_BATCH_OVERHEAD
+from minikafka.record.format.log_input_stream import next_batch_size
+from minikafka.record.format.record_batch import ATTRIBUTES_OFFSET, RecordBatch
+from minikafka.record.kernels.record_columns import RecordColumns, decode_run
+from minikafka.record.legacy.legacy_record_batch import LegacyRecordBatch
 from minikafka.spark.source.batch_columns import BatchColumns, BatchFacts
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.offset_order import OffsetOrder, following_offset

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE_NAME
 from minikafka.spark.source.storage import Storage, joined
-from minikafka.spark.source.storages import storage_of
+from minikafka.spark.source.storage_of import storage_of
 from minikafka.tools.log_dir_entries import has_name_of_partition
-from minikafka.tools.log_dir_verifier import FILES_OF_A_LOG_DIR
 from minikafka.tools.scratch_directory import scratch_directory
+from minikafka.tools.verify.log_dir_verifier import FILES_OF_A_LOG_DIR
 
 _AT_A_TIME = 8 << 20
 

@@ -27,7 +27,7 @@ from minikafka.common.errors import NullPointerException
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.java_numbers import INT_MAX
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.record.control_record import ControlRecordType
+from minikafka.record.format.control_record import ControlRecordType
 from minikafka.spark.source.batch_columns import BatchColumns
 from minikafka.spark.source.batch_runs_on_disk import DecodedRun, decoded_runs
 from minikafka.spark.source.damage import DAMAGE, Damage
@@ -36,7 +36,7 @@ from minikafka.spark.source.partition_bounds import Bounds
 from minikafka.spark.source.read_task import ByteRange, byte_ranges
 from minikafka.spark.source.record_rows import CORRUPT, damage_row, timestamps_of
 from minikafka.spark.source.source_options import SourceOptions
-from minikafka.tools.coordinator_messages import CoordinatorMessages
+from minikafka.tools.dump_log.coordinator_messages import CoordinatorMessages
 
 GROUPS = "groups"
 OFFSETS_TOPIC = "__consumer_offsets"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, SWAP_FILE_SUFFIX
 from minikafka.log.partition_files import require_regular
-from minikafka.record.file_channel import FileChannel
+from minikafka.record.files.file_channel import FileChannel
 from minikafka.spark.source.settled_segments import settled_segments
 from minikafka.spark.source.storage import Entry, StoredFile
 

@@ -19,7 +19,7 @@ from minikafka.spark.source.partition_names import (
     partition_of,
 )
 from minikafka.spark.source.storage import Entry, OpenFile, Storage, StoredFile, joined
-from minikafka.spark.source.storages import storage_of
+from minikafka.spark.source.storage_of import storage_of
 from minikafka.spark.source.subscription import Subscription
 
 CLUSTER_METADATA = "__cluster_metadata"

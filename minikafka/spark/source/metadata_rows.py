@@ -41,15 +41,21 @@ from minikafka.metadata.metadata_records import (
     TopicRecord,
 )
 from minikafka.network.message_codec import Message
-from minikafka.record.file_records import FileRecords
+from minikafka.record.files.file_records import FileRecords
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.log_segments_on_disk import CLUSTER_METADATA
 from minikafka.spark.source.record_rows import CORRUPT, damage_row
 from minikafka.spark.source.source_options import SourceOptions
 from minikafka.spark.source.storage import Storage, joined
-from minikafka.spark.source.storages import storage_of
+from minikafka.spark.source.storage_of import storage_of
 from minikafka.spark.source.subscription import Subscription
-from minikafka.tools.cluster_messages import METADATA_DIRECTORY, NamedMessage, decided, messages_in, snapshot_end
+from minikafka.tools.dump_log.cluster_messages import (
+    METADATA_DIRECTORY,
+    NamedMessage,
+    decided,
+    messages_in,
+    snapshot_end,
+)
 
 METADATA = "metadata"
 _BROKERS = ArrayType(IntegerType())

@@ -14,7 +14,7 @@ import numpy as np
 
 from minikafka.common.errors import CorruptRecordException
 from minikafka.log.log_file_utils import SWAP_FILE_SUFFIX
-from minikafka.record.batch_header import LOG_OVERHEAD
+from minikafka.record.format.batch_header import LOG_OVERHEAD
 from minikafka.spark.source.batch_columns import BatchColumns
 from minikafka.spark.source.damage import DAMAGE
 from minikafka.spark.source.log_segments_on_disk import DiskSegment

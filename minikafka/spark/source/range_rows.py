@@ -41,7 +41,7 @@ from minikafka.spark.source.log_segments_on_disk import DiskSegment
 from minikafka.spark.source.read_task import ByteRange, ReadTask
 from minikafka.spark.source.record_rows import damage_row
 from minikafka.spark.source.segment_positions import PositionRange
-from minikafka.spark.source.storages import storage_of
+from minikafka.spark.source.storage_of import storage_of
 from minikafka.spark.source.transactions_on_disk import Aborted
 
 RANGES = "ranges"

@@ -9,8 +9,8 @@ import pyarrow as pa
 from minikafka.common.java_numbers import LONG_MAX
 from minikafka.common.java_utf8 import decode_utf8
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.record.compression import CompressionType
-from minikafka.record.record_columns import RecordColumns
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.kernels.record_columns import RecordColumns
 from minikafka.spark.source.batch_columns import BatchColumns
 from minikafka.spark.source.batch_runs_on_disk import DecodedRun, are_within, decoded_runs
 from minikafka.spark.source.damage import Damage, Mode, OnDamage

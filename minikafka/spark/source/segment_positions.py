@@ -11,9 +11,9 @@ import numpy as np
 from minikafka.common.errors import CorruptRecordException
 from minikafka.log.log_file_utils import INDEX_FILE_SUFFIX, TIME_INDEX_FILE_SUFFIX
 from minikafka.log.segment_end import OFFSET_ENTRY, TIME_ENTRY, IndexEntry, SegmentEnd, end_of, last_entry
-from minikafka.record.batch_header import CURRENT_MAGIC_VALUE, HEADER, RECORD_BATCH_OVERHEAD
-from minikafka.record.file_channel_record_batch import FileChannelRecordBatch
-from minikafka.record.file_records import FileRecords
+from minikafka.record.files.file_channel_record_batch import FileChannelRecordBatch
+from minikafka.record.files.file_records import FileRecords
+from minikafka.record.format.batch_header import CURRENT_MAGIC_VALUE, HEADER, RECORD_BATCH_OVERHEAD
 from minikafka.spark.source.damage import DAMAGE
 from minikafka.spark.source.index_entries import offset_entries
 from minikafka.spark.source.log_segments_on_disk import DiskSegment

@@ -56,7 +56,7 @@ from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_file_utils import TXN_INDEX_FILE_SUFFIX
 from minikafka.log.producer.snapshot_file import read_snapshot
-from minikafka.record.batch_header import COMPRESSION_CODEC_MASK
+from minikafka.record.format.batch_header import COMPRESSION_CODEC_MASK
 from minikafka.spark.source.batch_columns import BatchColumns
 from minikafka.spark.source.batch_runs_on_disk import are_within, batch_headers
 from minikafka.spark.source.damage import DAMAGE, Damage, OnDamage

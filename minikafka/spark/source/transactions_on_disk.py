@@ -12,9 +12,9 @@ from minikafka.log.log_file_utils import (
     offset_from_file_name,
 )
 from minikafka.log.producer.snapshot_file import read_snapshot
-from minikafka.record.control_record import ControlRecordType
-from minikafka.record.file_channel_record_batch import FileChannelRecordBatch
-from minikafka.record.record_batch import CURRENT_MAGIC_VALUE
+from minikafka.record.files.file_channel_record_batch import FileChannelRecordBatch
+from minikafka.record.format.control_record import ControlRecordType
+from minikafka.record.format.record_batch import CURRENT_MAGIC_VALUE
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
 from minikafka.spark.source.segment_positions import batches_from

@@ -24,10 +24,10 @@ from minikafka.log.log_file_utils import log_file
 from minikafka.spark.source.directory_on_disk import DirectoryOnDisk
 from minikafka.spark.source.read_task import neighbours
 from minikafka.spark.source.source_options import SourceOptions
-from minikafka.spark.source.storages import storage_of
+from minikafka.spark.source.storage_of import storage_of
 from minikafka.tools.failure import TOLD
-from minikafka.tools.log_dir_verifier import partitions_of
-from minikafka.tools.partition_verifier import base_offsets_of
+from minikafka.tools.verify.log_dir_verifier import partitions_of
+from minikafka.tools.verify.partition_verifier import base_offsets_of
 
 VERIFY = "verify"
 VERIFY_COLUMNS: dict[str, DataType] = {

@@ -20,9 +20,9 @@ from minikafka.log.log_config import LogConfig
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.log_offset_snapshot import LogOffsetSnapshot
 from minikafka.log.log_state_snapshot import LogStateSnapshot
-from minikafka.record.compression import CompressionType
-from minikafka.record.file_records import TimestampAndOffset
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.files.file_records import TimestampAndOffset
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.kafka.kafka_log_cleaner import KafkaLogCleaner
 from minikafka.witness.kafka.kafka_time import JavaScheduler, JavaTime

@@ -12,8 +12,8 @@ from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.log.cleaner.cleaner_config import CleanerConfig
-from minikafka.log.config_repository import ConfigRepository
 from minikafka.log.log_config import LogConfig
+from minikafka.log.manager.config_repository import ConfigRepository
 from minikafka.witness.kafka.kafka_errors import kafka_errors, to_python
 from minikafka.witness.kafka.kafka_log import KafkaLog
 from minikafka.witness.kafka.kafka_time import JavaScheduler, JavaTime
@@ -321,7 +321,7 @@ class KafkaLogDirs:
 
 
 class KafkaLogConfigs:
-    """How Kafka's log manager gives logs their settings, with the names of minikafka's `LogConfigs`."""
+    """How Kafka's log manager gives logs their settings, with the names of minikafka's `LogConfigProvider`."""
 
     def __init__(self, manager: KafkaLogManager):
         self._manager = manager

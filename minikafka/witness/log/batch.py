@@ -166,10 +166,10 @@ class Batch:
         return cls(**values)
 
     def _encode(self, now, base_offset, last_offset, leader_epoch):
-        from minikafka.record.compression import Compression, CompressionType
-        from minikafka.record.memory_records_builder import MemoryRecordsBuilder
-        from minikafka.record.record import Header
-        from minikafka.record.record_batch import TimestampType
+        from minikafka.record.codecs.compression import Compression, CompressionType
+        from minikafka.record.format.memory_records_builder import MemoryRecordsBuilder
+        from minikafka.record.format.record import Header
+        from minikafka.record.format.record_batch import TimestampType
 
         times = self.timestamps(now)
         builder = MemoryRecordsBuilder(
@@ -198,8 +198,8 @@ class Batch:
         return data
 
     def _encode_marker(self, now, base_offset, leader_epoch):
-        from minikafka.record.control_record import ControlRecordType, EndTransactionMarker
-        from minikafka.record.memory_records import MemoryRecords
+        from minikafka.record.format.control_record import ControlRecordType, EndTransactionMarker
+        from minikafka.record.format.memory_records import MemoryRecords
 
         marker = EndTransactionMarker(ControlRecordType[self.marker.upper()], self.coordinator_epoch)
         return MemoryRecords.with_end_transaction_marker(

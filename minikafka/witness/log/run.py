@@ -18,7 +18,7 @@ from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.kafka.kafka_errors import WitnessFailedError
 from minikafka.witness.log.cleaning import LogCleanerTurns, cleaner_config
 from minikafka.witness.log.file_damage import damage

@@ -15,7 +15,7 @@ from minikafka.metadata.alter_partition import AlterPartitionRequest, AlterParti
 from minikafka.metadata.metadata_records import MetadataRecord
 from minikafka.network.request import NoBytes
 from minikafka.network.request_channel import Ticket
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.server.replica_manager import ReplicaManager
 
 _NO_BYTES = {NoBytes.NO_RESPONSE: "none", NoBytes.CLOSE: "close"}

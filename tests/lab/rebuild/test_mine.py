@@ -14,9 +14,10 @@ from minikafka.lab.rebuild.mine import WrongParametersError, mine
 from minikafka.lessons.segments.rungs import looks_up, rolls
 from minikafka.log.log import Log
 from minikafka.log.log_segment import LogSegment
-from minikafka.record import kernel, record_columns, record_writer, varint
-from minikafka.record.file_records import LogOffsetPosition
-from minikafka.record.record_batch import RecordBatch
+from minikafka.record.files.file_records import LogOffsetPosition
+from minikafka.record.format import record_writer, varint
+from minikafka.record.format.record_batch import RecordBatch
+from minikafka.record.kernels import kernel, record_columns
 from minikafka.witness.log.batch import Batch
 from minikafka.witness.log.run import Runner, minikafka_log
 from minikafka.witness.log.workload import Workload

@@ -10,7 +10,7 @@ from minikafka.lab.rebuild.grounds import Ground
 from minikafka.lab.rebuild.mine import function_of
 from minikafka.lab.rebuild.rung import HELD_OUT_SEED, Rung
 from minikafka.lab.rebuild.trial import KAFKA
-from minikafka.lab.stepper.kafka_source import kafka_link
+from minikafka.lab.stepper.kafka_lines import kafka_link
 
 RUNGS = [rung for rungs in parts("rungs") for rung in rungs.LADDER]
 

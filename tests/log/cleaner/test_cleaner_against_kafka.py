@@ -2,10 +2,10 @@
 
 import pytest
 
-from minikafka.record.compression import Compression
-from minikafka.record.legacy_record import message_bytes
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import Header, SimpleRecord
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import Header, SimpleRecord
+from minikafka.record.legacy.legacy_record import message_bytes
 
 COMPACT = {"cleanup__policy": "compact", "min__cleanable__dirty__ratio": 0.01, "delete__retention__ms": 5000}
 CLOSE = "roll", "update_high_watermark leo"  # so that all of it can be cleaned

@@ -14,9 +14,9 @@ from minikafka.log.cleaner.log_cleaner import LogCleaner
 from minikafka.log.cleaner.log_cleaning_state import LogCleaningPaused, LogCleaningState
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
-from minikafka.record.compression import Compression
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 
 SETTINGS = {"cleanup.policy": "compact", "internal.segment.bytes": 400, "min.cleanable.dirty.ratio": 0.1}
 ONE_THREAD = CleanerConfig(io_buffer_size=2000, backoff_ms=15_000)

@@ -23,9 +23,9 @@ from minikafka.log.cleaner.segment_grouping import group_segments_by_size
 from minikafka.log.log import Log
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason
-from minikafka.record.compression import Compression
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
 
 A, B = TopicPartition("a", 0), TopicPartition("b", 0)
 

@@ -9,10 +9,10 @@ import pytest
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.log.cleaner import offset_map_kernel
 from minikafka.log.cleaner.skimpy_offset_map import SkimpyOffsetMap
-from minikafka.record import record_columns
-from minikafka.record.compression import Compression
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
+from minikafka.record.codecs.compression import Compression
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
+from minikafka.record.kernels import record_columns
 
 
 @pytest.fixture(params=["plain", "compiled"])

@@ -87,7 +87,7 @@ def _stops(groups: tuple[tuple[int, ...], ...]) -> list[dict[str, bytes]]:
 
 def _row(file: str, data: bytes):
     """(base, kind, suffix, next offset) of a segment's `.log` or `.index`; nothing for other files."""
-    from minikafka.record.memory_records import MemoryRecords
+    from minikafka.record.format.memory_records import MemoryRecords
 
     base, kind, *suffix = [*file.split("."), ""] if "." not in file else file.split(".")
     if kind in ("log", "index"):

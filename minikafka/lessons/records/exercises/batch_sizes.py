@@ -9,8 +9,8 @@ from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lab.stage.workbench import NOON
 from minikafka.lessons.records import solutions
 from minikafka.lessons.records.exercises.sent_batches import first_batch
-from minikafka.record.batch_header import RECORD_BATCH_OVERHEAD
-from minikafka.record.varint import size_of_varint
+from minikafka.record.format.batch_header import RECORD_BATCH_OVERHEAD
+from minikafka.record.format.varint import size_of_varint
 from minikafka.witness.log.batch import Batch
 
 _ASKED = (

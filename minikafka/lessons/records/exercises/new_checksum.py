@@ -41,7 +41,7 @@ def _case(number: int) -> AskedCase:
         java_name = "LOG_APPEND_TIME" if topic_type == _APPEND else "CREATE_TIME"
         to_write = now if topic_type == _APPEND else latest
         if kafka is None:
-            from minikafka.record.timestamp_type import TimestampType
+            from minikafka.record.format.timestamp_type import TimestampType
 
             before = batch.checksum
             batch.set_max_timestamp(TimestampType[java_name], to_write)

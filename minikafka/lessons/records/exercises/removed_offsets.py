@@ -9,7 +9,7 @@ from minikafka.lab.exercises.task import Belief
 from minikafka.lab.exercises.witnessed import as_rows, frame
 from minikafka.lab.stage.workbench import scratch
 from minikafka.lessons.records import solutions
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.log.run import run
 from minikafka.witness.log.workload import Workload
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from minikafka.lab.exercises.asked import jvm_of
-from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.format.memory_records import MemoryRecords
 
 
 def first_batch(factory: Any, data: bytes) -> Any:

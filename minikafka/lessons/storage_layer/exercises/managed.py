@@ -10,7 +10,7 @@ from minikafka.lab.exercises.asked import jvm_of
 
 def manager_maker(factory: Any) -> Any:
     """What makes the log managers of those who open logs with `factory`."""
-    from minikafka.log.log_manager import LogManager
+    from minikafka.log.manager.log_manager import LogManager
     from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
 
     kafka = jvm_of(factory)

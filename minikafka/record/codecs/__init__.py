@@ -1,0 +1,1 @@
+"""Compression: `compression` names the codecs and their levels; each codec has a module, Snappy's kernel one more."""

@@ -1,0 +1,64 @@
+"""The messages in the metadata log of a cluster (`__cluster_metadata`) and in its snapshots."""
+
+from collections.abc import Iterable, Iterator
+
+from minikafka.common.errors import CorruptRecordException, KafkaException, MetadataParseException
+from minikafka.network.message_codec import Message
+from minikafka.record.files.file_records import FileRecords
+from minikafka.tools.dump_log.framed_message import read_framed
+
+METADATA_DIRECTORY = "__cluster_metadata-0"
+SNAPSHOT_SUFFIX = ".checkpoint"
+_OFFSET_DIGITS = 20
+
+NamedMessage = tuple[str, Message]
+"""The name of a message's schema, `TopicRecord` for instance, and the message."""
+
+
+def snapshot_end(name: str) -> int | None:
+    """The offset up to which (exclusive) a snapshot of that name tells the state; None for another file's name.
+
+    Names of snapshots in the order of their offsets are in the order of the alphabet. Kafka: `Snapshots.parse`.
+    """
+    offset, dash = name[:_OFFSET_DIGITS], name[_OFFSET_DIGITS : _OFFSET_DIGITS + 1]
+    return int(offset) if name.endswith(SNAPSHOT_SUFFIX) and dash == "-" and offset.isdigit() else None
+
+
+def messages_in(records: FileRecords, first_offset: int) -> Iterator[NamedMessage]:
+    """The messages of a file from `first_offset` on.
+
+    Raises what damaged batches raise, and KafkaException with file and offset for an unreadable record.
+    """
+    for batch in records.batches():
+        if batch.is_control_batch or batch.last_offset < first_offset:
+            continue
+        try:
+            batch.ensure_valid()
+        except CorruptRecordException as error:
+            raise CorruptRecordException(f"{records.file}, position {batch.position}: {error}") from error
+        for record in batch.records():
+            if record.offset >= first_offset:
+                try:
+                    schema, _, message = read_framed("cluster-metadata", record.value)
+                except MetadataParseException as error:
+                    where = f"The record at offset {record.offset} in {records.file}"
+                    raise KafkaException(f"{where} cannot be read: {error}") from error
+                yield schema.name, message
+
+
+def decided(messages: Iterable[NamedMessage]) -> Iterator[NamedMessage]:
+    """The messages that count: those of a transaction from its end on, and never those of an aborted or open one."""
+    waiting: list[NamedMessage] | None = None
+    for each in messages:
+        match each[0]:
+            case "BeginTransactionRecord":
+                waiting = []
+            case "AbortTransactionRecord":
+                waiting = None
+            case "EndTransactionRecord":
+                yield from waiting or []
+                waiting = None
+            case _ if waiting is not None:
+                waiting.append(each)
+            case _:
+                yield each

@@ -1,0 +1,1 @@
+"""Lists partitions: `partition_listing` looks into one, `listing_table` prints."""

@@ -1,0 +1,197 @@
+"""A partition that no broker is using: a tool finds out how it was left, locks it, tries what it will need, loads it
+and closes it.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from pathlib import Path
+
+import click
+
+from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.offset_checkpoint_file import OffsetCheckpointFile
+from minikafka.common.errors import IllegalArgumentException, InvalidConfigurationException, KafkaException
+from minikafka.common.file_lock import FileLock
+from minikafka.common.scheduler import ManualScheduler
+from minikafka.common.time import ManualTime
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.directory_lock import DirectoryLock
+from minikafka.log.log import Log
+from minikafka.log.log_config import LogConfig
+from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
+from minikafka.log.manager.log_dirs import LOCK_FILE_NAME
+from minikafka.log.partition_files import require_regular
+from minikafka.tools.ended_by_signals import ended_by_signals
+from minikafka.tools.failure import naming
+from minikafka.tools.printable import printable, tell
+from minikafka.tools.progress_bar import LONG_WORK
+from minikafka.tools.recover.before_recovery import copied, require_files, require_recoverable
+from minikafka.tools.recover.undo import forget, take_back, undoable
+from minikafka.tools.verify.findings import NextStart
+from minikafka.tools.verify.rehearsal import Rehearsal
+
+
+def config_of(settings: tuple[str, ...], **defaults: object) -> LogConfig:
+    """The settings given as name=value, on top of the `defaults` (with `__` for dots).
+
+    Warns of a name that Kafka does not have, because it changes nothing.
+    """
+    overrides = dict(map(_setting, settings))
+    for name in overrides:
+        try:
+            LogConfig.validate_names({name: None})
+        except InvalidConfigurationException as unknown:
+            tell(f"Warning: {unknown}", err=True)
+    return LogConfig({**{name.replace("__", "."): value for name, value in defaults.items()}, **overrides})
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise IllegalArgumentException(f"--config takes a setting as name=value, not {text!r}")
+    return name, value
+
+
+def known_of(log_dir: Path, partition: TopicPartition) -> dict:
+    """What the log directory's files say about the partition; a damaged checkpoint counts as empty, as in Kafka."""
+    return {
+        "log_start_offset": checkpointed_offset(log_dir / LOG_START_OFFSET_CHECKPOINT_FILE, partition),
+        "recovery_point": checkpointed_offset(log_dir / RECOVERY_POINT_CHECKPOINT_FILE, partition),
+        "last_shutdown_clean": CleanShutdownFileHandler(log_dir).exists(),
+    }
+
+
+def checkpointed_offset(file: Path, partition: TopicPartition) -> int:
+    """The partition's offset in a checkpoint file of the log directory; 0 if there is none.
+
+    Raises OSError, with the file's name, when the file cannot be read.
+    """
+    if not os.path.lexists(file):
+        return 0
+    require_regular(file, follow_links=True)
+    with naming(file):
+        return OffsetCheckpointFile(file).read_or_empty().get(partition, 0)
+
+
+@contextmanager
+def taken(directory: Path, *, in_place: bool, follow_links: bool) -> Iterator[None]:
+    """Keep brokers and other tools out of the log directory of a partition's directory; what an interrupted run left
+    there is undone first if this one works `in_place` (`take_back`).
+
+    A directory that is a link lies in another log directory, too, which another broker may use: that one is locked as
+    well. Raises IOException for a link unless links are followed or nothing is changed.
+    """
+    log_dir, lies_in = directory.parent, Path(os.path.realpath(directory)).parent
+    if in_place and not follow_links:
+        require_no_link(directory)
+    with ExitStack() as until_the_end:
+        until_the_end.enter_context(locked(log_dir, in_place=in_place))
+        if lies_in != Path(os.path.realpath(log_dir)):
+            until_the_end.enter_context(locked(lies_in, in_place=in_place))
+        if in_place:
+            until_the_end.enter_context(DirectoryLock(log_dir))
+            take_back(log_dir, follow_links=follow_links)
+        yield
+
+
+def require_no_link(directory: Path) -> None:
+    """Raises IOException, which names `--follow-links`, for a partition whose directory is a link."""
+    if directory.is_symlink():
+        require_regular(directory, follow_links=False)
+
+
+@contextmanager
+def locked(log_dir: Path, *, in_place: bool) -> Iterator[None]:
+    """Hold the log directory's `.lock` as a broker would; a directory that no broker has used has no such file.
+
+    Who does not work `in_place` holds it together with others of that kind, and also where nothing can be written.
+    """
+    lock_file = log_dir / LOCK_FILE_NAME
+    if not os.path.lexists(lock_file):
+        yield
+        return
+    require_regular(lock_file, follow_links=True)
+    lock = FileLock(lock_file, shared=not in_place)
+    try:
+        with naming(lock_file):
+            is_ours = lock.try_lock()
+        if not is_ours:
+            raise KafkaException(f"{lock_file} is held: a broker is running on this log directory, or another recover")
+        yield
+    finally:
+        lock.unlock_and_close()
+
+
+def ask(question: str, directory: Path) -> None:
+    """Ask for leave. Raises Abort for a no, and ClickException where nobody can be asked."""
+    if not sys.stdin.isatty():
+        raise click.ClickException(f"{directory} would be changed: pass --yes to agree, or --dry-run to work on a copy")
+    click.confirm(printable(question), abort=True, err=True)
+
+
+@contextmanager
+def made_ready(
+    directory: Path, config: LogConfig, now_ms: int, arguments: dict, *, follow_links: bool, dry_run: bool
+) -> Iterator[Path]:
+    """Where to load: the directory or a copy of it, checked for everything known that would stop the load half-way.
+
+    The block is ended in order by signals; if it fails, the directory is as it was before (`undoable`). It is `taken`.
+    """
+    with ended_by_signals(), ExitStack() as until_the_end:
+        place = directory
+        with DirectoryLock(directory):  # the log locks what it loads itself
+            if not dry_run:
+                forget([directory])
+            files = require_files(directory, follow_links=follow_links, in_place=not dry_run)
+            if dry_run:
+                place = until_the_end.enter_context(copied(directory, files))
+            require_recoverable(
+                place,
+                [place / file.name for file in files],
+                config,
+                recovery_point=arguments["recovery_point"],
+                last_shutdown_clean=arguments["last_shutdown_clean"],
+            )
+            if not dry_run:
+                next_start = NextStart(
+                    arguments["last_shutdown_clean"],
+                    arguments["recovery_point"],
+                    arguments["log_start_offset"],
+                    config,
+                    now_ms,
+                )
+                with naming(directory):
+                    cut = Rehearsal(directory, files, next_start).run().cut
+                until_the_end.enter_context(
+                    undoable(directory.parent, {directory: files}, {directory: cut}, takes_mark=True)
+                )
+        yield place
+
+
+@contextmanager
+def loaded(directory: Path, config: LogConfig, clock: ManualTime, **arguments) -> Iterator[tuple[Log, ManualScheduler]]:
+    """The log in `directory`, loaded, and closed at the end; background tasks that are due at once are run.
+
+    Raises what `Log.create` raises. After a failure only its files are closed.
+    """
+    scheduler = ManualScheduler(clock)
+    log = Log.create(directory, config, scheduler=scheduler, time=clock, **arguments)
+    try:
+        scheduler.run_due_tasks()
+        yield log, scheduler
+        log.close()
+        scheduler.run_due_tasks()
+    except BaseException:
+        log.close_handlers()
+        raise
+
+
+def recovery_progress(directory: Path) -> AbstractContextManager[dict[str, int] | None]:
+    """A progress bar on a terminal, for a log that takes a while."""
+    if not sys.stderr.isatty() or sum(file.stat().st_size for file in directory.glob("*.log")) < LONG_WORK:
+        return nullcontext()
+    from minikafka.tools.recover.recovery_progress import RecoveryProgress
+
+    return RecoveryProgress(printable(directory.name))

@@ -1,0 +1,163 @@
+"""What `minikafka verify` looks at beside partitions: which of them a directory holds, and a log directory's files."""
+
+import os
+import resource
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from minikafka.checkpoint.clean_shutdown_file_handler import CleanShutdownFileHandler
+from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
+from minikafka.common.errors import KafkaStorageException
+from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
+from minikafka.log.log_config import LogConfig
+from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
+from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
+from minikafka.log.partition_files import require_regular
+from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint
+from minikafka.tools.failure import describe
+from minikafka.tools.log_dir_entries import (
+    STRAY,
+    duplicates,
+    duplicates_beside,
+    has_name_of_partition,
+    is_stray,
+    may_be_partition,
+    neither,
+    second_directory,
+)
+from minikafka.tools.read_bounded import require_bounded
+from minikafka.tools.verify.findings import Fate, Finding, NextStart
+
+_OFFLINE = Fate.OFFLINE, "the directory goes offline"
+_NO_START = Fate.OFFLINE, "the broker does not start"
+_CHECKPOINTS = {
+    RECOVERY_POINT_CHECKPOINT_FILE: (Fate.WARNED_OF, "a warning is logged and every recovery point is taken as 0"),
+    LOG_START_OFFSET_CHECKPOINT_FILE: (
+        Fate.WARNED_OF,
+        "a warning is logged and every log starts at its first segment",
+    ),
+    HIGH_WATERMARK_CHECKPOINT_FILE: (Fate.STAYS, "it stays, and the partitions take no records"),
+    CLEANER_OFFSET_CHECKPOINT_FILE: (Fate.STAYS, "it stays, and the threads of the cleaner end"),
+}
+"""What becomes of an entry with a field that is not a number, and of a negative count.
+
+Any other damage is an IOException in Kafka, which takes the directory offline.
+"""
+
+FILES_OF_A_LOG_DIR = (*_CHECKPOINTS, META_PROPERTIES_NAME)
+"""Those beside its partitions that are looked at."""
+
+
+def partitions_of(directory: Path, report: Callable[[Finding], None], unread: Callable[[str], None]) -> list[Path]:
+    """The partition directories that `directory` stands for: itself, or all those of a log directory.
+
+    The files of a log directory itself are checked. Raises OSError, and IllegalArgumentException for neither of both.
+    """
+    if not directory.is_dir():
+        raise FileNotFoundError(2, "no such directory", str(directory))
+    if has_name_of_partition(directory) and _is_partition(directory):
+        return [directory]
+    _verify_log_dir(directory, report, unread)
+    partitions, named, strays = [], [], []
+    for name in sorted(os.listdir(directory)):
+        path = directory / name
+        try:
+            if may_be_partition(path):
+                named.append(path)
+                if _is_partition(path):
+                    partitions.append(path)
+            elif is_stray(path):
+                strays.append(path)
+        except OSError as error:
+            unread(describe(error))
+    _report_second(duplicates(named), report)
+    if not partitions and not (directory / META_PROPERTIES_NAME).exists():
+        raise neither(directory)
+    for path in strays:
+        report(Finding(path, None, None, STRAY, *_NO_START))
+    return partitions
+
+
+def report_second_directories(partitions: Iterable[Path], report: Callable[[Finding], None]) -> None:
+    """Report of each of these partition directories, which were given one by one, if a start finds it beside another of
+    the same partition.
+    """
+    _report_second(duplicates_beside(partitions), report)
+
+
+def _report_second(found: dict[Path, Path], report: Callable[[Finding], None]) -> None:
+    for path, first in found.items():
+        report(Finding(path, None, None, second_directory(first), *_NO_START))
+
+
+def _is_partition(directory: Path) -> bool:
+    """True if it contains a file of a partition, or cannot be listed."""
+    try:
+        names = os.listdir(directory)
+    except PermissionError:
+        return True
+    return any(name.endswith((".log", ".swap", ".deleted")) or name == "partition.metadata" for name in names)
+
+
+def _verify_log_dir(log_dir: Path, report: Callable[[Finding], None], unread: Callable[[str], None]) -> None:
+    for name, fate in _CHECKPOINTS.items():
+        _verify_file(log_dir / name, read_checkpoint, fate, report, unread)
+    fate = Fate.OFFLINE, "the broker does not start"
+    _verify_file(log_dir / META_PROPERTIES_NAME, _read_meta_properties, fate, report, unread)
+
+
+def _verify_file(
+    file: Path,
+    read: Callable[[Path], object],
+    fate: tuple[Fate, str],
+    report: Callable[[Finding], None],
+    unread: Callable[[str], None],
+) -> None:
+    try:
+        if os.path.lexists(file):
+            read(file)
+    except (OSError, MemoryError) as error:
+        unread(describe(error))
+    except KafkaStorageException as error:
+        report(Finding(file, None, None, describe(error), *_OFFLINE))
+    except (RuntimeError, ValueError) as error:
+        report(Finding(file, None, None, describe(error), *fate))
+
+
+def _read_meta_properties(file: Path) -> None:
+    require_regular(file, follow_links=True)
+    MetaProperties.read(require_bounded(file))
+
+
+class LogDir:
+    """What the files of a log directory say about its partitions: how Kafka will load them.
+
+    Raises OSError when one of them cannot be read; a damaged checkpoint counts as empty, as in Kafka.
+    """
+
+    def __init__(self, directory: Path):
+        self._clean = CleanShutdownFileHandler(directory).exists()
+        self._recovery_points = checkpointed_offsets(directory / RECOVERY_POINT_CHECKPOINT_FILE)
+        self._log_start_offsets = checkpointed_offsets(directory / LOG_START_OFFSET_CHECKPOINT_FILE)
+
+    def next_start_of(self, partition: Path, config: LogConfig) -> NextStart:
+        """How Kafka will load the partition; `config` has the settings of its topic."""
+        topic_partition = parse_topic_partition_name(Path(os.path.abspath(partition)))
+        return NextStart(
+            self._clean,
+            self._recovery_points.get(topic_partition, 0),
+            self._log_start_offsets.get(topic_partition, 0),
+            config,
+            time.time_ns() // 1_000_000,
+        )
+
+
+def allow_many_open_files() -> None:
+    """Raise the limit of open files: a load holds every segment open, maybe more than the soft limit allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -1,0 +1,252 @@
+"""What `minikafka verify` checks in a partition's directory besides its segments: names, snapshots, epochs.
+
+After that, the partition is loaded in a rehearsal, and each finding is reported with what became of it there.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+from minikafka.checkpoint.leader_epoch_checkpoint_file import (
+    LEADER_EPOCH_CHECKPOINT_FILENAME,
+)
+from minikafka.checkpoint.partition_metadata_file import PARTITION_METADATA_FILE_NAME, PartitionMetadataFile
+from minikafka.common.errors import IOException
+from minikafka.log.log_file_utils import (
+    CLEANED_FILE_SUFFIX,
+    DELETED_FILE_SUFFIX,
+    LOG_FILE_SUFFIX,
+    PRODUCER_SNAPSHOT_FILE_SUFFIX,
+    SWAP_FILE_SUFFIX,
+    filename_prefix_from_offset,
+    is_log_file,
+    log_file,
+    offset_from_file,
+)
+from minikafka.log.partition_files import FILE_SUFFIXES, INDEX_FILE_SUFFIXES, WHOLE_FILE_SUFFIXES, look_into
+from minikafka.tools.failure import TOLD, describe
+from minikafka.tools.read_bounded import raise_of_the_machine, require_bounded
+from minikafka.tools.verify.epoch_comparison import EpochComparison
+from minikafka.tools.verify.findings import BatchFacts, Damage, Fate, Finding, NextStart
+from minikafka.tools.verify.rehearsal import Outcome, Rehearsal
+from minikafka.tools.verify.segment_verifier import SegmentScan, SegmentToVerify, verify_segment, waits_for_deletion
+from minikafka.tools.verify.snapshot_comparison import SnapshotComparison
+
+# The last one, and the checkpoints, are in the directory of the metadata log only.
+_KNOWN_NAMES = (LEADER_EPOCH_CHECKPOINT_FILENAME, PARTITION_METADATA_FILE_NAME, "quorum-state")
+_METADATA_SNAPSHOT = re.compile(r"\d{20}-\d{10}\.checkpoint", re.ASCII)
+_UNFINISHED_METADATA_SNAPSHOT = ".checkpoint.part"
+_NOT_FORETOLD = "not foretold, as not all of the partition could be read"
+
+
+def base_offsets_of(names: Iterable[str]) -> list[int]:
+    """The base offsets of the segments among a partition's files, ascending."""
+    offsets = (offset_in_name(name) for name in names if name.endswith(LOG_FILE_SUFFIX))
+    return sorted(offset for offset in offsets if offset is not None)
+
+
+def offset_in_name(name: str) -> int | None:
+    """The offset in a file's name, if it stands there in the form that Kafka writes; None otherwise."""
+    try:
+        offset = offset_from_file(Path(name))
+    except ValueError:
+        return None
+    return offset if name.partition(".")[0] == filename_prefix_from_offset(offset) else None
+
+
+class PartitionVerifier:
+    """Reads a partition's directory once and reports everything that Kafka would not have left there like that.
+
+    - Not one byte is changed; not even a missing checkpoint file is created.
+    - Batches are the truth; indexes, snapshots and epochs are measured against them, in one walk over all segments.
+    - What cannot be known is not reported: a producer that a snapshot lacks may have expired, what happened below the
+      first segment or the first epoch is gone, a batch that a snapshot knows may have been compacted away.
+    - A directory that waits for its deletion is not closed properly and no longer has epochs.
+    - What Kafka's next start will do is not predicted by rules: a rehearsal shows it. Whatever the rehearsal changes in
+      a segment is reported, even if nothing else is wrong with the segment.
+
+    `report(finding)` is called for each finding, `unread(line)` for what cannot be read (the rest is still checked, but
+    no fate is predicted then), `advance(bytes)` for the bytes read of the `.log` files. `scan` takes the place of
+    `verify_segment`, for segments that were read elsewhere.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        next_start: NextStart,
+        *,
+        report: Callable[[Finding], None],
+        unread: Callable[[str], None],
+        advance: Callable[[int], None] = lambda size: None,
+        scan: SegmentScan = verify_segment,
+        follow_links: bool = False,
+    ):
+        self._directory = directory
+        self._waits_for_deletion = waits_for_deletion(directory)
+        self._next_start = next_start
+        self._report = report
+        self._unread = unread
+        self._advance = advance
+        self._scan = scan
+        self._follow_links = follow_links
+        self._damages: list[Damage] = []
+        self._all_read = True
+        self._room_at: dict[str, int] = {}  # where in a segment room for later batches begins
+
+    def verify(self) -> None:
+        """Look at everything. Raises OSError when the directory cannot be listed."""
+        files, objections = look_into(self._directory, follow_links=self._follow_links)
+        self._refused = {file.name for file, _ in objections}
+        for file, objection in objections:
+            self._could_not_read(describe(IOException(f"{file} {objection}")))
+        names = {file.name for file in files}
+        base_offsets = base_offsets_of(names)
+        self._verify_names(sorted(names), set(base_offsets))
+        snapshots = {
+            offset: self._directory / name
+            for name in names
+            if name.endswith(PRODUCER_SNAPSHOT_FILE_SUFFIX) and (offset := offset_in_name(name)) is not None
+        }
+        self._snapshots = SnapshotComparison(
+            snapshots, base_offsets[0] if base_offsets else 0, self._found, self._reading
+        )
+        self._epochs = EpochComparison(self._directory / LEADER_EPOCH_CHECKPOINT_FILENAME, self._found)
+        if LEADER_EPOCH_CHECKPOINT_FILENAME in names:
+            self._reading(self._epochs.read)
+        log_end_offset = self._verify_segments(base_offsets, names)
+        self._snapshots.finish(log_end_offset)
+        if LEADER_EPOCH_CHECKPOINT_FILENAME in names:
+            self._epochs.finish(log_end_offset, self._waits_for_deletion)
+        elif log_end_offset and base_offsets:
+            self._found(Damage(self._epochs.file, None, None, "the file is missing"))
+        if PARTITION_METADATA_FILE_NAME in names:
+            self._reading(self._verify_partition_metadata, self._directory / PARTITION_METADATA_FILE_NAME)
+        self._foretell(files)
+
+    def _verify_segments(self, base_offsets: list[int], names: set[str]) -> int:
+        """The log end offset, as far as batches can be read."""
+        expected_offset = 0
+        for base, next_base in pairwise([*base_offsets, None]):
+            segment = SegmentToVerify(self._directory, base, next_base, max(expected_offset, base))
+            listeners = self._found, self._meet, self._advance
+            scanned = self._reading(self._scan, segment, names, self._next_start, *listeners)
+            if scanned is not None and scanned.is_preallocated:
+                self._room_at[log_file(self._directory, base).name] = scanned.end
+            expected_offset = max(expected_offset, base, (scanned and scanned.next_offset) or 0)
+        if base_offsets and self._next_start.log_start_offset > expected_offset:
+            start = self._next_start.log_start_offset
+            what = f"the checkpointed log start offset {start} lies beyond the log's end {expected_offset}"
+            self._found(Damage(log_file(self._directory, base_offsets[0]), None, None, what))
+        return expected_offset
+
+    def _meet(self, batch: BatchFacts) -> None:
+        self._snapshots.pass_batch(batch)
+        self._epochs.pass_batch(batch)
+
+    # ---- what could be read
+
+    def _found(self, damage: Damage) -> None:
+        if damage.file.name not in self._refused:  # it is there, whatever it is
+            self._damages.append(damage)
+
+    def _could_not_read(self, line: str) -> None:
+        self._all_read = False
+        self._unread(line)
+
+    def _reading(self, read: Callable, *arguments):
+        """What `read` returns; None after an error of the machine, which is reported as unread."""
+        try:
+            return read(*arguments)
+        except (OSError, MemoryError) as error:
+            self._could_not_read(describe(error))
+
+    # ---- names
+
+    def _verify_names(self, names: list[str], base_offsets: set[int]) -> None:
+        for name in names:
+            file = self._directory / name
+            if name.endswith(_UNFINISHED_METADATA_SNAPSHOT):
+                what = "left over from a snapshot that was not finished"
+                self._found(Damage(file, None, None, what, fate=(Fate.DELETED, "it is deleted")))
+                continue
+            what = self._what_is_wrong_with_name(name, base_offsets)
+            if what:
+                self._found(Damage(file, None, None, what, may_raise=self._exceptions_of_name(name)))
+
+    def _what_is_wrong_with_name(self, name: str, base_offsets: set[int]) -> str | None:
+        if name in _KNOWN_NAMES or _METADATA_SNAPSHOT.fullmatch(name):
+            return None
+        if name.endswith(DELETED_FILE_SUFFIX):
+            return "left over from a deletion"
+        if name.endswith(CLEANED_FILE_SUFFIX):
+            return "left over from cleaning that did not end"
+        if name.endswith(SWAP_FILE_SUFFIX):
+            return "left over from a replacement of segments"
+        if name in (f"{LEADER_EPOCH_CHECKPOINT_FILENAME}.tmp", f"{PARTITION_METADATA_FILE_NAME}.tmp"):
+            return "left over from writing a file that was not finished"
+        if name.endswith(WHOLE_FILE_SUFFIXES):
+            if offset_in_name(name) is None:
+                return "its name has no offset of 20 digits"
+            if name.endswith(INDEX_FILE_SUFFIXES) and offset_in_name(name) not in base_offsets:
+                return "an index without its log file"
+            return None
+        return "no file of Kafka's"
+
+    def _exceptions_of_name(self, name: str) -> tuple[str, ...]:
+        """The exceptions of a load that looks for an offset in such a name."""
+        if not name.endswith(FILE_SUFFIXES):
+            return ()
+        try:
+            offset_from_file(Path(name))
+        except ValueError as error:
+            return (type(error).__name__,)
+        return ()
+
+    def _verify_partition_metadata(self, file: Path) -> None:
+        require_bounded(file)
+        try:
+            PartitionMetadataFile(file).read()
+        except TOLD as error:
+            raise_of_the_machine(error, file)
+            self._found(Damage(file, None, None, describe(error), may_raise=(type(error).__name__,)))
+
+    # ---- what becomes of it
+
+    def _foretell(self, files: list[Path]) -> None:
+        outcome = None
+        if self._all_read:
+            try:
+                outcome = Rehearsal(self._directory, files, self._next_start).run()
+            except (OSError, MemoryError) as error:
+                self._could_not_read(f"{self._directory}: the load cannot be rehearsed: {describe(error)}")
+        if outcome is None:
+            for damage in self._damages:
+                self._report(Finding(*damage[:4], Fate.UNTOLD, _NOT_FORETOLD))
+            return
+        findings = [outcome.finding(damage) for damage in self._damages]
+        for finding in findings:
+            self._report(finding)
+        told = {(finding.file.name, finding.fate) for finding in findings}
+        for damage in self._changes_of_segments(outcome, told):
+            self._report(outcome.finding(damage))
+        if outcome.error is not None and not any(finding.fate is Fate.LOAD_FAILS for finding in findings):
+            what = " ".join(f"{outcome.error}: {outcome.message}".splitlines())
+            accused = min(outcome.accuses, default=None)
+            file = self._directory / accused if accused else self._directory
+            self._report(Finding(file, None, None, what, Fate.LOAD_FAILS, f"the load fails with {outcome.error}"))
+
+    def _changes_of_segments(self, outcome: Outcome, told: set[tuple[str, Fate]]) -> Iterator[Damage]:
+        """What the load changes in segments although nothing in them explains it."""
+        for name, size in sorted(outcome.cut.items()):
+            if (name, Fate.CUT) not in told and self._room_at.get(name) != size:
+                yield Damage(self._directory / name, size, None, "from here on the load takes nothing")
+        for name in sorted(outcome.split):
+            if (name, Fate.SPLIT) not in told:
+                yield Damage(self._directory / name, None, None, "its offsets do not fit one segment")
+        first_cut = min(filter(outcome.ends_the_log, outcome.cut), default="~")
+        for name in sorted(outcome.deleted):
+            if is_log_file(Path(name)) and not name > first_cut and (name, Fate.DELETED) not in told:
+                yield Damage(
+                    self._directory / name, None, None, "a .swap file takes its place, or the log begins beyond it"
+                )
