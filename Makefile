@@ -8,6 +8,7 @@ INPUTS ?= 1000000
 DIRECTORIES ?= 5000
 MUTANTS ?= 20
 SEED ?= 1
+PART ?= $(shell echo $$(( $$(date +%s) / 86400 % 20 )))
 # Tests start hundreds of processes: modules stay compiled, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 # Tests run in two processes; a file's tests stay together. Files keep their order: by number of tests the browser's few,
@@ -38,7 +39,7 @@ help:
 	@echo "make fuzz-bytes damaged bytes into every reader, INPUTS=1000000"
 	@echo "make fuzz-tools damaged directories through verify, dump-log and recover, DIRECTORIES=5000 from SEED=1 on"
 	@echo "make mutants    change the code in small ways and see whether quick tests notice, MUTANTS=20 a room, SEED=1"
-	@echo "make scripts    ask Kafka again what the effect scripts in tests/scripts lead to"
+	@echo "make scripts    ask Kafka again what tests/scripts and tests/kafka_said hold of its answers"
 	@echo "make lock       renew the locked dependencies"
 
 lab: ready-lab
@@ -52,7 +53,8 @@ test: ready-dev
 	@sh requirements/system_packages.sh
 	@$(FETCH)
 	@$(BIN)/minikafka doctor || true
-	$(PYTEST) -q $(WORKERS) --dist loadfile --no-loadscope-reorder tests
+	@echo "Kafka itself answers part $(PART) of 20 (today's), its recorded answers the others; PART=all asks it everything"
+	$(PYTEST) -q $(WORKERS) --dist loadfile --no-loadscope-reorder --ask-kafka $(PART) tests
 
 quick: ready-dev
 	$(BIN)/ruff check .
@@ -112,6 +114,7 @@ mutants: ready-dev
 scripts: ready-dev
 	@$(BIN)/minikafka fetch
 	@$(BIN)/python tests/scripts/effects.py
+	$(PYTEST) -q --write-answers $$(grep -rlwE 'two_logs|two_logs_of_the_module|kafka_says' tests --include='test_*.py' | sort)
 
 LOCK := $(BIN)/pip-compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe \
 	--no-header --no-annotate

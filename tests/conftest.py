@@ -12,7 +12,9 @@ import pytest
 
 from minikafka.jvm.kafka_jvm import KafkaJvm, KafkaUnavailableError
 from minikafka.witness.log.two_logs import TwoLogs
+from tests.answered_logs import AnsweredLogs
 from tests.jvm_watchdog import JvmWatchdog
+from tests.kafka_answers import PARTS, AnswerFiles
 
 SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200}
 
@@ -29,6 +31,14 @@ def pytest_addoption(parser):
         default=None,
         help="how many operations the differential test draws (default: as many as fit in `make test`)",
     )
+    parser.addoption(
+        "--ask-kafka",
+        choices=["none", "all", *map(str, range(PARTS))],
+        default="none",
+        help="who answers questions whose answers are in tests/kafka_said: the files alone (none, the default), Kafka "
+        "too (all), or Kafka in one twentieth of the tests (its number)",
+    )
+    parser.addoption("--write-answers", action="store_true", help="ask Kafka, and write tests/kafka_said anew")
     parser.addoption("--quick", action="store_true", help="leave out what needs a JVM or a browser, and what is slow")
     parser.addoption("--seed", type=int, default=None, help="the first seed of the differential test and of power cuts")
     parser.addoption(
@@ -130,26 +140,75 @@ def kafka(kafka_jvms):
     return kafka_jvms[-1]
 
 
-@pytest.fixture(scope="module")
-def two_logs_of_the_module(kafka):
-    """As `two_logs`, for fixtures that are made once for a module."""
-    yield from _two_logs(kafka)
+@pytest.fixture(scope="session")
+def answer_files(pytestconfig):
+    """The files of Kafka's answers; see `tests.kafka_answers`."""
+    files = AnswerFiles(pytestconfig.getoption("--ask-kafka"), pytestconfig.getoption("--write-answers"))
+    yield files
+    files.write()
 
 
 @pytest.fixture
-def two_logs(kafka):
-    """`two_logs(**config)` makes a pair of empty logs; settings with `__` for dots replace those of `SMALL`."""
-    yield from _two_logs(kafka)
+def kafka_says(request, answer_files):
+    """`kafka_says(ask, *question)` is Kafka's answer as plain values: `ask(kafka)`, or what the file has."""
+    yield from _answers(request, answer_files, request.node.name)
 
 
-def _two_logs(kafka):
+@pytest.fixture(scope="module")
+def kafka_says_to_the_module(request, answer_files):
+    """As `kafka_says`, for fixtures that are made once for a module."""
+    yield from _answers(request, answer_files, "of the module")
+
+
+def _answers(request, files, case):
+    answers = files.answers_of(request.path, case, lambda: request.getfixturevalue("kafka"))
+    yield answers
+    if not getattr(request.node, "has_failed", False):
+        files.keep(request.path, case, answers.close())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    report = yield
+    item.has_failed = getattr(item, "has_failed", False) or report.failed
+    return report
+
+
+@pytest.fixture(scope="module")
+def two_logs_of_the_module(kafka_says_to_the_module):
+    """As `two_logs`, for fixtures that are made once for a module."""
+    yield from _two_logs(AnsweredLogs, kafka_says_to_the_module)
+
+
+@pytest.fixture
+def two_logs(kafka_says):
+    """`two_logs(**config)` makes a pair of empty logs; settings with `__` for dots replace those of `SMALL`.
+
+    What is done to them is done to minikafka's, and compared with what Kafka answered.
+    """
+    yield from _two_logs(AnsweredLogs, kafka_says)
+
+
+@pytest.fixture(scope="module")
+def two_live_logs_of_the_module(kafka):
+    """As `two_live_logs`, for fixtures that are made once for a module."""
+    yield from _two_logs(TwoLogs, kafka)
+
+
+@pytest.fixture
+def two_live_logs(kafka):
+    """As `two_logs`, with Kafka's log always beside minikafka's: for tests that look into it, or are drawn."""
+    yield from _two_logs(TwoLogs, kafka)
+
+
+def _two_logs(kind, kafka):
     # In memory where the system offers that: flushing to a disk takes most of the time otherwise.
     directory = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
     made = []
 
     def make(name: str = "topic-0", **config) -> TwoLogs:
         settings = {key.replace("__", "."): value for key, value in config.items()}
-        logs = TwoLogs(kafka, directory / str(len(made)), {**SMALL, **settings}, name)
+        logs = kind(kafka, directory / str(len(made)), {**SMALL, **settings}, name)
         made.append(logs)
         return logs
 

@@ -18,6 +18,7 @@ from minikafka.common.errors import (
 from minikafka.common.log_dir_failure_channel import LogDirFailureChannel
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.witness.kafka.kafka_errors import kafka_errors
+from tests.kafka_answers import plain
 
 TOPIC_ID = "eXW-IzKZRlOhENUCWRlvEQ"
 OFFSETS = {TopicPartition("t", 0): 8, TopicPartition("a-b.c", 12): 2**63 - 1}
@@ -173,32 +174,30 @@ OFFSET_FILES = [
 
 
 @pytest.mark.parametrize("content", OFFSET_FILES)
-def test_offset_checkpoints_read_as_kafka_reads_them(kafka, tmp_path, content):
+def test_offset_checkpoints_read_as_kafka_reads_them(kafka_says, tmp_path, content):
     file = tmp_path / "recovery-point-offset-checkpoint"
     file.write_bytes(content)
-    channel = kafka.log_class("LogDirFailureChannel")(1)
 
-    def theirs():
-        read = kafka.find_class(CHECKPOINTS + "OffsetCheckpointFile")(kafka.file(file), channel).read()
+    def theirs(kafka):
+        read = checkpoint(kafka, "OffsetCheckpointFile", file).read()
         return {(e.getKey().topic(), e.getKey().partition()): e.getValue() for e in read.entrySet()}
 
-    assert outcome(OffsetCheckpointFile(file).read) == outcome(theirs)
+    assert told(OffsetCheckpointFile(file).read, tmp_path) == kafka_says(asks(theirs, tmp_path), content)
 
 
 @pytest.mark.parametrize(
     "content",
     [b"", b"0\n0\n", b"0\n2\n4 0\n7 100\n", b"0\n1\n4 0 1\n", b"0\n1\n4\n", b"0\n1\nx 0\n", b"0\n1\n2147483648 0\n"],
 )
-def test_leader_epochs_read_as_kafka_reads_them(kafka, tmp_path, content):
+def test_leader_epochs_read_as_kafka_reads_them(kafka_says, tmp_path, content):
     file = LeaderEpochCheckpointFile.new_file(tmp_path)
     file.write_bytes(content)
-    channel = kafka.log_class("LogDirFailureChannel")(1)
 
-    def theirs():
-        read = kafka.find_class(CHECKPOINTS + "LeaderEpochCheckpointFile")(kafka.file(file), channel).read()
+    def theirs(kafka):
+        read = checkpoint(kafka, "LeaderEpochCheckpointFile", file).read()
         return [(entry.epoch(), entry.startOffset()) for entry in read]
 
-    assert outcome(LeaderEpochCheckpointFile(file).read) == outcome(theirs)
+    assert told(LeaderEpochCheckpointFile(file).read, tmp_path) == kafka_says(asks(theirs, tmp_path), content)
 
 
 @pytest.mark.parametrize(
@@ -220,28 +219,23 @@ def test_leader_epochs_read_as_kafka_reads_them(kafka, tmp_path, content):
         "\n",
     ],
 )
-def test_partition_metadata_reads_as_kafka_reads_it(kafka, tmp_path, content):
+def test_partition_metadata_reads_as_kafka_reads_it(kafka_says, tmp_path, content):
     file = PartitionMetadataFile.new_file(tmp_path)
     file.write_text(content)
-    channel = kafka.log_class("LogDirFailureChannel")(1)
 
-    def theirs():
-        read = kafka.find_class(CHECKPOINTS + "PartitionMetadataFile")(kafka.file(file), channel).read()
+    def theirs(kafka):
+        read = checkpoint(kafka, "PartitionMetadataFile", file).read()
         return read.version(), read.topicId().toString()
 
-    assert outcome(PartitionMetadataFile(file).read) == outcome(theirs)
+    assert told(PartitionMetadataFile(file).read, tmp_path) == kafka_says(asks(theirs, tmp_path), content)
 
 
 @pytest.mark.parametrize("topic_id", ["x", "x" * 25, "eXW-IzKZRlOhENUCWRlv", TOPIC_ID + "=", TOPIC_ID[:-1] + "/"])
-def test_a_topic_id_that_is_none_is_refused_as_by_kafka(kafka, tmp_path, topic_id):
+def test_a_topic_id_that_is_none_is_refused_as_by_kafka(kafka_says, tmp_path, topic_id):
     file = PartitionMetadataFile.new_file(tmp_path)
     file.write_text(f"version: 0\ntopic_id: {topic_id}")
-    with pytest.raises(IllegalArgumentException) as refused:
-        PartitionMetadataFile(file).read()
-    assert not isinstance(refused.value, NumberFormatException)
-    channel = kafka.log_class("LogDirFailureChannel")(1)
-    with pytest.raises(IllegalArgumentException), kafka_errors():
-        kafka.find_class(CHECKPOINTS + "PartitionMetadataFile")(kafka.file(file), channel).read()
+    theirs = kafka_says(asks(lambda kafka: checkpoint(kafka, "PartitionMetadataFile", file).read(), tmp_path), topic_id)
+    assert told(PartitionMetadataFile(file).read, tmp_path)[0] == theirs[0] == "IllegalArgumentException"
 
 
 def test_what_kafka_writes_is_what_we_write(kafka, tmp_path):
@@ -317,20 +311,35 @@ MARKERS = [
 
 
 @pytest.mark.parametrize("content", MARKERS, ids=str)
-def test_the_clean_shutdown_marker_is_read_as_kafka_reads_it(kafka, tmp_path, content):
+def test_the_clean_shutdown_marker_is_read_as_kafka_reads_it(kafka_says, tmp_path, content):
     marker = CleanShutdownFileHandler(tmp_path)
     marker.clean_shutdown_file.write_bytes(content)
-    theirs = kafka.find_class(CHECKPOINTS + "CleanShutdownFileHandler")(str(tmp_path)).read()
-    assert marker.read() == (theirs.getAsLong() if theirs.isPresent() else None)
+
+    def theirs(kafka):
+        read = kafka.find_class(CHECKPOINTS + "CleanShutdownFileHandler")(str(tmp_path)).read()
+        return read.getAsLong() if read.isPresent() else None
+
+    assert marker.read() == kafka_says(theirs, content)
 
 
-def outcome(call):
-    """What the call gives, or the class and message of what it raises."""
+def checkpoint(kafka, name, file):
+    """Kafka's object for a checkpoint file."""
+    return kafka.find_class(CHECKPOINTS + name)(kafka.file(file), kafka.log_class("LogDirFailureChannel")(1))
+
+
+def asks(theirs, directory):
+    """A question to Kafka: what `theirs(kafka)` gives, or what it raises."""
+    return lambda kafka: told(lambda: theirs(kafka), directory)
+
+
+def told(call, directory):
+    """What the call gives, or the class and message of what it raises, with `directory` as DIR."""
     try:
         with kafka_errors():
-            return call()
+            return plain(call())
     except Exception as error:
-        return type(error).__name__, str(error) if isinstance(error, KafkaStorageException) else ""
+        message = str(error) if isinstance(error, KafkaStorageException) else ""
+        return [type(error).__name__, message.replace(str(directory), "DIR")]
 
 
 def test_a_lazy_checkpoint_is_read_once_when_it_is_first_needed(tmp_path):

@@ -143,9 +143,9 @@ LIVES = {
 
 
 @pytest.mark.parametrize("name", LIVES)
-def test_whatever_is_left_is_opened_equally(kafka, two_logs, name):
+def test_whatever_is_left_is_opened_equally(kafka, two_live_logs, name):
     before, act, config = LIVES[name]
-    logs = two_logs()
+    logs = two_live_logs()
     living = live_until(before, logs, config)
     stopped = StoppedWorlds(living)
     stopped.live(act)
@@ -154,10 +154,10 @@ def test_whatever_is_left_is_opened_equally(kafka, two_logs, name):
 
 
 @pytest.mark.parametrize("name", ["append and roll", "truncation", "cleaning", "splitting a segment"])
-def test_a_recovery_that_stops_is_recovered(kafka, two_logs, name):
+def test_a_recovery_that_stops_is_recovered(kafka, two_live_logs, name):
     """The world stops in some of the lives' worlds again, while minikafka recovers."""
     before, act, config = LIVES[name]
-    logs = two_logs()
+    logs = two_live_logs()
     living = live_until(before, logs, config)
     stopped = StoppedWorlds(living)
     stopped.live(act)

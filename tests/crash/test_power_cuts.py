@@ -34,8 +34,8 @@ pytestmark = pytest.mark.usefixtures("silent")
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_what_a_power_cut_leaves_of_minikafka(kafka, two_logs, cuts, name):
-    logs, scenario = two_logs(), SCENARIOS[name]
+def test_what_a_power_cut_leaves_of_minikafka(kafka, two_live_logs, cuts, name):
+    logs, scenario = two_live_logs(), SCENARIOS[name]
     runner = Runner(minikafka_log, home(logs) / "topic-0", Workload(config=scenario.config))
     worlds = PowerCuts(runner, random.Random(f"{cuts.seed} {name}"))
     for line, _ in scenario.steps:
@@ -44,8 +44,8 @@ def test_what_a_power_cut_leaves_of_minikafka(kafka, two_logs, cuts, name):
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_what_a_power_cut_leaves_of_kafka(kafka, two_logs, cuts, name):
-    logs, scenario = two_logs(), SCENARIOS[name]
+def test_what_a_power_cut_leaves_of_kafka(kafka, two_live_logs, cuts, name):
+    logs, scenario = two_live_logs(), SCENARIOS[name]
     runner = Runner(kafka_log(kafka), home(logs) / "topic-0", Workload(config=scenario.config))
     worlds = PowerCuts(runner, random.Random(f"{cuts.seed} {name}"))
     for line, effects in scenario.steps:
@@ -57,9 +57,9 @@ def test_what_a_power_cut_leaves_of_kafka(kafka, two_logs, cuts, name):
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_what_a_power_cut_leaves_of_a_drawn_life(kafka, two_logs, cuts, profile):
+def test_what_a_power_cut_leaves_of_a_drawn_life(kafka, two_live_logs, cuts, profile):
     """Kafka lives it beside minikafka, whose effects tell what its disk was made sure of: theirs are the same."""
-    logs, workload = two_logs(), draw(profile, cuts.seed, 40)
+    logs, workload = two_live_logs(), draw(profile, cuts.seed, 40)
     directories = home(logs) / "minikafka" / "topic-0", home(logs) / "kafka" / "topic-0"
     ours, theirs = (
         PowerCuts(Runner(factory, directory, workload), random.Random(cuts.seed), may_fail=True)
@@ -72,9 +72,9 @@ def test_what_a_power_cut_leaves_of_a_drawn_life(kafka, two_logs, cuts, profile)
     theirs.open_some(kafka, logs, cuts.worlds)
 
 
-def test_a_truncation_of_which_the_names_are_lost_leaves_offsets_twice(kafka, two_logs):
+def test_a_truncation_of_which_the_names_are_lost_leaves_offsets_twice(kafka, two_live_logs):
     """Kafka syncs no directory after it has renamed what it cut off, so the files may come back, beside new records."""
-    logs = two_logs()
+    logs = two_live_logs()
     runner = Runner(minikafka_log, home(logs) / "topic-0", Workload(config=SCENARIOS["truncation"].config))
     for _ in range(3):
         perform(runner, "append_as_leader leader_epoch=1 [3x60]")
@@ -89,8 +89,8 @@ def test_a_truncation_of_which_the_names_are_lost_leaves_offsets_twice(kafka, tw
     assert sorted(batch[:2] for batch in opened) == [(0, 3), (3, 7), (6, 9)]
 
 
-def test_a_flush_that_was_due_before_a_truncation_makes_the_recovery_point_promise_too_much(two_logs):
-    logs = two_logs()
+def test_a_flush_that_was_due_before_a_truncation_makes_the_recovery_point_promise_too_much(two_live_logs):
+    logs = two_live_logs()
     logs.do("append_as_leader [3x60]", "append_as_leader [3x60]", "roll", "truncate_to 3")
     flushed = logs.do("tick 0")
     assert (flushed.recovery_point, flushed.log_end_offset) == (6, 3)

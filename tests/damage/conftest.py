@@ -243,13 +243,13 @@ def foretell():
 
 
 @pytest.fixture(scope="module")
-def demand_equal(two_logs_of_the_module):
+def demand_equal(two_live_logs_of_the_module):
     """`demand_equal(origin, changes, ways)`: whatever `changes` (name: what is done to the directory) lead to, it is
     the same for both: the load and its exception, offsets, what is read, an append, the files after each step. Each
     change meets all `ways` to load, or one of them if the test `draws_way` (all with more thoroughness). Of some (of
     all with more thoroughness) `minikafka verify` must have foretold what the load does.
     """
-    logs = two_logs_of_the_module()
+    logs = two_live_logs_of_the_module()
     logs.kill()
     counted = [0]
 

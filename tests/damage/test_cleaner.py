@@ -60,12 +60,12 @@ def keyed(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def demand_equal_cleanings(two_logs_of_the_module):
+def demand_equal_cleanings(two_live_logs_of_the_module):
     """`demand_equal_cleanings(origin, changes, loaded)`: clean the log of `origin` after each of `changes` (name: what
     is done to the partition's directory), done before it is loaded, or with `loaded` after that. Whatever comes of it
     is the same for both logs. Returns the ends of the cleanings, each once: exceptions, or the first words told.
     """
-    logs = two_logs_of_the_module()
+    logs = two_live_logs_of_the_module()
     logs.kill()
 
     def demand(origin, changes, *, loaded=False):

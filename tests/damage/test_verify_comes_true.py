@@ -226,11 +226,11 @@ LOADER = runpy.run_path(str(TESTS / "log/test_log_loader_against_kafka.py"))
 
 
 @pytest.fixture(scope="module")
-def lives(two_logs_of_the_module):
+def lives(two_live_logs_of_the_module):
     """The directory that a clean and an unclean end left, its settings and the checkpoints beside it."""
     left = {}
     for clean in (True, False):
-        logs = two_logs_of_the_module()
+        logs = two_live_logs_of_the_module()
         LOADER["live"](logs, clean)
         left[clean] = logs.directories[0], logs.minikafka.config, dict(logs.minikafka.checkpoints)
     return left

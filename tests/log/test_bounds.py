@@ -285,9 +285,9 @@ def test_kafka_does_it_still(name, two_logs):
     assert tuple(seen) == bound.seen
 
 
-def test_the_oldest_transaction_is_late(two_logs):
+def test_the_oldest_transaction_is_late(two_live_logs):
     """Later than the longest timeout of a transaction, which is 15 minutes here, and five minutes more."""
-    logs, late = two_logs(), []
+    logs, late = two_live_logs(), []
     logs.do("append_as_leader [1x10 pid=7 epoch=0 seq=0 txn]", "tick 1199999")
     ours, theirs = logs.minikafka.log, logs.runners[1].log.unified_log
     for _ in range(3):
@@ -298,8 +298,8 @@ def test_the_oldest_transaction_is_late(two_logs):
 
 
 @pytest.mark.parametrize(("idle_ms", "known"), [(DAY - 1, True), (DAY, False), (DAY + 1, False)])
-def test_a_verification_expires_as_a_producer_does(kafka, two_logs, idle_ms, known):
-    logs = two_logs()
+def test_a_verification_expires_as_a_producer_does(kafka, two_live_logs, idle_ms, known):
+    logs = two_live_logs()
     ours, theirs = logs.minikafka.log, logs.runners[1].log.unified_log
     ours.maybe_start_transaction_verification(7, sequence=0, epoch=0, supports_epoch_bump=False)
     theirs.maybeStartTransactionVerification(7, 0, 0, False)

@@ -7,6 +7,7 @@ from minikafka.log.log_config import CONFIG, LogConfig
 from minikafka.record.codecs.compression import CompressionType
 from minikafka.record.format.timestamp_type import TimestampType
 from minikafka.witness.kafka.kafka_errors import kafka_errors
+from tests.kafka_answers import plain
 
 
 def test_the_defaults_that_a_log_lives_by():
@@ -154,20 +155,20 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("key", CONFIG.config_keys.values(), ids=lambda key: key.name)
-def test_each_setting_is_parsed_and_refused_as_by_kafka(kafka, key):
+def test_each_setting_is_parsed_and_refused_as_by_kafka(kafka_says, key):
     for text in TEXTS[key.type.name]:
         props = {key.name: text}
-        assert outcome(lambda props=props: our_values(props)) == outcome(
-            lambda props=props: kafkas_values(kafka, props)
-        )
+        assert plain(outcome(our_values, props)) == kafka_says(kafkas_values(props), props)
 
 
-def test_names_and_defaults_are_kafkas(kafka):
-    java = kafka.log_class("LogConfig")
-    assert LogConfig.config_names() == list(java.configNames())
-    assert LogConfig.non_internal_config_names() == list(java.nonInternalConfigNames())
-    assert our_values({}) == kafkas_values(kafka, {})
-    assert our_values({"no.such.setting": "x"}) == kafkas_values(kafka, {"no.such.setting": "x"})
+def test_names_and_defaults_are_kafkas(kafka_says):
+    def names(kafka):
+        java = kafka.log_class("LogConfig")
+        return list(java.configNames()), list(java.nonInternalConfigNames())
+
+    assert [LogConfig.config_names(), LogConfig.non_internal_config_names()] == kafka_says(names)
+    for settings in ({}, {"no.such.setting": "x"}):
+        assert our_values(settings) == kafka_says(kafkas_values(settings), settings)
 
 
 @pytest.mark.parametrize(
@@ -183,10 +184,11 @@ def test_names_and_defaults_are_kafkas(kafka):
         {"internal.segment.bytes": "1"},
     ],
 )
-def test_a_topics_settings_are_validated_as_by_kafka(kafka, settings):
-    java = kafka.log_class("LogConfig")
-    ours = outcome(lambda: LogConfig.validate(settings))
-    assert ours == outcome(lambda: java.validate(kafka.properties(settings)))
+def test_a_topics_settings_are_validated_as_by_kafka(kafka_says, settings):
+    def theirs(kafka):
+        return outcome(kafka.log_class("LogConfig").validate, kafka.properties(settings))
+
+    assert plain(outcome(LogConfig.validate, settings)) == kafka_says(theirs, settings)
 
 
 def test_a_contradiction_is_an_invalid_configuration():
@@ -204,30 +206,41 @@ def test_a_contradiction_is_an_invalid_configuration():
         {"local.retention.ms": "-2", "retention.ms": "77", "local.retention.bytes": "9", "retention.bytes": "10"},
     ],
 )
-def test_what_follows_from_the_settings(kafka, settings):
-    ours, theirs = LogConfig(settings), kafka.log_class("LogConfig")(kafka.properties(settings))
-    assert ours.max_segment_ms == theirs.maxSegmentMs()
-    assert (ours.segment_size, ours.init_file_size) == (theirs.segmentSize(), theirs.initFileSize())
-    field = theirs.getClass().getField
-    assert (ours.compact, ours.delete) == (field("compact").get(theirs), field("delete").get(theirs))
+def test_what_follows_from_the_settings(kafka_says, settings):
+    def theirs(kafka):
+        config = kafka.log_class("LogConfig")(kafka.properties(settings))
+        flags = [config.getClass().getField(name).get(config) for name in ("compact", "delete")]
+        return [config.maxSegmentMs(), config.segmentSize(), config.initFileSize(), *flags]
+
+    ours = LogConfig(settings)
+    values = [ours.max_segment_ms, ours.segment_size, ours.init_file_size, ours.compact, ours.delete]
+    assert values == kafka_says(theirs, settings)
 
 
 def our_values(settings):
-    return {name: str(value) for name, value in LogConfig(settings).values.items()}
+    values = LogConfig(settings).values
+    return {name: str(value) for name, value in values.items() if not settings or value != LogConfig({}).values[name]}
 
 
-def kafkas_values(kafka, settings):
+def kafkas_values(settings):
+    """Asks Kafka for the values that are not the defaults (of no settings: for these), or for its exception."""
+    return lambda kafka: outcome(_kafkas_values, kafka, settings)
+
+
+def _kafkas_values(kafka, settings):
     values = kafka.log_class("LogConfig")(kafka.properties(settings)).values()
     values = {entry.getKey(): entry.getValue() for entry in values.entrySet()}
-    return {
+    defaults = _kafkas_values(kafka, {}) if settings else {}
+    values = {
         name: str(list(value)) if CONFIG.config_keys[name].type.name == "LIST" else str(value)
         for name, value in values.items()
     }
+    return {name: value for name, value in values.items() if value != defaults.get(name)}
 
 
-def outcome(call):
+def outcome(call, *arguments):
     try:
         with kafka_errors():
-            return call()
+            return call(*arguments)
     except Exception as error:
         return type(error).__name__, str(error)

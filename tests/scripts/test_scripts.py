@@ -24,10 +24,10 @@ class Both:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_kafka_does_it_still(name, two_logs):
+def test_kafka_does_it_still(name, two_live_logs):
     script, text = load(name)
     settings = {key.replace(".", "__"): value for key, value in script.workload.config.items()}
-    assert play(script, Both(two_logs(**settings))).splitlines() == text.splitlines()
+    assert play(script, Both(two_live_logs(**settings))).splitlines() == text.splitlines()
 
 
 def test_a_script_ends_in_every_way():

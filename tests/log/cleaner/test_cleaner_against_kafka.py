@@ -12,11 +12,11 @@ CLOSE = "roll", "update_high_watermark leo"  # so that all of it can be cleaned
 
 
 @pytest.fixture
-def compacted(two_logs):
+def compacted(two_live_logs):
     """`compacted(*lines, **settings)`: a pair of compacted logs to which `lines` were done."""
 
     def make(*lines, name="topic-0", **settings):
-        logs = two_logs(name, **{**COMPACT, **settings})
+        logs = two_live_logs(name, **{**COMPACT, **settings})
         for line in lines:
             logs.observe(line)
         logs.compare()
@@ -324,9 +324,9 @@ def test_compressed_batches_of_the_old_formats(compacted, two_cleaners, magic, c
     assert cleaners.turn().stats[2] == 3
 
 
-def test_records_without_key(two_logs, two_cleaners):
+def test_records_without_key(two_live_logs, two_cleaners):
     """They come from a time when the topic was not compacted."""
-    logs = two_logs(**{**COMPACT, "cleanup__policy": "delete"})
+    logs = two_live_logs(**{**COMPACT, "cleanup__policy": "delete"})
     logs.do("append_as_leader [3x20]", "append_as_leader [4x20 keys=3]", "append_as_leader [1x20]", *CLOSE)
     cleaners = two_cleaners(logs)
     assert not cleaners.turn().grabbed

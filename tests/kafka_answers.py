@@ -1,0 +1,125 @@
+"""What Kafka answered to the fixed questions of the tests, kept in files, so that most runs start no JVM.
+
+A test asks by the fixture `kafka_says`, or does the same to two logs by `two_logs`. What Kafka answered lies in
+`tests/kafka_said`, one file for each module of tests, one line for each test: the hash of its questions, and the
+answers in their order, each behind the first digits of the hash of all questions up to it. A test whose questions have
+changed is refused until Kafka has been asked again.
+
+`--ask-kafka` says who is asked: `none`, the files alone; `all`, Kafka too, and its answers must be those in the files;
+or a number from 0 to 19: Kafka is asked by that twentieth of the tests. `--write-answers` asks Kafka everything and
+writes the files.
+"""
+
+import hashlib
+import json
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minikafka.jvm.kafka_jars import KAFKA_VERSION
+
+SAID = Path(__file__).parent / "kafka_said"
+PARTS = 20
+
+
+def plain(value: Any) -> Any:
+    """`value` as it comes back from a file: tuples are lists, bytes are hexadecimal, keys are texts."""
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else json.dumps(plain(key)): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value).hex()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return repr(value)
+    raise TypeError(f"no answer for a file: {value!r}")
+
+
+class Answers:
+    """Kafka's answers to the questions of one test, in the order in which they are asked.
+
+    `asked` is True when Kafka itself is asked; `kafka` gives its JVM. `recorded` is what the file has, None for
+    nothing; `writes` says that what Kafka answers now is to take its place.
+    """
+
+    def __init__(self, name: str, recorded: dict | None, asked: bool, writes: bool, kafka: Callable[[], Any]):
+        self.name = name
+        self.asked = asked
+        self._recorded = None if writes else recorded
+        self._kafka = kafka
+        self._hash = hashlib.sha256()
+        self._answers: list[list] = []
+
+    @property
+    def kafka(self):
+        """The JVM with Kafka's classes; only for what is asked."""
+        assert self.asked, "this test is answered from its file"
+        return self._kafka()
+
+    def __call__(self, ask: Callable[[Any], Any], *question: Any) -> Any:
+        """What Kafka answers, as `plain` makes it: `ask(kafka)`, or what it answered when it was asked last."""
+        self._hash.update(json.dumps(plain(question)).encode() + b"\n")
+        until_here, number = self._hash.hexdigest()[:4], len(self._answers)
+        before = self._recorded["answers"][number : number + 1] if self._recorded else []
+        if self._recorded and (not before or before[0][0] != until_here):
+            pytest.fail(f"{self.name} asks another question than Kafka was asked: {question!r}; run `make scripts`")
+        if not self.asked:
+            if not before:
+                pytest.fail(f"{self.name}: Kafka was not asked yet; run `make scripts`")
+            answer = before[0][1]
+        else:
+            answer = json.loads(json.dumps(plain(ask(self.kafka))))
+            if before and answer != before[0][1]:
+                pytest.fail(f"{self.name}: Kafka answers {answer}, and in the file stands {before[0][1]}")
+        self._answers.append([until_here, answer])
+        return answer
+
+    def close(self) -> dict | None:
+        """What belongs into the file, None when nothing was asked. Fails when the file has more answers than that."""
+        if self._recorded and len(self._recorded["answers"]) != len(self._answers):
+            pytest.fail(f"{self.name} no longer asks all that Kafka was asked; run `make scripts`")
+        return {"questions": self._hash.hexdigest(), "answers": self._answers} if self._answers else None
+
+
+class AnswerFiles:
+    """All files of answers, and which tests ask Kafka itself."""
+
+    def __init__(self, ask_kafka: str, writes: bool):
+        self.part = int(ask_kafka) if ask_kafka.isdigit() else None
+        self.all = ask_kafka == "all" or writes
+        self.writes = writes
+        self._read: dict[Path, dict] = {}
+        self._written: dict[Path, dict] = {}
+
+    def asked(self, name: str) -> bool:
+        """Whether the test of that name asks Kafka itself."""
+        return self.all or zlib.crc32(name.encode()) % PARTS == self.part
+
+    def answers_of(self, module: Path, case: str, kafka: Callable[[], Any]) -> Answers:
+        """The answers for `case` of a module of tests."""
+        path = SAID / module.relative_to(SAID.parent).with_suffix(".json")
+        if path not in self._read:
+            self._read[path] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"cases": {}}
+        stored = self._read[path]
+        if stored.get("kafka", KAFKA_VERSION) != KAFKA_VERSION and not self.writes:
+            pytest.fail(f"{path.name} has the answers of Kafka {stored['kafka']}; run `make scripts`")
+        name = f"{module.stem}::{case}"
+        return Answers(name, stored["cases"].get(case), self.asked(name), self.writes, kafka)
+
+    def keep(self, module: Path, case: str, answers: dict | None) -> None:
+        """Take the answers for `case` into the file that `write` writes."""
+        if answers is not None:
+            path = SAID / module.relative_to(SAID.parent).with_suffix(".json")
+            self._written.setdefault(path, {})[case] = answers
+
+    def write(self) -> None:
+        """Write the file of each module whose tests have been run: whole, so that what nobody asks any more goes."""
+        for path, cases in self._written.items():
+            lines = ",\n".join(f"{json.dumps(case)}: {json.dumps(cases[case])}" for case in sorted(cases))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f'{{"kafka": "{KAFKA_VERSION}", "cases": {{\n{lines}\n}}}}\n', encoding="utf-8")

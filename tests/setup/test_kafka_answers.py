@@ -1,0 +1,75 @@
+"""Answers of Kafka's that are kept in files are refused when they are those to other questions."""
+
+import json
+
+import pytest
+from _pytest.outcomes import Failed
+
+from tests import kafka_answers
+from tests.kafka_answers import AnswerFiles, plain
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    """`ask(who, *questions)` is one run of a test: its answers to the questions, of which Kafka makes upper case."""
+    monkeypatch.setattr(kafka_answers, "SAID", tmp_path / "said")
+
+    def ask(who, *questions, jvm=str.upper, case="a"):
+        files = AnswerFiles(who, who == "write")
+        answers = files.answers_of(tmp_path / "test_x.py", case, lambda: jvm)
+        said = [answers(lambda kafka, question=question: kafka(question), question) for question in questions]
+        files.keep(tmp_path / "test_x.py", case, answers.close())
+        if who == "write":
+            files.write()
+        return said
+
+    return ask
+
+
+def test_what_kafka_answered_is_answered_without_it(ask, tmp_path):
+    assert ask("write", "x", "y") == ["X", "Y"]
+    assert ask("none", "x", "y", jvm=None) == ["X", "Y"]
+    assert ask("all", "x", "y") == ["X", "Y"]
+    stored = json.loads((tmp_path / "said/test_x.json").read_text())
+    assert stored["kafka"] == kafka_answers.KAFKA_VERSION and len(stored["cases"]["a"]["questions"]) == 64
+
+
+@pytest.mark.parametrize("questions", [("x", "z"), ("z", "y"), ("x",), ("x", "y", "z"), ("y", "x")])
+@pytest.mark.parametrize("who", ["none", "all"])
+def test_another_question_is_refused(ask, who, questions):
+    ask("write", "x", "y")
+    with pytest.raises(Failed, match="make scripts"):
+        ask(who, *questions)
+
+
+def test_another_answer_is_refused(ask):
+    ask("write", "x")
+    with pytest.raises(Failed, match="Kafka answers x, and in the file stands X"):
+        ask("all", "x", jvm=str.lower)
+
+
+def test_no_answer_is_no_success(ask):
+    ask("write", "x")
+    with pytest.raises(Failed, match="was not asked yet"):
+        ask("none", "x", case="b")
+
+
+def test_answers_of_another_version_are_refused(ask, monkeypatch):
+    ask("write", "x")
+    monkeypatch.setattr(kafka_answers, "KAFKA_VERSION", "4.4.0")
+    with pytest.raises(Failed, match="answers of Kafka 4.3.0"):
+        ask("none", "x")
+
+
+def test_every_test_asks_kafka_in_one_of_twenty_parts():
+    names = [f"test_{number}" for number in range(200)]
+    parts = [AnswerFiles(str(part), False) for part in range(20)]
+    assert all(sum(part.asked(name) for part in parts) == 1 for name in names)
+    assert all(AnswerFiles("all", False).asked(name) for name in names)
+    assert not any(AnswerFiles("none", False).asked(name) for name in names)
+
+
+def test_answers_are_plain_values():
+    assert plain({("t", 0): (1, b"\x01", None)}) == {'["t", 0]': [1, "01", None]}
+    with pytest.raises(TypeError):
+        plain(object())
