@@ -3,14 +3,15 @@
 import time
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from minikafka.common.errors import KafkaStorageException
 from minikafka.spark import register, write_log_dir
 from minikafka.spark.sink.write_mark import staged_directories
 from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
 from tests.spark.rows import rows
-from tests.spark_sink.writing import begin, row, task, write
+from tests.spark_sink.writing import begin, killed_in_commit, row, task, write
 
 pytestmark = pytest.mark.slow
 
@@ -102,3 +103,37 @@ def test_a_broker_deletes_what_a_dead_write_left(tmp_path):
     assert "ERROR" not in (broker.home / "broker.out").read_text()
     write(broker.log_dir, [row(b"next")], topic="next")
     assert rows(broker.log_dir)[0]["value"] == b"next"
+
+
+def test_what_a_broker_took_while_a_write_was_half_done_is_kept(tmp_path):
+    """A start and a stop between which no record came do not matter to the write; one record does."""
+    broker = KafkaBroker(tmp_path / "home")
+    topics = ("idle", "used")
+    with broker:
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+        for made in admin.create_topics([NewTopic(topic, 2) for topic in topics]).values():
+            made.result()
+        del admin
+        produce(broker, *topics)
+    for topic in topics:
+        assert killed_in_commit(broker.log_dir, overwrite=True, topic=topic)
+        with broker:
+            if topic == "used":
+                produce(broker, topic)
+        if topic == "idle":
+            begin(broker.log_dir, topic="next").abort([])
+    with pytest.raises(KafkaStorageException, match=r"used-\d has changed since topic used was written"):
+        begin(broker.log_dir, topic="next")
+    with broker:
+        assert {values[4] for values in consumed(broker, "idle", 2)} == {b"new 0", b"new 1"}
+        assert [values[4] for values in consumed(broker, "used", 2)] == [b"a record"] * 4
+    assert "ERROR" not in (broker.home / "broker.out").read_text()
+
+
+def produce(broker: KafkaBroker, *topics: str) -> None:
+    """A record for each of the two partitions of the topics."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for topic in topics:
+        for partition in (0, 1):
+            producer.produce(topic, b"a record", partition=partition)
+    assert producer.flush(30) == 0

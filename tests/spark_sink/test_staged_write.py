@@ -27,13 +27,15 @@ from minikafka.common.errors import (
 )
 from minikafka.common.file_lock import FileLock
 from minikafka.log.log import Log
+from minikafka.record.compression import CompressionType
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.record import SimpleRecord
 from minikafka.spark import shared_directory
 from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.sink.write_mark import marks_in, staged_directories
 from tests.spark.rows import rows
-from tests.spark_sink.writing import begin, files, row, task, write
+from tests.spark_sink.writing import DEAD, begin, files, killed_in_commit, row, task, write
 
-DEAD = ProcessId.of_driver()._replace(started="0")
 COMMITTED = [
     ".kafka_cleanshutdown",
     ".lock",
@@ -44,8 +46,7 @@ COMMITTED = [
 ]
 
 
-class Killed(BaseException):
-    """What the system does to a process, seen from inside."""
+CHANGED = r"t-\d has changed since topic t was written, which was interrupted: remove [^\n]*$"
 
 
 def names(log_dir: Path) -> list[str]:
@@ -221,6 +222,12 @@ def test_a_process_that_has_ended_is_known_to_be_dead():
     assert not DEAD.may_be_alive
 
 
+def append(directory: Path, value: bytes) -> None:
+    """Let a leader take a record, as a broker would that was started on the directory."""
+    with Log.open(directory) as log:
+        log.append_as_leader(MemoryRecords.with_records(CompressionType.NONE, SimpleRecord(1, None, value)), 0)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("replaces", [False, True])
 def test_a_driver_that_dies_after_any_step_of_the_commit(tmp_path, replaces):
@@ -231,21 +238,7 @@ def test_a_driver_that_dies_after_any_step_of_the_commit(tmp_path, replaces):
         if replaces:
             write(log_dir, [row(b"old")], partitions=1)
         old = [b"old"] if replaces else []
-        writer = begin(log_dir, partitions=2, overwrite=replaces)
-        messages = [task(writer, [row(b"new 0")]), task(writer, [row(b"new 1", partition=1)])]
-        left = [steps]
-
-        def die(operation, path, left=left):
-            left[0] -= 1
-            if left[0] < 0:
-                raise Killed(f"{operation} {path}")
-
-        try:
-            with file_ops.observe(die):
-                writer.commit(messages)
-        except Killed:
-            for mark in marks_in(log_dir):
-                dataclasses.replace(mark, owner=DEAD).put()
+        if killed_in_commit(log_dir, steps, overwrite=replaces):
             begin(log_dir, topic="next").abort([])
             assert not list(log_dir.glob(".minikafka*")) + list(staged_directories(log_dir))
             seen = values(log_dir) if (log_dir / "t-0").exists() else []
@@ -257,6 +250,61 @@ def test_a_driver_that_dies_after_any_step_of_the_commit(tmp_path, replaces):
             break
     assert values(log_dir) == new
     assert steps > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("used", ["t-0", "t-1", "t-2"])
+@pytest.mark.parametrize("replaces", [False, True])
+def test_what_a_topic_took_after_a_driver_died_is_never_replaced(tmp_path, replaces, used):
+    """A broker may start on what the driver left and take records, also into a partition that it makes itself."""
+    steps = refused = 0
+    while True:
+        log_dir = tmp_path / str(steps)
+        if replaces:
+            write(log_dir, [row(b"old")], [row(b"old 2", partition=2)], partitions=3)
+        if not killed_in_commit(log_dir, steps, overwrite=replaces):
+            break
+        append(log_dir / used, b"theirs")
+        before = files(log_dir)
+        try:
+            begin(log_dir, topic="next").abort([])
+        except KafkaStorageException as error:
+            assert re.search(CHANGED, str(error))
+            refused += 1
+            for mark in log_dir.glob(".minikafka-write-*"):
+                assert str(mark) in str(error)
+                assert files(log_dir) == before
+                mark.unlink()
+            begin(log_dir, topic="next").abort([])
+        assert b"theirs" in (log_dir / used / f"{0:020}.log").read_bytes()
+        assert not list(log_dir.glob(".minikafka*")) + list(staged_directories(log_dir))
+        steps += 1
+    assert refused > 5
+
+
+def test_the_next_write_finishes_one_in_whose_way_a_new_log_stood(tmp_path):
+    write(tmp_path, [row(b"old")])
+    assert killed_in_commit(tmp_path, overwrite=True)
+    with Log.open(tmp_path / "t-1"):
+        pass
+    with pytest.raises(KafkaStorageException, match=r"t-1 has changed [^\n]*; remove it, and the next write finishes"):
+        begin(tmp_path, topic="next")
+    file_ops.delete_directory(tmp_path / "t-1")
+    begin(tmp_path, topic="next").abort([])
+    assert values(tmp_path) == [b"new 0", b"new 1"]
+
+
+def test_a_written_log_that_a_broker_began_to_delete_is_not_put_into_its_place(tmp_path):
+    write(tmp_path, [row(b"old")])
+    assert killed_in_commit(tmp_path, overwrite=True)
+    (mark,) = marks_in(tmp_path)
+    (mark.staged_log(mark.committed[0]) / f"{0:020}.log").unlink()
+    before = files(tmp_path)
+    with pytest.raises(
+        KafkaStorageException, match=r"is not whole any more, [^\n]*: remove [^\n]* write the topic again$"
+    ):
+        begin(tmp_path, topic="next")
+    assert files(tmp_path) == before
 
 
 def test_a_full_disk_is_told_in_one_line(tmp_path, monkeypatch):
@@ -542,29 +590,19 @@ def test_what_came_in_the_way_of_a_write_whose_driver_died_is_kept(tmp_path):
     """The write is carried through once the obstacle is gone."""
     log_dir, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
     write(elsewhere, [row(b"theirs")])
-    writer = begin(log_dir)
-    messages = [task(writer, [row(b"new")])]
-
-    def die(operation, path):
-        if path == writer._mark.file and operation == "rename":
-            raise Killed
-
-    with pytest.raises(Killed), file_ops.observe(die):
-        writer.commit(messages)
-    (mark,) = marks_in(log_dir)
-    dataclasses.replace(mark, owner=DEAD).put()
+    assert killed_in_commit(log_dir, overwrite=False)
     (log_dir / "t-0").write_text("mine")
     with pytest.raises(KafkaStorageException, match="t-0 is in the way: it is a file"):
         begin(log_dir, topic="next")
     assert (log_dir / "t-0").read_text() == "mine"
     (log_dir / "t-0").unlink()
     (elsewhere / "t-0").rename(log_dir / "t-0")
-    with pytest.raises(TopicExistsException, match="t-0 has records"):
+    with pytest.raises(KafkaStorageException, match=CHANGED):
         begin(log_dir, topic="next")
-    assert values(log_dir) == [b"theirs"]
+    assert b"theirs" in (log_dir / "t-0" / f"{0:020}.log").read_bytes()
     file_ops.delete_directory(log_dir / "t-0")
     begin(log_dir, topic="next").abort([])
-    assert values(log_dir) == [b"new"]
+    assert values(log_dir) == [b"new 0", b"new 1"]
 
 
 def test_a_broker_of_another_cluster_is_refused(tmp_path):

@@ -8,9 +8,13 @@
    moves each log to its place, writes the checkpoints, and removes what is left of other attempts, then the mark.
 
 `abort`, or the next `begin` after the driver died, removes everything before the mark has the list, and does the rest
-of step 3 after it. Each rename is one step, but all of them are not: a reader that looks between two of them, or after
-a driver died there, sees some partitions of the new topic, complete ones. Nothing of a write whose driver may be alive
-is touched: its process is looked up, by number and start; on another machine it counts as alive.
+of step 3 after it. Each rename is one step, but all of them are not: after a driver died between two of them, some
+partitions are the new topic's, and the others are not. Nothing of a write whose driver may be alive is touched: its
+process is looked up, by number and start; on another machine it counts as alive.
+
+After a driver died in step 3, a broker may start on what is there, and take records. So the mark also says what each
+log was at the commit, those of the topic that was there and the new ones, and the rest of the step is done only while
+all of them still are that. Otherwise the next `begin` tells what to do, and changes nothing.
 
 While it begins and commits, a write holds the log directory's `.lock`, as a broker does while it runs. It first looks
 for what is in its way (`obstacles`): nothing is deleted but logs that are replaced and what a write has made.
@@ -41,6 +45,7 @@ from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHEC
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.manager.log_dirs import LOCK_FILE_NAME
 from minikafka.spark.shared_directory import delete_staged, locked
+from minikafka.spark.sink.log_as_it_stands import state_of
 from minikafka.spark.sink.obstacles import (
     partition_directories,
     refuse_obstacles,
@@ -110,7 +115,9 @@ def commit(mark: WriteMark, options: SinkOptions, written: Iterable[StagedPartit
         for each in by_partition.values():
             if not mark.staged_log(each).is_dir():
                 raise KafkaStorageException(f"{mark.staged_log(each)} is gone: a broker was started beside this write")
-        mark = mark.with_committed(tuple(by_partition[partition] for partition in sorted(by_partition)))
+        states = {path.name: state_of(path) for path in _topic_directories(log_dir, mark.topic)}
+        states |= {each.staged: state_of(mark.staged_log(each)) for each in by_partition.values()}
+        mark = mark.with_committed(tuple(by_partition[partition] for partition in sorted(by_partition)), states)
         if options.broker is not None:
             _write_meta_properties(log_dir, *options.broker)
         mark.put()
@@ -253,15 +260,12 @@ def _topic_id(options: SinkOptions, *, overwrite: bool) -> str:
 def _carry_through(mark: WriteMark) -> None:
     """What is left to do once the mark lists the partitions; doing it twice changes nothing.
 
-    Raises what `refuse_obstacles` and `refuse_records` raise, before anything moves; KafkaStorageException, OSError.
+    Raises KafkaStorageException, as `refuse_obstacles` and for what has changed since, before anything moves; OSError.
     """
     log_dir = Path(mark.log_dir)
     assert mark.committed is not None
     refuse_obstacles(log_dir, mark.topic)
-    for each in mark.committed:
-        final = log_dir / mark.final_name(each.partition)
-        if mark.staged_log(each).exists() and final.exists() and not mark.overwrite:
-            refuse_records(final)
+    _refuse_changes(mark)
     others = [path for path, partition in partition_directories(log_dir) if partition.topic != mark.topic]
     kept = {mark.final_name(each.partition) for each in mark.committed}
     if mark.overwrite:
@@ -274,11 +278,6 @@ def _carry_through(mark: WriteMark) -> None:
             if final.exists():
                 _put_aside(mark, final)
             file_ops.rename(staged, final)
-        elif not final.exists():
-            raise KafkaStorageException(
-                f"{staged} is gone, and with it a partition of {mark.topic}, which was written in part: "
-                f"remove {mark.file}, and the topic's directories, and write it again"
-            )
     file_ops.flush_dir(log_dir)
     _write_checkpoints(mark)
     clean_shutdown = CleanShutdownFileHandler(log_dir)
@@ -286,6 +285,35 @@ def _carry_through(mark: WriteMark) -> None:
         clean_shutdown.write()
     _remove_staged(mark)
     mark.remove()
+
+
+def _refuse_changes(mark: WriteMark) -> None:
+    """See that each log of the topic is as it was at the commit, there, or moved since to where it belongs.
+
+    Raises KafkaStorageException for another one, and for one that is gone; OSError.
+    """
+    log_dir = Path(mark.log_dir)
+    assert mark.committed is not None
+    moved = {
+        mark.final_name(each.partition): mark.states[each.staged]
+        for each in mark.committed
+        if not mark.staged_log(each).exists()
+    }
+    there = {path.name: path for path in _topic_directories(log_dir, mark.topic)}
+    for name, path in there.items():
+        if state_of(path) != moved.get(name, mark.states.get(name)):
+            or_else = "" if name in moved else "; remove it, and the next write finishes this one"
+            raise KafkaStorageException(
+                f"{path} has changed since topic {mark.topic} was written, which was interrupted: remove {mark.file}, "
+                f"and the topic stays as it stands, without what is not in its place yet{or_else}"
+            )
+    for each in mark.committed:
+        staged, name = mark.staged_log(each), mark.final_name(each.partition)
+        if name not in there if name in moved else state_of(staged) != mark.states[each.staged]:
+            raise KafkaStorageException(
+                f"{staged} is not whole any more, and with it a partition of {mark.topic}, which was written in part: "
+                f"remove {mark.file}, and write the topic again"
+            )
 
 
 def _put_aside(mark: WriteMark, path: Path) -> None:

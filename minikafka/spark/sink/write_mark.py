@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from minikafka.common import file_ops
@@ -38,6 +38,8 @@ class WriteMark:
     - `write_id`: 12 hex digits. `overwrite`: a topic with records may be replaced.
     - `made_log_dir`: the log directory was missing before.
     - `committed`: the partitions, once all are complete; from then on the write is carried through. None before that.
+    - `states`: what the logs were at that moment (`log_as_it_stands.state_of`), by where they lay: those of `committed`
+      by the names of their staged directories, those of the topic that stood there by their own.
     """
 
     log_dir: str
@@ -48,6 +50,7 @@ class WriteMark:
     made_log_dir: bool
     owner: ProcessId
     committed: tuple[StagedPartition, ...] | None = None
+    states: dict[str, str] = field(default_factory=dict)
 
     @property
     def file(self) -> Path:
@@ -65,9 +68,9 @@ class WriteMark:
         file_ops.delete_if_exists(self.file)
         file_ops.delete_if_exists(self.file.with_name(self.file.name + ".tmp"))
 
-    def with_committed(self, partitions: tuple[StagedPartition, ...]) -> "WriteMark":
+    def with_committed(self, partitions: tuple[StagedPartition, ...], states: dict[str, str]) -> "WriteMark":
         """The mark of the same write, all of whose partitions are complete."""
-        return replace(self, committed=partitions)
+        return replace(self, committed=partitions, states=states)
 
     def staged_name(self, partition: int, attempt: str) -> str:
         """The name of a directory in which an attempt (12 hex digits) writes a partition.
@@ -119,6 +122,7 @@ def _mark_of(file: Path, content: dict) -> WriteMark:
         *((text, str) for text in (mark.write_id, mark.topic, mark.topic_id, owner.host, owner.started)),
         *((flag, bool) for flag in (mark.overwrite, mark.made_log_dir)),
         *((number, int) for each in committed or () for number in (each.partition, each.base_offset, each.end_offset)),
+        *((text, str) for pair in mark.states.items() for text in pair),
         (owner.pid, int),
     )
     if mark.file != file:
@@ -130,6 +134,8 @@ def _mark_of(file: Path, content: dict) -> WriteMark:
             raise ValueError(f"{each.staged!r} is no directory of this write")
         if not (0 <= each.partition <= INT_MAX and 0 <= each.base_offset <= each.end_offset):
             raise ValueError(f"{each} cannot be")
+        if each.staged not in mark.states:
+            raise ValueError(f"it does not say what was in {each.staged}")
     return mark
 
 
