@@ -295,6 +295,13 @@ def taken_place(to: Path) -> None:
     (to / staged_again(to)).write_text("mine")
 
 
+def other_in_its_place(to: Path) -> None:
+    """As after a kill behind the rename, and then somebody put another file there."""
+    path = to / staged_again(to)
+    (to / "_staging-one/f.parquet").unlink()
+    path.write_text("mine")
+
+
 def sparse(path: Path) -> None:
     path.unlink(missing_ok=True)
     path.touch()
@@ -317,6 +324,8 @@ OBSTACLES = {
     "a partition behind a link": (lambda to: behind_a_link(to, 0), "is a link"),
     "a fifo is staged": (no_file_staged, "is a FIFO"),
     "a place is taken": (taken_place, "goes there"),
+    "another file in its place": (other_in_its_place, "has 4 bytes, and is not the file of"),
+    "a cut file is staged": (lambda to: (staged_again(to), os.truncate(to / "_staging-one/f.parquet", 9)), "has 9 by"),
     "a link is staged": (lambda to: (staged_again(to), linked(to / "_staging-one/f.parquet")), "is a link"),
     "another version": (lambda to: manifest_of(to, version=2), "it has version 2"),
     "no object": (lambda to: (to / MANIFEST).write_text("[]"), "other fields"),

@@ -20,7 +20,8 @@ Where a driver died, the next run does what is left of step 3, or drops what was
 reader sees a part of a run. The manifest grows by a line for each file.
 
 Before a run changes anything it looks at what it would read, move, replace or delete. What no run leaves (a manifest
-that names files elsewhere, a link or a fifo where a file belongs) is refused in one line, and kept.
+that names files elsewhere, a link or a fifo where a file belongs, another file than the one that was committed) is
+refused in one line, and kept.
 
 All of this is done in Spark's workers, where the directory must be the same one for all; the driver need not see it.
 """
@@ -174,6 +175,7 @@ class ExportDirectory:
         for directory in self._staged_directories():
             for file in sorted(directory.iterdir()):
                 refuse_other_than_file(file)
+        sizes = {each["path"]: each["size"] for each in manifest["files"]}
         for staged, path in manifest["pending"]:
             source, target = self.root / staged, self.root / path
             for directory in (source.parent, *(self.root / each for each in Path(path).parents)):
@@ -185,6 +187,11 @@ class ExportDirectory:
                     raise KafkaStorageException(f"{source} is gone, which {self.root / MANIFEST} counts")
             elif os.path.lexists(target):
                 raise KafkaStorageException(f"{target} is in the way: it is {kind_of(target)}, and {source} goes there")
+            there = source if os.path.lexists(source) else target
+            if (size := there.lstat().st_size) != sizes[path]:
+                raise KafkaStorageException(
+                    f"{there} has {size} bytes, and is not the file of {sizes[path]} that {self.root / MANIFEST} counts"
+                )
 
     def _carry_through(self, manifest: dict[str, Any]) -> None:
         """Rename what the manifest counts; what is renamed already is passed over."""
