@@ -20,6 +20,7 @@ from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHEC
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.tools.checkpoints import read_checkpoint
 from minikafka.tools.failure import TOLD, describe
+from minikafka.tools.interrupted_work import interrupted_work
 from minikafka.tools.log_dir_entries import STRAY, duplicates_beside, entries_of, is_stray, second_directory
 from minikafka.tools.ls.listing_table import print_listings
 from minikafka.tools.ls.partition_listing import Checkpoints, list_partition
@@ -52,9 +53,11 @@ def ls(directory: Path, as_json: bool) -> None:
     checkpoints = Checkpoints(*(_offsets(log_dir / name, unread.append) for name in _CHECKPOINTS))
     listings = [list_partition(path, checkpoints, unread.append) for path in partitions]
     second = {path.name: second_directory(first) for path, first in duplicates_beside(partitions).items()}
+    half_done = interrupted_work(log_dir, unread.append)
     for listing in filter(None, listings):
         if listing.directory in second:
             listing.findings.append(second[listing.directory])
+        listing.findings += [work.what for work in half_done if work.concerns(log_dir / listing.directory)]
     listings = sorted(filter(None, listings), key=lambda each: (each.topic, each.partition, each.directory))
     clean = CleanShutdownFileHandler(log_dir).exists()
     if as_json:

@@ -19,12 +19,7 @@ from minikafka.tools.progress_bar import progress_bar
 from minikafka.tools.recover.offline_log import config_of
 from minikafka.tools.tool_command import ToolCommand
 from minikafka.tools.verify.findings import Finding
-from minikafka.tools.verify.log_dir_verifier import (
-    LogDir,
-    allow_many_open_files,
-    partitions_of,
-    report_second_directories,
-)
+from minikafka.tools.verify.log_dir_verifier import LogDir, allow_many_open_files, partitions_of, report_beside
 from minikafka.tools.verify.partition_verifier import PartitionVerifier
 
 
@@ -52,7 +47,7 @@ def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links
             partitions += found
         except TOLD as error:
             unread.append(describe(error))
-    report_second_directories(given, findings.append)
+    report_beside(given, findings.append, unread.append)
     with ended_by_signals(), progress_bar("verify", sum(map(_log_bytes, partitions))) as advance:
         for partition in partitions:
             try:

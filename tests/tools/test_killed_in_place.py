@@ -303,6 +303,19 @@ def test_an_interrupted_run_is_undone_and_that_is_told(tmp_path, log_dir):
     assert (place / MARK).read_text() == EPOCH and not list(place.rglob(f"*{UNDO}*"))
 
 
+def test_ls_and_verify_tell_of_an_interrupted_run(tmp_path, log_dir):
+    place = interrupted_run(tmp_path, log_dir)
+    what = "a run of recover or clean was interrupted, or is under way: the next one undoes it"
+    for told in (place, place / "topic-0"):
+        result = CliRunner().invoke(main, ["ls", "--json", str(told)], catch_exceptions=False)
+        for each in json.loads(result.stdout)["partitions"]:
+            assert (what in each["findings"]) == (each["topic"] == "topic")
+        result = CliRunner().invoke(main, ["verify", "--json", str(told)], catch_exceptions=False)
+        assert [each["file"] for each in json.loads(result.stdout)["findings"] if each["what"] == what] == [
+            str(place / UNDO)
+        ]
+
+
 def test_what_was_appended_after_an_interruption_stays(tmp_path, log_dir):
     place = interrupted_run(tmp_path, log_dir)
     log = Log.open(place / "topic-0", SMALL)

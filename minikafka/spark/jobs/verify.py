@@ -37,12 +37,7 @@ from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import read_bounded
 from minikafka.tools.recover.offline_log import config_of
 from minikafka.tools.verify.findings import BatchFacts, Damage, Finding, NextStart
-from minikafka.tools.verify.log_dir_verifier import (
-    LogDir,
-    allow_many_open_files,
-    partitions_of,
-    report_second_directories,
-)
+from minikafka.tools.verify.log_dir_verifier import LogDir, allow_many_open_files, partitions_of, report_beside
 from minikafka.tools.verify.partition_verifier import PartitionVerifier, base_offsets_of, offset_in_name
 from minikafka.tools.verify.segment_verifier import ScannedSegment, SegmentToVerify, verify_segment
 
@@ -291,7 +286,7 @@ def _findings(notes: pa.Table, settings: _Settings) -> pa.Table:
                 ).verify()
             else:
                 if partitions_of(path, findings.append, unread.append) == [path]:
-                    report_second_directories([path], findings.append)
+                    report_beside([path], findings.append, unread.append)
     except TOLD as error:
         unread.append(f"{directory}: {describe(error)}" if is_partition else describe(error))
     named = on_disk.named

@@ -13,9 +13,10 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.log_dir_name import log_delete_dir_name, log_dir_name
 from minikafka.spark.shared_directory import is_directory, is_regular_file, read_json, require_types, write_json
 from minikafka.spark.sink.process_id import ProcessId
+from minikafka.tools.interrupted_work import is_mark_of_write
 
 _NAME = ".minikafka-write-{}"
-_MARK = re.compile(_NAME.replace(".", r"\.").format(r"([0-9a-f]{12})(\.tmp)?"))
+_DRAFT = ".tmp"
 _OURS = "6d6b7772"  # so begin the unique ids of our directories, which tells them from those that a broker deletes
 _STAGED = re.compile(rf"\S+-\d+\.{_OURS}([0-9a-f]{{12}})([0-9a-f]{{12}})-delete", re.ASCII)
 
@@ -66,7 +67,7 @@ class WriteMark:
     def remove(self) -> None:
         """Delete the file. Raises OSError."""
         file_ops.delete_if_exists(self.file)
-        file_ops.delete_if_exists(self.file.with_name(self.file.name + ".tmp"))
+        file_ops.delete_if_exists(self.file.with_name(self.file.name + _DRAFT))
 
     def with_committed(self, partitions: tuple[StagedPartition, ...], states: dict[str, str]) -> "WriteMark":
         """The mark of the same write, all of whose partitions are complete."""
@@ -94,10 +95,10 @@ def marks_in(log_dir: Path) -> list[WriteMark]:
 
     Raises what `read_mark` raises, and OSError.
     """
-    found = [(path, matched) for path in sorted(log_dir.iterdir()) if (matched := _MARK.fullmatch(path.name))]
-    marks = [read_mark(path) for path, matched in found if not matched[2]]
-    for path, matched in found:
-        if matched[2]:
+    found = [path for path in sorted(log_dir.iterdir()) if is_mark_of_write(path.name.removesuffix(_DRAFT))]
+    marks = [read_mark(path) for path in found if not path.name.endswith(_DRAFT)]
+    for path in found:
+        if path.name.endswith(_DRAFT):
             if not is_regular_file(path):
                 raise _broken(path, "it is no regular file")
             file_ops.delete_if_exists(path)

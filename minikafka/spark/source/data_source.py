@@ -69,6 +69,9 @@ writes that file every 5 s and when it stops: after a kill, and beside a running
 have seen. `bounds=log_end` reads on to the last whole batch. With `read_committed` a query ends before the first
 transaction that is open at that bound.
 
+A topic of which a write has moved some partitions to their places and not the others is refused in every mode, see
+`settled_partitions`.
+
 Filters. With `pushFilters=true` those on `topic`, `partition`, `offset` and `timestamp` choose directories, segments,
 byte ranges (by the indexes) and batches before anything is decoded, if `spark.sql.python.filterPushdown.enabled` is
 set, which `register` does. The option is off by default because Spark 4.3.0 keeps one plan for each loaded DataFrame:
@@ -94,7 +97,7 @@ from pyspark.sql.types import StructType
 
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.spark.source.group_rows import GROUPS, OFFSETS_TOPIC, GroupRows
-from minikafka.spark.source.log_segments_on_disk import DiskPartition, find_partitions
+from minikafka.spark.source.log_segments_on_disk import DiskPartition
 from minikafka.spark.source.metadata_rows import METADATA, MetadataRows, MetadataTask, find_metadata
 from minikafka.spark.source.partition_bounds import Bounds
 from minikafka.spark.source.pushed_filters import PushedFilters
@@ -110,6 +113,7 @@ from minikafka.spark.source.read_task import (
 )
 from minikafka.spark.source.record_rows import RecordRows
 from minikafka.spark.source.record_schema import require_known, schema_of
+from minikafka.spark.source.settled_partitions import settled_partitions
 from minikafka.spark.source.source_options import SourceOptions
 from minikafka.spark.source.stream_reader import KafkaLogStreamReader
 from minikafka.spark.source.subscription import Subscription
@@ -173,8 +177,8 @@ class KafkaLogReader(DataSourceReader):
         return filters
 
     def partitions(self) -> list[Any]:
-        """The tasks, at least one. Raises OSError and IllegalArgumentException, as `find_partitions` does, and
-        IllegalArgumentException for a starting timestamp that no record has.
+        """The tasks, at least one. Raises what `settled_partitions` raises, and IllegalArgumentException for a
+        starting timestamp that no record has.
         """
         return _TABLES.get(self._options.table, _OF_FILES).tasks(self)
 
@@ -193,7 +197,7 @@ class KafkaLogReader(DataSourceReader):
 
     def group_tasks(self) -> list[PartitionTask]:
         """Whatever is asked for, of the topic with the offsets: its rows tell of the other topics."""
-        found = find_partitions(self._options.paths, Subscription(), self._options.storage_settings)
+        found = settled_partitions(self._options, Subscription())
         offsets = [each for each in found if each.topic_partition.topic == OFFSETS_TOPIC and each.chosen]
         return partition_tasks_of(offsets, self._options.max_bytes_per_task, self._options.min_partitions)
 
@@ -213,7 +217,7 @@ class KafkaLogReader(DataSourceReader):
         return self._tasks_of_bytes(self._wanted(found))
 
     def _found(self) -> list[DiskPartition]:
-        return find_partitions(self._options.paths, self._options.subscription, self._options.storage_settings)
+        return settled_partitions(self._options, self._options.subscription)
 
     def _wanted(self, found: list[DiskPartition]) -> list[DiskPartition]:
         return [each for each in found if each.chosen and self._filters.lets_through(each.topic_partition)]

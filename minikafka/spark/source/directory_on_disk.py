@@ -10,7 +10,7 @@ from minikafka.spark.source.storage import Storage, joined
 from minikafka.spark.source.storage_of import storage_of
 from minikafka.tools.log_dir_entries import has_name_of_partition
 from minikafka.tools.scratch_directory import scratch_directory
-from minikafka.tools.verify.log_dir_verifier import FILES_OF_A_LOG_DIR
+from minikafka.tools.verify.log_dir_verifier import is_looked_at
 
 _AT_A_TIME = 8 << 20
 
@@ -67,7 +67,7 @@ class DirectoryOnDisk:
 
 def _copy_files_of_log_dir(storage: Storage, uri: str, to: Path) -> None:
     for entry in storage.entries(uri):
-        if entry.name in (*FILES_OF_A_LOG_DIR, CLEAN_SHUTDOWN_FILE_NAME) and not entry.is_directory:
+        if not entry.is_directory and (entry.name == CLEAN_SHUTDOWN_FILE_NAME or is_looked_at(entry.name)):
             with storage.on_disk(joined(uri, entry.name)) as file:
                 shutil.copyfile(file, to / entry.name)
 

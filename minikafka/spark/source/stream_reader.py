@@ -22,10 +22,11 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import uuid_from_string
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.json_option import partition_numbers
-from minikafka.spark.source.log_segments_on_disk import DiskPartition, find_partitions
+from minikafka.spark.source.log_segments_on_disk import DiskPartition
 from minikafka.spark.source.partition_bounds import Bounds, PartitionBounds, log_end_of, offsets_gone
 from minikafka.spark.source.read_task import ByteRange, Found, ReadTask, byte_ranges, parts_of, tasks_of
 from minikafka.spark.source.record_rows import RecordRows, RowFilter
+from minikafka.spark.source.settled_partitions import settled_partitions
 from minikafka.spark.source.source_options import SourceOptions
 from minikafka.spark.source.storage import joined
 
@@ -205,7 +206,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return found
 
     def _find(self) -> list[DiskPartition]:
-        return find_partitions(self._options.paths, self._options.subscription, self._options.storage_settings)
+        return settled_partitions(self._options, self._options.subscription)
 
     def _waits_for_more(self, before: Offsets, ends: Offsets) -> bool:
         """Whether there are too few offsets for a micro-batch, and the last one was not `maxTriggerDelay` ago."""

@@ -50,6 +50,12 @@ class Subscription(NamedTuple):
             return not is_internal(partition.topic) and self.pattern.search(partition.topic) is not None
         return self.assigned is None or partition in self.assigned
 
+    def includes_topic(self, topic: str) -> bool:
+        """Whether it may have partitions among those."""
+        if self.assigned is not None:
+            return any(partition.topic == topic for partition in self.assigned)
+        return self.includes(TopicPartition(topic, 0))
+
     def require_topics(self, there: Collection[str], place: str) -> None:
         """Raises UnknownTopicOrPartitionException for a topic that is named and is not `there`, in `place`."""
         named = self.topics or {partition.topic for partition in self.assigned or ()}

@@ -17,6 +17,7 @@ from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOIN
 from minikafka.log.partition_files import require_regular
 from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint
 from minikafka.tools.failure import describe
+from minikafka.tools.interrupted_work import InterruptedWork, interrupted_work, is_mark
 from minikafka.tools.log_dir_entries import (
     STRAY,
     duplicates,
@@ -46,8 +47,10 @@ _CHECKPOINTS = {
 Any other damage is an IOException in Kafka, which takes the directory offline.
 """
 
-FILES_OF_A_LOG_DIR = (*_CHECKPOINTS, META_PROPERTIES_NAME)
-"""Those beside its partitions that are looked at."""
+
+def is_looked_at(name: str) -> bool:
+    """Whether a file of that name in a log directory, beside its partitions, is looked at."""
+    return name in (*_CHECKPOINTS, META_PROPERTIES_NAME) or is_mark(name)
 
 
 def partitions_of(directory: Path, report: Callable[[Finding], None], unread: Callable[[str], None]) -> list[Path]:
@@ -80,16 +83,27 @@ def partitions_of(directory: Path, report: Callable[[Finding], None], unread: Ca
     return partitions
 
 
-def report_second_directories(partitions: Iterable[Path], report: Callable[[Finding], None]) -> None:
-    """Report of each of these partition directories, which were given one by one, if a start finds it beside another of
-    the same partition.
+def report_beside(partitions: Iterable[Path], report: Callable[[Finding], None], unread: Callable[[str], None]) -> None:
+    """Report what lies beside these partition directories, which were given one by one, and concerns them: another
+    directory of the same partition, and a mark of work that is half done.
     """
+    partitions = list(partitions)
     _report_second(duplicates_beside(partitions), report)
+    for log_dir in sorted({Path(os.path.abspath(partition)).parent for partition in partitions}):
+        beside = [each for partition in partitions if (each := Path(os.path.abspath(partition))).parent == log_dir]
+        found = interrupted_work(log_dir, unread)
+        _report_interrupted((work for work in found if any(map(work.concerns, beside))), report)
 
 
 def _report_second(found: dict[Path, Path], report: Callable[[Finding], None]) -> None:
     for path, first in found.items():
         report(Finding(path, None, None, second_directory(first), *_NO_START))
+
+
+def _report_interrupted(found: Iterable[InterruptedWork], report: Callable[[Finding], None]) -> None:
+    for work in found:
+        next_start = "it stays, and what stands there is taken as it stands"
+        report(Finding(work.file, None, None, work.what, Fate.STAYS, next_start))
 
 
 def _is_partition(directory: Path) -> bool:
@@ -106,6 +120,7 @@ def _verify_log_dir(log_dir: Path, report: Callable[[Finding], None], unread: Ca
         _verify_file(log_dir / name, read_checkpoint, fate, report, unread)
     fate = Fate.OFFLINE, "the broker does not start"
     _verify_file(log_dir / META_PROPERTIES_NAME, _read_meta_properties, fate, report, unread)
+    _report_interrupted(interrupted_work(log_dir, unread), report)
 
 
 def _verify_file(

@@ -1,0 +1,87 @@
+"""Marks in a log directory of work that is half done: by a run that was interrupted, or by one that is at it right now.
+
+Two kinds of runs leave one. `write_log_dir` moves a topic's new partitions to their places, one after the other; the
+next write carries the rest through. `recover` and `clean` change partitions in place; the next one undoes that, see
+`undo`. Until then nobody has meant what stands there.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from minikafka.common.errors import IOException
+from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.log.partition_files import require_regular
+from minikafka.tools.failure import TOLD, describe
+from minikafka.tools.log_dir_entries import PUT_ASIDE
+from minikafka.tools.read_bounded import read_bounded
+from minikafka.tools.recover.undo import UNDO
+
+_MARK_OF_WRITE = re.compile(r"\.minikafka-write-[0-9a-f]{12}")
+
+
+class InterruptedWork(NamedTuple):
+    """A mark, `file`, and what it says, in words; `topic` is the one that is written, None for a run that is undone."""
+
+    file: Path
+    topic: str | None
+    what: str
+
+    def concerns(self, partition_dir: Path) -> bool:
+        """Whether the partition in the same log directory may be half done."""
+        if self.topic is None:
+            return (partition_dir / UNDO).is_dir()
+        is_aside = partition_dir.name.endswith(PUT_ASIDE)
+        return not is_aside and parse_topic_partition_name(partition_dir).topic == self.topic
+
+
+def is_mark(name: str) -> bool:
+    """Whether a file of that name in a log directory may be a mark of interrupted work."""
+    return name == UNDO or is_mark_of_write(name)
+
+
+def is_mark_of_write(name: str) -> bool:
+    """Whether a write leaves a file of that name in a log directory."""
+    return _MARK_OF_WRITE.fullmatch(name) is not None
+
+
+def interrupted_work(log_dir: Path, unread: Callable[[str], None]) -> list[InterruptedWork]:
+    """What is half done in a log directory; `unread` is called with what cannot be read. Raises OSError."""
+    try:
+        names = sorted(filter(is_mark, os.listdir(log_dir)))
+    except PermissionError:  # what lies in it can be opened by its name all the same
+        return []
+    found = []
+    for name in names:
+        file = log_dir / name
+        try:
+            if name == UNDO:
+                what = "a run of recover or clean was interrupted, or is under way: the next one undoes it"
+                found.append(InterruptedWork(file, None, what))
+            elif (topic := topic_in_part(file)) is not None:
+                what = f"a write of topic {topic} was interrupted, or is under way: its partitions may be old and new"
+                found.append(InterruptedWork(file, topic, what))
+        except FileNotFoundError:  # the write has just ended
+            continue
+        except TOLD as error:
+            unread(describe(error))
+    return found
+
+
+def topic_in_part(mark: Path) -> str | None:
+    """The topic of which a write moves the partitions to their places; None for a write that has not begun to.
+
+    Raises FileNotFoundError for a mark that is gone, IOException for what no write has left; OSError.
+    """
+    require_regular(mark)
+    try:
+        told = json.loads(read_bounded(mark))
+        topic, committed = told["topic"], told["committed"]
+        if isinstance(topic, str):
+            return None if committed is None else topic
+    except (ValueError, TypeError, LookupError, RecursionError):
+        pass
+    raise IOException(f"{mark} is not the mark that a write leaves; remove it, unless a write is under way")
