@@ -309,11 +309,34 @@ def test_ls_and_verify_tell_of_an_interrupted_run(tmp_path, log_dir):
     for told in (place, place / "topic-0"):
         result = CliRunner().invoke(main, ["ls", "--json", str(told)], catch_exceptions=False)
         for each in json.loads(result.stdout)["partitions"]:
-            assert (what in each["findings"]) == (each["topic"] == "topic")
+            assert (what in each["findings"]) == (each["directory"] == "topic-0")
         result = CliRunner().invoke(main, ["verify", "--json", str(told)], catch_exceptions=False)
         assert [each["file"] for each in json.loads(result.stdout)["findings"] if each["what"] == what] == [
             str(place / UNDO)
         ]
+
+
+@pytest.mark.parametrize("left", [f"topic-0/{UNDO}", UNDO], ids=["directory", "file"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_run_that_is_done_and_cannot_clear_up_says_so(tmp_path, log_dir, monkeypatch, command, left):
+    fresh = case(tmp_path, log_dir, "torn")
+    undisturbed, place = fresh(), fresh()
+    rerun(undisturbed, command)
+    delete = file_ops.delete_if_exists
+
+    def refuse(path):
+        if path == place / left and path.exists():
+            raise PermissionError(1, "Operation not permitted", str(path))
+        return delete(path)
+
+    monkeypatch.setattr(file_ops, "delete_if_exists", refuse)
+    result = rerun(place, command)
+    assert (result.exit_code, result.stderr) == (
+        0,
+        f"Warning: the run in {place} is done, and could not remove what it kept (IOException: Operation not permitted:"
+        f" {place / left}): remove {place / left}{', or the next run may undo this one' if left == UNDO else ''}\n",
+    )
+    assert without_undo(place) == world(undisturbed)
 
 
 def test_what_was_appended_after_an_interruption_stays(tmp_path, log_dir):

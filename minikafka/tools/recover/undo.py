@@ -57,7 +57,8 @@ def undoable(
 
     `files`: the files of each partition's directory. `cut`: the names of the segments in which bytes may change or end.
     `takes_mark`: the mark of a clean stop is away during the block; otherwise whoever works in the block sees to it.
-    The caller has the log directory for itself. Raises OSError.
+    The caller has the log directory for itself. Raises OSError, but for what cannot be removed when all is done: that
+    is told on stderr.
     """
     mark = log_dir / CLEAN_SHUTDOWN_FILE_NAME
     beside = {name: _content(log_dir / name) for name in (CLEAN_SHUTDOWN_FILE_NAME, *CHECKPOINTS)}
@@ -81,7 +82,22 @@ def undoable(
         except OSError as error:
             tell(f"Warning: {describe(error)}; the next run will undo what this one has changed in {log_dir}", err=True)
         raise
-    _finish(log_dir, files)
+    try:
+        _finish(log_dir, files)
+    except OSError as error:  # all is done: it would be a lie to fail now
+        _tell_what_is_left(log_dir, files, error)
+
+
+def _tell_what_is_left(log_dir: Path, directories: Collection[Path], error: OSError) -> None:
+    told = f"Warning: the run in {log_dir} is done, and could not remove what it kept ({describe(error)}): remove"
+    if os.path.lexists(log_dir / UNDO):
+        tell(f"{told} {log_dir / UNDO}, or the next run may undo this one", err=True)
+        return
+    for directory in directories:
+        with suppress(OSError):
+            forget([directory])
+        if os.path.lexists(directory / UNDO):
+            tell(f"{told} {directory / UNDO}", err=True)
 
 
 def take_back(log_dir: Path, *, follow_links: bool, quiet: bool = False) -> None:
