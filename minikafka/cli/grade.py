@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from minikafka.common.errors import IllegalArgumentException
+from minikafka.lab.course.lesson_notebooks import lessons
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.course.run_lessons import lessons
 from minikafka.lab.grading.grade import Grade, explained, table
 from minikafka.lab.grading.grade import grade as grade_of
 from minikafka.lab.grading.marking import Terms

@@ -6,9 +6,10 @@ A text and `__init__.py` are enough to build a notebook, which the map of the pr
 A lesson that lands has these, too (`tests/lessons` and `tests/notebooks` ask for them); those in brackets may be
 absent:
 
-- `03-high-watermark.py`: the text, with `# %%` cells; its name gives the number and the name of the notebook;
-- `03-high-watermark.solutions.py`: the notebook of its solutions; [`03-high-watermark.zh.py`: the lesson in Chinese,
-  and `zh.py`, what the lab says in it, by the English text];
+- `03-high-watermark.py`: the text to read, with `# %%` cells; its name gives the number and the name of the notebook;
+- `03-high-watermark-rebuild.py`: the text of its exercises and rungs, for a notebook beside it, with its own kernel;
+- `03-high-watermark-rebuild.solutions.py`: the notebook of their solutions; [`03-high-watermark.zh.py` and
+  `03-high-watermark-rebuild.zh.py`: the lesson in Chinese, and `zh.py`, what the lab says in it, by the English text];
 - `predictions.py`: wrong answers to the text's predictions, and what one must believe to give them; `BELIEFS` has them
   by the prediction's id, with which its call of `predict` begins: one to four words that say what is asked, not what is
   answered, and that no other prediction of the course has. Translations use the same ids;

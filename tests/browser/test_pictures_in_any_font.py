@@ -6,8 +6,9 @@ import re
 import nbformat
 import pytest
 
+from minikafka.lab.course.lesson_notebooks import notebooks, translations
 from minikafka.lab.course.places import DIAGRAMS
-from minikafka.lab.course.run_lessons import lessons, translations
+from minikafka.lab.lesson_folders import REBUILD
 from minikafka.lab.teaching.invariants import printed_sheet
 from minikafka.lab.widgets import drawing
 from minikafka.lab.widgets.letters import WIDTHS
@@ -47,10 +48,10 @@ def test_the_texts_of_each_diagram_stay_in_their_boxes(page):
     assert drawings and misplaced(page, drawings) == dict.fromkeys(FONTS, [])
 
 
-@pytest.mark.parametrize("notebook", [*lessons(), *translations()], ids=lambda path: path.parent.name + path.stem)
+@pytest.mark.parametrize("notebook", [*notebooks(), *translations()], ids=lambda path: path.parent.name + path.stem)
 def test_the_texts_of_each_picture_in_a_lesson_stay_in_their_boxes(page, notebook):
     drawings = list(pictures(notebook))
-    assert len(drawings) >= 5
+    assert len(drawings) >= 5 or notebook.stem.endswith(REBUILD)
     assert misplaced(page, drawings) == dict.fromkeys(FONTS, [])
 
 

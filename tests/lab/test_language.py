@@ -35,6 +35,8 @@ from tests.notebooks.outputs import code_cells, shown
 
 ENGLISH = lesson_named("03-high-watermark").text
 CHINESE = ENGLISH.with_suffix(".zh.py")
+BOTH = [(text, text.with_suffix(".zh.py")) for text in (ENGLISH, lesson_named("03-high-watermark").rebuild)]
+each_pair = pytest.mark.parametrize(("english", "translated"), BOTH, ids=["to read", "to rebuild"])
 CATALOGUE = LANGUAGES["zh"].catalogue()
 LETTER = "[\u4e00-\u9fff]"
 ASKED = [*predict_calls_in(ENGLISH.read_text())]
@@ -129,18 +131,19 @@ def code_and_words(source):
     return ast.dump(tree), words
 
 
-def test_the_lesson_has_the_cells_and_the_code_of_the_english_one():
-    cells = [read_text(text).cells for text in (ENGLISH, CHINESE)]
+@each_pair
+def test_a_notebook_has_the_cells_and_the_code_of_the_english_one(english, translated):
+    cells = [read_text(text).cells for text in (english, translated)]
     assert [cell.cell_type for cell in cells[0]] == [cell.cell_type for cell in cells[1]]
-    for english, translated in zip(*cells, strict=True):
-        if english.cell_type == "code":
-            (one, words), (other, said) = code_and_words(english.source), code_and_words(translated.source)
+    for cell, twin in zip(*cells, strict=True):
+        if cell.cell_type == "code":
+            (one, words), (other, said) = code_and_words(cell.source), code_and_words(twin.source)
             assert one == other
             assert [now for was, now in zip(words, said, strict=True) if now != was and not is_chinese(now)] == []
             continue
         for pattern in (r"`[^`\n]+`", r"^#+ ", r"^\d\. ", r"\d{2,}"):  # code, headings, rules, numbers
-            one, other = (set(re.findall(pattern, cell.source, re.MULTILINE)) for cell in (english, translated))
-            assert one <= other, translated.source
+            one, other = (set(re.findall(pattern, each.source, re.MULTILINE)) for each in (cell, twin))
+            assert one <= other, twin.source
 
 
 def is_chinese(words):
@@ -165,9 +168,10 @@ STAYS = re.compile(
 )
 
 
-def test_no_english_is_shown_by_accident():
+@each_pair
+def test_no_english_is_shown_by_accident(english, translated):
     found = []
-    for cell in nbformat.read(notebook_of(CHINESE), as_version=4).cells:
+    for cell in nbformat.read(notebook_of(translated), as_version=4).cells:
         for output in cell.get("outputs", []):
             html = output.get("data", {}).get("text/html", "")
             html = re.sub(r"<style>.*?</style>|<pre.*?</pre>", "", html, flags=re.DOTALL)

@@ -297,9 +297,9 @@ def test_the_map_knows_all_that_the_lessons_ask():
     lesson_texts = [folder.text for folder in lesson_folders()]
     assert [lesson.file.removesuffix(".ipynb") for lesson in lessons] == [text.stem for text in lesson_texts]
     for lesson, text in zip(lessons, lesson_texts, strict=True):
-        source = text.read_text()
-        assert len(lesson.tasks["predictions"]) == len(re.findall(r"^predict\(", source, re.MULTILINE)), lesson.file
-        exercises, _, ladder = source.partition("### Rebuild")
+        assert len(lesson.tasks["predictions"]) == len(re.findall(r"^predict\(", text.read_text(), re.MULTILINE))
+        assert lesson.rebuild == f"{text.stem}-rebuild.ipynb"
+        exercises, _, ladder = text.with_name(f"{text.stem}-rebuild.py").read_text().partition("## Rungs")
         for kind, part in (("exercises", exercises), ("rungs", ladder)):
             assert len(lesson.tasks[kind]) == len(re.findall(r"^\w+\.check\(", part, re.MULTILINE)), lesson.file
     for kind in KINDS:

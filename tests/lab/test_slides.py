@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from minikafka.lab.course.lesson_notebooks import lessons
 from minikafka.lab.lesson_folders import lesson_folders
 from minikafka.lab.site.own_folder import FolderError
-from minikafka.lab.teaching.lesson_parts import lessons
 from minikafka.lab.teaching.slides.build import MARK, decks_of, main, write_slides
 from minikafka.lab.teaching.slides.deck import plain
 from minikafka.lab.teaching.slides.page import html_of

@@ -5,6 +5,7 @@ from functools import cache
 
 import pytest
 
+from minikafka.lab.course.lesson_notebooks import lessons
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.prediction import known_beliefs
 from minikafka.lab.grading.lesson_tasks import EXERCISE, RUNG, tasks_of
@@ -13,7 +14,7 @@ from minikafka.lab.stepper.kafka_lines import kafka_line
 from minikafka.lab.teaching import answers_page, invariants
 from minikafka.lab.teaching.build import ANSWERS, TEACHING, pages, plan_of
 from minikafka.lab.teaching.known_answers import read_answers
-from minikafka.lab.teaching.lesson_parts import cells_of, lessons, questions_of, title_of
+from minikafka.lab.teaching.lesson_parts import cells_of, questions_of, title_of
 from minikafka.lab.teaching.quiz import question as quiz
 from minikafka.lab.teaching.quiz.quiz_page import questions
 

@@ -22,7 +22,8 @@ from minikafka.log.local_log import LocalLog
 
 TINY = {
     "03a-tiny.py": "# %% [markdown]\n# # Tiny\n\n# %%\n1 + 1\n",
-    "03a-tiny.solutions.py": "# %% [markdown]\n# # Tiny: solutions\n",
+    "03a-tiny-rebuild.py": "# %% [markdown]\n# # Tiny: rebuild\n",
+    "03a-tiny-rebuild.solutions.py": "# %% [markdown]\n# # Tiny: solutions\n",
     "__init__.py": "",
     "predictions.py": 'BELIEFS = {"how-many": {1: "There are two."}}\n',
     "planted_bugs.py": (
@@ -66,7 +67,8 @@ def test_a_lesson_comes_with_its_folder(folders):
         notebook_of(text).relative_to(COURSE).as_posix() for text in texts() if text.parent.name == "made_by_a_test"
     ] == [
         "03a-tiny.ipynb",
-        "solutions/03a-tiny.ipynb",
+        "03a-tiny-rebuild.ipynb",
+        "solutions/03a-tiny-rebuild.ipynb",
     ]
     assert known_beliefs()["how-many"] == {1: "There are two."}
     with planted("a log is called tiny"):
@@ -74,7 +76,7 @@ def test_a_lesson_comes_with_its_folder(folders):
     assert [question.solved() for lesson, question in questions() if lesson.name == "03a-tiny"] == ["2"]
     assert ("a rung",) in [rungs.LADDER for rungs in parts("rungs")]
     assert LANGUAGES["zh"].catalogue()["tiny"] == "小"
-    assert plan_of(lesson_named("03a-tiny")) == "# 03a Tiny"
+    assert plan_of(lesson_named("03a-tiny")) == plan_of(lesson_named("03a-tiny-rebuild")) == "# 03a Tiny"
 
 
 def test_a_lesson_goes_with_its_folder(folders):
@@ -121,7 +123,8 @@ def test_every_lesson_has_what_the_course_asks_of_one():
     for folder in lesson_folders.lesson_folders():
         kinds = {task.kind for task in tasks_of(notebook_of(folder.text))}
         has = {path.name for path in folder.path.iterdir()}
-        assert {"__init__.py", "predictions.py", "plan.md", "slides.toml", f"{folder.name}.solutions.py"} <= has
+        texts = {folder.rebuild.name, folder.rebuild.with_suffix(".solutions.py").name}
+        assert {"__init__.py", "predictions.py", "plan.md", "slides.toml", *texts} <= has
         assert ("exercise" in kinds) == ({"exercises", "solutions.py"} <= has), folder.name
         assert ("rung" in kinds) == ("rungs.py" in has), folder.name
 

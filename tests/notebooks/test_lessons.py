@@ -26,8 +26,10 @@ PARTS = [
 CHECKS = re.compile(r"^(\w+)\.check\((\w+)\)$", re.MULTILINE)
 TEXTS = texts()
 LESSONS = [folder.text for folder in lesson_folders()]
+REBUILDS = [folder.rebuild for folder in lesson_folders() if folder.rebuild]
 each_text = pytest.mark.parametrize("text", TEXTS, ids=[text.stem for text in TEXTS])
 each_lesson = pytest.mark.parametrize("text", LESSONS, ids=[text.stem for text in LESSONS])
+each_rebuild = pytest.mark.parametrize("text", REBUILDS, ids=[text.stem for text in REBUILDS])
 START = LESSONS[0]
 WALKS = [text for text in LESSONS if text != START]
 each_walk = pytest.mark.parametrize("text", WALKS, ids=[text.stem for text in WALKS])
@@ -106,11 +108,25 @@ def test_each_part_has_what_it_owes(text):
     assert len(code(parts[3])) >= 1 and "step_through(" in sources[4] and "predict(" in sources[4]
     assert sources[4].count("erratum(") + sources[2].count("erratum(") >= 3
     assert "three_witnesses(" in sources[5] and "planted(" in sources[5] and "predict(" in sources[5]
-    exercises, rebuild, ladder = sources[6].partition("### Rebuild")
-    assert 3 <= len(CHECKS.findall(exercises)) <= 5 and exercises.count("in Spark.**") >= 2
-    assert not rebuild or 3 <= len(CHECKS.findall(ladder)) <= 6
+    assert f"]({text.stem}-rebuild.ipynb)" in sources[6] and len(parts[6]) == 1
     assert "| Same as Kafka | Simpler than Kafka | Not shown here |" in sources[7]
     assert "<details>" in sources[7] and "**Next:**" in sources[7]
+
+
+@each_rebuild
+def test_a_notebook_to_rebuild_has_what_it_owes(text):
+    cells = read_text(text).cells
+    head, *rest = (cell.source for cell in cells)
+    lesson = text.stem.removesuffix("-rebuild")
+    for promise in ("**Time:**", "**Before:**", f"]({lesson}.ipynb)", "`check`", "`hint()`", "`solution()`"):
+        assert promise in head
+    assert cells[1].cell_type == "code" and "import" in rest[0]
+    exercises, ladder, rungs = "\n".join(rest).partition("## Rungs")
+    if text == REBUILDS[0]:
+        assert len(CHECKS.findall(exercises)) == 2 and "in Spark.**" in exercises and not ladder
+        return
+    assert 3 <= len(CHECKS.findall(exercises)) <= 5 and exercises.count("in Spark.**") >= 2
+    assert not ladder or 3 <= len(CHECKS.findall(rungs)) <= 6
 
 
 @each_lesson
@@ -137,7 +153,7 @@ def test_start_here_has_parts_of_its_own():
     assert all(f"## {number}. " in sources[number] for number in range(1, 8))
     assert sources[2].count("predict(") == 2 and "step_through(" in sources[3] and "predict(" in sources[3]
     assert "three_witnesses(" in sources[5] and "predict(" in sources[5]
-    assert len(CHECKS.findall(sources[6])) == 2 and "in Spark.**" in sources[6]
+    assert f"]({START.stem}-rebuild.ipynb)" in sources[6]
     assert "my_progress()" in sources[7] and "**Next:**" in sources[7]
 
 
@@ -155,7 +171,7 @@ def test_the_table_of_old_places_names_methods_of_kafka():
     assert [name for name in named if kafka_line(name) is None] == []
 
 
-@each_lesson
+@pytest.mark.parametrize("text", [*LESSONS, *REBUILDS], ids=lambda text: text.stem)
 def test_code_cells_are_small_and_define_no_helpers(text):
     for cell in code(notebook(text).cells):
         lines = [line for line in cell.source.split("\n") if line.strip() and not line.startswith("#")]
@@ -166,7 +182,7 @@ def test_code_cells_are_small_and_define_no_helpers(text):
         assert all("return ___" in cell.source for _ in functions), f"a helper belongs to minikafka.lab: {cell.source}"
 
 
-@each_lesson
+@pytest.mark.parametrize("text", [*LESSONS, *REBUILDS], ids=lambda text: text.stem)
 def test_every_number_in_the_prose_stands_in_a_run(text):
     """In parts 4 and 5, and in the story of part 1: each number of two digits or more is in the code or an output so
     far.
@@ -224,7 +240,7 @@ def test_predictions_can_be_answered_and_wrong_answers_are_named(text, spark, mo
     assert len(asked) >= 3 and set(asked) < set(known_beliefs())
 
 
-@each_lesson
+@each_rebuild
 def test_the_solutions_solve_every_exercise_of_the_lesson(text):
     solutions = text.with_suffix(".solutions.py")
     names = re.findall(r"^(\w+)\.check\(", text.read_text(), re.MULTILINE)

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from minikafka.cli import main
 from minikafka.lab.course import run_lessons, working_copy
+from minikafka.lab.course.lesson_notebooks import lessons, rebuild_name
 from minikafka.lab.course.places import COURSE
 
 
@@ -52,15 +53,16 @@ def test_a_changed_notebook_is_never_overwritten_and_an_unchanged_one_follows_th
 
 def test_a_lesson_is_laid_out_without_what_answers_an_open_prediction(table):
     working_copy.lay_out(COURSE, table)
-    for lesson in sorted(COURSE.glob("*.ipynb")):
+    for lesson in lessons():
         course, laid = (nbformat.read(directory / lesson.name, as_version=4).cells for directory in (COURSE, table))
         assert [cell.source for cell in course] == [cell.source for cell in laid]
         first = next(i for i, cell in enumerate(laid) if re.search(r"^predict\((?s:.*)^    ___,$", cell.source, re.M))
         assert laid[:first] == course[:first]
         assert any(cell.get("outputs") for cell in course[first:])
         assert not any(cell.get("outputs") or cell.get("execution_count") for cell in laid[first:])
-    solutions = [(directory / "solutions" / lesson.name).read_bytes() for directory in (COURSE, table)]
-    assert solutions[0] == solutions[1] and working_copy.lay_out(COURSE, table) == []
+        for name in (rebuild_name(lesson), f"solutions/{rebuild_name(lesson)}"):
+            assert (table / name).read_bytes() == (COURSE / name).read_bytes()
+    assert working_copy.lay_out(COURSE, table) == []
 
 
 def as_jupyterlab_saves(path, source=None):
@@ -94,6 +96,67 @@ def test_a_notebook_that_was_written_in_stays(course, table):
     assert working_copy.lay_out(course, table) == []
     assert nbformat.read(table / lesson.name, as_version=4).cells[0].source == "print(7)"
     assert working_copy.fresh("01-segments", course, table) == table / "01-segments-edited-1.ipynb"
+
+
+STUB = "def {0}(old):\n    return ___\n\n\n{0}_task.check({0})"
+SOLVED = "def {0}(old):\n    # mine\n    return old + 1\n\n\n{0}_task.check({0})"
+HEAD = "from minikafka.lab import ___"
+BEFORE = [HEAD, "1 + 1", STUB.format("clamp"), STUB.format("increment"), "2 + 2"]
+"""A lesson as it was when its exercises stood in it."""
+
+
+@pytest.fixture
+def split_course(course, table):
+    """The course after a lesson's exercises got a notebook of their own; laid out was the edition before."""
+    lesson = write_notebook(course / "03-marks.ipynb", *BEFORE)
+    working_copy.lay_out(course, table)
+    write_notebook(lesson, HEAD, "1 + 1", "2 + 2")
+    write_notebook(course / "03-marks-rebuild.ipynb", HEAD, "'set up'", STUB.format("clamp"), STUB.format("increment"))
+    return course
+
+
+def test_functions_that_were_written_before_the_split_are_carried_over(split_course, table):
+    old = table / "03-marks.ipynb"
+    write_notebook(old, *BEFORE[:2], SOLVED.format("clamp"), *BEFORE[3:])
+    before = old.read_bytes()
+    assert working_copy.lay_out(split_course, table) == [table / "03-marks-rebuild.ipynb"]
+    assert old.read_bytes() == before, "a copy that the learner has changed stays"
+    cells = nbformat.read(table / "03-marks-rebuild.ipynb", as_version=4).cells
+    nbformat.validate(nbformat.read(table / "03-marks-rebuild.ipynb", as_version=4))
+    assert [cell.source for cell in cells] == [HEAD, "'set up'", SOLVED.format("clamp"), STUB.format("increment")]
+    course_cells = nbformat.read(split_course / "03-marks-rebuild.ipynb", as_version=4).cells
+    assert [cell.id for cell in cells] == [cell.id for cell in course_cells]
+
+    carried = (table / "03-marks-rebuild.ipynb").read_bytes()
+    write_notebook(split_course / "03-marks-rebuild.ipynb", HEAD, "'the next edition'")
+    assert working_copy.lay_out(split_course, table) == []
+    assert (table / "03-marks-rebuild.ipynb").read_bytes() == carried, "it is the learner's"
+    assert working_copy.fresh("marks-rebuild", split_course, table) == table / "03-marks-rebuild-edited-1.ipynb"
+    assert "next edition" in (table / "03-marks-rebuild.ipynb").read_text()
+    assert working_copy.fresh("03", split_course, table) == table / "03-marks-edited-1.ipynb"
+    assert (table / "03-marks.ipynb").read_bytes() == (split_course / "03-marks.ipynb").read_bytes()
+
+
+def test_a_copy_from_before_the_split_without_a_function_follows_the_course(split_course, table):
+    names = {"03-marks.ipynb", "03-marks-rebuild.ipynb"}
+    assert {path.name for path in working_copy.lay_out(split_course, table)} == names
+    for name in names:
+        assert (table / name).read_bytes() == (split_course / name).read_bytes()
+
+
+@pytest.mark.parametrize("old", ["mine", '{"cells": [{"cell_type": "code", "source": 3}]}', '{"cells": 3}', "[" * 9999])
+def test_of_a_broken_copy_from_before_the_split_nothing_is_carried_over(split_course, table, old):
+    (table / "03-marks.ipynb").write_text(old)
+    assert working_copy.lay_out(split_course, table) == [table / "03-marks-rebuild.ipynb"]
+    assert (table / "03-marks-rebuild.ipynb").read_bytes() == (split_course / "03-marks-rebuild.ipynb").read_bytes()
+
+
+def test_nothing_is_carried_over_from_where_a_link_leads(split_course, table, tmp_path):
+    write_notebook(tmp_path / "elsewhere.ipynb", SOLVED.format("clamp"))
+    (table / "03-marks.ipynb").unlink()
+    (table / "03-marks.ipynb").symlink_to(tmp_path / "elsewhere.ipynb")
+    working_copy.lay_out(split_course, table)
+    assert (table / "03-marks-rebuild.ipynb").read_bytes() == (split_course / "03-marks-rebuild.ipynb").read_bytes()
 
 
 def test_a_desk_that_an_earlier_version_laid_follows_the_course(course, table):
@@ -322,4 +385,4 @@ def test_a_lesson_that_fails_is_named_and_fails_the_run(tmp_path, monkeypatch, c
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"{tmp_path.name}/bad ") and "FAILED: ValueError: no such offset" in lines[0]
     assert lines[1].startswith(f"{tmp_path.name}/good ") and " 0 exercises checked; first cell" in lines[1]
-    assert re.fullmatch(r"2 lessons in \d+ s, 1 failed", lines[2])
+    assert re.fullmatch(r"2 notebooks in \d+ s, 1 failed", lines[2])

@@ -1,8 +1,9 @@
 """Builds the notebooks from their texts: `python -m minikafka.lab.course.build_lessons [name…]`.
 
 A lesson is written as plain Python with `# %%` cells in its folder of `minikafka/lessons`; that is what is reviewed.
-`11-produce-path.py` becomes `notebooks/11-produce-path.ipynb`, `11-produce-path.solutions.py` the notebook of the same
-name in `notebooks/solutions`, and `.zh.py` one in `notebooks/zh`, whose first cell chooses that language.
+`11-produce-path.py` becomes `notebooks/11-produce-path.ipynb`, and `11-produce-path-rebuild.py`, with the exercises and
+rungs, the notebook beside it. `.solutions.py` becomes one of the same name in `notebooks/solutions`, and `.zh.py` one
+in `notebooks/zh`, whose first cell chooses that language.
 
 Building runs a text in a fresh kernel and stores the outputs, without the state of widgets. A test notices when text
 and notebook have drifted apart. Nothing is stored of a run in which a cell raised, a witness failed or was absent, or
@@ -30,7 +31,7 @@ SOLUTIONS = "solutions"
 def texts() -> list[Path]:
     """The texts of all lessons in reading order, then those of solutions and of other languages."""
     found = [text for folder in lesson_folders() for text in folder.texts]
-    return sorted(found, key=lambda text: (_kind(text), text.name))
+    return sorted(found, key=lambda text: (_kind(text), notebook_of(text).stem))
 
 
 def notebook_of(text: Path) -> Path:

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from minikafka.lab.course.lesson_notebooks import lessons, notebooks_of
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.exercises.predict_call import predict_calls_in
 from minikafka.lab.exercises.progress import KINDS, desk_here, read
@@ -20,18 +21,22 @@ NO_DESK = (
 )
 _SIGNS = {"done": "✓", "tried": "✗", "open": "·"}
 _FILLS = {"done": "committed", "tried": "pending", "open": "panel"}
-_REBUILD = "### Rebuild"
+_RUNGS = re.compile(r"^from minikafka\.lessons\.\w+\.rungs import ", re.MULTILINE)
+"""Stands in a lesson's notebook above its first rung, and below its exercises."""
 
 
 @dataclass(frozen=True)
 class Lesson:
     """What a lesson asks: `tasks` has its predictions, exercises and rungs by kind. Each stands there by the name under
     which progress is kept, with the words that are shown: a prediction's id with its question.
+
+    `file` names the notebook to read, `rebuild` the one with exercises and rungs, "" for none.
     """
 
     file: str
     title: str
     tasks: Mapping[str, Mapping[str, str]]
+    rebuild: str = ""
 
     @property
     def number(self) -> str:
@@ -58,7 +63,7 @@ class ProgressMap:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f'<tr><td>{lesson.number}</td><td><a href="{escape(lesson.file)}">{escape(lesson.title)}</a></td>'
+            f"<tr><td>{lesson.number}</td><td>{_links(lesson)}</td>"
             + "".join(f"<td>{self._boxes(kind, lesson.tasks[kind])}</td>" for kind in KINDS)
             + "</tr>"
             for lesson in self.lessons
@@ -122,25 +127,30 @@ def lessons_of(course: Path) -> list[Lesson]:
     """The lessons of the course in reading order. What each asks stands in its calls of `predict` and in its stored
     outputs, where nothing was attempted.
     """
-    return [_lesson(path) for path in sorted(course.glob("[0-9][0-9]*-*.ipynb"))]
+    return [_lesson(path) for path in lessons(course)]
 
 
 def _lesson(path: Path) -> Lesson:
-    cells = json.loads(path.read_bytes())["cells"]
+    of_lesson = notebooks_of(path)
+    cells = [cell for notebook in of_lesson for cell in json.loads(notebook.read_bytes())["cells"]]
     tasks: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
     checked = "exercises"
     for cell in cells:
         source = "".join(cell["source"])
         if cell["cell_type"] == "code":
             tasks["predictions"] |= {call.id: call.question for call in predict_calls_in(source)}
-        elif _REBUILD in source:
-            checked = "rungs"
+            checked = "rungs" if _RUNGS.search(source) else checked
         for output in cell.get("outputs", []):
             said = "".join(output.get("data", {}).get("text/plain", ""))
             if unattempted := re.match(rf"(.*): {NOT_ATTEMPTED}\. ", said):
                 tasks[checked][unattempted[1]] = unattempted[1]
     title = "".join(cells[0]["source"]).partition("\n")[0].removeprefix("# ")
-    return Lesson(path.name, title, tasks)
+    return Lesson(path.name, title, tasks, *(rebuild.name for rebuild in of_lesson[1:]))
+
+
+def _links(lesson: Lesson) -> str:
+    read = f'<a href="{escape(lesson.file)}">{escape(lesson.title)}</a>'
+    return f'{read} · <a href="{escape(lesson.rebuild)}">rebuild</a>' if lesson.rebuild else read
 
 
 def _box(state: str, told: str) -> str:

@@ -1,4 +1,5 @@
-"""`make lessons`: run the lessons one after another without a browser, and say in one line each how it went.
+"""`make lessons`: run the notebooks of the lessons one after another without a browser, and say in one line each how it
+went.
 
 A line has the seconds, the number of quantities on which the witnesses agreed, of differences that a planted bug made
 them find and of exercises whose checks were run, and how long the first cell and the slowest other one took. Agreements
@@ -12,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from minikafka.lab.course.lesson_kernel import run_in_a_kernel
+from minikafka.lab.course.lesson_notebooks import notebooks, translations
 from minikafka.lab.course.places import COURSE
-from minikafka.lab.language.chosen import LANGUAGES
 
 # Runs in the lesson's kernel, before its first cell.
 _LISTEN = """
@@ -91,19 +92,12 @@ def _plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def lessons(course: Path = COURSE) -> list[Path]:
-    """The lessons of the course in reading order; notebooks in its folders, such as the solutions, are no lessons."""
-    return sorted(course.glob("*.ipynb"))
-
-
-def translations(course: Path = COURSE) -> list[Path]:
-    """The lessons in other languages, in a folder for each."""
-    return [path for folder in LANGUAGES for path in sorted((course / folder).glob("*.ipynb"))]
-
-
 def main() -> None:
-    """Run the notebooks named on the command line, or all lessons in all languages; exit with 1 if one fails."""
-    chosen = [Path(name) for name in sys.argv[1:]] or [*lessons(), *translations()]
+    """Run the notebooks named on the command line, or those of all lessons in all languages.
+
+    Exits with 1 if one fails.
+    """
+    chosen = [Path(name) for name in sys.argv[1:]] or [*notebooks(), *translations()]
     names = [path.stem if path.parent.resolve() == COURSE else f"{path.parent.name}/{path.stem}" for path in chosen]
     width = max(map(len, names), default=0)
     begin, failures = time.monotonic(), 0
@@ -111,7 +105,7 @@ def main() -> None:
         seconds, outcome = _timed_run(path)
         failures += outcome.startswith(_FAILED)
         print(f"{name:{width}}  {seconds:5.1f} s  {outcome}", flush=True)
-    print(f"{_plural(len(chosen), 'lesson')} in {time.monotonic() - begin:.0f} s, {failures} failed")
+    print(f"{_plural(len(chosen), 'notebook')} in {time.monotonic() - begin:.0f} s, {failures} failed")
     sys.exit(failures > 0 or not chosen)
 
 

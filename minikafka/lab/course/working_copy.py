@@ -8,6 +8,9 @@ into the file, and the outputs, which are as in the course.
 A lesson is laid out without the outputs below its first open prediction, since they answer it. The course's own
 notebook keeps them, for readers without a kernel.
 
+Exercises and rungs once stood in the lesson's notebook. Where a learner has written functions in such a copy, that copy
+stays, and the notebook to rebuild is laid beside it with these functions in it.
+
 A working copy may be from somebody else. Nothing outside of it is written: a link, or anything else that has the name
 of a file of the course and is none, stays as it is, and nothing is laid there. The working copy itself may be a link of
 the learner's own, to a larger disk, say: to a directory that is empty, or in which the lessons were laid out before.
@@ -18,21 +21,26 @@ import ast
 import hashlib
 import json
 import os
+import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from minikafka.common.errors import IOException
 from minikafka.lab.course.places import COURSE, DESK
+from minikafka.lab.exercises.blanks import is_blank, is_stub
 from minikafka.lab.exercises.plain_file import read_plain_file, replace_plain_file
 from minikafka.lab.exercises.predict_call import PredictCall, predict_calls_in
 from minikafka.lab.exercises.progress import LAID_OUT
+from minikafka.lab.lesson_folders import REBUILD
 from minikafka.tools.tool_command import failures_in_one_line
 
 FIRST_LESSON = "00-start-here.ipynb"
 SOLUTIONS = "solutions"
 
 _JUPYTER = Path(__file__).parent / "jupyter"
+_CHECK = re.compile(r"^\w+\.check\((\w+)\)", re.MULTILINE)
 _SKIPPED = {"__pycache__", ".ipynb_checkpoints"}
 _MOST_BYTES = 64 << 20
 """No file of the course is larger: a larger one is the learner's."""
@@ -55,7 +63,9 @@ def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
             is_up_to_date = now is not None and _laid(_to_lay(source)).file in (now.file, before and before.file)
             if is_up_to_date or _is_changed(now, before):
                 continue
-        laid[name] = _copy(source, target)
+            laid[name] = _copy(source, target)
+        else:
+            laid[name] = _copy(source, target, _written_before(target))
         copied.append(target)
     _write_laid(desk, laid)
     return copied
@@ -64,9 +74,10 @@ def lay_out(course: Path = COURSE, desk: Path = DESK) -> list[Path]:
 def fresh(name: str, course: Path = COURSE, desk: Path = DESK) -> Path | None:
     """Renew the notebook `name`; return where the changed one is kept, if it was changed.
 
-    `name` is the notebook's path in the course, or a part of the name of a lesson, not of a solution. Raises ValueError
-    when no notebook, or more than one, is meant; IOException where the desk is not a directory that may be written in;
-    and OSError.
+    `name` is the notebook's path in the course, or a part of the name of a lesson, not of a solution; of the two
+    notebooks of a lesson it then means the one to read, unless only the other has it. Raises ValueError when no
+    notebook, or more than one, is meant; IOException where the desk is not a directory that may be written in; and
+    OSError.
     """
     source = course / meant(name, course)
     key = source.relative_to(course).as_posix()
@@ -92,6 +103,7 @@ def meant(name: str, course: Path = COURSE) -> Path:
     }
     notebooks = [path for key, path in known.items() if name.removesuffix(".ipynb") == key]
     notebooks = notebooks or [path for key, path in known.items() if name and name in key and "/" not in key]
+    notebooks = [path for path in notebooks if not path.stem.endswith(REBUILD)] or notebooks
     if len(notebooks) != 1:
         raise ValueError(f"{name or 'no name'} means {len(notebooks)} notebooks. There are: {', '.join(known)}")
     return notebooks[0].relative_to(course)
@@ -201,11 +213,51 @@ def _leads_to(target: Path, desk: Path) -> bool:
     return not any(parent.is_symlink() or (parent.exists() and not parent.is_dir()) for parent in between)
 
 
-def _copy(source: Path, target: Path) -> _Laid:
+def _copy(source: Path, target: Path, functions: Mapping[str, str] | None = None) -> _Laid:
+    """Lay `source` out at `target`, with the learner's `functions` in it; return what was laid out without these."""
     target.parent.mkdir(parents=True, exist_ok=True)
     data = _to_lay(source)
-    replace_plain_file(target, data)
+    replace_plain_file(target, _with_functions(data, functions) if functions else data)
     return _laid(data)
+
+
+def _written_before(target: Path) -> dict[str, str]:
+    """Of a notebook to rebuild, the functions that the learner has written in the copy to read beside it, when these
+    stood there: by name, the source of the cell. {} for any other file.
+    """
+    if not target.stem.endswith(REBUILD) or target.parent.name == SOLUTIONS:
+        return {}
+    to_read = target.with_name(f"{target.stem.removesuffix(REBUILD)}{target.suffix}")
+    try:
+        cells = json.loads(read_plain_file(to_read, _MOST_BYTES))["cells"]
+        sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return {}
+    return {name: source for source in sources for name in _checked_in(source)}
+
+
+def _checked_in(source: str) -> list[str]:
+    """The functions that a cell defines and checks, stubs left out."""
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    written = {each.name for each in body if isinstance(each, ast.FunctionDef) and not is_stub(each)}
+    return [name for name in _CHECK.findall(source) if name in written]
+
+
+def _with_functions(data: bytes, functions: Mapping[str, str]) -> bytes:
+    """A notebook with the learner's cell in the place of each that checks one of `functions`."""
+    notebook = json.loads(data)
+    for cell in notebook["cells"]:
+        names = _CHECK.findall("".join(cell["source"])) if cell["cell_type"] == "code" else []
+        for name in functions.keys() & names:
+            cell["source"], cell["outputs"], cell["execution_count"] = functions[name], [], None
+    return _as_notebook(notebook)
+
+
+def _as_notebook(notebook: dict[str, Any]) -> bytes:
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def _to_lay(source: Path) -> bytes:
@@ -221,11 +273,11 @@ def _to_lay(source: Path) -> bytes:
         return data
     for cell in code[asks.index(True) :] if True in asks else []:
         cell["outputs"], cell["execution_count"] = [], None
-    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
+    return _as_notebook(notebook)
 
 
 def _is_open(call: PredictCall) -> bool:
-    return isinstance(call.answer, ast.Name) and call.answer.id == "___"
+    return is_blank(call.answer)
 
 
 def _free_name(path: Path) -> Path:

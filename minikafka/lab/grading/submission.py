@@ -16,7 +16,6 @@ _MOST_VALUES = (
     1_000_000,
     200_000,
 )  # commas, and brackets that open: what Python makes of a notebook takes 200 MB at most
-_BLANK = "___"
 _OPERATORS = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -133,11 +132,6 @@ def read(notebook: Path, directory: Path) -> Answered:
         elif isinstance(statement, ast.Assign) and _is_plain(statement.value):
             found.definitions.update({each.id: statement for each in statement.targets if isinstance(each, ast.Name)})
     return found
-
-
-def is_blank(answer: ast.expr) -> bool:
-    """Whether an answer is still `___`."""
-    return isinstance(answer, ast.Name) and answer.id == _BLANK
 
 
 def value_of(answer: ast.expr) -> object:

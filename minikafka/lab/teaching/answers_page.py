@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from minikafka.lab.course.lesson_notebooks import rebuild_name
 from minikafka.lab.exercises.prediction import known_beliefs
 from minikafka.lab.grading.lesson_tasks import EXERCISE, RUNG, Assignment, tasks_of
 from minikafka.lab.teaching.lesson_parts import ideas_of, questions_of, takeaway_of, words_before_checks
@@ -32,9 +33,9 @@ def answers_page(notebook: Path, answers: Mapping[str, str]) -> str:
 
 
 def _links(notebook: Path) -> list[str]:
-    home = "../../notebooks"
-    lesson, solutions = f"{home}/{notebook.name}", f"{home}/solutions/{notebook.name}"
-    return [f"The lesson: [{notebook.name}]({lesson}). One way to write each function: [solutions]({solutions})."]
+    home, rebuild = "../../notebooks", rebuild_name(notebook)
+    lesson = f"The lesson: [{notebook.name}]({home}/{notebook.name}), and [{rebuild}]({home}/{rebuild}), its part 6."
+    return [f"{lesson} One way to write each function: [solutions]({home}/solutions/{rebuild})."]
 
 
 def _predictions(notebook: Path, answers: Mapping[str, str]) -> Iterator[list[str]]:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from minikafka.lab.course.lesson_notebooks import lessons
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.lesson_folders import LessonFolder, lesson_named
 from minikafka.lab.teaching import answers_page, invariants, known_answers
-from minikafka.lab.teaching.lesson_parts import lessons
 from minikafka.lab.teaching.quiz.quiz_page import quiz_page
 
 TEACHING = COURSE.parent / "teaching"

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from minikafka.lab.course.lesson_notebooks import lessons
 from minikafka.lab.lesson_folders import LessonFolder, lesson_folders
 from minikafka.lab.stepper.kafka_lines import kafka_link
 from minikafka.lab.stepper.stepper import with_code
-from minikafka.lab.teaching.lesson_parts import lessons, rules_of
+from minikafka.lab.teaching.lesson_parts import rules_of
 
 _HEAD = (
     "What holds, and what each part of Kafka's storage keeps for the others. Behind each invariant stand the rules that"

@@ -4,8 +4,9 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from minikafka.lab.course.lesson_notebooks import lessons
 from minikafka.lab.grading.answer_key import answer_key
-from minikafka.lab.teaching.lesson_parts import lessons, questions_of
+from minikafka.lab.teaching.lesson_parts import questions_of
 
 
 def read_answers(file: Path) -> dict[str, dict[str, str]]:

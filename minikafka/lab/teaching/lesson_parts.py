@@ -1,15 +1,21 @@
-"""What a lesson's notebook says, part by part: its rules, its questions with their places, what its tasks are about."""
+"""What a lesson's notebooks say, part by part: its rules, its questions with their places, what its tasks are about.
+
+Part 6 is a notebook of its own, the one to rebuild.
+"""
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from minikafka.lab.course.places import COURSE
+from minikafka.lab.course.lesson_notebooks import notebooks_of, rebuild_name
 from minikafka.lab.exercises.predict_call import predict_calls_in
 
 _PART = re.compile(r"^## (\d)\. (.*)$", re.MULTILINE)
 _SECTION = re.compile(r"^### (.*)$", re.MULTILINE)
+_SECTION_OF_REBUILD = re.compile(r"^## (.*)$", re.MULTILINE)
+_REBUILD_PART = 6
 _RULE = re.compile(r"^(\d+)\. (.*(?:\n(?!\d+\. |\n).+)*)", re.MULTILINE)
 _CHECK = re.compile(r"^\w+\.check\((\w+)\)", re.MULTILINE)
 _LABEL = re.compile(r"^\*\*[^*]+\*\*\s*")
@@ -17,9 +23,9 @@ _LABEL = re.compile(r"^\*\*[^*]+\*\*\s*")
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a notebook: its text, the part (0 to 7) and the section in which it stands, and, for code, its number.
+    """A cell of a lesson: its text, the part (0 to 7) and the section in which it stands, and, for code, its number.
 
-    `number` is the one in brackets beside the cell, from 1; 0 for prose.
+    `number` is the one in brackets beside the cell, in its notebook from 1; 0 for prose.
     """
 
     text: str
@@ -42,23 +48,39 @@ class Takeaway:
     answer: str
 
 
-def lessons() -> list[Path]:
-    """The notebooks of the course in their order."""
-    return sorted(COURSE.glob("[0-9][0-9]*-*.ipynb"))
-
-
-def title_of(notebook: Path) -> str:
+def title_of(lesson: Path) -> str:
     """The lesson's title, as in `High watermark`."""
-    return cells_of(notebook)[0].text.partition("\n")[0].removeprefix("# ")
+    return cells_of(lesson)[0].text.partition("\n")[0].removeprefix("# ")
 
 
-def cells_of(notebook: Path) -> list[Cell]:
-    """The cells of the lesson in `notebook`."""
+def cells_of(lesson: Path) -> list[Cell]:
+    """The cells of a lesson: those of the notebook to read, then those of the one to rebuild."""
+    to_read, *rebuild = notebooks_of(lesson)
+    return [*_cells_to_read(to_read), *(cell for notebook in rebuild for cell in _cells_to_rebuild(notebook))]
+
+
+def _cells_to_rebuild(notebook: Path) -> list[Cell]:
+    found: list[Cell] = []
+    section, number = "", 0
+    for text, is_code in _texts(notebook):
+        number += is_code
+        if not is_code and (sections := _SECTION_OF_REBUILD.findall(text)):
+            section = sections[-1]
+        found.append(Cell(text, _REBUILD_PART, section, number if is_code else 0))
+    return found
+
+
+def _texts(notebook: Path) -> Iterator[tuple[str, bool]]:
+    """The text of each cell, and whether it is code."""
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        yield "".join(cell["source"]), cell["cell_type"] == "code"
+
+
+def _cells_to_read(notebook: Path) -> list[Cell]:
     found: list[Cell] = []
     part, section, number = 0, "", 0
-    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
-        text = "".join(cell["source"])
-        if cell["cell_type"] == "code":
+    for text, is_code in _texts(notebook):
+        if is_code:
             number += 1
             found.append(Cell(text, part, section, number))
             continue
@@ -70,23 +92,23 @@ def cells_of(notebook: Path) -> list[Cell]:
     return found
 
 
-def rules_of(notebook: Path) -> dict[int, str]:
+def rules_of(lesson: Path) -> dict[int, str]:
     """The rules of the lesson's part 3 by their numbers; {} for a lesson without rules."""
-    told = (cell.text for cell in cells_of(notebook) if cell.part == 3 and not cell.number)
+    told = (cell.text for cell in cells_of(lesson) if cell.part == 3 and not cell.number)
     rules = {int(number): " ".join(words.split()) for text in told for number, words in _RULE.findall(text)}
     return rules if [*rules] == [*range(1, len(rules) + 1)] else {}
 
 
-def questions_of(notebook: Path) -> dict[str, tuple[str, Cell]]:
+def questions_of(lesson: Path) -> dict[str, tuple[str, Cell]]:
     """The lesson's predictions in their order: by id, the question and its cell."""
-    cells = (cell for cell in cells_of(notebook) if cell.number)
+    cells = (cell for cell in cells_of(lesson) if cell.number)
     return {call.id: (call.question, cell) for cell in cells for call in predict_calls_in(cell.text)}
 
 
-def words_before_checks(notebook: Path) -> dict[str, str]:
+def words_before_checks(lesson: Path) -> dict[str, str]:
     """By the name of a function that is checked, the last prose that stands above it."""
     found, words = {}, ""
-    for cell in cells_of(notebook):
+    for cell in cells_of(lesson):
         if not cell.number:
             words = cell.text
         for name in _CHECK.findall(cell.text) if cell.number else ():
@@ -94,15 +116,15 @@ def words_before_checks(notebook: Path) -> dict[str, str]:
     return found
 
 
-def ideas_of(notebook: Path) -> dict[str, str]:
+def ideas_of(lesson: Path) -> dict[str, str]:
     """By the name of a function, what the lesson's solutions say of the idea, without headings and labels."""
-    solutions = notebook.parent / "solutions" / notebook.name
+    solutions = lesson.parent / "solutions" / rebuild_name(lesson)
     return {name: _plain(words) for name, words in words_before_checks(solutions).items()}
 
 
-def takeaway_of(notebook: Path) -> Takeaway | None:
+def takeaway_of(lesson: Path) -> Takeaway | None:
     """The question to take along; None for a lesson without one."""
-    for cell in cells_of(notebook):
+    for cell in cells_of(lesson):
         if cell.part == 7 and "**A question to take along.**" in cell.text:
             rest = cell.text.partition("**A question to take along.**")[2]
             question, _, folded = rest.partition("<details>")

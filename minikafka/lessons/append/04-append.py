@@ -15,7 +15,18 @@
 # is right.
 
 # %%
-from minikafka.lab import OffsetRuler, ___, changed_fields, diagram, erratum, fetched, fresh_log, planted, predict, records
+from minikafka.lab import (
+    OffsetRuler,
+    ___,
+    changed_fields,
+    diagram,
+    erratum,
+    fetched,
+    fresh_log,
+    planted,
+    predict,
+    records,
+)
 from minikafka.lab import scratch, sent, side_by_side, step_through, three_witnesses, wake_witnesses
 from minikafka.lessons.append.refusals import refuse, refused_appends
 from minikafka.log.append_origin import AppendOrigin
@@ -46,7 +57,10 @@ log = fresh_log()
 for first in (0, 3):
     log.append_as_leader(records(3, 1, first=first), leader_epoch=0)
 print("offsets in the file:", [record.offset for batch in log.active_segment.log.batches() for record in batch])
-print("reading at offset 3:", [bytes(record.value).decode() for batch in log.read(3, 1000).records.batches() for record in batch])
+print(
+    "reading at offset 3:",
+    [bytes(record.value).decode() for batch in log.read(3, 1000).records.batches() for record in batch],
+)
 
 # %% [markdown]
 # **To append is to give order:** an offset to each record, an epoch to each leader. The write itself is one line in the middle.
@@ -193,7 +207,9 @@ predict(
     "follower-end-after-overlap",
     "Where does the follower end after offsets 21 and 22, of which it has the first? (a number, or the name of an exception)",
     ___,
-    lambda: follower.append_as_follower(sent("2x1 offset=21 leader_epoch=1"), leader_epoch=1) and follower.log_end_offset,
+    lambda: (
+        follower.append_as_follower(sent("2x1 offset=21 leader_epoch=1"), leader_epoch=1) and follower.log_end_offset
+    ),
 )
 
 # %% [markdown]
@@ -356,7 +372,9 @@ for topic in ("producer", "uncompressed", "gzip", "lz4"):
         log.append_as_leader(batch, leader_epoch=0)
         [stored] = log.active_segment.log.batches()
         same = bytes(stored.load_full_batch().buffer)[61:] == body
-        print(f"topic {topic:12}  sent {codec:4}  stored {stored.compression_type.name.lower():4}  records as sent: {same}")
+        print(
+            f"topic {topic:12}  sent {codec:4}  stored {stored.compression_type.name.lower():4}  records as sent: {same}"
+        )
 
 # %% [markdown]
 # Where source and target are one codec, the leader checks the records and leaves them alone. Where they differ it builds a new batch, record by record,
@@ -597,7 +615,10 @@ ruler.snap("full truncation: both begin anew at 20").play()
 erratum(
     "A truncation may change the log start, as the deletion of segments does",
     "a deletion only raises it; a truncation only lowers it, to its own target; a full truncation sets it, either way",
-    [f"{f.caption.split(':')[0]}: {f.before.log_start} → {f.offsets.log_start}" for f in (ruler.frames[5], *ruler.frames[7:])],
+    [
+        f"{f.caption.split(':')[0]}: {f.before.log_start} → {f.offsets.log_start}"
+        for f in (ruler.frames[5], *ruler.frames[7:])
+    ],
 )
 
 # %% [markdown]
@@ -685,136 +706,7 @@ print(found.first_difference)
 # %% [markdown]
 # ## 6. Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference; each call of `hint()` reveals a
-# little more; `solution()` shows one way.
-
-# %%
-from minikafka.lessons.append.exercises import first_offsets, follower_ends, log_start, stored_codecs
-
-# %% [markdown]
-# **Exercise 1, the offsets that a leader gives, in Spark.** *Why: to tell from a day's requests which ones a log has taken.*
-# `appends.sparkSession.sql("SELECT … FROM {appends}", appends=appends)` queries the table.
-
-# %%
-def offsets_given(appends, max_message_bytes):
-    """appends: DataFrame of t, batches, base_offset, records, bytes (of the largest batch), crc_ok; all from clients.
-    Returns a DataFrame of t, first_offset (null: refused), in the order of t; the log begins at 0."""
-    return ___
-
-
-first_offsets.check(offsets_given)
-
-# %% [markdown]
-# **Exercise 2, the codec of the stored batch, in Spark.** *Why: a broker whose processors are busy may be packing anew what producers have packed.*
-
-# %%
-def codecs_stored(batches, compression_type):
-    """batches: DataFrame of t, codec ('none', 'gzip', …), marker (true for one that ends a transaction); compression_type: the
-    topic's. Returns a DataFrame of t, codec (as it is stored), in the order of t."""
-    return ___
-
-
-stored_codecs.check(codecs_stored)
-
-# %% [markdown]
-# **Exercise 3, where a follower ends.** *Why: a replica that stands still, and its broker's log says why in one word.*
-
-# %%
-def ends_of_a_follower(fetches):
-    """fetches: [(epoch it asked in, [(first offset, last offset, leader epoch), …]), …] to an empty follower. Returns after each
-    LEO, or the name of the exception: OffsetsOutOfOrderException, UnexpectedAppendOffsetException."""
-    return ___
-
-
-follower_ends.check(ends_of_a_follower)
-
-# %% [markdown]
-# **Exercise 4, the log start's moments.** *Why: a log start that moved is data that is gone; know who can move it.*
-
-# %%
-def new_log_start(event, offset, log_start, hw):
-    """event: "delete records", "leader's log start", "segments deleted" (offset: base of the first that stays), "truncate" or
-    "truncate fully". Returns the log start offset afterwards; a refused event changes nothing."""
-    return ___
-
-
-log_start.check(new_log_start)
-
-# %% [markdown]
-# ### Rebuild
-#
-# Five methods between the network and the file. minikafka runs with your function in the method's place, on workloads that this page does not
-# show, and Apache Kafka does the same: what can be observed after each operation must agree, and at the end every byte on the disk. `hint()` helps; `solution()` opens
-# after a try of your own.
-
-# %%
-from minikafka.lessons.append.rungs import compresses, examines, flushes, trims, validates
-from minikafka.record.codecs.compression import Compression, CompressionType
-
-compresses
-
-# %%
-def target_compression(log_compression, producer_compression_type):
-    """log_compression: the topic's Compression, or None; producer_compression_type: CompressionType of what came in. Returns a
-    Compression."""
-    return ___
-
-
-compresses.check(target_compression)
-
-# %%
-from minikafka.record.format.memory_records import MemoryRecords
-
-trims
-
-# %%
-def trim_invalid_bytes(records, valid_bytes):
-    """records: MemoryRecords as they came in; valid_bytes: size of the whole batches. Returns MemoryRecords."""
-    return ___
-
-
-trims.check(trim_invalid_bytes)
-
-# %%
-from minikafka.common.errors import InvalidRecordException
-
-validates
-
-# %%
-def _validate_batch(self, first_batch, batch):
-    """self: a LogValidator; the first batch of the append, and the one to look at. Raises InvalidRecordException, or returns nothing."""
-    return ___
-
-
-validates.check(_validate_batch)
-
-# %%
-flushes
-
-# %%
-def _flush(self, offset, *, including_offset):
-    """self: a Log with _local_log; offset: exclusive end of what is to be safe. Flushes, and moves the recovery point. Returns
-    nothing."""
-    return ___
-
-
-flushes.check(_flush)
-
-# %%
-from minikafka.common.errors import CorruptRecordException, OffsetsOutOfOrderException, RecordTooLargeException
-from minikafka.log.log_append_info import LogAppendInfo
-
-examines
-
-# %%
-def analyze_and_validate_records(
-    records, topic_partition, origin, *, leader_epoch, max_message_size, require_offsets_monotonic, log_start_offset
-):
-    """records: MemoryRecords as they came in; origin: an AppendOrigin; max_message_size: bytes, or None. Returns a LogAppendInfo."""
-    return ___
-
-
-examines.check(analyze_and_validate_records)
+# They have a notebook of their own: [Append: rebuild](04-append-rebuild.ipynb), four functions and five rungs.
 
 # %% [markdown]
 # ## 7. Honesty box

@@ -15,7 +15,18 @@
 # is right.
 
 # %%
-from minikafka.lab import ___, diagram, erratum, fresh_log, planted, predict, scratch, step_through, three_witnesses, wake_witnesses
+from minikafka.lab import (
+    ___,
+    diagram,
+    erratum,
+    fresh_log,
+    planted,
+    predict,
+    scratch,
+    step_through,
+    three_witnesses,
+    wake_witnesses,
+)
 from minikafka.lessons.compaction.cleaning import Cleaning, cleaned_by_both
 from minikafka.lessons.compaction.compaction_shelves import CompactionShelves
 from minikafka.lessons.compaction.offset_map_slots import OffsetMapSlots, tries
@@ -85,7 +96,12 @@ diagram("compaction")
 
 # %%
 HOUR = 3_600_000
-SMALL = {"cleanup.policy": "compact", "internal.segment.bytes": 260, "min.cleanable.dirty.ratio": 0.1, "delete.retention.ms": HOUR}
+SMALL = {
+    "cleanup.policy": "compact",
+    "internal.segment.bytes": 260,
+    "min.cleanable.dirty.ratio": 0.1,
+    "delete.retention.ms": HOUR,
+}
 settings = fresh_log(SMALL)
 for batch in ("a=1 b=1", "c=1 a=2", "-b d=1", "a=3 e=1"):
     write(settings, batch)
@@ -103,7 +119,11 @@ print("rule 1:", [row for row in before if row in after] == after)
 print("rule 2:", len(keys) == len(set(keys)), keys)
 print("rule 3:", table(settings) == known, known)
 print("rule 4:", settings.active_segment.log.file.read_bytes() == active)
-print("rule 5:", settings.fetch_offset_snapshot() == offsets, str(settings.producer_state_manager.active_producers) == producers)
+print(
+    "rule 5:",
+    settings.fetch_offset_snapshot() == offsets,
+    str(settings.producer_state_manager.active_producers) == producers,
+)
 
 # %%
 shelves.play()
@@ -128,7 +148,14 @@ write(prices, "a=3")
 write(prices, "b=3 c=3", producer=7, transaction="open")
 write(prices, "d=3", roll=True)
 write(prices, "a=4 b=4 c=4 d=4", replicated=False)
-print("high watermark", prices.update_high_watermark(14), " log end", prices.log_end_offset, " segments", [segment.base_offset for segment in prices.log_segments])
+print(
+    "high watermark",
+    prices.update_high_watermark(14),
+    " log end",
+    prices.log_end_offset,
+    " segments",
+    [segment.base_offset for segment in prices.log_segments],
+)
 
 # %%
 predict(
@@ -143,7 +170,13 @@ cleaning = Cleaning(prices)
 walk = step_through(
     cleaning.grab,
     into={"LogCleanerManager.grab_filthiest_compacted_log", "cleanable_offsets"},
-    locals_of_interest={"last_clean", "first_dirty_offset", "first_uncleanable_offset", "log_to_clean", "cleanable_logs"},
+    locals_of_interest={
+        "last_clean",
+        "first_dirty_offset",
+        "first_uncleanable_offset",
+        "log_to_clean",
+        "cleanable_logs",
+    },
 )
 walk.play()
 
@@ -198,7 +231,13 @@ predict(
 cleaning = Cleaning(*logs)
 for turn in iter(cleaning.turn, None):
     print(f"{turn.log:8} {turn.ratio:.3f} dirty, cleaned up to {turn.end}")
-print(logs[0].name, "is left alone:", round(logs[0].log_segments[1].size / logs[0].size, 3), " default ratio:", waiting.config.min_cleanable_ratio)
+print(
+    logs[0].name,
+    "is left alone:",
+    round(logs[0].log_segments[1].size / logs[0].size, 3),
+    " default ratio:",
+    waiting.config.min_cleanable_ratio,
+)
 
 # %% [markdown]
 # `users` had the most dirty bytes, `prices` the greatest share. `orders` is left alone, and could be for ever. `max.compaction.lag.ms` is the way out: a log
@@ -250,7 +289,17 @@ slots.play()
 # %%
 one, other = COLLIDING_KEYS
 slots.map.put(one, 20)
-print("two keys of", len(one), "bytes, equal:", one == other, " the map has", slots.map.get(one), "for one and", slots.map.get(other), "for the other")
+print(
+    "two keys of",
+    len(one),
+    "bytes, equal:",
+    one == other,
+    " the map has",
+    slots.map.get(one),
+    "for one and",
+    slots.map.get(other),
+    "for the other",
+)
 
 # %% [markdown]
 # The map cannot tell them apart, and a record with one of these keys would be thrown away in favour of a later one with the other.
@@ -297,7 +346,9 @@ print(grabbed, [segment.base_offset for segment in settings.log_segments])
 print(*(f"{offset}:{key}={value}" for offset, key, value in rows(settings)))
 INTO = {"Cleaner.do_clean", "Cleaner.build_offset_map", "Cleaner.clean_segments"}
 LOCALS = {"segments", "upper_bound_offset", "end_offset", "grouped_segments", "dirty", "cleaned", "segment"}
-walk = step_through(cleaning.cleaner.do_clean, grabbed, settings.time.milliseconds(), into=INTO, locals_of_interest=LOCALS)
+walk = step_through(
+    cleaning.cleaner.do_clean, grabbed, settings.time.milliseconds(), into=INTO, locals_of_interest=LOCALS
+)
 
 # %% [markdown]
 # The log has ten records: these nine, and at offset 10 the marker of the transaction that was aborted. The horizon of the tombstone at 4 is an hour away. The walk below has been run, but is not shown yet. How many records did it write?
@@ -416,7 +467,10 @@ predict(
 
 # %%
 print("the slow one's table:", slow, " in the log:", rows(log))
-print("delete horizons, in hours after noon:", {base: horizon and (horizon - noon) / HOUR for base, horizon in horizons.items()})
+print(
+    "delete horizons, in hours after noon:",
+    {base: horizon and (horizon - noon) / HOUR for base, horizon in horizons.items()},
+)
 
 # %%
 diagram("compaction_tombstone")
@@ -427,7 +481,10 @@ diagram("compaction_tombstone")
 # millisecond before the horizon, one at the very millisecond (a few records are added each time, so that there is something dirty):
 
 # %%
-for words, caption, wait in (("c=1 d=1", "a millisecond before the horizon", HOUR - 1), ("c=2 d=2", "at the horizon", 1)):
+for words, caption, wait in (
+    ("c=1 d=1", "a millisecond before the horizon", HOUR - 1),
+    ("c=2 d=2", "at the horizon", 1),
+):
     log.time.sleep(wait)
     write(log, words, roll=True)
     shelves.around(caption, cleaning.turn)
@@ -498,11 +555,18 @@ step_through(Cleaning(walked).turn, into={"_filter_batch"}, locals_of_interest={
 cleaning, shelves = Cleaning(mixed), CompactionShelves(mixed, "Two transactions")
 shelves.around("1. a first turn", cleaning.turn)
 write(mixed, "d=7", producer=7, transaction="commit", roll=True)
-for caption, wait in (("2. producer 7 has written again", 0), ("3. once more", 0), ("4. an hour later", HOUR), ("5. a day later", 24 * HOUR)):
+for caption, wait in (
+    ("2. producer 7 has written again", 0),
+    ("3. once more", 0),
+    ("4. an hour later", HOUR),
+    ("5. a day later", 24 * HOUR),
+):
     mixed.time.sleep(wait)
     shelves.around(caption, cleaning.turn)
     aborted = sum(len(segment.txn_index.all_aborted_txns()) for segment in mixed.log_segments)
-    print(f"{caption:32} aborted transactions in the indexes: {aborted}, producers: {[*mixed.producer_state_manager.active_producers]}")
+    print(
+        f"{caption:32} aborted transactions in the indexes: {aborted}, producers: {[*mixed.producer_state_manager.active_producers]}"
+    )
     write(mixed, "e=1", roll=True)
 
 # %%
@@ -560,7 +624,10 @@ ours, spark, kafka = three_witnesses(workload)
 agree(ours, spark, kafka)
 
 # %%
-print(*(f"{number:2} {workload.operations[number]}: {ours.value(number, 'result')}" for number in (7, 8, 9, 14, 15)), sep="\n")
+print(
+    *(f"{number:2} {workload.operations[number]}: {ours.value(number, 'result')}" for number in (7, 8, 9, 14, 15)),
+    sep="\n",
+)
 
 # %% [markdown]
 # Bytes are the stricter judge. Each file of both directories after the last turn:
@@ -602,131 +669,7 @@ print("operation 9, a consumer sees", sick.value(9, "result"), " and should see"
 # %% [markdown]
 # ## 6. Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
-# more; `solution()` shows one way. Kafka has sat the same exam: the tests ask its own methods, or let its cleaner clean. The function of exercise 1 has the
-# arguments of Kafka's `positionOf`.
-
-# %%
-from minikafka.lessons.compaction.exercises import filthiest_log, map_position, survivors
-
-# %% [markdown]
-# **Exercise 1, where the map looks.** *Why: how much memory a cleaner needs follows from what it keeps of a key.*
-# The number that a try reads is Java's `int`: four bytes with a sign, −2³¹ to 2³¹ − 1. Kafka's `Utils.abs` gives 0 for −2³¹.
-
-# %%
-def slot_of(digest, attempt, slots):
-    """digest: 16 bytes. attempt: 0, 1, 2 …: the number of the try. slots: how many the map has. Returns the slot, 0 to
-    slots − 1."""
-    return ___
-
-
-map_position.check(slot_of)
-
-# %% [markdown]
-# **Exercise 2, the filthiest log, in Spark.** *Why: by default one thread serves all logs of a broker; which of them waits?*
-# `segments.sparkSession.sql("SELECT … FROM {segments} WHERE … {ratio}", segments=segments, ratio=min_ratio)` queries the table: names in braces are filled in.
-
-# %%
-def filthiest(segments, min_ratio):
-    """segments: DataFrame of log (its name), base, size (bytes), active (BOOLEAN), first_dirty (of the log; the base of
-    a segment). All is stable and old enough. min_ratio: min.cleanable.dirty.ratio. Returns a DataFrame: the name of the
-    log that is grabbed, or no row."""
-    return ___
-
-
-filthiest_log.check(filthiest)
-
-# %% [markdown]
-# **Exercise 3, who stays, in Spark.** *Why: to know what a topic will weigh after a cleaning, before it is cleaned.*
-
-# %%
-def surviving(records, end, now):
-    """records: DataFrame of offset, key, value (null: a tombstone), aborted (BOOLEAN), horizon (of its batch in ms, or
-    null), in one segment. end: the cleaning went up to it, exclusive. now: ms. Returns a DataFrame: the offsets that
-    stay, ascending."""
-    return ___
-
-
-survivors.check(surviving)
-
-# %% [markdown]
-# ### Rebuild
-#
-# Now the cleaner itself. In each rung you write one of its methods anew, and minikafka cleans with *your* function in its place. Kafka's own `LogCleaner` cleans
-# the same logs. Most of the workloads are drawn, and this page does not show them. After each operation all that can be observed must agree (what a
-# turn counted, and up to where the log is clean), and at the end every byte of every file.
-#
-# Where they differ you get the shortest workload that was found for it, the first quantity and the first byte. `hint()` helps, and `solution()` opens after a try of your own.
-
-# %%
-from minikafka.lessons.compaction.rungs import checks, delays, groups, ranges, retains
-
-delays
-
-# %%
-def max_compaction_delay(log, first_dirty_offset, now):
-    """log: has non_active_log_segments_from(offset) and config.max_compaction_lag_ms; a segment has
-    get_first_batch_timestamp() (ms). now: ms. Returns for how many ms longer than that the log has waited, 0 if it has not."""
-    return ___
-
-
-delays.check(max_compaction_delay)
-
-# %%
-ranges
-
-# %%
-def cleanable_offsets(log, last_clean_offset, now):
-    """log: has log_start_offset, log_end_offset, last_stable_offset, config.compaction_lag_ms, active_segment, and
-    non_active_log_segments_from(offset); a segment has base_offset and largest_timestamp (ms). last_clean_offset: the
-    checkpoint, None for none. now: ms. Returns (first dirty offset, first uncleanable offset, whether the checkpoint
-    must be written anew)."""
-    return ___
-
-
-ranges.check(cleanable_offsets)
-
-# %%
-retains
-
-# %%
-def should_retain_records(self, batch, columns):
-    """self: has current_time (ms) and _offset_map; that has latest_offset (inclusive) and get_columns(columns): the newest offset
-    of each record's key, −1 for an unknown key. batch: has delete_horizon_ms (None for none). columns: has count, offsets[n], key(n),
-    value(n) (None: there is none). No transaction of theirs was aborted. Returns a list: True for each record that stays."""
-    return ___
-
-
-retains.check(should_retain_records)
-
-# %%
-from minikafka.record.kernels.record_filter import BatchRetention, BatchRetentionResult
-
-checks
-
-# %%
-def check_batch_retention(self, batch):
-    """batch: has is_control_batch, delete_horizon_ms, next_offset. self: has current_time, _transaction_metadata,
-    _is_last_of_producer(batch), _upper_bound_offset (where the cleaned part ends). Sets self._discard_batch_records. Returns a
-    BatchRetentionResult(BatchRetention of the batch, whether it is a marker whose transaction has no data left)."""
-    return ___
-
-
-checks.check(check_batch_retention)
-
-# %%
-from minikafka.common.java_numbers import INT_MAX
-
-groups
-
-# %%
-def group_segments_by_size(segments, max_size, max_index_size, first_uncleanable_offset):
-    """segments: neighbours, each with size, base_offset, and offset_index and time_index with size_in_bytes. max_size, max_index_size:
-    bytes, inclusive. Returns a list of lists: the groups, in order."""
-    return ___
-
-
-groups.check(group_segments_by_size)
+# They have a notebook of their own: [Compaction: rebuild](10-compaction-rebuild.ipynb), three functions and five rungs.
 
 # %% [markdown]
 # ## 7. Honesty box

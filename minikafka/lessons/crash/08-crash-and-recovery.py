@@ -16,7 +16,19 @@
 # %%
 from minikafka.lab import ___, diagram, erratum, fresh_log, planted, predict, records, scratch, step_through
 from minikafka.lab import three_witnesses, values_of, wake_witnesses
-from minikafka.lab.stage.damage import SMALL, another, cut, entries_of, far_apart, flip, kill, load, loaded_by_both, remove, sizes
+from minikafka.lab.stage.damage import (
+    SMALL,
+    another,
+    cut,
+    entries_of,
+    far_apart,
+    flip,
+    kill,
+    load,
+    loaded_by_both,
+    remove,
+    sizes,
+)
 from minikafka.lab.stage.killed_broker import killed_broker
 from minikafka.lab.stepper.crash_theatre import CrashTheatre
 from minikafka.log.fetch_isolation import FetchIsolation
@@ -101,7 +113,14 @@ print(*(f"{size:12,}  {name}" for name, size in sizes(killed).items()), sep="\n"
 
 # %%
 log = load(another(killed), TOPIC, recovery_point=24)
-print("rule 1:", sum(sizes(killed, ".log").values()), "bytes written,", log.size, "left; the log ends at", log.log_end_offset)
+print(
+    "rule 1:",
+    sum(sizes(killed, ".log").values()),
+    "bytes written,",
+    log.size,
+    "left; the log ends at",
+    log.log_end_offset,
+)
 damaged = flip(another(killed), "030.log", 100)
 print("rule 2:", load(another(damaged), TOPIC).log_end_offset)
 print("rule 3:", load(another(damaged), TOPIC, recovery_point=41).log_end_offset)
@@ -110,7 +129,12 @@ print("rule 5:", [load(another(killed), TOPIC, recovery_point=point).recovery_po
 # %%
 once = kill(load(another(killed), TOPIC))
 twice = kill(load(another(once), TOPIC))
-print("rule 6:", all((twice / file.name).read_bytes() == file.read_bytes() for file in once.iterdir()), len(list(once.iterdir())), "files")
+print(
+    "rule 6:",
+    all((twice / file.name).read_bytes() == file.read_bytes() for file in once.iterdir()),
+    len(list(once.iterdir())),
+    "files",
+)
 
 # %% [markdown]
 # ## 4. The source, walked
@@ -173,7 +197,9 @@ predict(
     "segments-scanned",
     "The segments begin at 0, 15, 30, 41 and 56, the recovery point is 24. How many of them are scanned?",
     ___,
-    lambda: sum(frame.method.name == "LogLoader._recover_segment" and frame.step.number == "2" for frame in walk.frames),
+    lambda: sum(
+        frame.method.name == "LogLoader._recover_segment" and frame.step.number == "2" for frame in walk.frames
+    ),
 )
 
 # %%
@@ -181,9 +207,24 @@ walk.play()
 
 # %%
 log = load(another(killed), TOPIC, recovery_point=24)
-print("log start", log.log_start_offset, " recovery point", log.recovery_point, " HW", log.high_watermark, " LEO", log.log_end_offset)
+print(
+    "log start",
+    log.log_start_offset,
+    " recovery point",
+    log.recovery_point,
+    " HW",
+    log.high_watermark,
+    " LEO",
+    log.log_end_offset,
+)
 print("epochs", [(entry.epoch, entry.start_offset) for entry in log.leader_epoch_cache.epoch_entries])
-print("producers", [(p.producer_id, p.last_data_offset, p.current_txn_first_offset) for p in log.producer_state_manager.active_producers.values()])
+print(
+    "producers",
+    [
+        (p.producer_id, p.last_data_offset, p.current_txn_first_offset)
+        for p in log.producer_state_manager.active_producers.values()
+    ],
+)
 
 # %% [markdown]
 # (A producer: its id, the last offset it wrote, the first one of its open transaction.) Segment 15 was scanned whole, although the recovery
@@ -212,7 +253,12 @@ erratum(
 log = load(another(killed), TOPIC, clean=True)
 active = log.active_segment
 print("entries before:", active.offset_index.entries, " is it full?", active.offset_index.is_full)
-scanned = step_through(active.recover, log.producer_state_manager, log.leader_epoch_cache, locals_of_interest={"valid_bytes", "last_index_entry", "truncated"})
+scanned = step_through(
+    active.recover,
+    log.producer_state_manager,
+    log.leader_epoch_cache,
+    locals_of_interest={"valid_bytes", "last_index_entry", "truncated"},
+)
 print("entries after: ", active.offset_index.entries, " steps:", len(scanned.frames), " cut:", scanned.result, "bytes")
 
 # %%
@@ -249,7 +295,9 @@ predict(
     "segments-after-torn-batch",
     "105 of the new batch's 112 bytes are on the disk. How many segments has the log after the load?",
     ___,
-    lambda: next(sum(name.endswith(".log") for name, _ in frame.after) for frame in theatre.frames if frame.left == 105),
+    lambda: next(
+        sum(name.endswith(".log") for name, _ in frame.after) for frame in theatre.frames if frame.left == 105
+    ),
 )
 
 # %%
@@ -265,7 +313,10 @@ log = fresh_log(SMALL)
 for number in range(6):
     log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
 BYTE = 200
-print("segment 6:", [(batch.base_offset, batch.last_offset, batch.size_in_bytes) for batch in log.log_segments[1].log.batches()])
+print(
+    "segment 6:",
+    [(batch.base_offset, batch.last_offset, batch.size_in_bytes) for batch in log.log_segments[1].log.batches()],
+)
 directory = kill(log)
 
 # %%
@@ -313,7 +364,12 @@ predict(
 for clean in (True, False):
     log = load(another(both), TOPIC, clean=clean)
     found = log.read(30, 1_048_576, FetchIsolation.LOG_END).records
-    print("clean" if clean else "unclean", "stop: LEO", log.log_end_offset, [(s.base_offset, s.size) for s in log.log_segments])
+    print(
+        "clean" if clean else "unclean",
+        "stop: LEO",
+        log.log_end_offset,
+        [(s.base_offset, s.size) for s in log.log_segments],
+    )
     print("  a read from 30 begins with batch", next(found.batches()).base_offset)
     print("  Apache Kafka leaves the same files:", loaded_by_both(both, TOPIC, clean=clean).equal)
 
@@ -342,7 +398,11 @@ predict(
 for copy in (another(orders), flip(another(orders), "030.index", 7)):
     log = load(copy, TOPIC, clean=True)
     found = log.read(38, 1_048_576, FetchIsolation.LOG_END).records
-    print(tuple(log.log_segments[2].offset_index.entry(0)), " a read from 38 begins with batch", next(found.batches()).base_offset)
+    print(
+        tuple(log.log_segments[2].offset_index.entry(0)),
+        " a read from 38 begins with batch",
+        next(found.batches()).base_offset,
+    )
 
 # %% [markdown]
 # The load took it, and a reader of offset 38 is sent to the next segment, without an error: it never sees what lies between.
@@ -357,7 +417,9 @@ for copy in (another(orders), flip(another(orders), "030.index", 7)):
 # %%
 for name, directory in (("all snapshots", killed), ("none", remove(another(killed), *sizes(killed, ".snapshot")))):
     producers = load(another(directory), TOPIC).producer_state_manager
-    print(f"{name}: {len(producers.active_producers)} producers, open transaction from {producers.first_undecided_offset}")
+    print(
+        f"{name}: {len(producers.active_producers)} producers, open transaction from {producers.first_undecided_offset}"
+    )
 
 # %% [markdown]
 # All batches are read anyway, and what they say of producers is noted on the way. The scan of each segment ends with a snapshot of its own
@@ -380,7 +442,12 @@ predict(
 # %%
 for clean, point in ((False, 24), (False, 0), (True, 24)):
     log = load(another(lost), TOPIC, clean=clean, recovery_point=point)
-    print("clean  " if clean else "unclean", point, [(e.epoch, e.start_offset) for e in log.leader_epoch_cache.epoch_entries], sizes(log.dir, "checkpoint"))
+    print(
+        "clean  " if clean else "unclean",
+        point,
+        [(e.epoch, e.start_offset) for e in log.leader_epoch_cache.epoch_entries],
+        sizes(log.dir, "checkpoint"),
+    )
 
 # %% [markdown]
 # Epoch 0 begins with its first batch that was *read*; only a scan from the beginning finds the true start. The scan makes an entry only at a
@@ -427,7 +494,12 @@ for clean in (False, True):
 # %%
 directory = far_apart(2**31 + 9)
 print("before:", sizes(directory, ".log"))
-walk = step_through(load, directory, into={"split_overflowed_segment", "replace_segments"}, locals_of_interest={"new_segments", "total_size"})
+walk = step_through(
+    load,
+    directory,
+    into={"split_overflowed_segment", "replace_segments"},
+    locals_of_interest={"new_segments", "total_size"},
+)
 print("after: ", sizes(directory, ".log"))
 
 # %%
@@ -518,124 +590,7 @@ print(found.first_difference)
 # %% [markdown]
 # ## 6. Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference; each call of `hint()` reveals a
-# little more; `solution()` shows one way. Kafka has taken the same exam: for each case it loaded a directory damaged in that way.
-
-# %%
-from minikafka.lessons.crash.exercises import damaged_end, epoch_entries, holes, kept_safe
-
-# %% [markdown]
-# **Exercise 1, where a damaged log ends, in Spark.** *Why: to know what a start would cut, before you start.*
-# `batches.sparkSession.sql("SELECT … FROM {batches} WHERE … {point}", batches=batches, point=recovery_point)` queries the table: names in
-# braces are filled in, tables and numbers alike.
-
-# %%
-def log_end(batches, recovery_point):
-    """batches: DataFrame of segment (its base offset), first, last (offsets, without gaps), sound (BOOLEAN). recovery_point: an
-    offset in one of the segments; no index is missing. Returns a DataFrame of one row and one column: the LEO after an unclean stop."""
-    return ___
-
-
-damaged_end.check(log_end)
-
-# %% [markdown]
-# **Exercise 2, the epochs that recovery finds, in Spark.** *Why: followers truncate by these numbers.*
-
-# %%
-def epochs(batches):
-    """batches: DataFrame of first, last (offsets), epoch (−1: none; it may also be lower than one before); all are scanned, the
-    file of epochs is lost. Returns a DataFrame of epoch, start_offset, in the order of offsets."""
-    return ___
-
-
-epoch_entries.check(epochs)
-
-# %% [markdown]
-# **Exercise 3, damage and a missing index.** *Why: it is how a log gets a hole that no consumer reports.*
-
-# %%
-def segments_left(segments, recovery_point):
-    """segments: list of (base, records, good, has_index): good is the number of records before its first bad batch, all of them if there is
-    none; recovery_point: an offset in one of them. Returns [(base, records), …]: the segments after an unclean stop, ascending."""
-    return ___
-
-
-holes.check(segments_left)
-
-# %% [markdown]
-# **Exercise 4, what is known to be on the device.** *Why: it is what the next start will not read, and all that a power cut is sure to leave.*
-
-# %%
-def recovery_point(events):
-    """events: list of "append" (one record), "roll", "background" (the task that a roll asked for), "flush", "checkpoint" (the file is written),
-    "close" and "kill" (each followed by a load). A new log, offsets from 0. Returns the recovery point after the last event."""
-    return ___
-
-
-kept_safe.check(recovery_point)
-
-# %% [markdown]
-# ### Rebuild
-#
-# Now the log itself. In each rung you write one method anew, and minikafka runs with *your* function in its place; Apache Kafka does the same
-# workloads. In these workloads a log is reopened again and again, mostly after a kill, and its files are damaged before it is loaded: `reopen clean=false damage=cut:-1.log:20`
-# leaves out the last 20 bytes of the last segment. Most of them are drawn, and this page does not show them; after each operation all that can be observed must agree, and at the end every byte of every file.
-# (`mine(…)` of the lesson *Segments* lets you watch your function; `hint()` helps, and `solution()` opens after a try of your own.)
-
-# %%
-from minikafka.lessons.crash.rungs import empties, recovers, scans, trusts
-
-trusts
-
-# %%
-def sanity_check(self, *, time_index_file_newly_created):
-    """self: a LogSegment with offset_index_file (a path), time_index and txn_index. Raises FileNotFoundError or CorruptIndexException for a segment
-    that must be recovered. Returns nothing."""
-    return ___
-
-
-trusts.check(sanity_check)
-
-# %%
-from minikafka.common.errors import CorruptRecordException, InvalidRecordException
-from minikafka.log.index.time_index import UNKNOWN, TimestampOffset
-
-recovers
-
-# %%
-def recover(self, producer_state_manager, leader_epoch_cache):
-    """self: a LogSegment. Empties its three indexes, goes through its batches, builds the indexes anew, and cuts the file before the first bad
-    batch. Returns the number of bytes cut."""
-    return ___
-
-
-recovers.check(recover)
-
-# %%
-from minikafka.common.errors import InvalidOffsetException
-from minikafka.log.segment_files import delete_producer_snapshots
-
-scans
-
-# %%
-def _recover_unflushed_segments(self):
-    """self: a LogLoader with segments, recovery_point_checkpoint and _recover_segment(segment). Returns nothing."""
-    return ___
-
-
-scans.check(_recover_unflushed_segments)
-
-# %%
-empties
-
-# %%
-def _delete_segments_if_log_start_greater_than_log_end(self):
-    """self: a LogLoader with segments, log_start_offset_checkpoint, leader_epoch_cache and producer_state_manager. Returns the log end, None
-    for a log without segments."""
-    return ___
-
-
-empties.check(_delete_segments_if_log_start_greater_than_log_end)
+# They have a notebook of their own: [Crash and recovery: rebuild](08-crash-and-recovery-rebuild.ipynb), four functions and four rungs.
 
 # %% [markdown]
 # ## 7. Honesty box

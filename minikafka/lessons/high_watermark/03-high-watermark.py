@@ -150,7 +150,12 @@ print("bare:", bare, " only an offset:", bare.message_offset_only)
 # %%
 here, there = (orders.maybe_convert_to_offset_metadata(offset) for offset in (30, 36))
 print(here, there, " bytes between:", there.position_diff(here))
-print("on one segment:", here.on_same_segment(there), " the first on an older one:", here.on_older_segment(snapshot.log_end_offset))
+print(
+    "on one segment:",
+    here.on_same_segment(there),
+    " the first on an older one:",
+    here.on_older_segment(snapshot.log_end_offset),
+)
 
 # %%
 predict(
@@ -198,7 +203,9 @@ predict(
 )
 
 # %%
-step_through(log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}).play()
+step_through(
+    log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}
+).play()
 
 # %% [markdown]
 # The method takes what it is given and forces it into the bounds of the log. The setter sets one field. Readers take no lock for it: a frozen triple is replaced by another in one assignment. Then the others
@@ -264,7 +271,9 @@ erratum(
 follower = fresh_log(name="follower-0")
 replicate(log, follower, up_to=5)
 for told in (3, 8, 8, 2):
-    print("leader says", told, " changed to:", follower.maybe_update_high_watermark(told), " HW:", follower.high_watermark)
+    print(
+        "leader says", told, " changed to:", follower.maybe_update_high_watermark(told), " HW:", follower.high_watermark
+    )
 
 # %% [markdown]
 # Told 8, it goes to 5: the follower has no more. Told 8 again it reports nothing. Told 2 it goes **back** to 2: a follower
@@ -395,7 +404,9 @@ print("high watermark by Spark:    ", spark.column("high_watermark"))
 # batch: a dash is its silence. So this is for Kafka to confirm:
 
 # %%
-surprise = Workload.parse("append_as_leader [3x10]\nappend_as_leader [3x10]\nupdate_high_watermark 4\nread 0 isolation=high_watermark")
+surprise = Workload.parse(
+    "append_as_leader [3x10]\nappend_as_leader [3x10]\nupdate_high_watermark 4\nread 0 isolation=high_watermark"
+)
 ours_2, spark_2, kafka_2 = three_witnesses(surprise)
 for witness in filter(None, (ours_2, spark_2, kafka_2)):
     print(f"{witness.witness:12}", witness.column("high_watermark"))
@@ -437,103 +448,7 @@ print("high watermark with the bug:", sick.column("high_watermark"))
 # %% [markdown]
 # ## 6. Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference; each call of `hint()` reveals a
-# little more; `solution()` shows one way.
-
-# %%
-from minikafka.lessons.high_watermark.exercises import acks_all, clamp, increment, least_end
-
-# %% [markdown]
-# **Exercise 1, the least end, in Spark.** *Why: this one number decides what every consumer sees.*
-# `ends.sparkSession.sql("SELECT … FROM {ends}", ends=ends)` queries the table.
-
-# %%
-def high_watermarks(ends):
-    """ends: DataFrame of t, replica, end: the in-sync replicas at each t. An end is null while that follower has not fetched:
-    the leader does not know it, and raises nothing. Returns a DataFrame of t, hw, ascending by t; hw begins at 0 and obeys rules 3 and 4."""
-    return ___
-
-
-least_end.check(high_watermarks)
-
-# %% [markdown]
-# **Exercise 2, update_high_watermark.** *Why: what a broker does with a checkpoint that does not fit its log.*
-
-# %%
-def updated(old, suggested, log_start, log_end):
-    """All arguments are offsets. Returns the high watermark after update_high_watermark(suggested)."""
-    return ___
-
-
-clamp.check(updated)
-
-# %% [markdown]
-# **Exercise 3, maybe_increment_high_watermark.** *Why: the difference between a value that is adjusted and one that is refused is a bug found early.*
-
-# %%
-def incremented(old, new, log_end):
-    """All arguments are offsets. Returns "moved", "stays" or "refused"."""
-    return ___
-
-
-increment.check(incremented)
-
-# %% [markdown]
-# **Exercise 4, when acks=all is answered, in Spark.** *Why: the latency of your producer is the distance between these two times.*
-
-# %%
-def answered(appends, watermarks):
-    """appends: DataFrame of t, last_offset; watermarks: DataFrame of t, hw. Returns t and answered, the first t at which
-    a producer with acks=all has its answer (null: never), in the order of t."""
-    return ___
-
-
-acks_all.check(answered)
-
-# %% [markdown]
-# ### Rebuild
-#
-# Three methods of the log to write anew. minikafka runs with your function in the method's place, on workloads that this page does not show, and
-# Apache Kafka does the same: what can be observed after each operation must agree, and at the end every byte on the disk. Rung 2 may call what
-# rung 1 made. `hint()` helps; `solution()` opens after a try of your own.
-
-# %%
-from minikafka.lessons.high_watermark.rungs import clamps, follows, increments
-from minikafka.log.log_offset_metadata import LogOffsetMetadata
-
-clamps
-
-# %%
-def update_high_watermark(self, high_watermark):
-    """self: a Log; high_watermark: an offset, or a LogOffsetMetadata. Sets the mark, and returns the offset that was set."""
-    return ___
-
-
-clamps.check(update_high_watermark)
-
-# %%
-follows
-
-# %%
-def maybe_update_high_watermark(self, high_watermark):
-    """self: a follower's Log; high_watermark: the offset that its leader told. Returns the new mark, None if it is no change."""
-    return ___
-
-
-follows.check(maybe_update_high_watermark)
-
-# %%
-from minikafka.common.errors import IllegalArgumentException
-
-increments
-
-# %%
-def maybe_increment_high_watermark(self, new_high_watermark):
-    """self: a leader's Log; new_high_watermark: a LogOffsetMetadata. Returns the old mark with its place, None if it stays."""
-    return ___
-
-
-increments.check(maybe_increment_high_watermark)
+# They have a notebook of their own: [High watermark: rebuild](03-high-watermark-rebuild.ipynb), four functions and three rungs.
 
 # %% [markdown]
 # ## 7. Honesty box

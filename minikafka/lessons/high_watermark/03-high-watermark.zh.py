@@ -14,7 +14,16 @@
 # %%
 from minikafka.lab import OffsetRuler, ___, copied_log, diagram, erratum, fresh_log, planted, predict
 from minikafka.lessons.high_watermark.replicas import Replicas
-from minikafka.lab import records, replicate, scratch, step_through, three_witnesses, use_language, values_of, wake_witnesses
+from minikafka.lab import (
+    records,
+    replicate,
+    scratch,
+    step_through,
+    three_witnesses,
+    use_language,
+    values_of,
+    wake_witnesses,
+)
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 
@@ -139,7 +148,12 @@ print("没有位置的:", bare, " 只含 offset:", bare.message_offset_only)
 # %%
 here, there = (orders.maybe_convert_to_offset_metadata(offset) for offset in (30, 36))
 print(here, there, " 相距字节数:", there.position_diff(here))
-print("在同一个日志段上:", here.on_same_segment(there), " 第一个在更旧的日志段上:", here.on_older_segment(snapshot.log_end_offset))
+print(
+    "在同一个日志段上:",
+    here.on_same_segment(there),
+    " 第一个在更旧的日志段上:",
+    here.on_older_segment(snapshot.log_end_offset),
+)
 
 # %%
 predict(
@@ -185,7 +199,9 @@ predict(
 )
 
 # %%
-step_through(log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}).play()
+step_through(
+    log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}
+).play()
 
 # %% [markdown]
 # 这个方法接受传入的值，并强制把它限制在日志的界限之内。setter 只设置一个字段。读取者为此不用加锁：一次赋值，就用一个新的不可变三元组换掉了旧的。然后通知其他各方：生产者状态、监听器和最后稳定位移。`update_high_watermark` 也可以让高水位**后退**：
@@ -364,7 +380,9 @@ print("Spark 的高水位:    ", spark.column("high_watermark"))
 # 再来看第 4 部分的意外：一次读取让高水位从 34 移到 33。这里换成一个每批三条消息的日志。批次中间的高水位，Spark 的规则管不到：横线表示它不表态。所以这要由 Kafka 来证实：
 
 # %%
-surprise = Workload.parse("append_as_leader [3x10]\nappend_as_leader [3x10]\nupdate_high_watermark 4\nread 0 isolation=high_watermark")
+surprise = Workload.parse(
+    "append_as_leader [3x10]\nappend_as_leader [3x10]\nupdate_high_watermark 4\nread 0 isolation=high_watermark"
+)
 ours_2, spark_2, kafka_2 = three_witnesses(surprise)
 for witness in filter(None, (ours_2, spark_2, kafka_2)):
     print(f"{witness.witness:12}", witness.column("high_watermark"))
@@ -404,99 +422,7 @@ print("有这个错误时的高水位:", sick.column("high_watermark"))
 # %% [markdown]
 # ## 6. 练习
 #
-# 每个练习是一个函数。`check` 把它与 Spark 的答案比较，并报告第一处差异；每调用一次 `hint()`，就多透露一点；`solution()` 给出一种写法。
-
-# %%
-from minikafka.lessons.high_watermark.exercises import acks_all, clamp, increment, least_end
-
-# %% [markdown]
-# **练习 1，最小的末端，用 Spark。** *为什么：每个消费者能看到什么，都由这一个数决定。* `ends.sparkSession.sql("SELECT … FROM {ends}", ends=ends)` 可以查询这张表。
-
-# %%
-def high_watermarks(ends):
-    """ends：DataFrame，列为 t、replica、end，即每个 t 时的同步副本。follower 还没有拉取时，end 为 null：
-    leader 不知道它的末端，也就不推进高水位。返回 DataFrame，列为 t、hw，按 t 升序；hw 从 0 开始，遵守规则 3 和 4。"""
-    return ___
-
-
-least_end.check(high_watermarks)
-
-# %% [markdown]
-# **练习 2，update_high_watermark。** *为什么：检查点与日志不符时，broker 就是这样处理的。*
-
-# %%
-def updated(old, suggested, log_start, log_end):
-    """参数都是 offset。返回 update_high_watermark(suggested) 之后的高水位。"""
-    return ___
-
-
-clamp.check(updated)
-
-# %% [markdown]
-# **练习 3，maybe_increment_high_watermark。** *为什么：是修正一个值，还是拒绝它，差别在于能否及早发现程序错误。*
-
-# %%
-def incremented(old, new, log_end):
-    """参数都是 offset。返回 "moved"（移动）、"stays"（不动）或 "refused"（拒绝）。"""
-    return ___
-
-
-increment.check(incremented)
-
-# %% [markdown]
-# **练习 4，acks=all 何时得到应答，用 Spark。** *为什么：你的生产者的延迟，就是这两个时刻之间的距离。*
-
-# %%
-def answered(appends, watermarks):
-    """appends：DataFrame，列为 t、last_offset；watermarks：DataFrame，列为 t、hw。返回 t 和 answered，
-    即 acks=all 的生产者得到应答的第一个 t（null：永远得不到），按 t 的顺序。"""
-    return ___
-
-
-acks_all.check(answered)
-
-# %% [markdown]
-# ### 重写
-#
-# 重新写出日志的三个方法。minikafka 会用你的函数代替原来的方法，运行这一页没有列出的工作负载，Apache Kafka 也做同样的事：每个操作之后可以观察到的一切必须一致，最后磁盘上的每一个字节也必须一致。第 2 级可以调用第 1 级写出的方法。`hint()` 提供帮助；你自己试过一次之后，`solution()` 才会打开。
-
-# %%
-from minikafka.lessons.high_watermark.rungs import clamps, follows, increments
-from minikafka.log.log_offset_metadata import LogOffsetMetadata
-
-clamps
-
-# %%
-def update_high_watermark(self, high_watermark):
-    """self：一个 Log；high_watermark：一个 offset，或一个 LogOffsetMetadata。设置高水位，返回实际设置的 offset。"""
-    return ___
-
-
-clamps.check(update_high_watermark)
-
-# %%
-follows
-
-# %%
-def maybe_update_high_watermark(self, high_watermark):
-    """self：follower 的 Log；high_watermark：它的 leader 告知的 offset。返回新的高水位；没有变化时返回 None。"""
-    return ___
-
-
-follows.check(maybe_update_high_watermark)
-
-# %%
-from minikafka.common.errors import IllegalArgumentException
-
-increments
-
-# %%
-def maybe_increment_high_watermark(self, new_high_watermark):
-    """self：leader 的 Log；new_high_watermark：一个 LogOffsetMetadata。返回原来的高水位和它的位置；不动时返回 None。"""
-    return ___
-
-
-increments.check(maybe_increment_high_watermark)
+# 练习和重写题在另一个 notebook 里：[高水位：重写](03-high-watermark-rebuild.ipynb)，四个函数，三道重写题。
 
 # %% [markdown]
 # ## 7. 实话实说

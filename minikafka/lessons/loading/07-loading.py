@@ -55,7 +55,11 @@ print("a reader sees", values_of(careless, FetchIsolation.LOG_END, start=careles
 # %%
 log = load(another(half_done), SMALL, clean=True)
 print("the log begins at", log.log_start_offset, "and ends at", log.log_end_offset)
-print(len(values_of(log, FetchIsolation.LOG_END)), "records from the first segment; segments", [s.base_offset for s in log.log_segments])
+print(
+    len(values_of(log, FetchIsolation.LOG_END)),
+    "records from the first segment; segments",
+    [s.base_offset for s in log.log_segments],
+)
 
 # %% [markdown]
 # **Whoever changes a directory can be interrupted between any two files. Loading is the other half of every such change**: it finds in the names how far the
@@ -127,11 +131,21 @@ diagram("loading_names")
 
 # %%
 logs = [load(another(stop), SMALL, clean=True) for stop in stops]
-print("rule 1:", sorted({tuple(segment.base_offset for segment in log.log_segments) for log in logs}), "after", len(stops), "stops")
+print(
+    "rule 1:",
+    sorted({tuple(segment.base_offset for segment in log.log_segments) for log in logs}),
+    "after",
+    len(stops),
+    "stops",
+)
 log = load(another(orders), TOPIC, clean=True)
 print("rule 2:", [(segment.base_offset, segment.offset_index.max_entries) for segment in log.log_segments])
 damaged = flip(another(orders), "030.log", 100)
-print("rule 3:", load(damaged, TOPIC, clean=True).log_end_offset, "is the log end, with or without a flipped bit in segment 30")
+print(
+    "rule 3:",
+    load(damaged, TOPIC, clean=True).log_end_offset,
+    "is the log end, with or without a flipped bit in segment 30",
+)
 
 # %%
 log = load(another(orders), TOPIC, clean=True, recovery_point=5000, log_start=20)
@@ -141,7 +155,12 @@ once = load(another(orders), TOPIC, clean=True)
 once.close()
 twice = load(another(once.dir), TOPIC, clean=True)
 twice.close()
-print("rule 5:", all((twice.dir / file.name).read_bytes() == file.read_bytes() for file in once.dir.iterdir()), len(sizes(once.dir)), "files")
+print(
+    "rule 5:",
+    all((twice.dir / file.name).read_bytes() == file.read_bytes() for file in once.dir.iterdir()),
+    len(sizes(once.dir)),
+    "files",
+)
 
 # %% [markdown]
 # ## 4. The source, walked
@@ -165,7 +184,16 @@ predict(
     "leftovers-taken-away",
     "A .log.deleted, an .index without a .log, a .snapshot where no segment begins, a .min.opt, a notes.txt: how many of the five does the load take away?",
     ___,
-    lambda: 5 - len([name for name in sizes(littered) if name.endswith((".deleted", "200.index", "007.snapshot", ".opt", ".txt"))]),
+    lambda: (
+        5
+        - len(
+            [
+                name
+                for name in sizes(littered)
+                if name.endswith((".deleted", "200.index", "007.snapshot", ".opt", ".txt"))
+            ]
+        )
+    ),
 )
 
 # %%
@@ -211,7 +239,12 @@ theatre.play()
 # %%
 for found in (outcomes[0], outcomes[-1]):
     print(outcomes.count(found), "crashes leave", found)
-print("others:", sum(found not in (outcomes[0], outcomes[-1]) for found in outcomes), " log ends:", {frame.end for frame in theatre.frames})
+print(
+    "others:",
+    sum(found not in (outcomes[0], outcomes[-1]) for found in outcomes),
+    " log ends:",
+    {frame.end for frame in theatre.frames},
+)
 
 # %% [markdown]
 # How the load decides: in phase 1 every `.swap` file whose offset is at or above that of the lowest `.cleaned` file is dropped. In phase 2 the `.swap`
@@ -234,7 +267,12 @@ erratum(
 
 # %%
 log = load(another(orders), TOPIC, clean=True)
-print("open: ", {name: size for name, size in sizes(log.dir, ".index").items() if size > 100}, " max", log.config.max_index_size)
+print(
+    "open: ",
+    {name: size for name, size in sizes(log.dir, ".index").items() if size > 100},
+    " max",
+    log.config.max_index_size,
+)
 log.close()
 print("closed:", {name: size for name, size in sizes(log.dir, ".index").items() if name == "…075.index"})
 
@@ -304,7 +342,14 @@ predict(
 killed = killed_broker()
 for checkpoint in (20, 100):
     log = load(another(killed), TOPIC, log_start=checkpoint)
-    print("log start", log.log_start_offset, " LEO", log.log_end_offset, " segments", [segment.base_offset for segment in log.log_segments])
+    print(
+        "log start",
+        log.log_start_offset,
+        " LEO",
+        log.log_end_offset,
+        " segments",
+        [segment.base_offset for segment in log.log_segments],
+    )
 
 # %% [markdown]
 # This was another directory, one that ends at 65. The two checkpoints that a load gets, recovery point and log start, are hints, bent to what is there, with one exception:
@@ -330,7 +375,11 @@ predict(
 # %%
 for log_start in (0, 60):
     log = load(another(newer), TOPIC, clean=True, log_start=log_start)
-    print("log start", log.log_start_offset, [(entry.epoch, entry.start_offset) for entry in log.leader_epoch_cache.epoch_entries])
+    print(
+        "log start",
+        log.log_start_offset,
+        [(entry.epoch, entry.start_offset) for entry in log.leader_epoch_cache.epoch_entries],
+    )
 
 # %% [markdown]
 # An entry that begins **at** the log end goes as well: nothing was written in its epoch. At the other end, what was before the log start goes, and
@@ -351,10 +400,16 @@ predict(
 )
 
 # %%
-for name, directory in (("all snapshots", killed), ("no snapshots", cleared), ("…056.snapshot damaged", flip(another(killed), "056.snapshot", 20))):
+for name, directory in (
+    ("all snapshots", killed),
+    ("no snapshots", cleared),
+    ("…056.snapshot damaged", flip(another(killed), "056.snapshot", 20)),
+):
     log = load(another(directory), TOPIC, clean=True)
     producers = log.producer_state_manager
-    print(f"{name}: {len(producers.active_producers)} producers, open transaction from {producers.first_undecided_offset}")
+    print(
+        f"{name}: {len(producers.active_producers)} producers, open transaction from {producers.first_undecided_offset}"
+    )
     print("   ", sizes(log.dir, ".snapshot"))
 
 # %% [markdown]
@@ -387,7 +442,11 @@ for name, directory in (("all snapshots", killed), ("no snapshots", cleared), ("
 erratum(
     "Segments are loaded first, then swaps are completed by recovering them, then the log is recovered",
     "so it was in 2.5. Since 3.0 .swap files are renamed, indexes and all, before any segment is loaded",
-    " → ".join(frame.step.text.split(",")[0] for frame in walk.frames if frame.method.name == "LogLoader.load" and frame.step.number in "134"),
+    " → ".join(
+        frame.step.text.split(",")[0]
+        for frame in walk.frames
+        if frame.method.name == "LogLoader.load" and frame.step.number in "134"
+    ),
 )
 
 # %% [markdown]
@@ -417,7 +476,13 @@ agree(ours, spark, kafka)
 # each file is compared byte by byte.
 
 # %%
-cases = {"littered": littered, "epochs from the future": newer, "no snapshots": cleared, "emptied": emptied, "no segment": alone}
+cases = {
+    "littered": littered,
+    "epochs from the future": newer,
+    "no snapshots": cleared,
+    "emptied": emptied,
+    "no segment": alone,
+}
 {name: loaded_by_both(directory, TOPIC, clean=True).equal for name, directory in cases.items()}
 
 # %%
@@ -458,133 +523,7 @@ print(found.first_difference)
 # %% [markdown]
 # ## 6. Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference; each call of `hint()` reveals a
-# little more; `solution()` shows one way. Kafka has taken the same exam: for each case it loaded such a directory.
-
-# %%
-from minikafka.lessons.loading.exercises import bent, ends, half_done, leftovers
-
-# %% [markdown]
-# **Exercise 1, where a closed log ends, in Spark.** *Why: that offset is the next one to be given away.*
-# `batches.sparkSession.sql("SELECT … FROM {batches} …", batches=batches)` queries the table: names in braces are filled in.
-
-# %%
-def clean_end(segments, batches):
-    """segments: DataFrame of base; batches: DataFrame of segment (its base), first, last (offsets), sound (BOOLEAN; checked by nobody here).
-    The log was closed cleanly. Returns a DataFrame of one row and one column: its LEO after the load."""
-    return ___
-
-
-ends.check(clean_end)
-
-# %% [markdown]
-# **Exercise 2, a replacement that was cut off, in Spark.** *Why: a directory full of .swap files is no reason to panic, nor to delete them.*
-
-# %%
-def segments_after(files):
-    """files: DataFrame of base, kind ("log" or "index"), suffix ("", "cleaned", "swap", "deleted"), next (one more
-    than the offset of its last record; null for an index). Returns a DataFrame: the base offsets of the segments after the load, ascending."""
-    return ___
-
-
-half_done.check(segments_after)
-
-# %% [markdown]
-# **Exercise 3, what the checkpoints are bent to.** *Why: these two numbers decide what is deleted and what the next start reads.*
-
-# %%
-def loaded(clean, recovery_point, log_start, first_base, log_end):
-    """clean: was the stop a clean one? Checkpoints: recovery_point, log_start. What the files hold: first_base (where the
-    first segment begins), log_end (the LEO). Returns (log start, recovery point) after the load. An unclean one never raises the recovery point,
-    except to the log start."""
-    return ___
-
-
-bent.check(loaded)
-
-# %% [markdown]
-# **Exercise 4, which files go.** *Why: to tell what a start will delete, before it does.*
-
-# %%
-def files_gone(names):
-    """names: list of file names, all 20 digits long before the first dot where an offset stands; no .swap, no .cleaned. Some .log is
-    there, and the stop was clean. Returns the list of those that the load deletes."""
-    return ___
-
-
-leftovers.check(files_gone)
-
-# %% [markdown]
-# ### Rebuild
-#
-# Now the log itself. In each rung you write one method anew, and minikafka runs with *your* function in its place; Apache Kafka does the same
-# workloads. In these workloads a log is reopened again and again, and files are put beside its own before it is loaded: `reopen damage=copy:1.log:0.log.swap`
-# lays a copy of segment 1 (counted from 0, in the order of bases) beside segment 0, with the suffix `.swap`. Most of them are drawn, and this page does not show them; after each operation all that can be observed must agree, and at the end every byte of every file.
-# (`mine(…)` of the lesson *Segments* lets you watch your function; `hint()` helps, and `solution()` opens after a try of your own.)
-
-# %%
-from minikafka.lessons.loading.rungs import collects, cuts_epochs, keeps_snapshots, replaces, ends as ends_where
-
-collects
-
-# %%
-def _remove_temp_files_and_collect_swap_files(self):
-    """self: a LogLoader; self._files() has the paths of the directory's files, by name. Deletes leftovers, and returns the list of the
-    .swap files (paths) that count."""
-    return ___
-
-
-collects.check(_remove_temp_files_and_collect_swap_files)
-
-# %%
-from minikafka.log.log_segment import LogSegment
-
-replaces
-
-# %%
-def _delete_segments_replaced_by(self, swap_files):
-    """self: a LogLoader with dir, config, time and _files(); swap_files: paths. Deletes the files of what the new segments replace.
-    Returns nothing."""
-    return ___
-
-
-replaces.check(_delete_segments_replaced_by)
-
-# %%
-ends_where
-
-# %%
-def read_next_offset(self):
-    """self: a LogSegment with base_offset, log.batches() and offset_index. Returns the offset that the next record gets."""
-    return ___
-
-
-ends_where.check(read_next_offset)
-
-# %%
-cuts_epochs
-
-# %%
-def truncate_from_end_async_flush(self, end_offset):
-    """self: a LeaderEpochFileCache with epoch_entries. Drops the epochs that begin at end_offset or above. Returns nothing."""
-    return ___
-
-
-cuts_epochs.check(truncate_from_end_async_flush)
-
-# %%
-from minikafka.log.producer.snapshot_file import load_snapshots
-
-keeps_snapshots
-
-# %%
-def remove_stray_snapshots(self, segment_base_offsets):
-    """self: a ProducerStateManager with _log_dir; segment_base_offsets: where segments begin. Deletes snapshots of no use, and notes the
-    others in self._snapshots. Returns nothing."""
-    return ___
-
-
-keeps_snapshots.check(remove_stray_snapshots)
+# They have a notebook of their own: [Loading: rebuild](07-loading-rebuild.ipynb), four functions and five rungs.
 
 # %% [markdown]
 # ## 7. Honesty box

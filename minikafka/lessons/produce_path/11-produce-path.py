@@ -108,7 +108,12 @@ print("rule 3:", path.produce(("orders-0", "f")), path.values())
 shop = ProducePath(2)
 shop.in_sync()
 handle = shop.cluster.brokers[0].apis.handle
-DOWN = {"KafkaApis.handle", "ProduceHandler.handle_produce_request", "ReplicaManager.append_records", "ReplicaManager._append_to_local_log"}
+DOWN = {
+    "KafkaApis.handle",
+    "ProduceHandler.handle_produce_request",
+    "ReplicaManager.append_records",
+    "ReplicaManager._append_to_local_log",
+}
 DOWN |= {"Partition.append_records_to_leader", "Log._append", "LocalLog.append", "LogSegment.append"}
 lost = PathWalk(step_through(handle, shop.arrived(("orders-9", "x")), into=DOWN))
 
@@ -122,7 +127,9 @@ predict(
 
 # %%
 LOCALS = {"required_acks", "min_isr", "in_sync_size", "leader_hw_incremented", "last_offset", "physical_position"}
-walk = step_through(handle, shop.arrived(("orders-0", "a b"), ("orders-9", "x")), watch=shop.log(), into=DOWN, locals_of_interest=LOCALS)
+walk = step_through(
+    handle, shop.arrived(("orders-0", "a b"), ("orders-9", "x")), watch=shop.log(), into=DOWN, locals_of_interest=LOCALS
+)
 PathWalk(walk).play()
 
 # %% [markdown]
@@ -133,7 +140,11 @@ PathWalk(walk).play()
 # The walk is over, and the request has not been answered: the last step of `append_records` has put it aside.
 
 # %%
-asked = step_through(handle, shop.arrived(("orders-0", "c"), acks=1), into={"ReplicaManager.handle_produce_append", "ReplicaManager.append_records"})
+asked = step_through(
+    handle,
+    shop.arrived(("orders-0", "c"), acks=1),
+    into={"ReplicaManager.handle_produce_append", "ReplicaManager.append_records"},
+)
 erratum(
     "The handler calls appendRecords",
     "it calls handleProduceAppend, which asks the transaction coordinator where a batch belongs to a transaction; then comes appendRecords",
@@ -225,8 +236,12 @@ print(blind.values())
 boxes = PurgatoryBoxes(ProducePath(2, min_isr=2, narrow=True))
 world = boxes.path
 world.in_sync()
-first = boxes.after("request 1: orders-0 and orders-1", world.produce, ("orders-0", "a b"), ("orders-1", "x"), timeout_ms=500)
-second = boxes.after("request 2: orders-0 and orders-9", world.produce, ("orders-0", "c"), ("orders-9", "y"), timeout_ms=300)
+first = boxes.after(
+    "request 1: orders-0 and orders-1", world.produce, ("orders-0", "a b"), ("orders-1", "x"), timeout_ms=500
+)
+second = boxes.after(
+    "request 2: orders-0 and orders-9", world.produce, ("orders-0", "c"), ("orders-9", "y"), timeout_ms=300
+)
 boxes.after("broker 1 fetches", world.fetch, 1)
 boxes.after("broker 1 fetches again", world.fetch, 1)
 print("high watermarks:", world.log("orders-0").high_watermark, "and", world.log("orders-1").high_watermark)
@@ -236,7 +251,9 @@ predict(
     "request-answered-now",
     "Which of the two requests is answered now? (1, 2, 'both' or 'neither')",
     ___,
-    lambda: {(True, True): "both", (True, False): 1, (False, True): 2}.get((first.request.done, second.request.done), "neither"),
+    lambda: {(True, True): "both", (True, False): 1, (False, True): 2}.get(
+        (first.request.done, second.request.done), "neither"
+    ),
 )
 
 # %%
@@ -255,7 +272,12 @@ back = ProducePath(2, min_isr=2)
 back.in_sync()
 waiting = back.produce(("orders-0", "a"))
 back.fetch(1)
-BACK = {"Partition.update_follower_fetch_state", "Partition._maybe_increment_leader_hw", "DelayedProduce.try_complete", "DelayedOperation.force_complete"}
+BACK = {
+    "Partition.update_follower_fetch_state",
+    "Partition._maybe_increment_leader_hw",
+    "DelayedProduce.try_complete",
+    "DelayedOperation.force_complete",
+}
 walk = step_through(back.fetch, 1, into=BACK, locals_of_interest={"leader_hw_incremented", "has_enough"})
 print(waiting)
 
@@ -367,7 +389,9 @@ erratum(
 # %%
 many = ProducePath(2)
 many.in_sync()
-answer = many.produce(("orders-0", "a"), ("orders-1", ["b", "c"]), ("orders-2", "d"), ("orders-9", "e"), ("letters-0", "f"), acks=1)
+answer = many.produce(
+    ("orders-0", "a"), ("orders-1", ["b", "c"]), ("orders-2", "d"), ("orders-9", "e"), ("letters-0", "f"), acks=1
+)
 for name, part in sorted(answer.parts.items()):
     print(f"{name:10} {part.error:28} base offset {part.base_offset:2}  log start {part.log_start_offset}")
 
@@ -457,7 +481,11 @@ predict(
     "acknowledged-contradicted-by",
     "About who is acknowledged then, how many witnesses contradict minikafka? (1 or 2)",
     ___,
-    lambda: sum(witness.value(at_operation, "acknowledged") != sick.value(at_operation, "acknowledged") for witness in (spark, kafka) if witness),
+    lambda: sum(
+        witness.value(at_operation, "acknowledged") != sick.value(at_operation, "acknowledged")
+        for witness in (spark, kafka)
+        if witness
+    ),
 )
 
 # %%
@@ -469,173 +497,7 @@ print(found.first_difference)
 # %% [markdown]
 # ## 6. Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and tells the first difference; `hint()` helps, each time a bit
-# more; `solution()` shows one way. Kafka has sat the same exam: the tests send the requests to its own brokers, and ask its own `Partition`. The functions of exercises 1 to 3 do the work of Kafka's `Partition.appendRecordsToLeader` (its first half), `ReplicaManager.delayedProduceRequestRequired` and
-# `Partition.checkEnoughReplicasReachOffset`; their arguments are the values that those methods read.
-
-# %%
-from minikafka.lessons.produce_path.exercises import answered_when, append_allowed, delayed_required, enough_replicas, sorted_partitions
-
-# %% [markdown]
-# **Exercise 1, may the append go on?** *Why: to know which of your producers stop when a broker is down, and which do not notice.*
-
-# %%
-def may_append(leads, isr_size, min_isr, replicas, required_acks):
-    """leads: this broker leads the partition. isr_size: replicas in sync, the leader among them. min_isr:
-    min.insync.replicas. replicas: how many the partition has. required_acks: −1, 0 or 1. Returns 'NONE' or the name
-    of an error."""
-    return ___
-
-
-append_allowed.check(may_append)
-
-# %% [markdown]
-# **Exercise 2, must the request wait?** *Why: a request that waits costs a producer's patience and a place in the purgatory. (Its records have been let go.)*
-
-# %%
-def delayed_produce_request_required(required_acks, errors):
-    """required_acks: −1, 0 or 1. errors: a list of the names of errors, one for each partition, after the leader's
-    part is done; 'NONE' for a partition that took its records. Returns True if the request has to wait."""
-    return ___
-
-
-delayed_required.check(delayed_produce_request_required)
-
-# %% [markdown]
-# **Exercise 3, is this part settled?** *Why: this is the question that every fetch of a follower asks for each box under its key.*
-
-# %%
-def check_enough_replicas_reach_offset(leads, required_offset, high_watermark, in_sync, min_isr):
-    """leads: this broker still leads the partition. required_offset, high_watermark: exclusive. in_sync: replicas in
-    sync, the leader among them. min_isr: the minimum, at most the number of replicas. Returns a pair: whether the
-    records are replicated, and 'NONE' or the name of an error. Either ends the wait."""
-    return ___
-
-
-enough_replicas.check(check_enough_replicas_reach_offset)
-
-# %% [markdown]
-# **Exercise 4, one response, many answers, in Spark.** *Why: a producer has to read each partition's answer by itself.* Broker 0 is asked, with `acks=1`, and everybody may write everywhere.
-# `requested.sparkSession.sql("SELECT … FROM {requested} LEFT JOIN {known} …", requested=requested, known=known)` queries the tables: names in braces are filled in.
-
-# %%
-def answered(requested, known):
-    """requested: DataFrame of place (in the request, from 0), partition, batches (how many), records (in all of them).
-    known: DataFrame of partition, leader (a broker's id). Returns a DataFrame of partition, error (its name), appended
-    (records), each partition once, ascending."""
-    return ___
-
-
-sorted_partitions.check(answered)
-
-# %% [markdown]
-# **Exercise 5, when is each request answered, in Spark.** *Why: with a trace of requests and fetches you can tell which follower made a producer wait.* All requests have `acks=all`; there is one follower, always in sync, and the minimum is 2.
-
-# %%
-def answers(requests, fetches):
-    """requests: DataFrame of request, t (when it came), deadline, partition, required (offset); a row for each
-    partition of a request. fetches: DataFrame of t, partition, end: the follower has everything below it. Returns a
-    DataFrame of request, at (when it was answered), timed_out (how many of its partitions), ascending by request."""
-    return ___
-
-
-answered_when.check(answers)
-
-# %% [markdown]
-# ### Rebuild
-#
-# Now the path itself. In each rung you write one method anew, and minikafka's brokers run with *your* function in its place: producers write with all kinds of `acks`, to partitions
-# of which some are here and some are not; followers fetch, leaders change, time passes. Kafka's own brokers live through the same. Most of these lives are drawn, and this page does
-# not show them. After each operation every answer, what waits in each broker, and all that it knows of its partitions must agree; at the end every byte of every file.
-#
-# Where they differ you get the shortest life that was found for it, and the first quantity. `hint()` helps, and `solution()` opens after a try of your own.
-
-# %%
-from minikafka.lessons.produce_path.rungs import adds, appends, completes, minimum, tells
-
-minimum
-
-# %%
-def _effective_min_isr(self, leader_log):
-    """self: the leader's Partition: remote_replicas, those on other brokers. leader_log: has config.min_in_sync_replicas, the topic's
-    setting. Returns how many replicas must be in sync for acks=all, the leader among them."""
-    return ___
-
-
-minimum.check(_effective_min_isr)
-
-# %%
-from minikafka.common.error_codes import Errors
-
-completes
-
-# %%
-def try_complete(self):
-    """self: a DelayedProduce: produce_status, pairs of a partition (it has topic_partition) and its status (acks_pending,
-    required_offset, response_status.error); _status_validator(topic_partition, required_offset), which returns (whether the high watermark has
-    reached it, error or Errors.NONE); force_complete(), which answers. Returns True if this call has answered."""
-    return ___
-
-
-completes.check(try_complete)
-
-# %%
-from minikafka.cluster.partition import ACKS_ALL
-from minikafka.server.delayed_produce import DelayedProduce
-from minikafka.server.topic_partition_operation_key import TopicPartitionOperationKey
-
-adds
-
-# %%
-def _maybe_add_delayed_produce(self, required_acks, timeout_ms, results, produce_status, response_callback):
-    """self: the ReplicaManager: _enough_replicas, the question of rung 2, and delayed_produce_purgatory.try_complete_else_watch(operation, keys).
-    DelayedProduce(timeout_ms, produce_status, question, response_callback) is the operation, TopicPartitionOperationKey.of(partition) a key.
-    required_acks: ACKS_ALL (−1), 0 or 1. results: dict, partition → result (exception: None if it took its records). produce_status: dict,
-    partition → status (response_status). response_callback(dict of partition → response_status) answers. Returns None."""
-    return ___
-
-
-adds.check(_maybe_add_delayed_produce)
-
-# %%
-from minikafka.common.errors import NotEnoughReplicasException, NotLeaderOrFollowerException
-from minikafka.log.log_append_info import LeaderHwChange
-from minikafka.log.producer.verification_guard import VerificationGuard
-
-appends
-
-# %%
-def append_records_to_leader(
-    self, records, origin, required_acks, verification_guard=VerificationGuard.SENTINEL, transaction_version=-1
-):
-    """self: a Partition: leader_log_if_local (None: another broker leads), partition_state.isr, _effective_min_isr(log), leader_epoch,
-    topic_partition, _time.milliseconds(), _maybe_increment_leader_hw(log, now): True if the mark rose. The log has append_as_leader(records,
-    leader epoch, origin, guard, transaction version). Returns what that returned, with leader_hw_change set."""
-    return ___
-
-
-appends.check(append_records_to_leader)
-
-# %%
-from minikafka.common.errors import InvalidTopicException, RecordValidationException
-from minikafka.common.topic import is_internal
-from minikafka.log.log_append_info import LogAppendInfo
-from minikafka.server.log_append_result import LogAppendResult
-from minikafka.server.replica_manager import KNOWN_APPEND_ERRORS
-
-tells
-
-# %%
-def _append_to_local_log(
-    self, internal_topics_allowed, origin, entries_per_partition, required_acks, verification_guards, transaction_version
-):
-    """self: the ReplicaManager: get_partition_or_exception(key), and _failed_append(key, error), the log start for an answer.
-    entries_per_partition: dict, key (it has topic_partition) → records. verification_guards: dict, topic_partition → guard. Returns a dict:
-    key → LogAppendResult(info, exception, has_custom_error_message); of a failure the info is LogAppendInfo.unknown(log start, record errors)."""
-    return ___
-
-
-tells.check(_append_to_local_log)
+# They have a notebook of their own: [The produce path: rebuild](11-produce-path-rebuild.ipynb), five functions and five rungs.
 
 # %% [markdown]
 # ## 7. Honesty box

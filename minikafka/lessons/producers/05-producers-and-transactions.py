@@ -135,11 +135,15 @@ predict(
 )
 
 # %%
-known = [(b.first_seq, b.last_seq, b.last_offset) for b in log.producer_state_manager.active_producers[7].batch_metadata]
+known = [
+    (b.first_seq, b.last_seq, b.last_offset) for b in log.producer_state_manager.active_producers[7].batch_metadata
+]
 print("first and last sequence, last offset:", known)
 answers = [step_through(log.append_as_leader, sent(words), leader_epoch=0) for _, words in batches]
 for (first, _), walk in zip(batches, answers):
-    print("written at", first, "→", f"answered {walk.result.first_offset}" if walk.result else type(walk.raised).__name__)
+    print(
+        "written at", first, "→", f"answered {walk.result.first_offset}" if walk.result else type(walk.raised).__name__
+    )
 print("LEO", log.log_end_offset)
 
 # %% [markdown]
@@ -171,7 +175,12 @@ print("the last one:", log.append_as_leader(sent(batches[-1][1]), leader_epoch=0
 
 # %%
 log = fresh_log()
-for words in ("2x1 pid=9 epoch=3 seq=40", "1x1 pid=9 epoch=4 seq=42", "1x1 pid=9 epoch=4 seq=0", "1x1 pid=9 epoch=3 seq=42"):
+for words in (
+    "2x1 pid=9 epoch=3 seq=40",
+    "1x1 pid=9 epoch=4 seq=42",
+    "1x1 pid=9 epoch=4 seq=0",
+    "1x1 pid=9 epoch=3 seq=42",
+):
     walk = step_through(log.append_as_leader, sent(words), leader_epoch=0)
     print(words, "→", f"written at {walk.result.first_offset}" if walk.result else type(walk.raised).__name__)
 
@@ -200,7 +209,9 @@ print("the zombie:", type(walk.raised).__name__, " LEO", log.log_end_offset)
 log = fresh_log()
 log.append_as_leader(sent("1x1 pid=7 epoch=0 seq=0 txn"), leader_epoch=0)
 markers = [
-    step_through(log.append_as_leader, sent(f"commit pid=7 epoch={epoch}"), 0, AppendOrigin.COORDINATOR, transaction_version=2)
+    step_through(
+        log.append_as_leader, sent(f"commit pid=7 epoch={epoch}"), 0, AppendOrigin.COORDINATOR, transaction_version=2
+    )
     for epoch in (0, 1, 1)
 ]
 
@@ -228,12 +239,18 @@ print("a late batch of epoch 0:", type(late.raised).__name__)
 
 # %%
 DAY, TEN_MINUTES = 86_400_000, 600_000
-for origin, silence in ((AppendOrigin.CLIENT, 0), (AppendOrigin.COORDINATOR, 0), (AppendOrigin.CLIENT, DAY + TEN_MINUTES)):
+for origin, silence in (
+    (AppendOrigin.CLIENT, 0),
+    (AppendOrigin.COORDINATOR, 0),
+    (AppendOrigin.CLIENT, DAY + TEN_MINUTES),
+):
     log = fresh_log()
     first = log.append_as_leader(sent("2x1 pid=7 epoch=0 seq=0"), 0, origin)
     log.time.sleep(silence)
     again = log.append_as_leader(sent("2x1 pid=7 epoch=0 seq=0"), 0, origin)
-    print(f"{origin.name:11}  silent for {silence:10,} ms: first {first.first_offset}, then {again.first_offset}, LEO {log.log_end_offset}")
+    print(
+        f"{origin.name:11}  silent for {silence:10,} ms: first {first.first_offset}, then {again.first_offset}, LEO {log.log_end_offset}"
+    )
 
 # %% [markdown]
 # A coordinator's batch is checked for its epoch, but not for its sequence, and is never taken for a duplicate: it is written twice. And a producer that
@@ -253,11 +270,19 @@ predict(
     "follower-end-open-transaction",
     "Producer 7's transaction is open. Where does the follower end after its plain batch at 1? (a number, or the name of an exception)",
     ___,
-    lambda: other.append_as_follower(sent("1x1 pid=7 epoch=0 seq=1 offset=1 leader_epoch=0"), leader_epoch=0) and other.log_end_offset,
+    lambda: (
+        other.append_as_follower(sent("1x1 pid=7 epoch=0 seq=1 offset=1 leader_epoch=0"), leader_epoch=0)
+        and other.log_end_offset
+    ),
 )
 
 # %%
-walk = step_through(other.append_as_follower, sent("1x1 pid=7 epoch=0 seq=1 offset=1 leader_epoch=0"), leader_epoch=0, into={"Log._append"})
+walk = step_through(
+    other.append_as_follower,
+    sent("1x1 pid=7 epoch=0 seq=1 offset=1 leader_epoch=0"),
+    leader_epoch=0,
+    into={"Log._append"},
+)
 print("step", walk.frames[-1].step.number, type(walk.raised).__name__, " LEO", other.log_end_offset)
 
 # %% [markdown]
@@ -317,7 +342,12 @@ print([name for name in files_of(log) if "txnindex" in name], log.active_segment
 # %%
 before = len(log.active_segment.txn_index.all_aborted_txns())
 seven.end("abort")
-print("entries before", before, " after a marker without a transaction", len(log.active_segment.txn_index.all_aborted_txns()))
+print(
+    "entries before",
+    before,
+    " after a marker without a transaction",
+    len(log.active_segment.txn_index.all_aborted_txns()),
+)
 
 # %% [markdown]
 # A marker without an open transaction completes nothing and is not indexed. (Up to 2.7 an abort marker was indexed
@@ -428,148 +458,7 @@ print(found.first_difference)
 # %% [markdown]
 # ## 6. Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference; each call of `hint()` reveals a
-# little more; `solution()` shows one way.
-
-# %%
-from minikafka.lessons.producers.exercises import known_producers, last_stable, remembered, sequences
-
-# %% [markdown]
-# **Exercise 1, a producer's sequences.** *Why: OutOfOrderSequenceException in a producer's log, and the question who is wrong.*
-
-# %%
-def answers_to(batches):
-    """batches: [(epoch, first sequence, records), …] of one producer, to an empty log. Returns for each the first offset at
-    which it is stored, or the name of the exception: InvalidProducerEpochException, OutOfOrderSequenceException."""
-    return ___
-
-
-sequences.check(answers_to)
-
-# %% [markdown]
-# **Exercise 2, the last stable offset, in Spark.** *Why: one forgotten transaction stops every read_committed
-# consumer.* `events.sparkSession.sql("SELECT … FROM {events} …", events=events, marks=marks)` queries the tables.
-
-# %%
-def stable_offsets(events, marks):
-    """events: DataFrame of t, producer (null: none), kind (data, plain, commit, abort), first, last offset; `data` is
-    transactional. marks: DataFrame of t, hw. Returns a DataFrame of t, lso for each t of marks, in the order of t."""
-    return ___
-
-
-last_stable.check(stable_offsets)
-
-# %% [markdown]
-# **Exercise 3, what a snapshot says, in Spark.** *Why: `minikafka dump-log` shows you a snapshot; is it what it should be?*
-
-# %%
-def producers_known(batches):
-    """batches: DataFrame of t, producer, kind (data: transactional, plain, commit, abort), sequence (of the first record; null for
-    markers), records, first (offset). Returns a DataFrame of producer, last_sequence, last_offset (−1 without a batch), open_from
-    (null: no transaction is open), in the order of producer."""
-    return ___
-
-
-known_producers.check(producers_known)
-
-# %% [markdown]
-# **Exercise 4, who is still known.** *Why: a producer that writes once a week is not protected from duplicates between its weeks.*
-
-# %%
-def still_known(producers, now):
-    """producers: [(id, timestamp of the last batch, when it came, is a transaction open), …], times in ms; now: the time of the
-    check. Returns the ids that are known after it, in the same order; `producer.id.expiration.ms` is a day."""
-    return ___
-
-
-remembered.check(still_known)
-
-# %% [markdown]
-# ### Rebuild
-#
-# Six methods that decide what a producer's batch becomes, and who must wait for it. minikafka runs with your function in the method's place, on workloads that this page does not show, and Apache Kafka
-# does the same: what can be observed after each operation must agree, and at the end every byte on the disk. `hint()` helps; `solution()` opens
-# after a try of your own.
-
-# %%
-from minikafka.lessons.producers.rungs import checks, completes, fences, finds, stable, unstable
-
-finds
-
-# %%
-def find_duplicate_batch(self, batch):
-    """self: the ProducerStateEntry of the batch's producer. Returns the BatchMetadata that batch repeats, or None."""
-    return ___
-
-
-finds.check(find_duplicate_batch)
-
-# %%
-from minikafka.common.errors import OutOfOrderSequenceException
-
-checks
-
-# %%
-def _check_sequence(self, producer_epoch, first_seq, offset):
-    """self: a ProducerAppendInfo; the batch's epoch, first sequence and offset. Raises OutOfOrderSequenceException, or returns nothing."""
-    return ___
-
-
-checks.check(_check_sequence)
-
-# %%
-from minikafka.common.errors import InvalidProducerEpochException
-
-fences
-
-# %%
-def _check_producer_epoch(self, producer_epoch, offset, transaction_version):
-    """self: a ProducerAppendInfo; the batch's epoch and offset; transaction_version: 0 to 2 of a marker, −1 of data. Raises
-    InvalidProducerEpochException, or returns nothing."""
-    return ___
-
-
-fences.check(_check_producer_epoch)
-
-# %%
-from minikafka.common.errors import IllegalArgumentException
-from minikafka.log.append_origin import AppendOrigin
-from minikafka.log.producer.completed_txn import CompletedTxn
-from minikafka.log.producer.producer_append_info import TV_UNKNOWN
-from minikafka.record.format.control_record import ControlRecordType
-
-completes
-
-# %%
-def append_end_txn_marker(self, marker, *, producer_epoch, offset, timestamp, transaction_version):
-    """self: a ProducerAppendInfo; marker has control_type and coordinator_epoch; offset: the marker's. Returns a CompletedTxn, or
-    None."""
-    return ___
-
-
-completes.check(append_end_txn_marker)
-
-# %%
-stable
-
-# %%
-def last_stable_offset(self):
-    """self: a Log with first_unstable_offset (an offset or None) and high_watermark. Returns an offset, exclusive."""
-    return ___
-
-
-stable.check(last_stable_offset)
-
-# %%
-unstable
-
-# %%
-def first_unstable_offset(self):
-    """self: a ProducerStateManager with ongoing_txns and unreplicated_txns. Returns a LogOffsetMetadata, or None."""
-    return ___
-
-
-unstable.check(first_unstable_offset)
+# They have a notebook of their own: [Producers and transactions: rebuild](05-producers-and-transactions-rebuild.ipynb), four functions and six rungs.
 
 # %% [markdown]
 # ## 7. Honesty box

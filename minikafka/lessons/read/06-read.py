@@ -78,7 +78,16 @@ append_as_leader [2x10]
 """
 log = log_after(Workload.parse(STORY))
 print("segments", [segment.base_offset for segment in log.log_segments])
-print("log start", log.log_start_offset, " LSO", log.last_stable_offset, " HW", log.high_watermark, " LEO", log.log_end_offset)
+print(
+    "log start",
+    log.log_start_offset,
+    " LSO",
+    log.last_stable_offset,
+    " HW",
+    log.high_watermark,
+    " LEO",
+    log.log_end_offset,
+)
 
 # %%
 quiet = log_after(Workload.parse("append_as_leader [3x10]\nmaybe_increment_high_watermark leo"))
@@ -111,7 +120,10 @@ print("rule 1:", 0 <= log.log_start_offset <= log.last_stable_offset <= log.high
 print("rule 2:", all(batch.last_offset < bound for _, bound, batches in answers for batch in batches))
 
 # %%
-print("rule 3:", all(batches[0].base_offset <= start <= batches[0].last_offset for start, _, batches in answers if batches))
+print(
+    "rule 3:",
+    all(batches[0].base_offset <= start <= batches[0].last_offset for start, _, batches in answers if batches),
+)
 print("rule 4:", not any(batch.base_offset in bases for _, _, batches in answers for batch in batches[1:]))
 print("rule 5:", all(bool(batches) == (start < bound) for start, bound, batches in answers))
 print("from 18:", {lane.words for lane in ReadLanes(log).read(18).frames[0].lanes})
@@ -189,11 +201,13 @@ step_through(
 # Compaction takes records out, and what is left may have holes. This follower has three records from 0 on, and three from 20 on, in two segments:
 
 # %%
-holes = log_after(Workload.parse("""
+holes = log_after(
+    Workload.parse("""
 config internal.segment.bytes=150
 append_as_follower [3x10]
 append_as_follower [3x10 offset=20]
-"""))
+""")
+)
 print("segments", [segment.base_offset for segment in holes.log_segments], " LEO", holes.log_end_offset)
 
 # %%
@@ -247,7 +261,9 @@ predict(
 
 # %%
 entry = many.active_segment.offset_index.lookup(106)
-scan = [(b.base_offset, b.last_offset) for b in many.active_segment.log.batches_from(entry.position) if b.base_offset <= 106]
+scan = [
+    (b.base_offset, b.last_offset) for b in many.active_segment.log.batches_from(entry.position) if b.base_offset <= 106
+]
 print("from byte", entry.position, "on:", scan)
 print("found:", tuple(many.active_segment.translate_offset(106)))
 print("bytes between entries, unless you say otherwise: more than", fresh_log().config.index_interval)
@@ -317,7 +333,9 @@ predict(
     "transaction-indexes-asked",
     "read(0, …, TXN_COMMITTED) is answered from segment 0. How many segments' transaction indexes are asked?",
     ___,
-    lambda: sum(frame.returned for frame in walk.frames if frame.method.name == "TransactionIndex.collect_aborted_txns"),
+    lambda: sum(
+        frame.returned for frame in walk.frames if frame.method.name == "TransactionIndex.collect_aborted_txns"
+    ),
 )
 
 # %%
@@ -352,7 +370,14 @@ predict(
     "deleted-record-still-sent",
     "Is the deleted record 5 still sent to somebody? (True or False)",
     ___,
-    lambda: 5 in [record.offset for batch in log.read(6, 1_048_576, FetchIsolation.LOG_END).records.batches() for record in batch],
+    lambda: (
+        5
+        in [
+            record.offset
+            for batch in log.read(6, 1_048_576, FetchIsolation.LOG_END).records.batches()
+            for record in batch
+        ]
+    ),
 )
 
 # %%
@@ -392,7 +417,13 @@ step_through(
 ).play()  # fmt: skip
 
 # %%
-for name, timestamp in (("earliest", -2), ("latest", -1), ("largest timestamp", -3), ("in 1970", 0), ("tomorrow", first + 86_400_000)):
+for name, timestamp in (
+    ("earliest", -2),
+    ("latest", -1),
+    ("largest timestamp", -3),
+    ("in 1970", 0),
+    ("tomorrow", first + 86_400_000),
+):
     found = orders.fetch_offset_by_timestamp(timestamp)
     print(f"{name:18}", found and (found.offset, found.timestamp))
 
@@ -437,7 +468,9 @@ diagram("read_file")
 import socket
 
 sender, receiver = socket.socketpair()
-walk = step_through(view.write_to, sender, 0, view.size_in_bytes, into={"FileRecords.write_to", "FileChannel.transfer_to"})
+walk = step_through(
+    view.write_to, sender, 0, view.size_in_bytes, into={"FileRecords.write_to", "FileChannel.transfer_to"}
+)
 received = receiver.recv(4096)
 print(*walk.frames[-2:], sep="\n")
 print(len(received), "bytes received, the file's own:", received == view.file.read_bytes()[view.start : view.end])
@@ -540,7 +573,9 @@ append_as_leader [5x10]
 count hw leo
 """)
 counted = three_witnesses(waiting, only=["counts"])
-print([witness and (witness.witness, witness.value(4, "result")) for witness in counted], " agree:", bool(agree(*counted)))
+print(
+    [witness and (witness.witness, witness.value(4, "result")) for witness in counted], " agree:", bool(agree(*counted))
+)
 
 # %% [markdown]
 # Now a bug is planted in minikafka: aborted transactions are looked up in the index of the segment that was read, and in no other. After
@@ -573,127 +608,7 @@ print(found.first_difference)
 # %% [markdown]
 # ## 6. Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference; each call of `hint()` reveals a
-# little more; `solution()` shows one way.
-
-# %%
-from minikafka.lessons.read.exercises import answered, between_code, between_spark, read_committed, skipped
-
-# %% [markdown]
-# **Exercise 1, between high watermark and log end.** *Why: the older text's exercise, and what a leader's loss may still take back.*
-
-# %%
-def messages_between(log):
-    """log: a Log; its high watermark lies between two batches. Returns how many messages (records that are no markers) lie
-    in [high watermark, log end). A batch tells `is_control_batch`, `next_offset`, and its records, if you walk over it."""
-    return ___
-
-
-between_code.check(messages_between)
-
-# %% [markdown]
-# **Exercise 2, the same at every moment, in Spark.** *Why: the lag of replication is a curve, not a number.*
-# `records.sparkSession.sql("SELECT … FROM {records} …", records=records, marks=marks)` queries both tables. (In Python write
-# `records["offset"]`: `records.offset` is a method of every DataFrame.)
-
-# %%
-def messages_waiting(records, marks):
-    """records: DataFrame of offset, control (true: a marker); marks: DataFrame of t, hw, leo. Returns a DataFrame of t
-    and messages, the messages that lie between the two marks at t, in the order of t."""
-    return ___
-
-
-between_spark.check(messages_waiting)
-
-# %% [markdown]
-# **Exercise 3, what a read answers.** *Why: this decides what `max.partition.fetch.bytes` does to you.*
-
-# %%
-def answer(batches, start, max_length, min_one_message, bound):
-    """batches: list of (base offset, last offset, bytes) in one segment; bound: exclusive, between two batches, above the
-    start. Returns (offset at which the answer begins, bytes) of log.read: where the first batch is cut, the bytes left of it."""
-    return ___
-
-
-answered.check(answer)
-
-# %% [markdown]
-# **Exercise 4, what a read_committed consumer skips.** *Why: this runs in every such consumer, for the broker sends aborted records too.*
-
-# %%
-def visible(batches, aborted):
-    """batches: list of (offsets, producer id, "data" | "commit" | "abort") in log order; aborted: the broker's list of
-    (producer id, first offset), one entry for each aborted transaction, in the order of their markers; a producer may be
-    there more than once. Returns the offsets that the application gets."""
-    return ___
-
-
-skipped.check(visible)
-
-# %% [markdown]
-# **Exercise 5, read_committed, in Spark.** *Why: with this query you can audit a consumer.*
-
-# %%
-def committed_offsets(records):
-    """records: DataFrame of offset, producer (−1: none), transactional, marker ("commit", "abort" or null); the high
-    watermark is the log end. Returns a DataFrame: the offsets that a read_committed consumer sees, ascending."""
-    return ___
-
-
-read_committed.check(committed_offsets)
-
-# %% [markdown]
-# ### Rebuild
-#
-# Three methods on the way of every fetch. minikafka runs with your function in the method's place, on workloads that this page does not show, and Apache Kafka
-# does the same: what can be observed after each operation must agree, and at the end every byte on the disk. `hint()` helps; `solution()` opens
-# after a try of your own.
-
-# %%
-from minikafka.lessons.read.rungs import collects, reads, times
-from minikafka.log.index.time_index import TimestampOffset
-
-times
-
-# %%
-def lookup(self, target_timestamp):
-    """self: a TimeIndex: entries (how many there are), entry(n), a TimestampOffset, n from 0, and base_offset, the segment's.
-    target_timestamp in ms. Returns a TimestampOffset(timestamp, offset)."""
-    return ___
-
-
-times.check(lookup)
-
-# %%
-from minikafka.log.fetch_data_info import FetchDataInfo
-from minikafka.log.log_offset_metadata import LogOffsetMetadata
-from minikafka.record.format.memory_records import MemoryRecords
-
-reads
-
-# %%
-def read(self, start_offset, max_size, max_position=2147483647, *, min_one_message=False):
-    """self: a LogSegment: base_offset, translate_offset(offset), which gives a batch's (offset, position, size) or None, log.slice(position,
-    bytes). max_size and max_position in bytes, the latter exclusive. Returns FetchDataInfo(LogOffsetMetadata(batch's offset, segment's base
-    offset, position), records, incomplete), None when no batch ends at or behind start_offset. No records: MemoryRecords.EMPTY."""
-    return ___
-
-
-reads.check(read)
-
-# %%
-from minikafka.log.index.transaction_index import TxnIndexSearchResult
-
-collects
-
-# %%
-def collect_aborted_txns(self, fetch_offset, upper_bound_offset):
-    """self: a TransactionIndex: all_aborted_txns(), entries with first_offset, last_offset, last_stable_offset. The bound is exclusive.
-    Returns TxnIndexSearchResult(transactions, complete)."""
-    return ___
-
-
-collects.check(collect_aborted_txns)
+# They have a notebook of their own: [Read: rebuild](06-read-rebuild.ipynb), five functions and three rungs.
 
 # %% [markdown]
 # ## 7. Honesty box

@@ -17,7 +17,13 @@
 # %%
 from minikafka.lab import ___, diagram, erratum, planted, predict, step_through
 from minikafka.lessons.storage_layer.log_dir_lanes import LogDirLanes
-from minikafka.lessons.storage_layer.storage_layer import StorageLayer, LOG_STARTS, RECOVERY_POINTS, break_disk, refused_by
+from minikafka.lessons.storage_layer.storage_layer import (
+    StorageLayer,
+    LOG_STARTS,
+    RECOVERY_POINTS,
+    break_disk,
+    refused_by,
+)
 from minikafka.lab.stage.log_dir_witnesses import by_minikafka, three_witnesses, wake_witnesses
 
 wake_witnesses()
@@ -120,7 +126,13 @@ erratum(
 # %%
 print("rule 1:", refused_by(StorageLayer(directory=layer.directory).start))
 print("rule 2: up", layer.has_marker(), end=", ")
-print("rule 3:", [(name, offset, layer.log(name).recovery_point, layer.log(name).log_end_offset) for name, offset in layer.checkpoint().items()])
+print(
+    "rule 3:",
+    [
+        (name, offset, layer.log(name).recovery_point, layer.log(name).log_end_offset)
+        for name, offset in layer.checkpoint().items()
+    ],
+)
 print("rule 4:", layer.checkpoint(LOG_STARTS))
 layer.delete("users-0")
 print("rule 5:", [name for name in layer.entries() if name.endswith("/")])
@@ -324,7 +336,9 @@ layer.append("orders-0", *"abc")
 layer.sleep(40)
 before = layer.files()
 orders, log = layer.partition("orders-0"), layer.log("orders-0")
-walk = step_through(layer.manager.async_delete, orders, watch=log, into={"LogManager.async_delete"}, locals_of_interest={"log"})
+walk = step_through(
+    layer.manager.async_delete, orders, watch=log, into={"LogManager.async_delete"}, locals_of_interest={"log"}
+)
 after = layer.files()
 
 # %%
@@ -546,7 +560,13 @@ ours, spark, kafka = three_witnesses(workload)
 agree(ours, spark, kafka)
 
 # %%
-print(*(f"{number:2} {workload.operations[number]!s:12} {ours.value(number, 'recovery_point_file')}" for number in (5, 11, 14, 15)), sep="\n")
+print(
+    *(
+        f"{number:2} {workload.operations[number]!s:12} {ours.value(number, 'recovery_point_file')}"
+        for number in (5, 11, 14, 15)
+    ),
+    sep="\n",
+)
 
 # %% [markdown]
 # Now a bug is planted: the task writes the logs' ends where their recovery points belong. (Operation 0 is the first start.)
@@ -570,12 +590,21 @@ predict(
     "recovery-file-contradicted-by",
     "About the file after that operation, how many witnesses contradict minikafka? (1 or 2)",
     ___,
-    lambda: sum(witness.value(first, "recovery_point_file") != sick.value(first, "recovery_point_file") for witness in (spark, kafka) if witness),
+    lambda: sum(
+        witness.value(first, "recovery_point_file") != sick.value(first, "recovery_point_file")
+        for witness in (spark, kafka)
+        if witness
+    ),
 )
 
 # %%
 print(found.first_difference)
-print("after the kill and the start, operation 13:", sick.value(13, "recovery_points"), " and should be", spark.value(13, "recovery_points"))
+print(
+    "after the kill and the start, operation 13:",
+    sick.value(13, "recovery_points"),
+    " and should be",
+    spark.value(13, "recovery_points"),
+)
 
 # %% [markdown]
 # No record is lost in this run: no machine lost its power, and the segment that holds the recovery point is read as a whole in any case. Records are lost in one case: the log rolls,
@@ -584,160 +613,7 @@ print("after the kill and the start, operation 13:", sick.value(13, "recovery_po
 # %% [markdown]
 # ## 6. Exercises
 #
-# Each exercise is a function. `check` compares it with Spark's answers and reports the first difference; each call of `hint()` reveals a
-# little more; `solution()` shows one way. Kafka has sat the same exam: the tests ask its own `LogManager`.
-
-# %%
-from minikafka.lessons.storage_layer.exercises import deleted_by_retention, directory_name, next_log_directory, believed_checkpoint, written_recovery_points
-
-# %% [markdown]
-# **Exercise 1, where a new partition goes.** *Why: to know which disk fills up, and why a new, empty disk gets every new partition until it has as many as the others.*
-# The arguments are what Kafka's `nextLogDirs` knows.
-
-# %%
-def next_log_dirs(live_log_dirs, cordoned_log_dirs, log_counts):
-    """live_log_dirs: names, in the order of log.dirs. cordoned_log_dirs: names of those that get no
-    new log as long as there is another one; if all are cordoned, the first live one alone is tried.
-    log_counts: dict, how many logs a directory has (none: it is missing). Returns the list of
-    directories to be tried, the best first."""
-    return ___
-
-
-next_log_directory.check(next_log_dirs)
-
-# %% [markdown]
-# **Exercise 2, what a name says.** *Why: to tell in a listing what is live, what will go, and what waits for you.*
-# Kafka's `parseTopicPartitionName` gives topic and partition, or throws; where the log belongs is read from the end of the name. Here both.
-
-# %%
-def parse_topic_partition_name(name):
-    """name: of a directory in a log directory. Returns (kind, topic, partition): kind is "current",
-    "future", "stray" or "delete"; partition is an int. For a name that is none of a log's:
-    ("refused", "", -1)."""
-    return ___
-
-
-directory_name.check(parse_topic_partition_name)
-
-# %% [markdown]
-# **Exercise 3, what the file of recovery points says, in Spark.** *Why: to know what a start after a power cut would read again.*
-# `events.sparkSession.sql("SELECT … FROM {events} WHERE … {now}", events=events, now=now)` queries the table: names in braces are filled in.
-
-# %%
-def recovery_points(events, now):
-    """events: DataFrame of partition, second, kind ('create', 'append', 'roll'), log_end (of the log
-    after the event). The broker started at second 0, with the default settings; a roll is flushed at
-    once; no event comes in a second in which a task runs. now: the second. Returns a DataFrame of
-    partition and offset: the lines of the file at that second, ascending by partition."""
-    return ___
-
-
-written_recovery_points.check(recovery_points)
-
-# %% [markdown]
-# **Exercise 4, what a run of the retention task deletes, in Spark.** *Why: to foresee which disk space comes back, and of which topics.*
-
-# %%
-def deleted(segments, now):
-    """segments: DataFrame of partition, policy (cleanup.policy; '' is none: nothing goes by its age),
-    retention_ms (−1: for ever), log_start, base, newest (timestamp in ms of its newest record),
-    active (BOOLEAN). No segment is empty; all is replicated. now: ms. Returns a DataFrame of
-    partition and base: the segments that go, ascending."""
-    return ___
-
-
-deleted_by_retention.check(deleted)
-
-# %% [markdown]
-# **Exercise 5, what a start believes.** *Why: to know which damage to a checkpoint costs a minute, and which a disk.*
-
-# %%
-def read_recovery_points(text):
-    """text: of a file of recovery points, found after an unclean stop. Returns a dict: partition
-    ("orders-0") → offset; an empty one if the file is not believed, or empty; the word "offline" if
-    the log directory is taken for failed."""
-    return ___
-
-
-believed_checkpoint.check(read_recovery_points)
-
-# %% [markdown]
-# ### Rebuild
-#
-# Now the log manager itself. In each rung you write one of its methods anew, and a broker's log directory lives with *your* function in its place: logs grow, roll and are
-# deleted, tasks run by the clock, the broker is stopped, killed and started again. Kafka's own `LogManager` lives the same life. Most of these lives are drawn, and this page does not
-# show them. After each operation the offsets of every log, both checkpoints, the marker and the names in the directory must agree (ids that are made up are left out); at the end every byte of every file.
-#
-# Where they differ you get the shortest life that was found for it, and the first quantity. `hint()` helps, and `solution()` opens after a try of your own.
-
-# %%
-from minikafka.lessons.storage_layer.rungs import flushes, retains, starts, stops, takes_away
-
-starts
-
-# %%
-def log_starts_to_checkpoint(logs):
-    """logs: dict, partition → log, all in one log directory. A log has log_start_offset and log_segments, the oldest first; a segment has
-    base_offset. Returns a dict: partition → offset, the lines of log-start-offset-checkpoint."""
-    return ___
-
-
-starts.check(log_starts_to_checkpoint)
-
-# %%
-flushes
-
-# %%
-def _flush_dirty_logs(self):
-    """self: the LogManager: all_logs and time.milliseconds(). A log has last_flush_time and config.flush_ms (both ms), and
-    flush(force_flush_active_segment=False), the name always with it. Flushes the logs that are due. Returns None."""
-    return ___
-
-
-flushes.check(_flush_dirty_logs)
-
-# %%
-retains
-
-# %%
-def _cleanup_logs(self):
-    """self: the LogManager: cleaner, with pause_cleaning_for_non_compacted_partitions() (returns a dict, partition → log) and
-    resume_cleaning(partitions); get_log(partition, is_future=True), None for no log. A log has delete_old_segments(). Returns None."""
-    return ___
-
-
-retains.check(_cleanup_logs)
-
-# %%
-from minikafka.log.log_dir_name import log_delete_dir_name, log_stray_dir_name
-
-takes_away
-
-# %%
-def async_delete(self, topic_partition, *, is_future=False, checkpoint=True, is_stray=False):
-    """self: the LogManager: current_logs and future_logs (dicts, partition → log), cleaner with abort_cleaning(partition) and
-    update_checkpoints(log directory, partition), logs_to_be_deleted.add(log), _checkpoint_dir(log directory). A log has dir (its parent is the
-    log directory) and rename_dir(name, should_reinitialize=False), the name always with it. log_delete_dir_name(partition) and its stray
-    sister make the new name. Returns the log, None where there is none. No directory is offline."""
-    return ___
-
-
-takes_away.check(async_delete)
-
-# %%
-from minikafka.log.manager.log_manager import write_clean_shutdown_file
-
-stops
-
-# %%
-def shutdown(self, broker_epoch=-1):
-    """self: the LogManager: cleaner.shutdown() (no cleaner: None), live_log_dirs, _logs_in_dir(log directory) (a dict), _checkpoint_dir(log
-    directory), stray_logs (a dict), logs_to_be_deleted, log_dirs.destroy_locks(). A log has flush(force_flush_active_segment=True), close()
-    and close_handlers(). write_clean_shutdown_file(log directory, broker_epoch) writes the marker. Returns None."""
-    return ___
-
-
-stops.check(shutdown)
+# They have a notebook of their own: [Storage layer: rebuild](09-storage-layer-rebuild.ipynb), five functions and five rungs.
 
 # %% [markdown]
 # ## 7. Honesty box

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
+from minikafka.lab.course.lesson_notebooks import lessons
 from minikafka.lab.lesson_folders import lesson_named
 from minikafka.lab.site.own_folder import FolderError, replaced, require_free
 from minikafka.lab.teaching.build import ANSWERS
 from minikafka.lab.teaching.known_answers import read_answers
-from minikafka.lab.teaching.lesson_parts import lessons
 from minikafka.lab.teaching.slides.deck import Deck, deck_of
 from minikafka.lab.teaching.slides.page import html_of, index_of
 from minikafka.lab.teaching.slides.plan import FILE, PlanError, read_plan

@@ -13,6 +13,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from minikafka.lab.course.lesson_notebooks import notebooks_of
 from minikafka.lab.exercises.prediction import known_beliefs
 from minikafka.lab.teaching.lesson_parts import questions_of, rules_of, takeaway_of, title_of
 from minikafka.lab.teaching.slides.plan import PlanError, Planned
@@ -73,7 +74,8 @@ class _Maker:
     def __init__(self, notebook: Path, answers: Mapping[str, str]):
         self._notebook = notebook
         self._answers = answers
-        self._cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        of_lesson = (json.loads(each.read_text(encoding="utf-8")) for each in notebooks_of(notebook))
+        self._cells = [cell for each in of_lesson for cell in each["cells"]]
 
     def slide(self, planned: Planned) -> Slide:
         lines = [_MARKDOWN.renderInline(line) for line in planned.lines]
