@@ -1,0 +1,118 @@
+"""How long the lessons are to read: a table of words and cells, and ceilings that only ever become lower.
+
+Counted is what a reader meets in the notebook to read: prose, also what is folded; predictions, with the words for each
+wrong answer; each sentence of a stepper once a walk. Errata are counted apart: they are folded, for readers of older
+texts. Code, what it prints, and the words in pictures are not counted.
+"""
+
+import re
+from dataclasses import dataclass
+
+import nbformat
+import pytest
+
+from minikafka.lab.course.lesson_notebooks import lessons
+from minikafka.lab.exercises.predict_call import predict_calls_in
+from minikafka.lab.exercises.prediction import known_beliefs
+
+AIM = 1_800, 60
+"""Words and cells that a lesson should have at most."""
+CEILINGS = {
+    "00-start-here": (2_277, 60),
+    "01-records": (2_173, 60),
+    "02-segments": (2_696, 71),
+    "03-high-watermark": (2_248, 68),
+    "04-append": (3_573, 94),
+    "05-producers-and-transactions": (2_132, 61),
+    "06-read": (3_093, 85),
+    "07-loading": (2_867, 66),
+    "08-crash-and-recovery": (3_581, 76),
+    "09-storage-layer": (3_320, 84),
+    "10-compaction": (3_627, 89),
+    "11-produce-path": (3_287, 70),
+    "12-replication": (4_009, 94),
+    "13-log-directory-at-scale": (3_638, 96),
+}
+"""Words and cells of the lessons that are longer. Who shortens one lowers its ceiling."""
+
+_NO_WORDS = re.compile(r"<[^>]+>|\]\([^)]*\)|^#+ |^\|[:|-]+\|$", re.MULTILINE)
+_WORD = re.compile(r"\S*\w\S*")
+_STEP = re.compile(r"^\d+\. +([\w.]+ \d+)\. (.*?)(?: \[.*\])?$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Length:
+    """The words of a lesson of each kind, and its cells."""
+
+    prose: int
+    predictions: int
+    steps: int
+    errata: int
+    cells: int
+
+    @property
+    def words(self) -> int:
+        """All that a reader meets, without errata."""
+        return self.prose + self.predictions + self.steps
+
+
+def words_in(text: str) -> int:
+    """The words of a Markdown text: places of links, tags and the rules of tables are none."""
+    return len(_WORD.findall(_NO_WORDS.sub(" ", text)))
+
+
+def length_of(notebook) -> Length:
+    """The length of the lesson in `notebook`."""
+    cells = nbformat.read(notebook, as_version=4).cells
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    asked = [call for cell in code for call in predict_calls_in(cell.source)]
+    beliefs = [words for call in asked for words in known_beliefs().get(call.id, {}).values()]
+    shown = {
+        cell.id: "\n".join(output.get("data", {}).get("text/plain", "") for output in cell.outputs) for cell in code
+    }
+    walks = (dict(_STEP.findall(words)) for words in shown.values())
+    return Length(
+        prose=sum(words_in(cell.source) for cell in cells if cell.cell_type == "markdown"),
+        predictions=sum(map(words_in, [*(call.question for call in asked), *beliefs])),
+        steps=sum(words_in(sentence) for walk in walks for sentence in walk.values()),
+        errata=sum(words_in(shown[cell.id]) for cell in code if re.search(r"^erratum\(", cell.source, re.MULTILINE)),
+        cells=len(cells),
+    )
+
+
+def _shown(output) -> str:
+    return output.get("data", {}).get("text/plain", "")
+
+
+LENGTHS = {lesson.stem: length_of(lesson) for lesson in lessons()}
+
+
+def test_words_are_counted_as_a_reader_counts_them():
+    assert words_in("# A *log*: [its end](a-b.ipynb#c) is `log_end_offset`.") == 6
+    assert words_in("| a | b |\n|:---|---|\n| 1 | – |") == 3
+    assert words_in("<details><summary>One answer</summary>\n\nTwo.\n\n</details>") == 3
+    assert all(length.steps and length.predictions for length in LENGTHS.values())
+
+
+def test_the_table_of_lengths(capsys):
+    rows = [("lesson", "prose", "predictions", "steps", "words", "of", "cells", "of", "errata")]
+    for name, each in LENGTHS.items():
+        words, cells = CEILINGS.get(name, AIM)
+        told = (each.prose, each.predictions, each.steps, each.words, words, each.cells, cells, each.errata)
+        rows.append((name, *map(str, told)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    with capsys.disabled():
+        print()
+        for name, *numbers in rows:
+            print(f"{name:{widths[0]}}", *(f"{each:>{width}}" for each, width in zip(numbers, widths[1:])), sep="  ")
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+def test_a_lesson_does_not_become_longer(name):
+    words, cells = CEILINGS.get(name, AIM)
+    assert LENGTHS[name].words <= words and LENGTHS[name].cells <= cells
+
+
+def test_no_ceiling_stands_where_the_aim_is_reached():
+    for name, (words, cells) in CEILINGS.items():
+        assert words > AIM[0] or cells > AIM[1], name
