@@ -11,6 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from minikafka.record.compression import CompressionType
+from minikafka.record.memory_records import MemoryRecords
+from minikafka.record.record import SimpleRecord
 
 from minikafka.common import file_ops
 from minikafka.common.errors import (
@@ -27,9 +30,6 @@ from minikafka.common.errors import (
 )
 from minikafka.common.file_lock import FileLock
 from minikafka.log.log import Log
-from minikafka.record.compression import CompressionType
-from minikafka.record.memory_records import MemoryRecords
-from minikafka.record.record import SimpleRecord
 from minikafka.spark import shared_directory
 from minikafka.spark.sink.process_id import ProcessId
 from minikafka.spark.sink.write_mark import marks_in, staged_directories
