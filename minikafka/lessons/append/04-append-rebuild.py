@@ -26,7 +26,6 @@ from minikafka.lessons.append.exercises import first_offsets, follower_ends, log
 # **Exercise 1, the offsets that a leader gives, in Spark.** *Why: to tell from a day's requests which ones a log has taken.*
 # `appends.sparkSession.sql("SELECT … FROM {appends}", appends=appends)` queries the table.
 
-
 # %%
 def offsets_given(appends, max_message_bytes):
     """appends: DataFrame of t, batches, base_offset, records, bytes (of the largest batch), crc_ok; all from clients.
@@ -38,7 +37,6 @@ first_offsets.check(offsets_given)
 
 # %% [markdown]
 # **Exercise 2, the codec of the stored batch, in Spark.** *Why: a broker whose processors are busy may be packing anew what producers have packed.*
-
 
 # %%
 def codecs_stored(batches, compression_type):
@@ -52,7 +50,6 @@ stored_codecs.check(codecs_stored)
 # %% [markdown]
 # **Exercise 3, where a follower ends.** *Why: a replica that stands still, and its broker's log says why in one word.*
 
-
 # %%
 def ends_of_a_follower(fetches):
     """fetches: [(epoch it asked in, [(first offset, last offset, leader epoch), …]), …] to an empty follower. Returns after each
@@ -64,7 +61,6 @@ follower_ends.check(ends_of_a_follower)
 
 # %% [markdown]
 # **Exercise 4, the log start's moments.** *Why: a log start that moved is data that is gone; know who can move it.*
-
 
 # %%
 def new_log_start(event, offset, log_start, hw):
@@ -87,7 +83,6 @@ from minikafka.record.codecs.compression import Compression, CompressionType
 
 compresses
 
-
 # %%
 def target_compression(log_compression, producer_compression_type):
     """log_compression: the topic's Compression, or None; producer_compression_type: CompressionType of what came in. Returns a
@@ -102,7 +97,6 @@ from minikafka.record.format.memory_records import MemoryRecords
 
 trims
 
-
 # %%
 def trim_invalid_bytes(records, valid_bytes):
     """records: MemoryRecords as they came in; valid_bytes: size of the whole batches. Returns MemoryRecords."""
@@ -116,7 +110,6 @@ from minikafka.common.errors import InvalidRecordException
 
 validates
 
-
 # %%
 def _validate_batch(self, first_batch, batch):
     """self: a LogValidator; the first batch of the append, and the one to look at. Raises InvalidRecordException, or returns nothing."""
@@ -127,7 +120,6 @@ validates.check(_validate_batch)
 
 # %%
 flushes
-
 
 # %%
 def _flush(self, offset, *, including_offset):
@@ -143,7 +135,6 @@ from minikafka.common.errors import CorruptRecordException, OffsetsOutOfOrderExc
 from minikafka.log.log_append_info import LogAppendInfo
 
 examines
-
 
 # %%
 def analyze_and_validate_records(

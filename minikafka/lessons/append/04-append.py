@@ -15,18 +15,7 @@
 # is right.
 
 # %%
-from minikafka.lab import (
-    OffsetRuler,
-    ___,
-    changed_fields,
-    diagram,
-    erratum,
-    fetched,
-    fresh_log,
-    planted,
-    predict,
-    records,
-)
+from minikafka.lab import OffsetRuler, ___, changed_fields, diagram, erratum, fetched, fresh_log, planted, predict, records
 from minikafka.lab import scratch, sent, side_by_side, step_through, three_witnesses, wake_witnesses
 from minikafka.lessons.append.refusals import refuse, refused_appends
 from minikafka.log.append_origin import AppendOrigin
@@ -57,10 +46,7 @@ log = fresh_log()
 for first in (0, 3):
     log.append_as_leader(records(3, 1, first=first), leader_epoch=0)
 print("offsets in the file:", [record.offset for batch in log.active_segment.log.batches() for record in batch])
-print(
-    "reading at offset 3:",
-    [bytes(record.value).decode() for batch in log.read(3, 1000).records.batches() for record in batch],
-)
+print("reading at offset 3:", [bytes(record.value).decode() for batch in log.read(3, 1000).records.batches() for record in batch])
 
 # %% [markdown]
 # **To append is to give order:** an offset to each record, an epoch to each leader. The write itself is one line in the middle.
@@ -207,9 +193,7 @@ predict(
     "follower-end-after-overlap",
     "Where does the follower end after offsets 21 and 22, of which it has the first? (a number, or the name of an exception)",
     ___,
-    lambda: (
-        follower.append_as_follower(sent("2x1 offset=21 leader_epoch=1"), leader_epoch=1) and follower.log_end_offset
-    ),
+    lambda: follower.append_as_follower(sent("2x1 offset=21 leader_epoch=1"), leader_epoch=1) and follower.log_end_offset,
 )
 
 # %% [markdown]
@@ -372,9 +356,7 @@ for topic in ("producer", "uncompressed", "gzip", "lz4"):
         log.append_as_leader(batch, leader_epoch=0)
         [stored] = log.active_segment.log.batches()
         same = bytes(stored.load_full_batch().buffer)[61:] == body
-        print(
-            f"topic {topic:12}  sent {codec:4}  stored {stored.compression_type.name.lower():4}  records as sent: {same}"
-        )
+        print(f"topic {topic:12}  sent {codec:4}  stored {stored.compression_type.name.lower():4}  records as sent: {same}")
 
 # %% [markdown]
 # Where source and target are one codec, the leader checks the records and leaves them alone. Where they differ it builds a new batch, record by record,
@@ -615,10 +597,7 @@ ruler.snap("full truncation: both begin anew at 20").play()
 erratum(
     "A truncation may change the log start, as the deletion of segments does",
     "a deletion only raises it; a truncation only lowers it, to its own target; a full truncation sets it, either way",
-    [
-        f"{f.caption.split(':')[0]}: {f.before.log_start} → {f.offsets.log_start}"
-        for f in (ruler.frames[5], *ruler.frames[7:])
-    ],
+    [f"{f.caption.split(':')[0]}: {f.before.log_start} → {f.offsets.log_start}" for f in (ruler.frames[5], *ruler.frames[7:])],
 )
 
 # %% [markdown]

@@ -27,7 +27,6 @@ from minikafka.lessons.compaction.exercises import filthiest_log, map_position, 
 # **Exercise 1, where the map looks.** *Why: how much memory a cleaner needs follows from what it keeps of a key.*
 # The number that a try reads is Java's `int`: four bytes with a sign, −2³¹ to 2³¹ − 1. Kafka's `Utils.abs` gives 0 for −2³¹.
 
-
 # %%
 def slot_of(digest, attempt, slots):
     """digest: 16 bytes. attempt: 0, 1, 2 …: the number of the try. slots: how many the map has. Returns the slot, 0 to
@@ -41,7 +40,6 @@ map_position.check(slot_of)
 # **Exercise 2, the filthiest log, in Spark.** *Why: by default one thread serves all logs of a broker; which of them waits?*
 # `segments.sparkSession.sql("SELECT … FROM {segments} WHERE … {ratio}", segments=segments, ratio=min_ratio)` queries the table: names in braces are filled in.
 
-
 # %%
 def filthiest(segments, min_ratio):
     """segments: DataFrame of log (its name), base, size (bytes), active (BOOLEAN), first_dirty (of the log; the base of
@@ -54,7 +52,6 @@ filthiest_log.check(filthiest)
 
 # %% [markdown]
 # **Exercise 3, who stays, in Spark.** *Why: to know what a topic will weigh after a cleaning, before it is cleaned.*
-
 
 # %%
 def surviving(records, end, now):
@@ -80,7 +77,6 @@ from minikafka.lessons.compaction.rungs import checks, delays, groups, ranges, r
 
 delays
 
-
 # %%
 def max_compaction_delay(log, first_dirty_offset, now):
     """log: has non_active_log_segments_from(offset) and config.max_compaction_lag_ms; a segment has
@@ -92,7 +88,6 @@ delays.check(max_compaction_delay)
 
 # %%
 ranges
-
 
 # %%
 def cleanable_offsets(log, last_clean_offset, now):
@@ -107,7 +102,6 @@ ranges.check(cleanable_offsets)
 
 # %%
 retains
-
 
 # %%
 def should_retain_records(self, batch, columns):
@@ -124,7 +118,6 @@ from minikafka.record.kernels.record_filter import BatchRetention, BatchRetentio
 
 checks
 
-
 # %%
 def check_batch_retention(self, batch):
     """batch: has is_control_batch, delete_horizon_ms, next_offset. self: has current_time, _transaction_metadata,
@@ -139,7 +132,6 @@ checks.check(check_batch_retention)
 from minikafka.common.java_numbers import INT_MAX
 
 groups
-
 
 # %%
 def group_segments_by_size(segments, max_size, max_index_size, first_uncleanable_offset):

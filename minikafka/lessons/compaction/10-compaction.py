@@ -15,18 +15,7 @@
 # is right.
 
 # %%
-from minikafka.lab import (
-    ___,
-    diagram,
-    erratum,
-    fresh_log,
-    planted,
-    predict,
-    scratch,
-    step_through,
-    three_witnesses,
-    wake_witnesses,
-)
+from minikafka.lab import ___, diagram, erratum, fresh_log, planted, predict, scratch, step_through, three_witnesses, wake_witnesses
 from minikafka.lessons.compaction.cleaning import Cleaning, cleaned_by_both
 from minikafka.lessons.compaction.compaction_shelves import CompactionShelves
 from minikafka.lessons.compaction.offset_map_slots import OffsetMapSlots, tries
@@ -96,12 +85,7 @@ diagram("compaction")
 
 # %%
 HOUR = 3_600_000
-SMALL = {
-    "cleanup.policy": "compact",
-    "internal.segment.bytes": 260,
-    "min.cleanable.dirty.ratio": 0.1,
-    "delete.retention.ms": HOUR,
-}
+SMALL = {"cleanup.policy": "compact", "internal.segment.bytes": 260, "min.cleanable.dirty.ratio": 0.1, "delete.retention.ms": HOUR}
 settings = fresh_log(SMALL)
 for batch in ("a=1 b=1", "c=1 a=2", "-b d=1", "a=3 e=1"):
     write(settings, batch)
@@ -119,11 +103,7 @@ print("rule 1:", [row for row in before if row in after] == after)
 print("rule 2:", len(keys) == len(set(keys)), keys)
 print("rule 3:", table(settings) == known, known)
 print("rule 4:", settings.active_segment.log.file.read_bytes() == active)
-print(
-    "rule 5:",
-    settings.fetch_offset_snapshot() == offsets,
-    str(settings.producer_state_manager.active_producers) == producers,
-)
+print("rule 5:", settings.fetch_offset_snapshot() == offsets, str(settings.producer_state_manager.active_producers) == producers)
 
 # %%
 shelves.play()
@@ -148,14 +128,7 @@ write(prices, "a=3")
 write(prices, "b=3 c=3", producer=7, transaction="open")
 write(prices, "d=3", roll=True)
 write(prices, "a=4 b=4 c=4 d=4", replicated=False)
-print(
-    "high watermark",
-    prices.update_high_watermark(14),
-    " log end",
-    prices.log_end_offset,
-    " segments",
-    [segment.base_offset for segment in prices.log_segments],
-)
+print("high watermark", prices.update_high_watermark(14), " log end", prices.log_end_offset, " segments", [segment.base_offset for segment in prices.log_segments])
 
 # %%
 predict(
@@ -170,13 +143,7 @@ cleaning = Cleaning(prices)
 walk = step_through(
     cleaning.grab,
     into={"LogCleanerManager.grab_filthiest_compacted_log", "cleanable_offsets"},
-    locals_of_interest={
-        "last_clean",
-        "first_dirty_offset",
-        "first_uncleanable_offset",
-        "log_to_clean",
-        "cleanable_logs",
-    },
+    locals_of_interest={"last_clean", "first_dirty_offset", "first_uncleanable_offset", "log_to_clean", "cleanable_logs"},
 )
 walk.play()
 
@@ -231,13 +198,7 @@ predict(
 cleaning = Cleaning(*logs)
 for turn in iter(cleaning.turn, None):
     print(f"{turn.log:8} {turn.ratio:.3f} dirty, cleaned up to {turn.end}")
-print(
-    logs[0].name,
-    "is left alone:",
-    round(logs[0].log_segments[1].size / logs[0].size, 3),
-    " default ratio:",
-    waiting.config.min_cleanable_ratio,
-)
+print(logs[0].name, "is left alone:", round(logs[0].log_segments[1].size / logs[0].size, 3), " default ratio:", waiting.config.min_cleanable_ratio)
 
 # %% [markdown]
 # `users` had the most dirty bytes, `prices` the greatest share. `orders` is left alone, and could be for ever. `max.compaction.lag.ms` is the way out: a log
@@ -289,17 +250,7 @@ slots.play()
 # %%
 one, other = COLLIDING_KEYS
 slots.map.put(one, 20)
-print(
-    "two keys of",
-    len(one),
-    "bytes, equal:",
-    one == other,
-    " the map has",
-    slots.map.get(one),
-    "for one and",
-    slots.map.get(other),
-    "for the other",
-)
+print("two keys of", len(one), "bytes, equal:", one == other, " the map has", slots.map.get(one), "for one and", slots.map.get(other), "for the other")
 
 # %% [markdown]
 # The map cannot tell them apart, and a record with one of these keys would be thrown away in favour of a later one with the other.
@@ -346,9 +297,7 @@ print(grabbed, [segment.base_offset for segment in settings.log_segments])
 print(*(f"{offset}:{key}={value}" for offset, key, value in rows(settings)))
 INTO = {"Cleaner.do_clean", "Cleaner.build_offset_map", "Cleaner.clean_segments"}
 LOCALS = {"segments", "upper_bound_offset", "end_offset", "grouped_segments", "dirty", "cleaned", "segment"}
-walk = step_through(
-    cleaning.cleaner.do_clean, grabbed, settings.time.milliseconds(), into=INTO, locals_of_interest=LOCALS
-)
+walk = step_through(cleaning.cleaner.do_clean, grabbed, settings.time.milliseconds(), into=INTO, locals_of_interest=LOCALS)
 
 # %% [markdown]
 # The log has ten records: these nine, and at offset 10 the marker of the transaction that was aborted. The horizon of the tombstone at 4 is an hour away. The walk below has been run, but is not shown yet. How many records did it write?
@@ -467,10 +416,7 @@ predict(
 
 # %%
 print("the slow one's table:", slow, " in the log:", rows(log))
-print(
-    "delete horizons, in hours after noon:",
-    {base: horizon and (horizon - noon) / HOUR for base, horizon in horizons.items()},
-)
+print("delete horizons, in hours after noon:", {base: horizon and (horizon - noon) / HOUR for base, horizon in horizons.items()})
 
 # %%
 diagram("compaction_tombstone")
@@ -481,10 +427,7 @@ diagram("compaction_tombstone")
 # millisecond before the horizon, one at the very millisecond (a few records are added each time, so that there is something dirty):
 
 # %%
-for words, caption, wait in (
-    ("c=1 d=1", "a millisecond before the horizon", HOUR - 1),
-    ("c=2 d=2", "at the horizon", 1),
-):
+for words, caption, wait in (("c=1 d=1", "a millisecond before the horizon", HOUR - 1), ("c=2 d=2", "at the horizon", 1)):
     log.time.sleep(wait)
     write(log, words, roll=True)
     shelves.around(caption, cleaning.turn)
@@ -555,18 +498,11 @@ step_through(Cleaning(walked).turn, into={"_filter_batch"}, locals_of_interest={
 cleaning, shelves = Cleaning(mixed), CompactionShelves(mixed, "Two transactions")
 shelves.around("1. a first turn", cleaning.turn)
 write(mixed, "d=7", producer=7, transaction="commit", roll=True)
-for caption, wait in (
-    ("2. producer 7 has written again", 0),
-    ("3. once more", 0),
-    ("4. an hour later", HOUR),
-    ("5. a day later", 24 * HOUR),
-):
+for caption, wait in (("2. producer 7 has written again", 0), ("3. once more", 0), ("4. an hour later", HOUR), ("5. a day later", 24 * HOUR)):
     mixed.time.sleep(wait)
     shelves.around(caption, cleaning.turn)
     aborted = sum(len(segment.txn_index.all_aborted_txns()) for segment in mixed.log_segments)
-    print(
-        f"{caption:32} aborted transactions in the indexes: {aborted}, producers: {[*mixed.producer_state_manager.active_producers]}"
-    )
+    print(f"{caption:32} aborted transactions in the indexes: {aborted}, producers: {[*mixed.producer_state_manager.active_producers]}")
     write(mixed, "e=1", roll=True)
 
 # %%
@@ -624,10 +560,7 @@ ours, spark, kafka = three_witnesses(workload)
 agree(ours, spark, kafka)
 
 # %%
-print(
-    *(f"{number:2} {workload.operations[number]}: {ours.value(number, 'result')}" for number in (7, 8, 9, 14, 15)),
-    sep="\n",
-)
+print(*(f"{number:2} {workload.operations[number]}: {ours.value(number, 'result')}" for number in (7, 8, 9, 14, 15)), sep="\n")
 
 # %% [markdown]
 # Bytes are the stricter judge. Each file of both directories after the last turn:

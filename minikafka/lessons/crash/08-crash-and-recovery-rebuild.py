@@ -27,7 +27,6 @@ from minikafka.lessons.crash.exercises import damaged_end, epoch_entries, holes,
 # `batches.sparkSession.sql("SELECT … FROM {batches} WHERE … {point}", batches=batches, point=recovery_point)` queries the table: names in
 # braces are filled in, tables and numbers alike.
 
-
 # %%
 def log_end(batches, recovery_point):
     """batches: DataFrame of segment (its base offset), first, last (offsets, without gaps), sound (BOOLEAN). recovery_point: an
@@ -39,7 +38,6 @@ damaged_end.check(log_end)
 
 # %% [markdown]
 # **Exercise 2, the epochs that recovery finds, in Spark.** *Why: followers truncate by these numbers.*
-
 
 # %%
 def epochs(batches):
@@ -53,7 +51,6 @@ epoch_entries.check(epochs)
 # %% [markdown]
 # **Exercise 3, damage and a missing index.** *Why: it is how a log gets a hole that no consumer reports.*
 
-
 # %%
 def segments_left(segments, recovery_point):
     """segments: list of (base, records, good, has_index): good is the number of records before its first bad batch, all of them if there is
@@ -65,7 +62,6 @@ holes.check(segments_left)
 
 # %% [markdown]
 # **Exercise 4, what is known to be on the device.** *Why: it is what the next start will not read, and all that a power cut is sure to leave.*
-
 
 # %%
 def recovery_point(events):
@@ -89,7 +85,6 @@ from minikafka.lessons.crash.rungs import empties, recovers, scans, trusts
 
 trusts
 
-
 # %%
 def sanity_check(self, *, time_index_file_newly_created):
     """self: a LogSegment with offset_index_file (a path), time_index and txn_index. Raises FileNotFoundError or CorruptIndexException for a segment
@@ -104,7 +99,6 @@ from minikafka.common.errors import CorruptRecordException, InvalidRecordExcepti
 from minikafka.log.index.time_index import UNKNOWN, TimestampOffset
 
 recovers
-
 
 # %%
 def recover(self, producer_state_manager, leader_epoch_cache):
@@ -121,7 +115,6 @@ from minikafka.log.segment_files import delete_producer_snapshots
 
 scans
 
-
 # %%
 def _recover_unflushed_segments(self):
     """self: a LogLoader with segments, recovery_point_checkpoint and _recover_segment(segment). Returns nothing."""
@@ -132,7 +125,6 @@ scans.check(_recover_unflushed_segments)
 
 # %%
 empties
-
 
 # %%
 def _delete_segments_if_log_start_greater_than_log_end(self):

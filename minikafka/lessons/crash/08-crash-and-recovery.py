@@ -16,19 +16,7 @@
 # %%
 from minikafka.lab import ___, diagram, erratum, fresh_log, planted, predict, records, scratch, step_through
 from minikafka.lab import three_witnesses, values_of, wake_witnesses
-from minikafka.lab.stage.damage import (
-    SMALL,
-    another,
-    cut,
-    entries_of,
-    far_apart,
-    flip,
-    kill,
-    load,
-    loaded_by_both,
-    remove,
-    sizes,
-)
+from minikafka.lab.stage.damage import SMALL, another, cut, entries_of, far_apart, flip, kill, load, loaded_by_both, remove, sizes
 from minikafka.lab.stage.killed_broker import killed_broker
 from minikafka.lab.stepper.crash_theatre import CrashTheatre
 from minikafka.log.fetch_isolation import FetchIsolation
@@ -113,14 +101,7 @@ print(*(f"{size:12,}  {name}" for name, size in sizes(killed).items()), sep="\n"
 
 # %%
 log = load(another(killed), TOPIC, recovery_point=24)
-print(
-    "rule 1:",
-    sum(sizes(killed, ".log").values()),
-    "bytes written,",
-    log.size,
-    "left; the log ends at",
-    log.log_end_offset,
-)
+print("rule 1:", sum(sizes(killed, ".log").values()), "bytes written,", log.size, "left; the log ends at", log.log_end_offset)
 damaged = flip(another(killed), "030.log", 100)
 print("rule 2:", load(another(damaged), TOPIC).log_end_offset)
 print("rule 3:", load(another(damaged), TOPIC, recovery_point=41).log_end_offset)
@@ -129,12 +110,7 @@ print("rule 5:", [load(another(killed), TOPIC, recovery_point=point).recovery_po
 # %%
 once = kill(load(another(killed), TOPIC))
 twice = kill(load(another(once), TOPIC))
-print(
-    "rule 6:",
-    all((twice / file.name).read_bytes() == file.read_bytes() for file in once.iterdir()),
-    len(list(once.iterdir())),
-    "files",
-)
+print("rule 6:", all((twice / file.name).read_bytes() == file.read_bytes() for file in once.iterdir()), len(list(once.iterdir())), "files")
 
 # %% [markdown]
 # ## 4. The source, walked
@@ -197,9 +173,7 @@ predict(
     "segments-scanned",
     "The segments begin at 0, 15, 30, 41 and 56, the recovery point is 24. How many of them are scanned?",
     ___,
-    lambda: sum(
-        frame.method.name == "LogLoader._recover_segment" and frame.step.number == "2" for frame in walk.frames
-    ),
+    lambda: sum(frame.method.name == "LogLoader._recover_segment" and frame.step.number == "2" for frame in walk.frames),
 )
 
 # %%
@@ -207,24 +181,9 @@ walk.play()
 
 # %%
 log = load(another(killed), TOPIC, recovery_point=24)
-print(
-    "log start",
-    log.log_start_offset,
-    " recovery point",
-    log.recovery_point,
-    " HW",
-    log.high_watermark,
-    " LEO",
-    log.log_end_offset,
-)
+print("log start", log.log_start_offset, " recovery point", log.recovery_point, " HW", log.high_watermark, " LEO", log.log_end_offset)
 print("epochs", [(entry.epoch, entry.start_offset) for entry in log.leader_epoch_cache.epoch_entries])
-print(
-    "producers",
-    [
-        (p.producer_id, p.last_data_offset, p.current_txn_first_offset)
-        for p in log.producer_state_manager.active_producers.values()
-    ],
-)
+print("producers", [(p.producer_id, p.last_data_offset, p.current_txn_first_offset) for p in log.producer_state_manager.active_producers.values()])
 
 # %% [markdown]
 # (A producer: its id, the last offset it wrote, the first one of its open transaction.) Segment 15 was scanned whole, although the recovery
@@ -253,12 +212,7 @@ erratum(
 log = load(another(killed), TOPIC, clean=True)
 active = log.active_segment
 print("entries before:", active.offset_index.entries, " is it full?", active.offset_index.is_full)
-scanned = step_through(
-    active.recover,
-    log.producer_state_manager,
-    log.leader_epoch_cache,
-    locals_of_interest={"valid_bytes", "last_index_entry", "truncated"},
-)
+scanned = step_through(active.recover, log.producer_state_manager, log.leader_epoch_cache, locals_of_interest={"valid_bytes", "last_index_entry", "truncated"})
 print("entries after: ", active.offset_index.entries, " steps:", len(scanned.frames), " cut:", scanned.result, "bytes")
 
 # %%
@@ -295,9 +249,7 @@ predict(
     "segments-after-torn-batch",
     "105 of the new batch's 112 bytes are on the disk. How many segments has the log after the load?",
     ___,
-    lambda: next(
-        sum(name.endswith(".log") for name, _ in frame.after) for frame in theatre.frames if frame.left == 105
-    ),
+    lambda: next(sum(name.endswith(".log") for name, _ in frame.after) for frame in theatre.frames if frame.left == 105),
 )
 
 # %%
@@ -313,10 +265,7 @@ log = fresh_log(SMALL)
 for number in range(6):
     log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
 BYTE = 200
-print(
-    "segment 6:",
-    [(batch.base_offset, batch.last_offset, batch.size_in_bytes) for batch in log.log_segments[1].log.batches()],
-)
+print("segment 6:", [(batch.base_offset, batch.last_offset, batch.size_in_bytes) for batch in log.log_segments[1].log.batches()])
 directory = kill(log)
 
 # %%
@@ -364,12 +313,7 @@ predict(
 for clean in (True, False):
     log = load(another(both), TOPIC, clean=clean)
     found = log.read(30, 1_048_576, FetchIsolation.LOG_END).records
-    print(
-        "clean" if clean else "unclean",
-        "stop: LEO",
-        log.log_end_offset,
-        [(s.base_offset, s.size) for s in log.log_segments],
-    )
+    print("clean" if clean else "unclean", "stop: LEO", log.log_end_offset, [(s.base_offset, s.size) for s in log.log_segments])
     print("  a read from 30 begins with batch", next(found.batches()).base_offset)
     print("  Apache Kafka leaves the same files:", loaded_by_both(both, TOPIC, clean=clean).equal)
 
@@ -398,11 +342,7 @@ predict(
 for copy in (another(orders), flip(another(orders), "030.index", 7)):
     log = load(copy, TOPIC, clean=True)
     found = log.read(38, 1_048_576, FetchIsolation.LOG_END).records
-    print(
-        tuple(log.log_segments[2].offset_index.entry(0)),
-        " a read from 38 begins with batch",
-        next(found.batches()).base_offset,
-    )
+    print(tuple(log.log_segments[2].offset_index.entry(0)), " a read from 38 begins with batch", next(found.batches()).base_offset)
 
 # %% [markdown]
 # The load took it, and a reader of offset 38 is sent to the next segment, without an error: it never sees what lies between.
@@ -417,9 +357,7 @@ for copy in (another(orders), flip(another(orders), "030.index", 7)):
 # %%
 for name, directory in (("all snapshots", killed), ("none", remove(another(killed), *sizes(killed, ".snapshot")))):
     producers = load(another(directory), TOPIC).producer_state_manager
-    print(
-        f"{name}: {len(producers.active_producers)} producers, open transaction from {producers.first_undecided_offset}"
-    )
+    print(f"{name}: {len(producers.active_producers)} producers, open transaction from {producers.first_undecided_offset}")
 
 # %% [markdown]
 # All batches are read anyway, and what they say of producers is noted on the way. The scan of each segment ends with a snapshot of its own
@@ -442,12 +380,7 @@ predict(
 # %%
 for clean, point in ((False, 24), (False, 0), (True, 24)):
     log = load(another(lost), TOPIC, clean=clean, recovery_point=point)
-    print(
-        "clean  " if clean else "unclean",
-        point,
-        [(e.epoch, e.start_offset) for e in log.leader_epoch_cache.epoch_entries],
-        sizes(log.dir, "checkpoint"),
-    )
+    print("clean  " if clean else "unclean", point, [(e.epoch, e.start_offset) for e in log.leader_epoch_cache.epoch_entries], sizes(log.dir, "checkpoint"))
 
 # %% [markdown]
 # Epoch 0 begins with its first batch that was *read*; only a scan from the beginning finds the true start. The scan makes an entry only at a
@@ -494,12 +427,7 @@ for clean in (False, True):
 # %%
 directory = far_apart(2**31 + 9)
 print("before:", sizes(directory, ".log"))
-walk = step_through(
-    load,
-    directory,
-    into={"split_overflowed_segment", "replace_segments"},
-    locals_of_interest={"new_segments", "total_size"},
-)
+walk = step_through(load, directory, into={"split_overflowed_segment", "replace_segments"}, locals_of_interest={"new_segments", "total_size"})
 print("after: ", sizes(directory, ".log"))
 
 # %%

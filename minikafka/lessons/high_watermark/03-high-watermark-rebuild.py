@@ -3,6 +3,8 @@
 #
 # *Four functions to complete, and three methods of the log to write anew.*
 #
+# [中文](zh/03-high-watermark-rebuild.ipynb)
+#
 # **Time:** an hour: half of it for the functions, half for the rungs. **Before:** the lesson [High watermark](03-high-watermark.ipynb), parts 1 to 5.
 #
 # A `___` is a blank for you to fill. `check` says *correct*, *not attempted*, or *not yet*, with the first difference; each call of `hint()`
@@ -26,7 +28,6 @@ from minikafka.lessons.high_watermark.exercises import acks_all, clamp, incremen
 # **Exercise 1, the least end, in Spark.** *Why: this one number decides what every consumer sees.*
 # `ends.sparkSession.sql("SELECT … FROM {ends}", ends=ends)` queries the table.
 
-
 # %%
 def high_watermarks(ends):
     """ends: DataFrame of t, replica, end: the in-sync replicas at each t. An end is null while that follower has not fetched:
@@ -39,7 +40,6 @@ least_end.check(high_watermarks)
 # %% [markdown]
 # **Exercise 2, update_high_watermark.** *Why: what a broker does with a checkpoint that does not fit its log.*
 
-
 # %%
 def updated(old, suggested, log_start, log_end):
     """All arguments are offsets. Returns the high watermark after update_high_watermark(suggested)."""
@@ -51,7 +51,6 @@ clamp.check(updated)
 # %% [markdown]
 # **Exercise 3, maybe_increment_high_watermark.** *Why: the difference between a value that is adjusted and one that is refused is a bug found early.*
 
-
 # %%
 def incremented(old, new, log_end):
     """All arguments are offsets. Returns "moved", "stays" or "refused"."""
@@ -62,7 +61,6 @@ increment.check(incremented)
 
 # %% [markdown]
 # **Exercise 4, when acks=all is answered, in Spark.** *Why: the latency of your producer is the distance between these two times.*
-
 
 # %%
 def answered(appends, watermarks):
@@ -86,7 +84,6 @@ from minikafka.log.log_offset_metadata import LogOffsetMetadata
 
 clamps
 
-
 # %%
 def update_high_watermark(self, high_watermark):
     """self: a Log; high_watermark: an offset, or a LogOffsetMetadata. Sets the mark, and returns the offset that was set."""
@@ -97,7 +94,6 @@ clamps.check(update_high_watermark)
 
 # %%
 follows
-
 
 # %%
 def maybe_update_high_watermark(self, high_watermark):
@@ -111,7 +107,6 @@ follows.check(maybe_update_high_watermark)
 from minikafka.common.errors import IllegalArgumentException
 
 increments
-
 
 # %%
 def maybe_increment_high_watermark(self, new_high_watermark):

@@ -26,7 +26,6 @@ from minikafka.lessons.high_watermark.exercises import acks_all, clamp, incremen
 # %% [markdown]
 # **练习 1，最小的末端，用 Spark。** *为什么：每个消费者能看到什么，都由这一个数决定。* `ends.sparkSession.sql("SELECT … FROM {ends}", ends=ends)` 可以查询这张表。
 
-
 # %%
 def high_watermarks(ends):
     """ends：DataFrame，列为 t、replica、end，即每个 t 时的同步副本。follower 还没有拉取时，end 为 null：
@@ -39,7 +38,6 @@ least_end.check(high_watermarks)
 # %% [markdown]
 # **练习 2，update_high_watermark。** *为什么：检查点与日志不符时，broker 就是这样处理的。*
 
-
 # %%
 def updated(old, suggested, log_start, log_end):
     """参数都是 offset。返回 update_high_watermark(suggested) 之后的高水位。"""
@@ -51,7 +49,6 @@ clamp.check(updated)
 # %% [markdown]
 # **练习 3，maybe_increment_high_watermark。** *为什么：是修正一个值，还是拒绝它，差别在于能否及早发现程序错误。*
 
-
 # %%
 def incremented(old, new, log_end):
     """参数都是 offset。返回 "moved"（移动）、"stays"（不动）或 "refused"（拒绝）。"""
@@ -62,7 +59,6 @@ increment.check(incremented)
 
 # %% [markdown]
 # **练习 4，acks=all 何时得到应答，用 Spark。** *为什么：你的生产者的延迟，就是这两个时刻之间的距离。*
-
 
 # %%
 def answered(appends, watermarks):
@@ -84,7 +80,6 @@ from minikafka.log.log_offset_metadata import LogOffsetMetadata
 
 clamps
 
-
 # %%
 def update_high_watermark(self, high_watermark):
     """self：一个 Log；high_watermark：一个 offset，或一个 LogOffsetMetadata。设置高水位，返回实际设置的 offset。"""
@@ -95,7 +90,6 @@ clamps.check(update_high_watermark)
 
 # %%
 follows
-
 
 # %%
 def maybe_update_high_watermark(self, high_watermark):
@@ -109,7 +103,6 @@ follows.check(maybe_update_high_watermark)
 from minikafka.common.errors import IllegalArgumentException
 
 increments
-
 
 # %%
 def maybe_increment_high_watermark(self, new_high_watermark):

@@ -150,12 +150,7 @@ print("bare:", bare, " only an offset:", bare.message_offset_only)
 # %%
 here, there = (orders.maybe_convert_to_offset_metadata(offset) for offset in (30, 36))
 print(here, there, " bytes between:", there.position_diff(here))
-print(
-    "on one segment:",
-    here.on_same_segment(there),
-    " the first on an older one:",
-    here.on_older_segment(snapshot.log_end_offset),
-)
+print("on one segment:", here.on_same_segment(there), " the first on an older one:", here.on_older_segment(snapshot.log_end_offset))
 
 # %%
 predict(
@@ -203,9 +198,7 @@ predict(
 )
 
 # %%
-step_through(
-    log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}
-).play()
+step_through(log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}).play()
 
 # %% [markdown]
 # The method takes what it is given and forces it into the bounds of the log. The setter sets one field. Readers take no lock for it: a frozen triple is replaced by another in one assignment. Then the others
@@ -271,9 +264,7 @@ erratum(
 follower = fresh_log(name="follower-0")
 replicate(log, follower, up_to=5)
 for told in (3, 8, 8, 2):
-    print(
-        "leader says", told, " changed to:", follower.maybe_update_high_watermark(told), " HW:", follower.high_watermark
-    )
+    print("leader says", told, " changed to:", follower.maybe_update_high_watermark(told), " HW:", follower.high_watermark)
 
 # %% [markdown]
 # Told 8, it goes to 5: the follower has no more. Told 8 again it reports nothing. Told 2 it goes **back** to 2: a follower
@@ -404,9 +395,7 @@ print("high watermark by Spark:    ", spark.column("high_watermark"))
 # batch: a dash is its silence. So this is for Kafka to confirm:
 
 # %%
-surprise = Workload.parse(
-    "append_as_leader [3x10]\nappend_as_leader [3x10]\nupdate_high_watermark 4\nread 0 isolation=high_watermark"
-)
+surprise = Workload.parse("append_as_leader [3x10]\nappend_as_leader [3x10]\nupdate_high_watermark 4\nread 0 isolation=high_watermark")
 ours_2, spark_2, kafka_2 = three_witnesses(surprise)
 for witness in filter(None, (ours_2, spark_2, kafka_2)):
     print(f"{witness.witness:12}", witness.column("high_watermark"))

@@ -14,16 +14,7 @@
 # %%
 from minikafka.lab import OffsetRuler, ___, copied_log, diagram, erratum, fresh_log, planted, predict
 from minikafka.lessons.high_watermark.replicas import Replicas
-from minikafka.lab import (
-    records,
-    replicate,
-    scratch,
-    step_through,
-    three_witnesses,
-    use_language,
-    values_of,
-    wake_witnesses,
-)
+from minikafka.lab import records, replicate, scratch, step_through, three_witnesses, use_language, values_of, wake_witnesses
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
 
@@ -148,12 +139,7 @@ print("没有位置的:", bare, " 只含 offset:", bare.message_offset_only)
 # %%
 here, there = (orders.maybe_convert_to_offset_metadata(offset) for offset in (30, 36))
 print(here, there, " 相距字节数:", there.position_diff(here))
-print(
-    "在同一个日志段上:",
-    here.on_same_segment(there),
-    " 第一个在更旧的日志段上:",
-    here.on_older_segment(snapshot.log_end_offset),
-)
+print("在同一个日志段上:", here.on_same_segment(there), " 第一个在更旧的日志段上:", here.on_older_segment(snapshot.log_end_offset))
 
 # %%
 predict(
@@ -199,9 +185,7 @@ predict(
 )
 
 # %%
-step_through(
-    log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}
-).play()
+step_through(log.update_high_watermark, 12, watch=log, into={"Log.update_high_watermark", "Log._update_high_watermark_metadata"}).play()
 
 # %% [markdown]
 # 这个方法接受传入的值，并强制把它限制在日志的界限之内。setter 只设置一个字段。读取者为此不用加锁：一次赋值，就用一个新的不可变三元组换掉了旧的。然后通知其他各方：生产者状态、监听器和最后稳定位移。`update_high_watermark` 也可以让高水位**后退**：
@@ -380,9 +364,7 @@ print("Spark 的高水位:    ", spark.column("high_watermark"))
 # 再来看第 4 部分的意外：一次读取让高水位从 34 移到 33。这里换成一个每批三条消息的日志。批次中间的高水位，Spark 的规则管不到：横线表示它不表态。所以这要由 Kafka 来证实：
 
 # %%
-surprise = Workload.parse(
-    "append_as_leader [3x10]\nappend_as_leader [3x10]\nupdate_high_watermark 4\nread 0 isolation=high_watermark"
-)
+surprise = Workload.parse("append_as_leader [3x10]\nappend_as_leader [3x10]\nupdate_high_watermark 4\nread 0 isolation=high_watermark")
 ours_2, spark_2, kafka_2 = three_witnesses(surprise)
 for witness in filter(None, (ours_2, spark_2, kafka_2)):
     print(f"{witness.witness:12}", witness.column("high_watermark"))

@@ -26,7 +26,6 @@ from minikafka.lessons.loading.exercises import bent, ends, half_done, leftovers
 # **Exercise 1, where a closed log ends, in Spark.** *Why: that offset is the next one to be given away.*
 # `batches.sparkSession.sql("SELECT … FROM {batches} …", batches=batches)` queries the table: names in braces are filled in.
 
-
 # %%
 def clean_end(segments, batches):
     """segments: DataFrame of base; batches: DataFrame of segment (its base), first, last (offsets), sound (BOOLEAN; checked by nobody here).
@@ -38,7 +37,6 @@ ends.check(clean_end)
 
 # %% [markdown]
 # **Exercise 2, a replacement that was cut off, in Spark.** *Why: a directory full of .swap files is no reason to panic, nor to delete them.*
-
 
 # %%
 def segments_after(files):
@@ -52,7 +50,6 @@ half_done.check(segments_after)
 # %% [markdown]
 # **Exercise 3, what the checkpoints are bent to.** *Why: these two numbers decide what is deleted and what the next start reads.*
 
-
 # %%
 def loaded(clean, recovery_point, log_start, first_base, log_end):
     """clean: was the stop a clean one? Checkpoints: recovery_point, log_start. What the files hold: first_base (where the
@@ -65,7 +62,6 @@ bent.check(loaded)
 
 # %% [markdown]
 # **Exercise 4, which files go.** *Why: to tell what a start will delete, before it does.*
-
 
 # %%
 def files_gone(names):
@@ -89,7 +85,6 @@ from minikafka.lessons.loading.rungs import collects, cuts_epochs, keeps_snapsho
 
 collects
 
-
 # %%
 def _remove_temp_files_and_collect_swap_files(self):
     """self: a LogLoader; self._files() has the paths of the directory's files, by name. Deletes leftovers, and returns the list of the
@@ -104,7 +99,6 @@ from minikafka.log.log_segment import LogSegment
 
 replaces
 
-
 # %%
 def _delete_segments_replaced_by(self, swap_files):
     """self: a LogLoader with dir, config, time and _files(); swap_files: paths. Deletes the files of what the new segments replace.
@@ -117,7 +111,6 @@ replaces.check(_delete_segments_replaced_by)
 # %%
 ends_where
 
-
 # %%
 def read_next_offset(self):
     """self: a LogSegment with base_offset, log.batches() and offset_index. Returns the offset that the next record gets."""
@@ -128,7 +121,6 @@ ends_where.check(read_next_offset)
 
 # %%
 cuts_epochs
-
 
 # %%
 def truncate_from_end_async_flush(self, end_offset):
@@ -142,7 +134,6 @@ cuts_epochs.check(truncate_from_end_async_flush)
 from minikafka.log.producer.snapshot_file import load_snapshots
 
 keeps_snapshots
-
 
 # %%
 def remove_stray_snapshots(self, segment_base_offsets):

@@ -55,11 +55,7 @@ print("a reader sees", values_of(careless, FetchIsolation.LOG_END, start=careles
 # %%
 log = load(another(half_done), SMALL, clean=True)
 print("the log begins at", log.log_start_offset, "and ends at", log.log_end_offset)
-print(
-    len(values_of(log, FetchIsolation.LOG_END)),
-    "records from the first segment; segments",
-    [s.base_offset for s in log.log_segments],
-)
+print(len(values_of(log, FetchIsolation.LOG_END)), "records from the first segment; segments", [s.base_offset for s in log.log_segments])
 
 # %% [markdown]
 # **Whoever changes a directory can be interrupted between any two files. Loading is the other half of every such change**: it finds in the names how far the
@@ -131,21 +127,11 @@ diagram("loading_names")
 
 # %%
 logs = [load(another(stop), SMALL, clean=True) for stop in stops]
-print(
-    "rule 1:",
-    sorted({tuple(segment.base_offset for segment in log.log_segments) for log in logs}),
-    "after",
-    len(stops),
-    "stops",
-)
+print("rule 1:", sorted({tuple(segment.base_offset for segment in log.log_segments) for log in logs}), "after", len(stops), "stops")
 log = load(another(orders), TOPIC, clean=True)
 print("rule 2:", [(segment.base_offset, segment.offset_index.max_entries) for segment in log.log_segments])
 damaged = flip(another(orders), "030.log", 100)
-print(
-    "rule 3:",
-    load(damaged, TOPIC, clean=True).log_end_offset,
-    "is the log end, with or without a flipped bit in segment 30",
-)
+print("rule 3:", load(damaged, TOPIC, clean=True).log_end_offset, "is the log end, with or without a flipped bit in segment 30")
 
 # %%
 log = load(another(orders), TOPIC, clean=True, recovery_point=5000, log_start=20)
@@ -155,12 +141,7 @@ once = load(another(orders), TOPIC, clean=True)
 once.close()
 twice = load(another(once.dir), TOPIC, clean=True)
 twice.close()
-print(
-    "rule 5:",
-    all((twice.dir / file.name).read_bytes() == file.read_bytes() for file in once.dir.iterdir()),
-    len(sizes(once.dir)),
-    "files",
-)
+print("rule 5:", all((twice.dir / file.name).read_bytes() == file.read_bytes() for file in once.dir.iterdir()), len(sizes(once.dir)), "files")
 
 # %% [markdown]
 # ## 4. The source, walked
@@ -184,16 +165,7 @@ predict(
     "leftovers-taken-away",
     "A .log.deleted, an .index without a .log, a .snapshot where no segment begins, a .min.opt, a notes.txt: how many of the five does the load take away?",
     ___,
-    lambda: (
-        5
-        - len(
-            [
-                name
-                for name in sizes(littered)
-                if name.endswith((".deleted", "200.index", "007.snapshot", ".opt", ".txt"))
-            ]
-        )
-    ),
+    lambda: 5 - len([name for name in sizes(littered) if name.endswith((".deleted", "200.index", "007.snapshot", ".opt", ".txt"))]),
 )
 
 # %%
@@ -239,12 +211,7 @@ theatre.play()
 # %%
 for found in (outcomes[0], outcomes[-1]):
     print(outcomes.count(found), "crashes leave", found)
-print(
-    "others:",
-    sum(found not in (outcomes[0], outcomes[-1]) for found in outcomes),
-    " log ends:",
-    {frame.end for frame in theatre.frames},
-)
+print("others:", sum(found not in (outcomes[0], outcomes[-1]) for found in outcomes), " log ends:", {frame.end for frame in theatre.frames})
 
 # %% [markdown]
 # How the load decides: in phase 1 every `.swap` file whose offset is at or above that of the lowest `.cleaned` file is dropped. In phase 2 the `.swap`
@@ -267,12 +234,7 @@ erratum(
 
 # %%
 log = load(another(orders), TOPIC, clean=True)
-print(
-    "open: ",
-    {name: size for name, size in sizes(log.dir, ".index").items() if size > 100},
-    " max",
-    log.config.max_index_size,
-)
+print("open: ", {name: size for name, size in sizes(log.dir, ".index").items() if size > 100}, " max", log.config.max_index_size)
 log.close()
 print("closed:", {name: size for name, size in sizes(log.dir, ".index").items() if name == "…075.index"})
 
@@ -342,14 +304,7 @@ predict(
 killed = killed_broker()
 for checkpoint in (20, 100):
     log = load(another(killed), TOPIC, log_start=checkpoint)
-    print(
-        "log start",
-        log.log_start_offset,
-        " LEO",
-        log.log_end_offset,
-        " segments",
-        [segment.base_offset for segment in log.log_segments],
-    )
+    print("log start", log.log_start_offset, " LEO", log.log_end_offset, " segments", [segment.base_offset for segment in log.log_segments])
 
 # %% [markdown]
 # This was another directory, one that ends at 65. The two checkpoints that a load gets, recovery point and log start, are hints, bent to what is there, with one exception:
@@ -375,11 +330,7 @@ predict(
 # %%
 for log_start in (0, 60):
     log = load(another(newer), TOPIC, clean=True, log_start=log_start)
-    print(
-        "log start",
-        log.log_start_offset,
-        [(entry.epoch, entry.start_offset) for entry in log.leader_epoch_cache.epoch_entries],
-    )
+    print("log start", log.log_start_offset, [(entry.epoch, entry.start_offset) for entry in log.leader_epoch_cache.epoch_entries])
 
 # %% [markdown]
 # An entry that begins **at** the log end goes as well: nothing was written in its epoch. At the other end, what was before the log start goes, and
@@ -400,16 +351,10 @@ predict(
 )
 
 # %%
-for name, directory in (
-    ("all snapshots", killed),
-    ("no snapshots", cleared),
-    ("…056.snapshot damaged", flip(another(killed), "056.snapshot", 20)),
-):
+for name, directory in (("all snapshots", killed), ("no snapshots", cleared), ("…056.snapshot damaged", flip(another(killed), "056.snapshot", 20))):
     log = load(another(directory), TOPIC, clean=True)
     producers = log.producer_state_manager
-    print(
-        f"{name}: {len(producers.active_producers)} producers, open transaction from {producers.first_undecided_offset}"
-    )
+    print(f"{name}: {len(producers.active_producers)} producers, open transaction from {producers.first_undecided_offset}")
     print("   ", sizes(log.dir, ".snapshot"))
 
 # %% [markdown]
@@ -442,11 +387,7 @@ for name, directory in (
 erratum(
     "Segments are loaded first, then swaps are completed by recovering them, then the log is recovered",
     "so it was in 2.5. Since 3.0 .swap files are renamed, indexes and all, before any segment is loaded",
-    " → ".join(
-        frame.step.text.split(",")[0]
-        for frame in walk.frames
-        if frame.method.name == "LogLoader.load" and frame.step.number in "134"
-    ),
+    " → ".join(frame.step.text.split(",")[0] for frame in walk.frames if frame.method.name == "LogLoader.load" and frame.step.number in "134"),
 )
 
 # %% [markdown]
@@ -476,13 +417,7 @@ agree(ours, spark, kafka)
 # each file is compared byte by byte.
 
 # %%
-cases = {
-    "littered": littered,
-    "epochs from the future": newer,
-    "no snapshots": cleared,
-    "emptied": emptied,
-    "no segment": alone,
-}
+cases = {"littered": littered, "epochs from the future": newer, "no snapshots": cleared, "emptied": emptied, "no segment": alone}
 {name: loaded_by_both(directory, TOPIC, clean=True).equal for name, directory in cases.items()}
 
 # %%

@@ -23,17 +23,10 @@ spark = wake_spark()
 # `batches.sparkSession.sql("SELECT … FROM {batches} …", batches=batches, …)` queries a table: names in braces are filled in. Timestamps are in ms.
 
 # %%
-from minikafka.lessons.log_directory.exercises import (
-    equal_replicas,
-    group_lag,
-    moment,
-    open_transaction,
-    saved_by_compaction,
-)
+from minikafka.lessons.log_directory.exercises import equal_replicas, group_lag, moment, open_transaction, saved_by_compaction
 
 # %% [markdown]
 # **Exercise 1, what is open, in Spark.** *Why: a snapshot is written when a broker stops or a segment rolls. After a kill, only the batches know.*
-
 
 # %%
 def open_transactions(batches):
@@ -48,7 +41,6 @@ open_transaction.check(open_transactions)
 # %% [markdown]
 # **Exercise 2, who is how far behind, in Spark.** *Why: a lag in offsets says neither how much work there is nor how old it is.*
 
-
 # %%
 def lags(records, groups):
     """records: DataFrame of offset, timestamp (ms): what a consumer gets of one partition. groups: DataFrame of name,
@@ -61,7 +53,6 @@ group_lag.check(lags)
 
 # %% [markdown]
 # **Exercise 3, from a moment on, in Spark.** *Why: to read again what came since noon, and to know how much of it is older.* The offset is what Kafka's `offsetsForTimes` gives.
-
 
 # %%
 def reading_from(records, moment):
@@ -76,7 +67,6 @@ moment.check(reading_from)
 # %% [markdown]
 # **Exercise 4, equal or not, in Spark.** *Why: Kafka's own tool for it, `kafka-replica-verification.sh`, is deprecated, and needs all brokers up.*
 
-
 # %%
 def first_difference(ours, theirs, high_watermark):
     """ours, theirs: DataFrames of offset, timestamp (ms), key, value: two copies of a partition. high_watermark: the
@@ -89,7 +79,6 @@ equal_replicas.check(first_difference)
 
 # %% [markdown]
 # **Exercise 5, what compaction would save, in Spark.** *Why: to see before a round whether it is worth its reads and writes.*
-
 
 # %%
 def saved(records, end):

@@ -4,13 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lessons.log_directory.exercises import (
-    equal_replicas,
-    group_lag,
-    moment,
-    open_transaction,
-    saved_by_compaction,
-)
+from minikafka.lessons.log_directory.exercises import equal_replicas, group_lag, moment, open_transaction, saved_by_compaction
 
 # %% [markdown]
 # **Exercise 1, what is open.** A window gives each batch the last marker of its producer; what lies behind that marker is not decided.

@@ -12,30 +12,10 @@
 # a blank for you to fill. The first cell takes a few seconds: it wakes Spark, which does most of the work on this page, and Apache Kafka, a witness in part 5.
 
 # %%
-from minikafka.lab import (
-    ___,
-    answer,
-    bars_over_time,
-    diagram,
-    erratum,
-    planted,
-    predict,
-    query_walk,
-    spans_of_time,
-    step_through,
-)
+from minikafka.lab import ___, answer, bars_over_time, diagram, erratum, planted, predict, query_walk, spans_of_time, step_through
 from minikafka.lessons.log_directory.source_by_hand import Query
 from minikafka.lessons.log_directory.shop_night import (
-    NIGHT,
-    copied_night,
-    damage,
-    every_record,
-    forge,
-    grow,
-    noted,
-    read_views,
-    told,
-    wake_spark,
+    NIGHT, copied_night, damage, every_record, forge, grow, noted, read_views, told, wake_spark,
 )
 
 spark = wake_spark()
@@ -60,11 +40,7 @@ print("at the bank: ", noted("bank"))
 # %%
 night = spark.read.format("minikafka").option("isolation.level", "read_committed").load(str(NIGHT / "broker-1"))
 AMOUNT = "get_json_object(CAST(value AS STRING), '$.amount')"
-answer(
-    spark.sql(
-        f"SELECT count(*) AS payments, sum({AMOUNT}) AS amount FROM {{night}} WHERE topic = 'payments'", night=night
-    )
-)
+answer(spark.sql(f"SELECT count(*) AS payments, sum({AMOUNT}) AS amount FROM {{night}} WHERE topic = 'payments'", night=night))
 
 # %% [markdown]
 # Too little! Three readers, three sums, and every one of them has read sound files. **Which records count is not in the records.** It is in the high watermark, in markers, in indexes and snapshots beside them. This page asks them all, first for one
@@ -89,12 +65,10 @@ diagram("log_directory")
 
 # %%
 read_views(spark, NIGHT / "broker-1")
-answer(
-    spark.sql("""
+answer(spark.sql("""
     SELECT topic, count(*) AS segments, sum(size) AS bytes FROM segments
     GROUP BY topic ORDER BY topic
-""")
-)
+"""))
 
 # %% [markdown]
 # ## 3. The rules
@@ -110,33 +84,21 @@ answer(
 # %%
 marks = spark.read.format("minikafka").option("table", "checkpoints").load(str(NIGHT / "broker-2"))
 other = spark.read.format("minikafka").load(str(NIGHT / "broker-2"))
-answer(
-    spark.sql(
-        """
+answer(spark.sql("""
     SELECT 1 AS rule, (SELECT count(*) FROM records WHERE topic = 'payments') + count_if(control) AS one, max(lastOffset) + 1 AS other
     FROM batches WHERE topic = 'payments'
     UNION ALL SELECT 2, max(r.offset) + 1, max(m.offset) FROM {other} r JOIN {marks} m WHERE file LIKE '%replication-offset-checkpoint'
     UNION ALL SELECT 3, count(*), count(r.offset) FROM committed c LEFT JOIN records r ON r.topic = c.topic AND r.offset = c.offset
-""",
-        other=other,
-        marks=marks,
-    )
-)
+""", other=other, marks=marks))
 
 # %%
 pruned = spark.read.format("minikafka").option("pushFilters", "true").load(str(NIGHT / "broker-1"))
 many = spark.read.format("minikafka").option("maxBytesPerTask", "3000").load(str(NIGHT / "broker-1"))
-answer(
-    spark.sql(
-        """
+answer(spark.sql("""
     SELECT 4 AS rule, (SELECT count(*) FROM {pruned} WHERE timestamp >= timestamp'2023-11-15 05:00:00') AS one,
            count_if(timestamp >= timestamp'2023-11-15 05:00:00') AS other FROM records
     UNION ALL SELECT 5, count(DISTINCT topic, partition, offset), count(*) FROM {many}
-""",
-        pruned=pruned,
-        many=many,
-    )
-)
+""", pruned=pruned, many=many))
 
 # %% [markdown]
 # Beside a running broker the rules are the same. The broker writes its high watermarks down every five seconds, so a query lags behind by so much; what retention or compaction takes away while a query runs is still read for a minute, because a
@@ -158,20 +120,7 @@ answer(spark.sql("SELECT baseOffset, endOffset, size FROM segments WHERE topic =
 # %%
 query = Query(NIGHT / "broker-1", "topic = 'payments' AND offset >= 100")
 PLAN = {"KafkaLogReader.partitions", "Bounds.readable", "byte_ranges", "tasks_of"}
-LOCALS = {
-    "first",
-    "last",
-    "log_end",
-    "high_watermark",
-    "start",
-    "end",
-    "segment",
-    "end_offset",
-    "positions",
-    "total",
-    "room",
-    "filled",
-}
+LOCALS = {"first", "last", "log_end", "high_watermark", "start", "end", "segment", "end_offset", "positions", "total", "room", "filled"}
 walk = step_through(query.plan, into=PLAN, locals_of_interest=LOCALS)
 
 # %%
@@ -186,12 +135,10 @@ predict(
 # The segment that begins at 59 has an offset index. An entry has a batch's last offset, and the byte at which this batch begins:
 
 # %%
-answer(
-    spark.sql("""
+answer(spark.sql("""
     SELECT offset, position FROM index
     WHERE topic = 'payments' AND segment LIKE '%59.log' ORDER BY offset
-""")
-)
+"""))
 
 # %%
 predict(
@@ -224,9 +171,7 @@ query_walk(walk).play()
 # Time is harder than offsets. The shop asks what was ordered before ten in the evening. The table has the largest timestamp of each segment of `orders`:
 
 # %%
-answer(
-    spark.sql("SELECT baseOffset, endOffset, largestTimestamp FROM segments WHERE topic = 'orders' ORDER BY baseOffset")
-)
+answer(spark.sql("SELECT baseOffset, endOffset, largestTimestamp FROM segments WHERE topic = 'orders' ORDER BY baseOffset"))
 
 # %%
 TEN_MS = 1_699_999_200_000  # 22:00
@@ -250,12 +195,10 @@ predict(
 )
 
 # %%
-answer(
-    spark.sql("""
+answer(spark.sql("""
     SELECT substring_index(segment, '/', -1) AS segment, count(*) AS orders, count_if(hour(timestamp) IN (20, 21)) AS before_ten
     FROM records WHERE topic = 'orders' GROUP BY segment ORDER BY segment
-""")
-)
+"""))
 
 # %% [markdown]
 # The second segment has some: a till without a network sent at four in the morning what it had sold in the evening. Files and indexes tell how *late* a segment reaches, not how early. `.timeindex` notes the largest timestamp so far, never the
@@ -289,12 +232,10 @@ answer(growth.where("topic = 'clicks' AND hour IN ('00', '01', '02', '03')").sel
 # From two o'clock on the web site sends three times as many clicks an hour, each as long as before. What else has changed stands in the headers, too:
 
 # %%
-answer(
-    spark.sql("""
+answer(spark.sql("""
     SELECT codec, min(maxTimestamp) AS first, count(*) AS batches, sum(records) AS records, round(sum(size) / sum(records), 1) AS bytes_a_record
     FROM batches WHERE topic = 'clicks' GROUP BY codec ORDER BY first
-""")
-)
+"""))
 
 # %%
 bytes_of = {row.hour: row.bytes for row in growth.where("topic = 'clicks'").collect()}
@@ -316,14 +257,8 @@ bars_over_time(growth.select("topic", "hour", "bytes"), "Bytes of each hour, by 
 # %%
 [logs] = json.loads(told("log-dirs").splitlines()[-1])["brokers"][0]["logDirs"]
 kafkas = {each["partition"]: each["size"] for each in logs["partitions"]}
-sizes = spark.sql(
-    "SELECT concat(topic, '-', partition) AS partition, sum(size) AS size FROM segments GROUP BY ALL"
-).collect()
-print(
-    dict(sorted(kafkas.items())),
-    " equal:",
-    kafkas == {row.partition: row.size for row in sizes if row.partition in kafkas},
-)
+sizes = spark.sql("SELECT concat(topic, '-', partition) AS partition, sum(size) AS size FROM segments GROUP BY ALL").collect()
+print(dict(sorted(kafkas.items())), " equal:", kafkas == {row.partition: row.size for row in sizes if row.partition in kafkas})
 
 # %% [markdown]
 # ### Who left a transaction open?
@@ -347,23 +282,17 @@ from minikafka.spark.jobs.byte_ranges import ranges
 from minikafka.spark.jobs.transactions import transactions
 
 told_by_batches = transactions(ranges(spark, [NIGHT / "broker-1"], bounds="log_end"))
-answer(
-    told_by_batches.select(
-        "producerId", "records", "committed", "aborted", "abortedRecords", "openOffset", "openRecords"
-    ).orderBy("producerId")
-)
+answer(told_by_batches.select("producerId", "records", "committed", "aborted", "abortedRecords", "openOffset", "openRecords").orderBy("producerId"))
 
 # %% [markdown]
 # Producer ids say little. Names stand in `__transaction_state`, the topic of the transaction coordinator: the key has the name, and the value begins with two bytes for its version and eight for the id.
 
 # %%
-answer(
-    spark.sql("""
+answer(spark.sql("""
     SELECT CAST(substring(key, 5) AS STRING) AS transactional_id, o.producerId
     FROM records r JOIN open_ones o ON conv(hex(substring(value, 3, 8)), 16, 10) = o.producerId
     WHERE topic = '__transaction_state' GROUP BY ALL
-""")
-)
+"""))
 
 # %%
 print(told("transactions"))
@@ -384,14 +313,12 @@ predict(
 # A broker would not give them out, and so the source does not. But everything is there. This is the sum without what was aborted and without what is open, wherever the high watermark and the last stable offset are:
 
 # %%
-answer(
-    spark.sql(f"""
+answer(spark.sql(f"""
     SELECT count(*) AS payments, sum({AMOUNT}) AS amount
     FROM (SELECT * FROM records WHERE topic = 'payments') r
     LEFT ANTI JOIN transactions a ON a.producerId = r.producerId AND r.offset BETWEEN a.firstOffset AND a.lastOffset
     LEFT ANTI JOIN open_ones o ON o.producerId = r.producerId AND r.offset >= o.since
-""")
-)
+"""))
 
 # %% [markdown]
 # That is the bank's sum. The first reader counted what was aborted, the second one stopped where a consumer stops; **this question is one that no consumer can ask.**
@@ -419,24 +346,17 @@ predict(
 )
 
 # %%
-spans_of_time(
-    spark.sql("""
+spans_of_time(spark.sql("""
     SELECT name, coalesce(since, newest) AS since, newest, concat(records, ' records')
     FROM behind ORDER BY since
-"""),
-    "From the first record that a group has not had to the newest one",
-)
+"""), "From the first record that a group has not had to the newest one")
 
 # %% [markdown]
 # `dashboard` has most to read, and is the fastest of the three that are behind: its records are young. `mail` stopped before eleven in the evening. And `billing`? It reads committed payments, and has read all that it may: it is not slow, it is stuck, behind `till-2`.
 # Here is what `kafka-consumer-groups.sh` said. Compare the column LAG with the records above.
 
 # %%
-print(
-    "\n".join(
-        line[:80].rstrip() for line in told("consumer-groups").splitlines() if not line.startswith("Consumer group")
-    )
-)
+print("\n".join(line[:80].rstrip() for line in told("consumer-groups").splitlines() if not line.startswith("Consumer group")))
 
 # %%
 lag = int(next(line for line in told("consumer-groups").splitlines() if line.startswith("billing")).split()[5])
@@ -539,26 +459,19 @@ predict(
 )
 
 # %%
-answer(
-    kept.where("_corrupt IS NOT NULL")
-    .selectExpr("topic", "substring_index(_corrupt.file, '/', -1) AS file", "_corrupt.position", "_corrupt.exception")
-    .orderBy("topic")
-)
+answer(kept.where("_corrupt IS NOT NULL").selectExpr(
+    "topic", "substring_index(_corrupt.file, '/', -1) AS file", "_corrupt.position", "_corrupt.exception"
+).orderBy("topic"))
 
 # %% [markdown]
 # Which records of a batch are damaged, nobody can say, so the batch goes as a whole; the batches behind it are sound. A broker is stricter. This is the first that `verify` finds in each segment and index, and what Kafka would do about it after an unclean stop:
 
 # %%
 findings = verify(table(spark, "verify", [broken], {}))
-answer(
-    spark.sql(
-        """
+answer(spark.sql("""
     SELECT substring_index(file, '/', -2) AS file, min(position) AS position, min_by(what, position) AS what, min_by(nextStart, position) AS nextStart
     FROM {findings} WHERE file NOT LIKE '%timeindex' AND position IS NOT NULL GROUP BY file ORDER BY file
-""",
-        findings=findings,
-    )
-)
+""", findings=findings))
 
 # %% [markdown]
 # The segment of clicks would be cut at the damage, with every sound batch behind it. A query of the disk *before* that start is the last chance to get them. (The entry in the index of `orders` harms no query: what an index says is checked in the log.)
@@ -644,9 +557,7 @@ agree(ours, spark_says, kafka)
 # %%
 for number in (4, 5, 9, 11, 15):
     row = ours.rows[number]
-    print(
-        f"{number:2} {workload.operations[number]!s:60.60} committed {len(row['read_committed']):2}  since then {row['since_then']}"
-    )
+    print(f"{number:2} {workload.operations[number]!s:60.60} committed {len(row['read_committed']):2}  since then {row['since_then']}")
 
 # %% [markdown]
 # Now a bug is planted into the source: it takes the largest timestamp of a segment's last batch for the largest in the segment.
@@ -669,12 +580,7 @@ predict(
     "since-then-contradicted-by",
     "About the question with since_then, after that operation: how many witnesses contradict the source? (1 or 2)",
     ___,
-    lambda: sum(
-        w.value(found.first_difference.operation, "since_then")
-        != sick.value(found.first_difference.operation, "since_then")
-        for w in (spark_says, kafka)
-        if w
-    ),
+    lambda: sum(w.value(found.first_difference.operation, "since_then") != sick.value(found.first_difference.operation, "since_then") for w in (spark_says, kafka) if w),
 )
 
 # %%

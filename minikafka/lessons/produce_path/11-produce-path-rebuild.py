@@ -22,17 +22,10 @@ wake_witnesses()
 # `Partition.checkEnoughReplicasReachOffset`; their arguments are the values that those methods read.
 
 # %%
-from minikafka.lessons.produce_path.exercises import (
-    answered_when,
-    append_allowed,
-    delayed_required,
-    enough_replicas,
-    sorted_partitions,
-)
+from minikafka.lessons.produce_path.exercises import answered_when, append_allowed, delayed_required, enough_replicas, sorted_partitions
 
 # %% [markdown]
 # **Exercise 1, may the append go on?** *Why: to know which of your producers stop when a broker is down, and which do not notice.*
-
 
 # %%
 def may_append(leads, isr_size, min_isr, replicas, required_acks):
@@ -47,7 +40,6 @@ append_allowed.check(may_append)
 # %% [markdown]
 # **Exercise 2, must the request wait?** *Why: a request that waits costs a producer's patience and a place in the purgatory. (Its records have been let go.)*
 
-
 # %%
 def delayed_produce_request_required(required_acks, errors):
     """required_acks: −1, 0 or 1. errors: a list of the names of errors, one for each partition, after the leader's
@@ -59,7 +51,6 @@ delayed_required.check(delayed_produce_request_required)
 
 # %% [markdown]
 # **Exercise 3, is this part settled?** *Why: this is the question that every fetch of a follower asks for each box under its key.*
-
 
 # %%
 def check_enough_replicas_reach_offset(leads, required_offset, high_watermark, in_sync, min_isr):
@@ -75,7 +66,6 @@ enough_replicas.check(check_enough_replicas_reach_offset)
 # **Exercise 4, one response, many answers, in Spark.** *Why: a producer has to read each partition's answer by itself.* Broker 0 is asked, with `acks=1`, and everybody may write everywhere.
 # `requested.sparkSession.sql("SELECT … FROM {requested} LEFT JOIN {known} …", requested=requested, known=known)` queries the tables: names in braces are filled in.
 
-
 # %%
 def answered(requested, known):
     """requested: DataFrame of place (in the request, from 0), partition, batches (how many), records (in all of them).
@@ -88,7 +78,6 @@ sorted_partitions.check(answered)
 
 # %% [markdown]
 # **Exercise 5, when is each request answered, in Spark.** *Why: with a trace of requests and fetches you can tell which follower made a producer wait.* All requests have `acks=all`; there is one follower, always in sync, and the minimum is 2.
-
 
 # %%
 def answers(requests, fetches):
@@ -114,7 +103,6 @@ from minikafka.lessons.produce_path.rungs import adds, appends, completes, minim
 
 minimum
 
-
 # %%
 def _effective_min_isr(self, leader_log):
     """self: the leader's Partition: remote_replicas, those on other brokers. leader_log: has config.min_in_sync_replicas, the topic's
@@ -128,7 +116,6 @@ minimum.check(_effective_min_isr)
 from minikafka.common.error_codes import Errors
 
 completes
-
 
 # %%
 def try_complete(self):
@@ -147,7 +134,6 @@ from minikafka.server.topic_partition_operation_key import TopicPartitionOperati
 
 adds
 
-
 # %%
 def _maybe_add_delayed_produce(self, required_acks, timeout_ms, results, produce_status, response_callback):
     """self: the ReplicaManager: _enough_replicas, the question of rung 2, and delayed_produce_purgatory.try_complete_else_watch(operation, keys).
@@ -165,7 +151,6 @@ from minikafka.log.log_append_info import LeaderHwChange
 from minikafka.log.producer.verification_guard import VerificationGuard
 
 appends
-
 
 # %%
 def append_records_to_leader(
@@ -188,16 +173,9 @@ from minikafka.server.replica_manager import KNOWN_APPEND_ERRORS
 
 tells
 
-
 # %%
 def _append_to_local_log(
-    self,
-    internal_topics_allowed,
-    origin,
-    entries_per_partition,
-    required_acks,
-    verification_guards,
-    transaction_version,
+    self, internal_topics_allowed, origin, entries_per_partition, required_acks, verification_guards, transaction_version
 ):
     """self: the ReplicaManager: get_partition_or_exception(key), and _failed_append(key, error), the log start for an answer.
     entries_per_partition: dict, key (it has topic_partition) → records. verification_guards: dict, topic_partition → guard. Returns a dict:

@@ -4,13 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lessons.produce_path.exercises import (
-    answered_when,
-    append_allowed,
-    delayed_required,
-    enough_replicas,
-    sorted_partitions,
-)
+from minikafka.lessons.produce_path.exercises import answered_when, append_allowed, delayed_required, enough_replicas, sorted_partitions
 
 # %% [markdown]
 # **Exercise 1, may the append go on?** Leadership first: a broker that does not lead has no say about the ISR. Then the minimum, which is capped by the number of replicas and counts for `acks=all` only.

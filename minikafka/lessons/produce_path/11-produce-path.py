@@ -108,12 +108,7 @@ print("rule 3:", path.produce(("orders-0", "f")), path.values())
 shop = ProducePath(2)
 shop.in_sync()
 handle = shop.cluster.brokers[0].apis.handle
-DOWN = {
-    "KafkaApis.handle",
-    "ProduceHandler.handle_produce_request",
-    "ReplicaManager.append_records",
-    "ReplicaManager._append_to_local_log",
-}
+DOWN = {"KafkaApis.handle", "ProduceHandler.handle_produce_request", "ReplicaManager.append_records", "ReplicaManager._append_to_local_log"}
 DOWN |= {"Partition.append_records_to_leader", "Log._append", "LocalLog.append", "LogSegment.append"}
 lost = PathWalk(step_through(handle, shop.arrived(("orders-9", "x")), into=DOWN))
 
@@ -127,9 +122,7 @@ predict(
 
 # %%
 LOCALS = {"required_acks", "min_isr", "in_sync_size", "leader_hw_incremented", "last_offset", "physical_position"}
-walk = step_through(
-    handle, shop.arrived(("orders-0", "a b"), ("orders-9", "x")), watch=shop.log(), into=DOWN, locals_of_interest=LOCALS
-)
+walk = step_through(handle, shop.arrived(("orders-0", "a b"), ("orders-9", "x")), watch=shop.log(), into=DOWN, locals_of_interest=LOCALS)
 PathWalk(walk).play()
 
 # %% [markdown]
@@ -140,11 +133,7 @@ PathWalk(walk).play()
 # The walk is over, and the request has not been answered: the last step of `append_records` has put it aside.
 
 # %%
-asked = step_through(
-    handle,
-    shop.arrived(("orders-0", "c"), acks=1),
-    into={"ReplicaManager.handle_produce_append", "ReplicaManager.append_records"},
-)
+asked = step_through(handle, shop.arrived(("orders-0", "c"), acks=1), into={"ReplicaManager.handle_produce_append", "ReplicaManager.append_records"})
 erratum(
     "The handler calls appendRecords",
     "it calls handleProduceAppend, which asks the transaction coordinator where a batch belongs to a transaction; then comes appendRecords",
@@ -236,12 +225,8 @@ print(blind.values())
 boxes = PurgatoryBoxes(ProducePath(2, min_isr=2, narrow=True))
 world = boxes.path
 world.in_sync()
-first = boxes.after(
-    "request 1: orders-0 and orders-1", world.produce, ("orders-0", "a b"), ("orders-1", "x"), timeout_ms=500
-)
-second = boxes.after(
-    "request 2: orders-0 and orders-9", world.produce, ("orders-0", "c"), ("orders-9", "y"), timeout_ms=300
-)
+first = boxes.after("request 1: orders-0 and orders-1", world.produce, ("orders-0", "a b"), ("orders-1", "x"), timeout_ms=500)
+second = boxes.after("request 2: orders-0 and orders-9", world.produce, ("orders-0", "c"), ("orders-9", "y"), timeout_ms=300)
 boxes.after("broker 1 fetches", world.fetch, 1)
 boxes.after("broker 1 fetches again", world.fetch, 1)
 print("high watermarks:", world.log("orders-0").high_watermark, "and", world.log("orders-1").high_watermark)
@@ -251,9 +236,7 @@ predict(
     "request-answered-now",
     "Which of the two requests is answered now? (1, 2, 'both' or 'neither')",
     ___,
-    lambda: {(True, True): "both", (True, False): 1, (False, True): 2}.get(
-        (first.request.done, second.request.done), "neither"
-    ),
+    lambda: {(True, True): "both", (True, False): 1, (False, True): 2}.get((first.request.done, second.request.done), "neither"),
 )
 
 # %%
@@ -272,12 +255,7 @@ back = ProducePath(2, min_isr=2)
 back.in_sync()
 waiting = back.produce(("orders-0", "a"))
 back.fetch(1)
-BACK = {
-    "Partition.update_follower_fetch_state",
-    "Partition._maybe_increment_leader_hw",
-    "DelayedProduce.try_complete",
-    "DelayedOperation.force_complete",
-}
+BACK = {"Partition.update_follower_fetch_state", "Partition._maybe_increment_leader_hw", "DelayedProduce.try_complete", "DelayedOperation.force_complete"}
 walk = step_through(back.fetch, 1, into=BACK, locals_of_interest={"leader_hw_incremented", "has_enough"})
 print(waiting)
 
@@ -389,9 +367,7 @@ erratum(
 # %%
 many = ProducePath(2)
 many.in_sync()
-answer = many.produce(
-    ("orders-0", "a"), ("orders-1", ["b", "c"]), ("orders-2", "d"), ("orders-9", "e"), ("letters-0", "f"), acks=1
-)
+answer = many.produce(("orders-0", "a"), ("orders-1", ["b", "c"]), ("orders-2", "d"), ("orders-9", "e"), ("letters-0", "f"), acks=1)
 for name, part in sorted(answer.parts.items()):
     print(f"{name:10} {part.error:28} base offset {part.base_offset:2}  log start {part.log_start_offset}")
 
@@ -481,11 +457,7 @@ predict(
     "acknowledged-contradicted-by",
     "About who is acknowledged then, how many witnesses contradict minikafka? (1 or 2)",
     ___,
-    lambda: sum(
-        witness.value(at_operation, "acknowledged") != sick.value(at_operation, "acknowledged")
-        for witness in (spark, kafka)
-        if witness
-    ),
+    lambda: sum(witness.value(at_operation, "acknowledged") != sick.value(at_operation, "acknowledged") for witness in (spark, kafka) if witness),
 )
 
 # %%

@@ -25,7 +25,6 @@ from minikafka.lessons.producers.exercises import known_producers, last_stable, 
 # %% [markdown]
 # **Exercise 1, a producer's sequences.** *Why: OutOfOrderSequenceException in a producer's log, and the question who is wrong.*
 
-
 # %%
 def answers_to(batches):
     """batches: [(epoch, first sequence, records), …] of one producer, to an empty log. Returns for each the first offset at
@@ -39,7 +38,6 @@ sequences.check(answers_to)
 # **Exercise 2, the last stable offset, in Spark.** *Why: one forgotten transaction stops every read_committed
 # consumer.* `events.sparkSession.sql("SELECT … FROM {events} …", events=events, marks=marks)` queries the tables.
 
-
 # %%
 def stable_offsets(events, marks):
     """events: DataFrame of t, producer (null: none), kind (data, plain, commit, abort), first, last offset; `data` is
@@ -51,7 +49,6 @@ last_stable.check(stable_offsets)
 
 # %% [markdown]
 # **Exercise 3, what a snapshot says, in Spark.** *Why: `minikafka dump-log` shows you a snapshot; is it what it should be?*
-
 
 # %%
 def producers_known(batches):
@@ -65,7 +62,6 @@ known_producers.check(producers_known)
 
 # %% [markdown]
 # **Exercise 4, who is still known.** *Why: a producer that writes once a week is not protected from duplicates between its weeks.*
-
 
 # %%
 def still_known(producers, now):
@@ -87,7 +83,6 @@ from minikafka.lessons.producers.rungs import checks, completes, fences, finds, 
 
 finds
 
-
 # %%
 def find_duplicate_batch(self, batch):
     """self: the ProducerStateEntry of the batch's producer. Returns the BatchMetadata that batch repeats, or None."""
@@ -101,7 +96,6 @@ from minikafka.common.errors import OutOfOrderSequenceException
 
 checks
 
-
 # %%
 def _check_sequence(self, producer_epoch, first_seq, offset):
     """self: a ProducerAppendInfo; the batch's epoch, first sequence and offset. Raises OutOfOrderSequenceException, or returns nothing."""
@@ -114,7 +108,6 @@ checks.check(_check_sequence)
 from minikafka.common.errors import InvalidProducerEpochException
 
 fences
-
 
 # %%
 def _check_producer_epoch(self, producer_epoch, offset, transaction_version):
@@ -134,7 +127,6 @@ from minikafka.record.format.control_record import ControlRecordType
 
 completes
 
-
 # %%
 def append_end_txn_marker(self, marker, *, producer_epoch, offset, timestamp, transaction_version):
     """self: a ProducerAppendInfo; marker has control_type and coordinator_epoch; offset: the marker's. Returns a CompletedTxn, or
@@ -147,7 +139,6 @@ completes.check(append_end_txn_marker)
 # %%
 stable
 
-
 # %%
 def last_stable_offset(self):
     """self: a Log with first_unstable_offset (an offset or None) and high_watermark. Returns an offset, exclusive."""
@@ -158,7 +149,6 @@ stable.check(last_stable_offset)
 
 # %%
 unstable
-
 
 # %%
 def first_unstable_offset(self):

@@ -135,15 +135,11 @@ predict(
 )
 
 # %%
-known = [
-    (b.first_seq, b.last_seq, b.last_offset) for b in log.producer_state_manager.active_producers[7].batch_metadata
-]
+known = [(b.first_seq, b.last_seq, b.last_offset) for b in log.producer_state_manager.active_producers[7].batch_metadata]
 print("first and last sequence, last offset:", known)
 answers = [step_through(log.append_as_leader, sent(words), leader_epoch=0) for _, words in batches]
 for (first, _), walk in zip(batches, answers):
-    print(
-        "written at", first, "→", f"answered {walk.result.first_offset}" if walk.result else type(walk.raised).__name__
-    )
+    print("written at", first, "→", f"answered {walk.result.first_offset}" if walk.result else type(walk.raised).__name__)
 print("LEO", log.log_end_offset)
 
 # %% [markdown]
@@ -175,12 +171,7 @@ print("the last one:", log.append_as_leader(sent(batches[-1][1]), leader_epoch=0
 
 # %%
 log = fresh_log()
-for words in (
-    "2x1 pid=9 epoch=3 seq=40",
-    "1x1 pid=9 epoch=4 seq=42",
-    "1x1 pid=9 epoch=4 seq=0",
-    "1x1 pid=9 epoch=3 seq=42",
-):
+for words in ("2x1 pid=9 epoch=3 seq=40", "1x1 pid=9 epoch=4 seq=42", "1x1 pid=9 epoch=4 seq=0", "1x1 pid=9 epoch=3 seq=42"):
     walk = step_through(log.append_as_leader, sent(words), leader_epoch=0)
     print(words, "→", f"written at {walk.result.first_offset}" if walk.result else type(walk.raised).__name__)
 
@@ -209,9 +200,7 @@ print("the zombie:", type(walk.raised).__name__, " LEO", log.log_end_offset)
 log = fresh_log()
 log.append_as_leader(sent("1x1 pid=7 epoch=0 seq=0 txn"), leader_epoch=0)
 markers = [
-    step_through(
-        log.append_as_leader, sent(f"commit pid=7 epoch={epoch}"), 0, AppendOrigin.COORDINATOR, transaction_version=2
-    )
+    step_through(log.append_as_leader, sent(f"commit pid=7 epoch={epoch}"), 0, AppendOrigin.COORDINATOR, transaction_version=2)
     for epoch in (0, 1, 1)
 ]
 
@@ -239,18 +228,12 @@ print("a late batch of epoch 0:", type(late.raised).__name__)
 
 # %%
 DAY, TEN_MINUTES = 86_400_000, 600_000
-for origin, silence in (
-    (AppendOrigin.CLIENT, 0),
-    (AppendOrigin.COORDINATOR, 0),
-    (AppendOrigin.CLIENT, DAY + TEN_MINUTES),
-):
+for origin, silence in ((AppendOrigin.CLIENT, 0), (AppendOrigin.COORDINATOR, 0), (AppendOrigin.CLIENT, DAY + TEN_MINUTES)):
     log = fresh_log()
     first = log.append_as_leader(sent("2x1 pid=7 epoch=0 seq=0"), 0, origin)
     log.time.sleep(silence)
     again = log.append_as_leader(sent("2x1 pid=7 epoch=0 seq=0"), 0, origin)
-    print(
-        f"{origin.name:11}  silent for {silence:10,} ms: first {first.first_offset}, then {again.first_offset}, LEO {log.log_end_offset}"
-    )
+    print(f"{origin.name:11}  silent for {silence:10,} ms: first {first.first_offset}, then {again.first_offset}, LEO {log.log_end_offset}")
 
 # %% [markdown]
 # A coordinator's batch is checked for its epoch, but not for its sequence, and is never taken for a duplicate: it is written twice. And a producer that
@@ -270,19 +253,11 @@ predict(
     "follower-end-open-transaction",
     "Producer 7's transaction is open. Where does the follower end after its plain batch at 1? (a number, or the name of an exception)",
     ___,
-    lambda: (
-        other.append_as_follower(sent("1x1 pid=7 epoch=0 seq=1 offset=1 leader_epoch=0"), leader_epoch=0)
-        and other.log_end_offset
-    ),
+    lambda: other.append_as_follower(sent("1x1 pid=7 epoch=0 seq=1 offset=1 leader_epoch=0"), leader_epoch=0) and other.log_end_offset,
 )
 
 # %%
-walk = step_through(
-    other.append_as_follower,
-    sent("1x1 pid=7 epoch=0 seq=1 offset=1 leader_epoch=0"),
-    leader_epoch=0,
-    into={"Log._append"},
-)
+walk = step_through(other.append_as_follower, sent("1x1 pid=7 epoch=0 seq=1 offset=1 leader_epoch=0"), leader_epoch=0, into={"Log._append"})
 print("step", walk.frames[-1].step.number, type(walk.raised).__name__, " LEO", other.log_end_offset)
 
 # %% [markdown]
@@ -342,12 +317,7 @@ print([name for name in files_of(log) if "txnindex" in name], log.active_segment
 # %%
 before = len(log.active_segment.txn_index.all_aborted_txns())
 seven.end("abort")
-print(
-    "entries before",
-    before,
-    " after a marker without a transaction",
-    len(log.active_segment.txn_index.all_aborted_txns()),
-)
+print("entries before", before, " after a marker without a transaction", len(log.active_segment.txn_index.all_aborted_txns()))
 
 # %% [markdown]
 # A marker without an open transaction completes nothing and is not indexed. (Up to 2.7 an abort marker was indexed

@@ -25,7 +25,6 @@ from minikafka.lessons.read.exercises import answered, between_code, between_spa
 # %% [markdown]
 # **Exercise 1, between high watermark and log end.** *Why: the older text's exercise, and what a leader's loss may still take back.*
 
-
 # %%
 def messages_between(log):
     """log: a Log; its high watermark lies between two batches. Returns how many messages (records that are no markers) lie
@@ -40,7 +39,6 @@ between_code.check(messages_between)
 # `records.sparkSession.sql("SELECT … FROM {records} …", records=records, marks=marks)` queries both tables. (In Python write
 # `records["offset"]`: `records.offset` is a method of every DataFrame.)
 
-
 # %%
 def messages_waiting(records, marks):
     """records: DataFrame of offset, control (true: a marker); marks: DataFrame of t, hw, leo. Returns a DataFrame of t
@@ -52,7 +50,6 @@ between_spark.check(messages_waiting)
 
 # %% [markdown]
 # **Exercise 3, what a read answers.** *Why: this decides what `max.partition.fetch.bytes` does to you.*
-
 
 # %%
 def answer(batches, start, max_length, min_one_message, bound):
@@ -66,7 +63,6 @@ answered.check(answer)
 # %% [markdown]
 # **Exercise 4, what a read_committed consumer skips.** *Why: this runs in every such consumer, for the broker sends aborted records too.*
 
-
 # %%
 def visible(batches, aborted):
     """batches: list of (offsets, producer id, "data" | "commit" | "abort") in log order; aborted: the broker's list of
@@ -79,7 +75,6 @@ skipped.check(visible)
 
 # %% [markdown]
 # **Exercise 5, read_committed, in Spark.** *Why: with this query you can audit a consumer.*
-
 
 # %%
 def committed_offsets(records):
@@ -102,7 +97,6 @@ from minikafka.log.index.time_index import TimestampOffset
 
 times
 
-
 # %%
 def lookup(self, target_timestamp):
     """self: a TimeIndex: entries (how many there are), entry(n), a TimestampOffset, n from 0, and base_offset, the segment's.
@@ -119,7 +113,6 @@ from minikafka.record.format.memory_records import MemoryRecords
 
 reads
 
-
 # %%
 def read(self, start_offset, max_size, max_position=2147483647, *, min_one_message=False):
     """self: a LogSegment: base_offset, translate_offset(offset), which gives a batch's (offset, position, size) or None, log.slice(position,
@@ -134,7 +127,6 @@ reads.check(read)
 from minikafka.log.index.transaction_index import TxnIndexSearchResult
 
 collects
-
 
 # %%
 def collect_aborted_txns(self, fetch_offset, upper_bound_offset):

@@ -78,16 +78,7 @@ append_as_leader [2x10]
 """
 log = log_after(Workload.parse(STORY))
 print("segments", [segment.base_offset for segment in log.log_segments])
-print(
-    "log start",
-    log.log_start_offset,
-    " LSO",
-    log.last_stable_offset,
-    " HW",
-    log.high_watermark,
-    " LEO",
-    log.log_end_offset,
-)
+print("log start", log.log_start_offset, " LSO", log.last_stable_offset, " HW", log.high_watermark, " LEO", log.log_end_offset)
 
 # %%
 quiet = log_after(Workload.parse("append_as_leader [3x10]\nmaybe_increment_high_watermark leo"))
@@ -120,10 +111,7 @@ print("rule 1:", 0 <= log.log_start_offset <= log.last_stable_offset <= log.high
 print("rule 2:", all(batch.last_offset < bound for _, bound, batches in answers for batch in batches))
 
 # %%
-print(
-    "rule 3:",
-    all(batches[0].base_offset <= start <= batches[0].last_offset for start, _, batches in answers if batches),
-)
+print("rule 3:", all(batches[0].base_offset <= start <= batches[0].last_offset for start, _, batches in answers if batches))
 print("rule 4:", not any(batch.base_offset in bases for _, _, batches in answers for batch in batches[1:]))
 print("rule 5:", all(bool(batches) == (start < bound) for start, bound, batches in answers))
 print("from 18:", {lane.words for lane in ReadLanes(log).read(18).frames[0].lanes})
@@ -201,13 +189,11 @@ step_through(
 # Compaction takes records out, and what is left may have holes. This follower has three records from 0 on, and three from 20 on, in two segments:
 
 # %%
-holes = log_after(
-    Workload.parse("""
+holes = log_after(Workload.parse("""
 config internal.segment.bytes=150
 append_as_follower [3x10]
 append_as_follower [3x10 offset=20]
-""")
-)
+"""))
 print("segments", [segment.base_offset for segment in holes.log_segments], " LEO", holes.log_end_offset)
 
 # %%
@@ -261,9 +247,7 @@ predict(
 
 # %%
 entry = many.active_segment.offset_index.lookup(106)
-scan = [
-    (b.base_offset, b.last_offset) for b in many.active_segment.log.batches_from(entry.position) if b.base_offset <= 106
-]
+scan = [(b.base_offset, b.last_offset) for b in many.active_segment.log.batches_from(entry.position) if b.base_offset <= 106]
 print("from byte", entry.position, "on:", scan)
 print("found:", tuple(many.active_segment.translate_offset(106)))
 print("bytes between entries, unless you say otherwise: more than", fresh_log().config.index_interval)
@@ -333,9 +317,7 @@ predict(
     "transaction-indexes-asked",
     "read(0, …, TXN_COMMITTED) is answered from segment 0. How many segments' transaction indexes are asked?",
     ___,
-    lambda: sum(
-        frame.returned for frame in walk.frames if frame.method.name == "TransactionIndex.collect_aborted_txns"
-    ),
+    lambda: sum(frame.returned for frame in walk.frames if frame.method.name == "TransactionIndex.collect_aborted_txns"),
 )
 
 # %%
@@ -370,14 +352,7 @@ predict(
     "deleted-record-still-sent",
     "Is the deleted record 5 still sent to somebody? (True or False)",
     ___,
-    lambda: (
-        5
-        in [
-            record.offset
-            for batch in log.read(6, 1_048_576, FetchIsolation.LOG_END).records.batches()
-            for record in batch
-        ]
-    ),
+    lambda: 5 in [record.offset for batch in log.read(6, 1_048_576, FetchIsolation.LOG_END).records.batches() for record in batch],
 )
 
 # %%
@@ -417,13 +392,7 @@ step_through(
 ).play()  # fmt: skip
 
 # %%
-for name, timestamp in (
-    ("earliest", -2),
-    ("latest", -1),
-    ("largest timestamp", -3),
-    ("in 1970", 0),
-    ("tomorrow", first + 86_400_000),
-):
+for name, timestamp in (("earliest", -2), ("latest", -1), ("largest timestamp", -3), ("in 1970", 0), ("tomorrow", first + 86_400_000)):
     found = orders.fetch_offset_by_timestamp(timestamp)
     print(f"{name:18}", found and (found.offset, found.timestamp))
 
@@ -468,9 +437,7 @@ diagram("read_file")
 import socket
 
 sender, receiver = socket.socketpair()
-walk = step_through(
-    view.write_to, sender, 0, view.size_in_bytes, into={"FileRecords.write_to", "FileChannel.transfer_to"}
-)
+walk = step_through(view.write_to, sender, 0, view.size_in_bytes, into={"FileRecords.write_to", "FileChannel.transfer_to"})
 received = receiver.recv(4096)
 print(*walk.frames[-2:], sep="\n")
 print(len(received), "bytes received, the file's own:", received == view.file.read_bytes()[view.start : view.end])
@@ -573,9 +540,7 @@ append_as_leader [5x10]
 count hw leo
 """)
 counted = three_witnesses(waiting, only=["counts"])
-print(
-    [witness and (witness.witness, witness.value(4, "result")) for witness in counted], " agree:", bool(agree(*counted))
-)
+print([witness and (witness.witness, witness.value(4, "result")) for witness in counted], " agree:", bool(agree(*counted)))
 
 # %% [markdown]
 # Now a bug is planted in minikafka: aborted transactions are looked up in the index of the segment that was read, and in no other. After

@@ -25,7 +25,6 @@ from minikafka.lessons.records.exercises import attribute_bits, batch_sizes, new
 # %% [markdown]
 # **Exercise 1, the attributes.** *Why: one byte decides how all the others are read.*
 
-
 # %%
 def attributes(bits):
     """bits: the attributes of a batch, 0 to 127. Returns (codec's name, LogAppendTime?, transactional?, control?, delete horizon?),
@@ -37,7 +36,6 @@ attribute_bits.check(attributes)
 
 # %% [markdown]
 # **Exercise 2, a new CRC.** *Why: the leader has gone over all bytes of a batch to compare its CRC; whether it must do so a second time, a topic's setting decides.*
-
 
 # %%
 def needs_new_crc(batch_type, max_timestamp, topic_type, now):
@@ -52,7 +50,6 @@ new_checksum.check(needs_new_crc)
 # **Exercise 3, the bytes of a batch, in Spark.** *Why: to know what a topic will take on disk before the first record is sent.*
 # `records.sparkSession.sql("SELECT … FROM {records}", records=records)` queries the DataFrame. Windows such as `first(…) OVER (PARTITION BY … ORDER BY …)` help.
 
-
 # %%
 def sizes_of_batches(records):
     """records: DataFrame of batch, number (its offset delta), timestamp (ms), key_size, value_size (bytes, null for null); no headers,
@@ -64,7 +61,6 @@ batch_sizes.check(sizes_of_batches)
 
 # %% [markdown]
 # **Exercise 4, the offsets that are gone, in Spark.** *Why: a consumer that counts records by subtracting offsets is wrong in a compacted topic; by how much?*
-
 
 # %%
 def gone_offsets(batches, records):
@@ -90,7 +86,6 @@ from minikafka.lessons.records.rungs import assigns, reads_varints, sums, writes
 
 writes_varints
 
-
 # %%
 def write_varint(value, out):
     """value: a whole number of 64 bits with a sign; out: a bytearray. Appends the varint to out and returns nothing."""
@@ -103,7 +98,6 @@ writes_varints.check(write_varint)
 from minikafka.record.kernels.kernel import TOO_LONG, UNDERFLOW
 
 reads_varints
-
 
 # %%
 def read_varint(data, position, end):
@@ -119,7 +113,6 @@ from crc32c import crc32c
 
 sums
 
-
 # %%
 def compute_checksum(self):
     """self: a RecordBatch; self.buffer has its bytes. Returns the CRC that it should have; crc32c(bytes) computes one."""
@@ -133,7 +126,6 @@ from minikafka.log.log_validator import ValidationResult
 from minikafka.record.format.timestamp_type import TimestampType
 
 assigns
-
 
 # %%
 def _assign_in_place(self, batch, summary, first_offset, now):
@@ -149,7 +141,6 @@ from minikafka.record.format import varint
 
 writes_records
 
-
 # %%
 def write_record(out, offset_delta, timestamp_delta, key, value, headers):
     """out: a bytearray; key, value: bytes or None; headers: pairs of text and bytes (or None). Appends the record; returns its bytes."""
@@ -163,29 +154,10 @@ import struct
 
 writes_headers
 
-
 # %%
-def write_header(
-    buffer,
-    position,
-    *,
-    base_offset,
-    last_offset_delta,
-    size_in_bytes,
-    magic,
-    compression_type,
-    timestamp_type,
-    base_timestamp,
-    max_timestamp,
-    producer_id,
-    producer_epoch,
-    base_sequence,
-    is_transactional,
-    is_control_batch,
-    is_delete_horizon_set,
-    partition_leader_epoch,
-    num_records,
-):
+def write_header(buffer, position, *, base_offset, last_offset_delta, size_in_bytes, magic, compression_type, timestamp_type,
+                 base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, is_transactional, is_control_batch,
+                 is_delete_horizon_set, partition_leader_epoch, num_records):
     """buffer: bytes that can be written, the records in them already; position: where the batch begins. Returns nothing."""
     return ___
 

@@ -138,15 +138,7 @@ from minikafka.record.format.record_writer import write_record
 
 out = bytearray()
 step_through(
-    write_record,
-    out,
-    2,
-    -5,
-    None,
-    b"42 EUR",
-    [Header("shop", b"7")],
-    into={"write_record"},
-    locals_of_interest={"body"},
+    write_record, out, 2, -5, None, b"42 EUR", [Header("shop", b"7")], into={"write_record"}, locals_of_interest={"body"}
 ).play()
 
 # %%
@@ -172,10 +164,7 @@ predict(
     "fields-changed-by-leader",
     "Three records come in at offset 100. In how many fields does the stored batch differ from the one sent?",
     ___,
-    lambda: (
-        twin.append_as_leader(batch_of("one", "two", "three"), leader_epoch=4)
-        and len(changed_fields(as_sent, batches_in(twin)[0].buffer).rows)
-    ),
+    lambda: twin.append_as_leader(batch_of("one", "two", "three"), leader_epoch=4) and len(changed_fields(as_sent, batches_in(twin)[0].buffer).rows),
 )
 
 # %%

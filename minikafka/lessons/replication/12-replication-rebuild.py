@@ -28,7 +28,6 @@ from minikafka.lessons.replication.exercises import elected_leader, marks_over_t
 # **Exercise 1, who lags, in Spark.** *Why: to know from a trace why a follower was thrown out, although it was fetching all the time.*
 # `fetches.sparkSession.sql("SELECT … FROM {fetches} … {now}", fetches=fetches, now=now, …)` queries the table: names in braces are filled in.
 
-
 # %%
 def lagging(fetches, began, leader_end, now, max_lag):
     """fetches: DataFrame of replica, t (ms), offset (asked for), end (of the leader's log at t), of followers that are
@@ -42,7 +41,6 @@ out_of_sync.check(lagging)
 # %% [markdown]
 # **Exercise 2, the mark over time, in Spark.** *Why: to see afterwards which replica held a mark back, and when.* Here only the ISR counts: whoever is outside is far behind.
 
-
 # %%
 def high_watermarks(events, min_isr):
     """events: DataFrame of t, replica, end (its known end, −1: none; null: as before), in_isr (BOOLEAN; null: as
@@ -55,7 +53,6 @@ marks_over_time.check(high_watermarks)
 
 # %% [markdown]
 # **Exercise 3, who is elected.** *Why: to know what happens before you switch a broker off.* The cluster of this exercise has no eligible leader replicas.
-
 
 # %%
 def elect_leader(replicas, leader, isr, is_acceptable, unclean):
@@ -81,7 +78,6 @@ from minikafka.lessons.replication.rungs import cuts, joins, leaves, raises
 
 leaves
 
-
 # %%
 def get_out_of_sync_replicas(self, max_lag_ms):
     """self: the leader's Partition: partition_state (is_inflight, isr), _local_broker_id, get_replica(broker id).state_snapshot
@@ -94,7 +90,6 @@ leaves.check(get_out_of_sync_replicas)
 
 # %%
 joins
-
 
 # %%
 def _is_follower_in_sync(self, follower_replica):
@@ -110,7 +105,6 @@ from minikafka.server.offset_truncation_state import OffsetTruncationState
 
 cuts
 
-
 # %%
 def get_offset_truncation_state(log, leader_epoch_offset, fetch_offset):
     """log: has log_end_offset, and end_offset_for_epoch(epoch): its greatest epoch up to that one (epoch) and where that ends
@@ -123,7 +117,6 @@ cuts.check(get_offset_truncation_state)
 
 # %%
 raises
-
 
 # %%
 def _maybe_increment_leader_hw(self, leader_log, current_time_ms):

@@ -95,13 +95,8 @@ for number in (1, 2, 3):
 states = [sound.lane(broker) for broker in range(3)]
 leader = states[sound.leader]
 print("rule 1:", all(leader.high_watermark <= state.log_end for state in states), " ISR", sound.isr)
-print(
-    "rule 2:", all(state.records[: state.high_watermark] == leader.records[: state.high_watermark] for state in states)
-)
-print(
-    "rule 3:",
-    all(epochs == sorted(epochs) for epochs in ([record.epoch for record in state.records] for state in states)),
-)
+print("rule 2:", all(state.records[: state.high_watermark] == leader.records[: state.high_watermark] for state in states))
+print("rule 3:", all(epochs == sorted(epochs) for epochs in ([record.epoch for record in state.records] for state in states)))
 print("rule 4:", all("b" in [record.value for record in state.records] for state in states))
 
 # %%
@@ -266,15 +261,9 @@ step_through(lost.partition(0).maybe_shrink_isr, into=SHRINK, locals_of_interest
 # %%
 lanes.after("2 fetches again", room.fetch, 2)
 first = room.isr
-EXPAND = {
-    "Partition.update_follower_fetch_state",
-    "Partition._maybe_expand_isr",
-    "Partition._handle_alter_partition_update",
-}
+EXPAND = {"Partition.update_follower_fetch_state", "Partition._maybe_expand_isr", "Partition._handle_alter_partition_update"}
 LOCALS = {"previous_end_offset", "current_state", "proposed_state", "leader_hw_incremented"}
-walk = lanes.after(
-    "2 fetches once more", step_through, room.fetch, 2, into=EXPAND, locals_of_interest=LOCALS, watch=room.log(0)
-)
+walk = lanes.after("2 fetches once more", step_through, room.fetch, 2, into=EXPAND, locals_of_interest=LOCALS, watch=room.log(0))
 print("after one fetch", first, " after two", room.isr)
 lanes.play()
 
@@ -438,24 +427,9 @@ predict(
 )
 
 # %%
-CUT = {
-    "Partition._read_records",
-    "ReplicaFetcher._process_fetch_request",
-    "ReplicaFetcher._truncate_on_fetch_response",
-    "get_offset_truncation_state",
-}
-LOCALS = {
-    "epoch_end_offset",
-    "diverging_epoch",
-    "diverging_end_offsets",
-    "leader_epoch_offset",
-    "replica_end_offset",
-    "found",
-    "end_offset",
-}
-walk = lanes.after(
-    "0 fetches, and cuts", step_through, parted.fetch, 0, into=CUT, locals_of_interest=LOCALS, watch=parted.log(0)
-)
+CUT = {"Partition._read_records", "ReplicaFetcher._process_fetch_request", "ReplicaFetcher._truncate_on_fetch_response", "get_offset_truncation_state"}
+LOCALS = {"epoch_end_offset", "diverging_epoch", "diverging_end_offsets", "leader_epoch_offset", "replica_end_offset", "found", "end_offset"}
+walk = lanes.after("0 fetches, and cuts", step_through, parted.fetch, 0, into=CUT, locals_of_interest=LOCALS, watch=parted.log(0))
 walk.play()
 
 # %%
@@ -598,9 +572,7 @@ agree(ours, spark, kafka)
 # %%
 for number in (11, 12, 18, 20, 23, 28, 31):
     row = ours.rows[number]
-    print(
-        f"{number:2} {workload.operations[number]!s:22} marks {row['high_watermarks']}  ISR {row['isr']}  answered {row['answers']}"
-    )
+    print(f"{number:2} {workload.operations[number]!s:22} marks {row['high_watermarks']}  ISR {row['isr']}  answered {row['answers']}")
 
 # %% [markdown]
 # Spark follows what the first leader knows, from the lines alone, until that leader dies: `isr`, `followers` (how far each has come, as far as the leader knows), the high watermark, who is acknowledged. Of what comes after, and of what lies in each replica's log, it says nothing. A quantity that it
@@ -635,12 +607,7 @@ predict(
 
 # %%
 print(found.first_difference)
-print(
-    "high watermarks after operation 9:",
-    sick.value(9, "high_watermarks"),
-    " and should be",
-    ours.value(9, "high_watermarks"),
-)
+print("high watermarks after operation 9:", sick.value(9, "high_watermarks"), " and should be", ours.value(9, "high_watermarks"))
 
 # %% [markdown]
 # A round is saved. The producer is told that its records are safe when the answers to the fetches are still on their way; and if the leader and the network fail at that moment, nobody has them.

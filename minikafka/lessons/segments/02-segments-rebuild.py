@@ -25,7 +25,6 @@ from minikafka.lessons.segments.exercises import by_size, by_time, rolling, spar
 # %% [markdown]
 # **Exercise 1, rolling.** *Why: base offsets are file names; whoever reads a directory must know how they come about.*
 
-
 # %%
 def base_offsets(first_offset, appends, segment_bytes):
     """appends: list of (records, bytes). Returns the base offsets of all segments, the first one is first_offset."""
@@ -36,7 +35,6 @@ rolling.check(base_offsets)
 
 # %% [markdown]
 # **Exercise 2, the sparse index.** *Why: an index that names wrong bytes is worse than none.*
-
 
 # %%
 def index_entries(base_offset, batches, interval):
@@ -50,7 +48,6 @@ sparse_index.check(index_entries)
 # **Exercise 3, retention by size, in Spark.** *Why: to know what a new `retention.bytes` would delete before you set it.*
 # `segments` is a DataFrame; `segments.sparkSession.sql("SELECT … FROM {segments}", segments=segments)` queries it.
 
-
 # %%
 def deletable_by_size(segments, retention_bytes):
     """segments: DataFrame of base, size in bytes; a limit below 0 is none. Returns a DataFrame: the base offsets that go, ascending."""
@@ -61,7 +58,6 @@ by_size.check(deletable_by_size)
 
 # %% [markdown]
 # **Exercise 4, retention by time, in Spark.** *Why: the segment that everybody expected to be gone is still there.*
-
 
 # %%
 def deletable_by_time(segments, now, retention_ms):
@@ -89,7 +85,6 @@ from minikafka.lessons.segments.rungs import appends, deletes, looks_up, rolls, 
 
 rolls
 
-
 # %%
 def should_roll(self, roll_params):
     """self: the active LogSegment: size, offset_index and time_index (both have is_full, the first can_append_offset(offset)),
@@ -105,7 +100,6 @@ from minikafka.log.index.offset_index import OffsetPosition
 
 looks_up
 
-
 # %%
 def lookup(self, target_offset):
     """self: an OffsetIndex: entries (how many there are), entry(n), an OffsetPosition with the absolute offset, and base_offset. Returns an
@@ -119,7 +113,6 @@ looks_up.check(lookup)
 from minikafka.record.files.file_records import LogOffsetPosition
 
 translates
-
 
 # %%
 def translate_offset(self, offset, starting_file_position=0):
@@ -136,7 +129,6 @@ from minikafka.log.index.time_index import TimestampOffset
 
 appends
 
-
 # %%
 def append(self, largest_offset, records):
     """self: a LogSegment: size, log.append(records), index_interval_bytes, max_timestamp_so_far, read_max_timestamp_and_offset_so_far(),
@@ -149,7 +141,6 @@ appends.check(append)
 
 # %%
 deletes
-
 
 # %%
 def deletable_segments(self, should_delete):

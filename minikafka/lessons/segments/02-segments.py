@@ -15,16 +15,7 @@
 
 # %%
 from minikafka.lab import OffsetRuler, SegmentShelf, ___, copied_log, diagram, erratum, files_of, fresh_log
-from minikafka.lab import (
-    planted,
-    predict,
-    records,
-    scratch,
-    search_index,
-    step_through,
-    three_witnesses,
-    wake_witnesses,
-)
+from minikafka.lab import planted, predict, records, scratch, search_index, step_through, three_witnesses, wake_witnesses
 
 wake_witnesses()
 
@@ -365,9 +356,7 @@ print(sum(name.endswith(".deleted") for name in files_of(orders)), "left a minut
 erratum(
     "Segments are deleted first, then the log start offset is updated; policies run in the order time, size, log start",
     "4.3.0 moves the log start first; it asks log start, then size, then time",
-    " → ".join(
-        f.step.text for f in walk.frames if f.method.name in ("Log.delete_old_segments", "Log._delete_segments")
-    ),
+    " → ".join(f.step.text for f in walk.frames if f.method.name in ("Log.delete_old_segments", "Log._delete_segments")),
 )
 
 # %% [markdown]

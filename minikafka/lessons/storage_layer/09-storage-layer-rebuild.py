@@ -21,18 +21,11 @@ wake_witnesses()
 # Each exercise is a function. `check` compares it with Spark's answers and reports the first difference. Kafka has sat the same exam: the tests ask its own `LogManager`.
 
 # %%
-from minikafka.lessons.storage_layer.exercises import (
-    deleted_by_retention,
-    directory_name,
-    next_log_directory,
-    believed_checkpoint,
-    written_recovery_points,
-)
+from minikafka.lessons.storage_layer.exercises import deleted_by_retention, directory_name, next_log_directory, believed_checkpoint, written_recovery_points
 
 # %% [markdown]
 # **Exercise 1, where a new partition goes.** *Why: to know which disk fills up, and why a new, empty disk gets every new partition until it has as many as the others.*
 # The arguments are what Kafka's `nextLogDirs` knows.
-
 
 # %%
 def next_log_dirs(live_log_dirs, cordoned_log_dirs, log_counts):
@@ -49,7 +42,6 @@ next_log_directory.check(next_log_dirs)
 # **Exercise 2, what a name says.** *Why: to tell in a listing what is live, what will go, and what waits for you.*
 # Kafka's `parseTopicPartitionName` gives topic and partition, or throws; where the log belongs is read from the end of the name. Here both.
 
-
 # %%
 def parse_topic_partition_name(name):
     """name: of a directory in a log directory. Returns (kind, topic, partition): kind is "current",
@@ -63,7 +55,6 @@ directory_name.check(parse_topic_partition_name)
 # %% [markdown]
 # **Exercise 3, what the file of recovery points says, in Spark.** *Why: to know what a start after a power cut would read again.*
 # `events.sparkSession.sql("SELECT … FROM {events} WHERE … {now}", events=events, now=now)` queries the table: names in braces are filled in.
-
 
 # %%
 def recovery_points(events, now):
@@ -79,7 +70,6 @@ written_recovery_points.check(recovery_points)
 # %% [markdown]
 # **Exercise 4, what a run of the retention task deletes, in Spark.** *Why: to foresee which disk space comes back, and of which topics.*
 
-
 # %%
 def deleted(segments, now):
     """segments: DataFrame of partition, policy (cleanup.policy; '' is none: nothing goes by its age),
@@ -93,7 +83,6 @@ deleted_by_retention.check(deleted)
 
 # %% [markdown]
 # **Exercise 5, what a start believes.** *Why: to know which damage to a checkpoint costs a minute, and which a disk.*
-
 
 # %%
 def read_recovery_points(text):
@@ -119,7 +108,6 @@ from minikafka.lessons.storage_layer.rungs import flushes, retains, starts, stop
 
 starts
 
-
 # %%
 def log_starts_to_checkpoint(logs):
     """logs: dict, partition → log, all in one log directory. A log has log_start_offset and log_segments, the oldest first; a segment has
@@ -132,7 +120,6 @@ starts.check(log_starts_to_checkpoint)
 # %%
 flushes
 
-
 # %%
 def _flush_dirty_logs(self):
     """self: the LogManager: all_logs and time.milliseconds(). A log has last_flush_time and config.flush_ms (both ms), and
@@ -144,7 +131,6 @@ flushes.check(_flush_dirty_logs)
 
 # %%
 retains
-
 
 # %%
 def _cleanup_logs(self):
@@ -159,7 +145,6 @@ retains.check(_cleanup_logs)
 from minikafka.log.log_dir_name import log_delete_dir_name, log_stray_dir_name
 
 takes_away
-
 
 # %%
 def async_delete(self, topic_partition, *, is_future=False, checkpoint=True, is_stray=False):
@@ -176,7 +161,6 @@ takes_away.check(async_delete)
 from minikafka.log.manager.log_manager import write_clean_shutdown_file
 
 stops
-
 
 # %%
 def shutdown(self, broker_epoch=-1):

@@ -4,13 +4,7 @@
 # One way to solve each exercise. Others that pass the checks are as good.
 
 # %%
-from minikafka.lessons.storage_layer.exercises import (
-    believed_checkpoint,
-    deleted_by_retention,
-    directory_name,
-    next_log_directory,
-    written_recovery_points,
-)
+from minikafka.lessons.storage_layer.exercises import believed_checkpoint, deleted_by_retention, directory_name, next_log_directory, written_recovery_points
 
 # %% [markdown]
 # **Exercise 1, where a new partition goes.** Logs are counted, not bytes. Python's `sorted` keeps the order of equal ones, as Java's does.

@@ -17,13 +17,7 @@
 # %%
 from minikafka.lab import ___, diagram, erratum, planted, predict, step_through
 from minikafka.lessons.storage_layer.log_dir_lanes import LogDirLanes
-from minikafka.lessons.storage_layer.storage_layer import (
-    StorageLayer,
-    LOG_STARTS,
-    RECOVERY_POINTS,
-    break_disk,
-    refused_by,
-)
+from minikafka.lessons.storage_layer.storage_layer import StorageLayer, LOG_STARTS, RECOVERY_POINTS, break_disk, refused_by
 from minikafka.lab.stage.log_dir_witnesses import by_minikafka, three_witnesses, wake_witnesses
 
 wake_witnesses()
@@ -126,13 +120,7 @@ erratum(
 # %%
 print("rule 1:", refused_by(StorageLayer(directory=layer.directory).start))
 print("rule 2: up", layer.has_marker(), end=", ")
-print(
-    "rule 3:",
-    [
-        (name, offset, layer.log(name).recovery_point, layer.log(name).log_end_offset)
-        for name, offset in layer.checkpoint().items()
-    ],
-)
+print("rule 3:", [(name, offset, layer.log(name).recovery_point, layer.log(name).log_end_offset) for name, offset in layer.checkpoint().items()])
 print("rule 4:", layer.checkpoint(LOG_STARTS))
 layer.delete("users-0")
 print("rule 5:", [name for name in layer.entries() if name.endswith("/")])
@@ -336,9 +324,7 @@ layer.append("orders-0", *"abc")
 layer.sleep(40)
 before = layer.files()
 orders, log = layer.partition("orders-0"), layer.log("orders-0")
-walk = step_through(
-    layer.manager.async_delete, orders, watch=log, into={"LogManager.async_delete"}, locals_of_interest={"log"}
-)
+walk = step_through(layer.manager.async_delete, orders, watch=log, into={"LogManager.async_delete"}, locals_of_interest={"log"})
 after = layer.files()
 
 # %%
@@ -560,13 +546,7 @@ ours, spark, kafka = three_witnesses(workload)
 agree(ours, spark, kafka)
 
 # %%
-print(
-    *(
-        f"{number:2} {workload.operations[number]!s:12} {ours.value(number, 'recovery_point_file')}"
-        for number in (5, 11, 14, 15)
-    ),
-    sep="\n",
-)
+print(*(f"{number:2} {workload.operations[number]!s:12} {ours.value(number, 'recovery_point_file')}" for number in (5, 11, 14, 15)), sep="\n")
 
 # %% [markdown]
 # Now a bug is planted: the task writes the logs' ends where their recovery points belong. (Operation 0 is the first start.)
@@ -590,21 +570,12 @@ predict(
     "recovery-file-contradicted-by",
     "About the file after that operation, how many witnesses contradict minikafka? (1 or 2)",
     ___,
-    lambda: sum(
-        witness.value(first, "recovery_point_file") != sick.value(first, "recovery_point_file")
-        for witness in (spark, kafka)
-        if witness
-    ),
+    lambda: sum(witness.value(first, "recovery_point_file") != sick.value(first, "recovery_point_file") for witness in (spark, kafka) if witness),
 )
 
 # %%
 print(found.first_difference)
-print(
-    "after the kill and the start, operation 13:",
-    sick.value(13, "recovery_points"),
-    " and should be",
-    spark.value(13, "recovery_points"),
-)
+print("after the kill and the start, operation 13:", sick.value(13, "recovery_points"), " and should be", spark.value(13, "recovery_points"))
 
 # %% [markdown]
 # No record is lost in this run: no machine lost its power, and the segment that holds the recovery point is read as a whole in any case. Records are lost in one case: the log rolls,
