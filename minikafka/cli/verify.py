@@ -61,6 +61,7 @@ def verify(directories: tuple[Path, ...], configs: tuple[str, ...], follow_links
                     report=findings.append,
                     unread=unread.append,
                     advance=advance,
+                    noted=log_dirs[log_dir].noted_of(partition),
                     follow_links=follow_links,
                 ).verify()
             except TOLD as error:

@@ -121,7 +121,7 @@ def test_odd_things_are_told(log_dir):
         "1 .cleaned file",
         "1 segment without .index",
         "4 bytes behind the last batch",
-        "the recovery point 70 lies behind the log's end",
+        "the recovery point 70 lies beyond the log's end 69",
         "x.log has no offset for a name",
     ]
     assert told["log_end_offset"] == 69

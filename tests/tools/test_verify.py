@@ -230,6 +230,28 @@ def test_checkpoints_of_a_log_directory(log_dir, name):
         assert (finding["fate"], finding["next_start"]) == CHECKPOINTS[name], content
 
 
+@pytest.mark.parametrize(
+    ("name", "noted"),
+    [
+        ("replication-offset-checkpoint", "the high watermark"),
+        ("recovery-point-offset-checkpoint", "the recovery point"),
+        ("cleaner-offset-checkpoint", "the cleaner's point"),
+    ],
+)
+def test_a_checkpoint_beyond_the_end_is_told_as_ls_tells_it(log_dir, name, noted):
+    (log_dir / name).write_text("0\n1\nmixed 0 69\n")
+    assert verify(log_dir, code=0) == []
+    (log_dir / name).write_text("0\n1\nmixed 0 70\n")
+    for given in (log_dir, log_dir / "mixed-0"):
+        (finding,) = verify(given, code=1)
+        assert finding["what"] == f"{noted} 70 lies beyond the log's end 69"
+        assert (finding["file"], finding["next_start"]) == (str(log_dir / name), "it stays")
+    ls = CliRunner().invoke(main, ["ls", "--json", str(log_dir)], catch_exceptions=False)
+    assert json.loads(ls.stdout)["partitions"][0]["findings"] == [finding["what"]]
+    (log_dir / "mixed-0").rename(log_dir / f"mixed-0.{'a' * 32}-stray")
+    assert verify(log_dir, code=0) == []
+
+
 def test_the_metadata_log_is_sound(log_dir):
     partition = (log_dir / "mixed-0").rename(log_dir / "__cluster_metadata-0")
     for name in ("quorum-state", f"{56:020d}-{1:010d}.checkpoint"):

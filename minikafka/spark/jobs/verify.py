@@ -275,10 +275,11 @@ def _findings(notes: pa.Table, settings: _Settings) -> pa.Table:
     try:
         with on_disk as path:
             if is_partition:
-                next_start = LogDir(path.parent).next_start_of(path, config_of(settings.configs))
+                log_dir = LogDir(path.parent)
                 PartitionVerifier(
                     path,
-                    next_start,
+                    log_dir.next_start_of(path, config_of(settings.configs)),
+                    noted=log_dir.noted_of(path),
                     report=findings.append,
                     unread=unread.append,
                     scan=_Recital(notes),

@@ -67,7 +67,8 @@ Bounds. A query starts at the log start offset (the checkpoint's, or the first s
 in `replication-offset-checkpoint` beside the partition, or at the log end where that file has no line for it. A broker
 writes that file every 5 s and when it stops: after a kill, and beside a running broker, it lags behind what consumers
 have seen. `bounds=log_end` reads on to the last whole batch. With `read_committed` a query ends before the first
-transaction that is open at that bound.
+transaction that is open at that bound. Where a log ends below its high watermark, records are lost, and that is a
+damage (`failOnDataLoss`).
 
 A topic of which a write has moved some partitions to their places and not the others is refused in every mode, see
 `settled_partitions`.

@@ -9,7 +9,7 @@ from minikafka.common.isolation_level import IsolationLevel
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.source.damage import DAMAGE, Damage
 from minikafka.spark.source.index_entries import time_entries
-from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment
+from minikafka.spark.source.log_segments_on_disk import DiskPartition, DiskSegment, segments_in
 from minikafka.spark.source.segment_positions import batches_from, end_of_segment
 from minikafka.spark.source.source_options import EARLIEST, LATEST, Border, SourceOptions
 from minikafka.spark.source.storage import Storage, joined
@@ -25,7 +25,8 @@ class PartitionBounds(NamedTuple):
 
     `end` is the high watermark or the log end, and with `read_committed` no more than the last stable offset.
     `whole`: the end is the log's, so what lies behind the last whole batch belongs to what is asked for.
-    `unstable`: what hides, from `end` on, which transactions are decided; None for nothing.
+    `unstable`: what hides, from `end` on, which transactions are decided; None for nothing. `lost`: that the log ends
+    below the high watermark; None where it does not.
     """
 
     start: int
@@ -33,6 +34,7 @@ class PartitionBounds(NamedTuple):
     aborted: tuple[Aborted, ...]
     whole: bool
     unstable: Damage | None = None
+    lost: Damage | None = None
 
 
 class Bounds:
@@ -47,7 +49,8 @@ class Bounds:
         """What can be read of the partition, which has a segment.
 
         Where the last segment cannot be read, the log ends for us where that begins; and as far as its offsets are
-        asked for, it is a damage.
+        asked for, it is a damage. So is it where the log ends below the high watermark: a kill leaves in the files what
+        the high watermark has passed; a loss of power may not.
         """
         options, log_dir = self._options, os.path.dirname(partition.directory)
         first, last = partition.segments[0], partition.segments[-1]
@@ -62,13 +65,16 @@ class Bounds:
             end = last.base_offset if log_end is None else log_end
         else:
             end = high_watermark if log_end is None else min(high_watermark, log_end)
+        lost = None
+        if high_watermark is not None and log_end is not None and log_end < high_watermark:
+            lost = _records_lost(partition, high_watermark, joined(log_dir, HIGH_WATERMARKS))
         whole, aborted, unstable = high_watermark is None, tuple[Aborted, ...](), None
         if options.isolation is IsolationLevel.READ_COMMITTED:
             transactions = transactions_before(partition, end)
             aborted, unstable = transactions.aborted, transactions.damage
             whole = whole and transactions.last_stable_offset == end
             end = transactions.last_stable_offset
-        return PartitionBounds(start, max(start, end), aborted, whole, unstable)
+        return PartitionBounds(start, max(start, end), aborted, whole, unstable, lost)
 
     def awaits_high_watermark(self, partition: DiskPartition) -> bool:
         """True when a broker notes high watermarks beside the partition, and has not noted this one's yet."""
@@ -92,6 +98,8 @@ class Bounds:
             self.damages.append(offsets_gone(partition, start, end, readable))
         if readable.unstable is not None and end >= readable.end:
             self.damages.append(readable.unstable)
+        if readable.lost is not None and end >= readable.end and partition.segments[-1] in partition.chosen:
+            self.damages.append(readable.lost)
         start, end = max(start, readable.start), min(end, readable.end)
         return readable._replace(start=start, end=end, whole=readable.whole and end == readable.end)
 
@@ -130,6 +138,23 @@ def offsets_gone(partition: DiskPartition, start: int, end: int, readable: Parti
     told = f"offsets {start} to {end} are asked for, and there are {readable.start} to {readable.end}"
     hint = _BEHIND_HIGH_WATERMARK if end > readable.end and not readable.whole else ""
     return Damage(partition.directory, 0, f"OffsetOutOfRangeException: {told}{hint}")
+
+
+def _records_lost(partition: DiskPartition, high_watermark: int, file: str) -> Damage | None:
+    """That the log ends below the high watermark in `file`; None if it has grown since the partition was found."""
+    segments = segments_in(partition.storage, partition.directory)
+    if not segments:  # the partition goes away
+        return None
+    last = segments[-1]
+    try:
+        end = end_of_segment(last)
+    except DAMAGE as error:
+        return Damage.of(last.path, 0, error)
+    log_end = last.base_offset if end.next_offset is None else end.next_offset
+    if log_end >= high_watermark:
+        return None
+    told = f"the log ends at offset {log_end}, and the high watermark in {file} is {high_watermark}: records are lost"
+    return Damage(last.path, last.size - end.bytes_behind, f"OffsetOutOfRangeException: {told}")
 
 
 def first_offset_at(partition: DiskPartition, timestamp: int, bounds: PartitionBounds) -> int | None:

@@ -71,7 +71,8 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
       wrote, gets them with the next micro-batch; until then, and for a topic without an id, this is the next case.
     - *A log ends before what was read*, because it was truncated there: with `failOnDataLoss` the query ends, "it was
       truncated"; without, it waits until the log is longer again, and reads on. If the log is longer already when the
-      stream looks, nobody can tell: what stands in the place of what was read is not read.
+      stream looks, nobody can tell: what stands in the place of what was read is not read. *A log ends below its high
+      watermark*, as after a loss of power: the query ends, too, "records are lost".
     - *A partition goes away*: nothing, if all of it was read; otherwise damage, "the partition is gone". A topic that
       `subscribe` or `assign` names must be there: without it the query ends, as with the connector.
     - *A path that was given goes away*: the query ends.
@@ -243,6 +244,8 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 raise damage.exception_to_raise()
 
     def _demand_not_truncated(self, partition: DiskPartition, bounds: PartitionBounds, read_to: int) -> None:
+        if bounds.lost is not None and self._options.on_damage.fails_at(bounds.lost):
+            raise bounds.lost.exception_to_raise()
         if bounds.end < read_to and self._options.on_damage.fails_on_loss:
             log_end = log_end_of(partition.segments[-1])
             if log_end is not None and log_end < read_to:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from minikafka.common.errors import IOException, KafkaException, NumberFormatException
 from minikafka.common.java_numbers import parse_long
 from minikafka.common.topic_partition import TopicPartition
+from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_file_utils import (
     CLEANED_FILE_SUFFIX,
@@ -23,9 +24,12 @@ from minikafka.log.log_file_utils import (
     SWAP_FILE_SUFFIX,
     TIME_INDEX_FILE_SUFFIX,
 )
+from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
+from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.partition_files import objection_to
 from minikafka.log.segment_end import SegmentEnd, find_end, first_timestamp
 from minikafka.record.format.record_batch import NO_TIMESTAMP
+from minikafka.tools.checkpoints import beyond_the_end
 from minikafka.tools.failure import describe, naming
 
 CURRENT = "current"
@@ -186,14 +190,14 @@ def _add_checkpoints(segments: list[_Segment], listing: PartitionListing, checkp
     log_start_offset = checkpoints.log_start_offsets.get(partition)
     if listing.log_start_offset is None or listing.log_end_offset is None:
         return
-    for name, offset in (
-        ("the checkpointed log start offset", log_start_offset),
-        ("the high watermark", listing.high_watermark),
-        ("the recovery point", listing.recovery_point),
-        ("the cleaner's point", listing.cleaner_point),
-    ):
-        if offset is not None and offset > listing.log_end_offset:
-            listing.findings.append(f"{name} {offset} lies behind the log's end")
+    noted = {
+        LOG_START_OFFSET_CHECKPOINT_FILE: log_start_offset,
+        HIGH_WATERMARK_CHECKPOINT_FILE: listing.high_watermark,
+        RECOVERY_POINT_CHECKPOINT_FILE: listing.recovery_point,
+        CLEANER_OFFSET_CHECKPOINT_FILE: listing.cleaner_point,
+    }
+    known = {name: offset for name, offset in noted.items() if offset is not None}
+    listing.findings += beyond_the_end(known, listing.log_end_offset).values()
     if log_start_offset is not None:
         listing.log_start_offset = max(listing.log_start_offset, log_start_offset)
     if listing.cleaner_point is not None:

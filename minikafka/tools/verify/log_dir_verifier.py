@@ -12,6 +12,7 @@ from minikafka.common.errors import KafkaStorageException
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
 from minikafka.log.log_config import LogConfig
 from minikafka.log.log_dir_name import parse_topic_partition_name
+from minikafka.log.log_file_utils import FUTURE_DIR_SUFFIX
 from minikafka.log.manager.high_watermark_checkpoints import HIGH_WATERMARK_CHECKPOINT_FILE
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.partition_files import require_regular
@@ -19,6 +20,7 @@ from minikafka.tools.checkpoints import checkpointed_offsets, read_checkpoint
 from minikafka.tools.failure import describe
 from minikafka.tools.interrupted_work import InterruptedWork, interrupted_work, is_mark
 from minikafka.tools.log_dir_entries import (
+    PUT_ASIDE,
     STRAY,
     duplicates,
     duplicates_beside,
@@ -156,6 +158,22 @@ class LogDir:
         self._clean = CleanShutdownFileHandler(directory).exists()
         self._recovery_points = checkpointed_offsets(directory / RECOVERY_POINT_CHECKPOINT_FILE)
         self._log_start_offsets = checkpointed_offsets(directory / LOG_START_OFFSET_CHECKPOINT_FILE)
+        self._noted = {
+            RECOVERY_POINT_CHECKPOINT_FILE: self._recovery_points,
+            HIGH_WATERMARK_CHECKPOINT_FILE: checkpointed_offsets(directory / HIGH_WATERMARK_CHECKPOINT_FILE),
+            CLEANER_OFFSET_CHECKPOINT_FILE: checkpointed_offsets(directory / CLEANER_OFFSET_CHECKPOINT_FILE),
+        }
+
+    def noted_of(self, partition: Path) -> dict[str, int]:
+        """What the checkpoints say of the partition, by their names, but for the log start offset.
+
+        Nothing for a directory that is put aside, or is to become the partition's.
+        """
+        partition = Path(os.path.abspath(partition))
+        if partition.name.endswith((*PUT_ASIDE, FUTURE_DIR_SUFFIX)):
+            return {}
+        of = parse_topic_partition_name(partition)
+        return {name: offsets[of] for name, offsets in self._noted.items() if of in offsets}
 
     def next_start_of(self, partition: Path, config: LogConfig) -> NextStart:
         """How Kafka will load the partition; `config` has the settings of its topic."""

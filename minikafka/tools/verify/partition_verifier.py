@@ -4,9 +4,10 @@ After that, the partition is loaded in a rehearsal, and each finding is reported
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 
 from minikafka.checkpoint.leader_epoch_checkpoint_file import (
     LEADER_EPOCH_CHECKPOINT_FILENAME,
@@ -24,7 +25,9 @@ from minikafka.log.log_file_utils import (
     log_file,
     offset_from_file,
 )
+from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE
 from minikafka.log.partition_files import FILE_SUFFIXES, INDEX_FILE_SUFFIXES, WHOLE_FILE_SUFFIXES, look_into
+from minikafka.tools.checkpoints import beyond_the_end
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.read_bounded import raise_of_the_machine, require_bounded
 from minikafka.tools.verify.epoch_comparison import EpochComparison
@@ -67,8 +70,9 @@ class PartitionVerifier:
       a segment is reported, even if nothing else is wrong with the segment.
 
     `report(finding)` is called for each finding, `unread(line)` for what cannot be read (the rest is still checked, but
-    no fate is predicted then), `advance(bytes)` for the bytes read of the `.log` files. `scan` takes the place of
-    `verify_segment`, for segments that were read elsewhere.
+    no fate is predicted then), `advance(bytes)` for the bytes read of the `.log` files. `noted`: what the checkpoints
+    beside the directory say of it, see `LogDir.noted_of`. `scan` takes the place of `verify_segment`, for segments that
+    were read elsewhere.
     """
 
     def __init__(
@@ -79,6 +83,7 @@ class PartitionVerifier:
         report: Callable[[Finding], None],
         unread: Callable[[str], None],
         advance: Callable[[int], None] = lambda size: None,
+        noted: Mapping[str, int] = MappingProxyType({}),
         scan: SegmentScan = verify_segment,
         follow_links: bool = False,
     ):
@@ -88,6 +93,7 @@ class PartitionVerifier:
         self._report = report
         self._unread = unread
         self._advance = advance
+        self._noted = noted
         self._scan = scan
         self._follow_links = follow_links
         self._damages: list[Damage] = []
@@ -134,10 +140,12 @@ class PartitionVerifier:
             if scanned is not None and scanned.is_preallocated:
                 self._room_at[log_file(self._directory, base).name] = scanned.end
             expected_offset = max(expected_offset, base, (scanned and scanned.next_offset) or 0)
-        if base_offsets and self._next_start.log_start_offset > expected_offset:
-            start = self._next_start.log_start_offset
-            what = f"the checkpointed log start offset {start} lies beyond the log's end {expected_offset}"
-            self._found(Damage(log_file(self._directory, base_offsets[0]), None, None, what))
+        if base_offsets:
+            start = {LOG_START_OFFSET_CHECKPOINT_FILE: self._next_start.log_start_offset}
+            for what in beyond_the_end(start, expected_offset).values():
+                self._found(Damage(log_file(self._directory, base_offsets[0]), None, None, what))
+            for name, what in beyond_the_end(self._noted if self._all_read else {}, expected_offset).items():
+                self._found(Damage(self._directory.parent / name, None, None, what))
         return expected_offset
 
     def _meet(self, batch: BatchFacts) -> None:
