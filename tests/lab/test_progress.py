@@ -258,6 +258,7 @@ LESSONS = [
         "02-a.ipynb",
         "A",
         {"predictions": {"p": "p<q?"}, "exercises": {"e": "e"}, "rungs": {"r": "r", "s": "s", "t": "t"}},
+        "02-a-rebuild.ipynb",
     ),
     Lesson("03-b.ipynb", "B", {"predictions": {"q": "q?"}, "exercises": {}, "rungs": {}}),
 ]
@@ -281,6 +282,7 @@ def test_the_map_tells_what_is_done(desk):
     html = told._repr_html_()
     assert re.search(r'title="p&lt;q\?: 2 tries, done at try 2, \d{4}-', html)
     assert 'title="s: 1 try, solution seen once"' in html and '<a href="02-a.ipynb">A</a>' in html
+    assert '<a href="02-a-rebuild.ipynb">rebuild</a>' in html and html.count(">rebuild<") == 1
 
 
 def test_the_map_of_an_empty_file(desk):
