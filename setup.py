@@ -6,7 +6,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-CARRIED = ("notebooks", "diagrams", "teaching")
+CARRIED = ("notebooks", "diagrams", "teaching", "docs")
 _NOT_CARRIED = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
 
 

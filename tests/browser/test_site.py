@@ -4,18 +4,22 @@ import gzip
 import json
 import re
 import shutil
+import subprocess
+import sys
 from base64 import b64decode
 from pathlib import Path
 
 import nbformat
 import pytest
 
-from minikafka.lab.course.lesson_notebooks import lessons
+from minikafka.lab.course.places import COURSE
 from minikafka.lab.site.build import MARK, main, pages_of, write_site
 from minikafka.lab.site.own_folder import FolderError, require_free
 from minikafka.lab.site.page import page_of, page_of_markdown
 from minikafka.lab.site.recorded_run import RECORD, record_of
 from minikafka.lab.site.search_entries import search_script
+from minikafka.lab.site.texts import pages_of_texts
+from minikafka.lab.teaching.lesson_parts import lessons
 from minikafka.lab.teaching.slides.build import decks_of, write_slides
 
 LESSON = [
@@ -73,11 +77,11 @@ def visit(chromium, site):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 800, 1280])
+@pytest.mark.parametrize("width", [360, 800, 1400])
 def test_nothing_sticks_out_and_axe_finds_nothing(visit, width, scheme):
     from axe_playwright_python.sync_playwright import Axe
 
-    for name in ("index", "98-small", "glossary"):
+    for name in ("index", "98-small", "glossary", "docs-commands", "benchmarks"):
         page = visit(name, width, scheme)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         found = Axe().run(page)
@@ -141,6 +145,35 @@ def test_the_search_finds_a_section_by_keyboard(visit):
     assert page.locator("#found").is_hidden()
 
 
+def test_the_documentation_is_found_from_everywhere_and_by_the_search(visit):
+    page = visit("98-small", 390)
+    page.get_by_role("link", name="Documentation").click()
+    page.wait_for_url("**/index.html#documentation")
+    page.get_by_role("link", name="The house").click()
+    page.wait_for_url("**/docs-architecture.html")
+    page.get_by_role("link", name="The way of one batch").click()
+    page.wait_for_url("**/docs-rooms-a_batch.html")
+    page.keyboard.press("/")
+    page.keyboard.type("failOnDataLoss")
+    assert page.locator("#found a[href^=docs-spark]").count() >= 1
+
+
+def test_code_is_not_cut_on_a_wide_window_and_the_contents_stand_beside_it(visit):
+    page = visit("docs-spark", 1400)
+    cut = "[...document.querySelectorAll('pre.code')].filter((box) => box.scrollWidth > box.clientWidth).length"
+    assert page.evaluate(cut) == 0 and page.locator("pre.code .py-kn").count() > 1
+    assert page.get_by_role("link", name="Through Spark Connect").is_visible()
+    assert not visit("docs-spark", 800).get_by_role("link", name="Through Spark Connect").is_visible()
+
+
+def test_a_line_of_code_longer_than_the_page_is_wrapped(visit):
+    box = visit("docs-spark", 1400).locator("pre.code").first
+    height = box.evaluate("(box) => { box.textContent = 'x'.repeat(120); return box.clientHeight; }")
+    assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth")
+    assert box.evaluate("(box) => { box.textContent = 'x'.repeat(240); return box.clientHeight; }") > height
+    assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth")
+
+
 def test_the_theme_is_chosen_and_kept_and_links_lead_on(visit):
     page = visit("98-small")
     colour = "getComputedStyle(document.body).backgroundColor"
@@ -165,9 +198,58 @@ def test_pages_are_light_and_ask_nobody(site):
     for path in site.glob("*.html"):
         html = path.read_text(encoding="utf-8")
         assert len(html) < 1_500_000
-        links = re.findall(r'(?:src|href)="(?!#|https://)([^"#]+)', html)
-        assert [link for link in links if not (site / link).exists()] == []
-        assert not re.findall(r'(?:src|href)="(?!#|[\w.-]+(?:#|"))(?!https://github\.com/apache/kafka/)[^"]*"', html)
+        assert not re.findall(
+            r'(?:src|href)="(?!#|[\w.-]+(?:#|"))(?!https://github\.com/(?:apache/kafka|containers/bubblewrap))[^"]*"',
+            html,
+        )
+
+
+def test_each_link_within_the_site_leads_to_a_page_and_a_place_that_exist(site):
+    pages = {path.name: path.read_text(encoding="utf-8") for path in site.glob("*.html")}
+    places = {name: set(re.findall(r'\bid="([^"]+)"', html)) for name, html in pages.items()}
+    for name, html in pages.items():
+        for target, anchor in re.findall(r'(?:src|href)="(?!https://)([^"#]*)#?([^"]*)"', html):
+            assert not target or (site / target).exists(), f"{name} links to {target}"
+            assert not anchor or anchor in places[target or name], f"{name} links to {target}#{anchor}"
+    assert 'href="docs-rooms-record.html"' in pages["docs-architecture.html"]
+    assert 'href="docs-spark.html"' in pages["docs-rooms-spark.html"]
+
+
+def test_every_text_of_the_documentation_is_a_page():
+    sources = {page.source for page in pages_of_texts()}
+    home = COURSE.parent
+    assert {path.relative_to(home).as_posix() for path in (home / "docs").rglob("*.md")} <= sources
+    assert {"notebooks/glossary.md", "benchmarks/README.md", "teaching/guide.md"} <= sources
+
+
+def test_links_lead_to_pages_of_any_folder_and_of_others_the_words_are_left(tmp_path):
+    words = (
+        "# Lone\n\n[a](../spark.md#read) [b](../../minikafka/log/log.py) [c](https://kafka.apache.org/x.md) [d](#lone)"
+    )
+    write_site(tmp_path / "site", [page_of_markdown("lone", words, "docs/rooms/lone.md")], [""])
+    html = (tmp_path / "site" / "lone.html").read_text()
+    assert (
+        '<a href="docs-spark.html#read">a</a> b <a href="https://kafka.apache.org/x.md">c</a> <a href="#lone">d</a>'
+        in html
+    )
+
+
+@pytest.mark.parametrize("path", [*lessons(), COURSE / "zh" / "03-high-watermark.ipynb"], ids=lambda path: path.stem)
+def test_nobody_waits_for_spark_without_a_kernel(path):
+    notebook = nbformat.read(path, as_version=4)
+    text = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    waits = re.compile("first cell takes|wakes Spark|第一个单元格要运行|唤醒 Spark")
+    page = page_of(path.stem, notebook)
+    assert waits.search(text) and not waits.search(page.body)
+    assert "___" in page.body
+
+
+@pytest.mark.slow
+def test_the_building_says_at_once_how_long_it_takes_and_how_far_it_is(tmp_path):
+    command = [sys.executable, "-m", "minikafka.lab.site.build", str(tmp_path / "site"), "00-start"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    said = done.stderr.splitlines()
+    assert said[:2] == ["lessons to run: 1; minutes that it takes: about 1", "1 of 1: 00-start-here"]
 
 
 @pytest.mark.slow
@@ -206,21 +288,6 @@ def test_only_a_site_is_replaced(tmp_path):
     shutil.rmtree(folder)
     folder.mkdir()
     write_site(folder, [page], ["alone"])
-
-
-def test_the_start_page_shows_a_lesson_and_its_notebook_to_rebuild_in_one_row(tmp_path):
-    links = {"98-small": "[part 6](98-small-rebuild.ipynb)", "98-small-rebuild": "[the lesson](98-small.ipynb)"}
-    pages = [page_of_markdown(name, f"# Page {name}\n\n{link}") for name, link in links.items()]
-    write_site(tmp_path / "site", [*pages, page_of_markdown("99-other", "# Other\n\nwords")], ["A", "B", "C"])
-    index = (tmp_path / "site/index.html").read_text(encoding="utf-8")
-    rows = re.findall("<li>(.*?)</li>", index.partition('<ol class="lessons">')[2])
-    assert [re.findall(r'href="([^"]+)"', row) for row in rows] == [
-        ["98-small.html", "98-small-rebuild.html"],
-        ["99-other.html"],
-    ]
-    for name, other in (("98-small", "98-small-rebuild"), ("98-small-rebuild", "98-small")):
-        body = (tmp_path / f"site/{name}.html").read_text(encoding="utf-8").partition("<main")[2].partition("</main")[0]
-        assert f'href="{other}.html"' in body
 
 
 def test_bad_input_is_one_line(tmp_path, capsys):

@@ -13,7 +13,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "setup.py")
-FOLDERS = ("minikafka", "notebooks", "diagrams", "teaching")
+FOLDERS = ("minikafka", "notebooks", "diagrams", "teaching", "docs")
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_the_wheel_holds_the_whole_package_and_the_course(wheel):
     names = set(zipfile.ZipFile(path).namelist())
     carried = {
         f"lab/course/carried/{name}/{file}"
-        for name in ("notebooks", "diagrams", "teaching")
+        for name in ("notebooks", "diagrams", "teaching", "docs")
         for file in files_in(source / name)
         if not file.startswith("text/")
     }

@@ -184,6 +184,10 @@ CATALOGUE = {
     "Search results": "搜索结果",
     "Dark or light": "深色或浅色",
     "Lessons": "课程",
+    "Documentation": "文档（英文）",
+    "Glossary": "术语表",
+    "The site": "本站",
+    "Pages": "页面",
     "Before:": "上一页：",
     "Next:": "下一页：",
     "In the notebook the line above runs your function and says where it differs first.": (

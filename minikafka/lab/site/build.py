@@ -1,36 +1,39 @@
 """Builds the site: `python -m minikafka.lab.site.build FOLDER [LESSON…]`."""
 
+import math
+import posixpath
 import re
 import shutil
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 
 import click
 
-from minikafka.lab.course.lesson_notebooks import notebooks, translations
-from minikafka.lab.course.places import COURSE
-from minikafka.lab.course.run_lessons import in_one_line
+from minikafka.lab.course.run_lessons import in_one_line, lessons, translations
 from minikafka.lab.language.chosen import LANGUAGES
-from minikafka.lab.lesson_folders import REBUILD
 from minikafka.lab.site.own_folder import FolderError, replaced, require_free
-from minikafka.lab.site.page import Heading, Page, html_of, page_of, page_of_markdown
+from minikafka.lab.site.page import Heading, Page, html_of, page_of
 from minikafka.lab.site.recorded_run import recorded_run
 from minikafka.lab.site.search_entries import search_script
+from minikafka.lab.site.texts import is_listed, pages_of_texts
 
 MARK = ".minikafka-site"
 """The file by which a folder is known as a site that may be replaced."""
 _HERE = Path(__file__).parent
-_LINK = re.compile(r'<a href="(?!https?:|#)([^"#]+)[^"]*">(.*?)</a>', re.DOTALL)
+_LINK = re.compile(r'<a href="(?!https?:|#)([^"#]+)(#[^"]*)?">(.*?)</a>', re.DOTALL)
+_MINUTES_A_LESSON = 0.5
+"""What a lesson takes to run, with Spark and Kafka's JVM, on two cores."""
 _SUBTITLE = re.compile(r"^\*(.+)\*$", re.MULTILINE)
 
 
-def pages_of(paths: Sequence[Path], say=lambda words: None) -> tuple[list[Page], list[str]]:
-    """The page of each notebook, run anew, and its subtitle. `say` is told which one is next."""
+def pages_of(notebooks: Sequence[Path], say=lambda words: None) -> tuple[list[Page], list[str]]:
+    """The page of each lesson, run anew, and its subtitle. `say` is told which one is next."""
     pages, subtitles = [], []
-    for path in paths:
-        say(path.stem)
+    for number, path in enumerate(notebooks, start=1):
+        say(f"{number} of {len(notebooks)}: {path.stem}")
         notebook = recorded_run(path)
         folder = path.parent.name if path.parent.name in LANGUAGES else ""
         pages.append(page_of(f"{folder}-{path.stem}" if folder else path.stem, notebook, folder))
@@ -40,29 +43,30 @@ def pages_of(paths: Sequence[Path], say=lambda words: None) -> tuple[list[Page],
 
 
 def write_site(folder: Path, pages: Sequence[Page], subtitles: Sequence[str]) -> None:
-    """Write the lessons' `pages`, the glossary, the start page and the search into `folder`, all or nothing.
+    """Write the lessons' `pages`, the texts beside them, the start page and the search into `folder`, all or nothing.
 
     Raises FolderError when `folder` holds something that is no earlier site, OSError as the disk does.
     """
-    glossary = page_of_markdown("glossary", (COURSE / "glossary.md").read_text(encoding="utf-8"))
-    everything = [_start_page(pages, subtitles), *pages, glossary]
-    names = {page.name for page in everything}
+    texts = pages_of_texts()
+    names = {page.source: page.name for page in [*pages, *texts]}
+    linked = [_with_links_to_pages(page, names) for page in [*pages, *texts]]
+    everything = [_start_page(pages, subtitles, texts), *linked]
     with replaced(folder, MARK) as new:
         for page in everything:
             order = [(other.name, other.title) for other in everything if other.folder == page.folder]
-            html = _with_links_to_pages(html_of(page, order), names)
-            (new / f"{page.name}.html").write_text(html, encoding="utf-8")
+            (new / f"{page.name}.html").write_text(html_of(page, order), encoding="utf-8")
         (new / "search.js").write_text(search_script(everything), encoding="utf-8")
         for name in ("site.js", "site.css"):
             shutil.copyfile(_HERE / name, new / name)
 
 
-def _start_page(pages: Sequence[Page], subtitles: Sequence[str]) -> Page:
-    rows = _rows(pages, subtitles, "")
+def _start_page(pages: Sequence[Page], subtitles: Sequence[str], texts: Sequence[Page]) -> Page:
+    described = list(zip(pages, subtitles, strict=True))
+    rows = "".join(_row(page, subtitle) for page, subtitle in described if not page.folder)
     translated = "".join(
         f'<h2 id="{folder}" lang="{other.tag}">{other.own_name}</h2><ol class="lessons" lang="{other.tag}">{found}</ol>'
         for folder, other in LANGUAGES.items()
-        if (found := _rows(pages, subtitles, folder))
+        if (found := "".join(_row(page, subtitle) for page, subtitle in described if page.folder == folder))
     )
     title = "Inside Kafka's log"
     words = (
@@ -73,31 +77,22 @@ def _start_page(pages: Sequence[Page], subtitles: Sequence[str]) -> Page:
         "These pages need no installation: move the sliders, answer the predictions, search. To change the code and to "
         "have your own functions judged by Kafka, open the lessons as notebooks: <code>minikafka lab</code>."
     )
+    listed = "".join(
+        f'<li><a href="{text.name}.html">{escape(text.title)}</a></li>' for text in texts if is_listed(text)
+    )
     body = (
         f'<h1 id="start">{title}</h1><p>{escape(words)}</p><p>{how}</p><h2 id="lessons">Lessons</h2>'
-        f'<ol class="lessons">{rows}</ol>{translated}<p><a href="glossary.html">Glossary</a></p>'
+        f'<ol class="lessons">{rows}</ol>{translated}<h2 id="documentation">Documentation</h2><ul>{listed}</ul>'
     )
-    sections = [(Heading(1, title, "start"), words), (Heading(2, "Lessons", "lessons"), "")]
+    headings = Heading(2, "Lessons", "lessons"), Heading(2, "Documentation", "documentation")
+    sections = [(Heading(1, title, "start"), words), *((heading, "") for heading in headings)]
     return Page("index", title, body, [], sections)
 
 
-def _rows(pages: Sequence[Page], subtitles: Sequence[str], folder: str) -> str:
-    """A row for each lesson in the language of `folder`, which also leads to its page to rebuild."""
-    by_name = {page.name: (page, subtitle) for page, subtitle in zip(pages, subtitles, strict=True)}
-    rows = ""
-    for name, (page, subtitle) in by_name.items():
-        is_second = name.endswith(REBUILD) and name.removesuffix(REBUILD) in by_name
-        if page.folder == folder and not is_second:
-            rebuild, _ = by_name.get(f"{name}{REBUILD}", (None, ""))
-            rows += _row(page, subtitle, rebuild)
-    return rows
-
-
-def _row(page: Page, subtitle: str, rebuild: Page | None) -> str:
+def _row(page: Page, subtitle: str) -> str:
     number = page.name.removeprefix(f"{page.folder}-").split("-")[0]
-    second = f'<p><a href="{rebuild.name}.html">{escape(rebuild.title)}</a></p>' if rebuild else ""
     return (
-        f'<li><a href="{page.name}.html">{escape(number)} {escape(page.title)}</a><p>{escape(subtitle)}</p>{second}'
+        f'<li><a href="{page.name}.html">{escape(number)} {escape(page.title)}</a><p>{escape(subtitle)}</p>'
         f'<p class="done" lang="en" data-lesson="{page.name}" data-questions="{_questions(page)}"></p></li>'
     )
 
@@ -106,38 +101,39 @@ def _questions(page: Page) -> int:
     return sum(record["kind"] == "question" for record in page.records)
 
 
-def _with_links_to_pages(html: str, names: Collection[str]) -> str:
-    """Links to notebooks of the course, from one language to another as well, lead to their pages.
+def _with_links_to_pages(page: Page, names: Mapping[str, str]) -> Page:
+    """Links to files of the repository that are pages lead to these; `names` has the page of each file.
 
-    What else lies beside a notebook, such as solutions, is not on the site: of a link to it the words are left.
+    What else lies in the repository, such as solutions, is not on the site: of a link to it the words are left.
     """
 
     def to_page(link: re.Match) -> str:
-        name = link[1].replace("/", "-")
-        return f'href="{name}.html{link[2] or ""}"' if name in names else link[0]
+        target, anchor, words = link.groups()
+        name = names.get(posixpath.normpath(posixpath.join(posixpath.dirname(page.source), target)))
+        return f'<a href="{name}.html{anchor or ""}">{words}</a>' if name else words
 
-    linked = re.sub(r'href="(?:\.\./)?((?:\w+/)?[\w-]+)\.(?:ipynb|md)(#[^"]*)?"', to_page, html)
-    files = {f"{name}.html" for name in names}
-    return _LINK.sub(lambda link: link[0] if link[1] in files else link[2], linked)
+    return replace(page, body=_LINK.sub(to_page, page.body))
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("words", nargs=-1)
 def main(folder: Path, words: tuple[str, ...]) -> None:
-    """Run the lessons whose names contain one of WORDS, or all, and write the site into FOLDER."""
-    chosen = [path for path in [*notebooks(), *translations()] if not words or any(word in path.stem for word in words)]
+    """Run the lessons whose names contain one of WORDS, or all, and write the site into FOLDER, with all texts."""
+    chosen = [path for path in [*lessons(), *translations()] if not words or any(word in path.stem for word in words)]
     if not chosen:
         raise click.UsageError(f"no lesson's name contains {' or '.join(words)}")
     try:
         require_free(folder, MARK)
+        minutes = math.ceil(len(chosen) * _MINUTES_A_LESSON)
+        click.echo(f"lessons to run: {len(chosen)}; minutes that it takes: about {minutes}", err=True)
         pages, subtitles = pages_of(chosen, say=lambda name: click.echo(name, err=True))
         write_site(folder, pages, subtitles)
     except (FolderError, OSError) as failure:
         sys.exit(f"minikafka site: {failure}")
     except Exception as failure:  # of a lesson, as nbclient tells it
         sys.exit(f"minikafka site: {in_one_line(failure)}")
-    click.echo(f"{folder / 'index.html'}: {len(pages)} pages")
+    click.echo(f"{folder / 'index.html'}: {len(pages)} lessons")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +24,14 @@ from minikafka.witness.spoken import language, say
 _CELL_CODE = re.compile(r"(?<=<code>)[^<]+(?=</code>(?:(?!<td>).)*</td>)", re.DOTALL)
 _BREAKS = re.compile(r"(?<=[._])(?=\w)|(?<=[a-z])(?=[A-Z])")
 """Where a name in a narrow column of a table may be broken."""
+_EMPTY_HEAD = re.compile(r"<thead>\s*<tr>(\s*<th[^>]*></th>)+\s*</tr>\s*</thead>\s*")
+_EMPTY_HEADER = re.compile(r"<th([^>]*)></th>")
 _ONLY_SHOWS = re.compile(r"(predict|diagram)\(")
 """The code of a cell of which only the output is meant to be read."""
+_WAIT_FOR_THE_KERNEL = re.compile(
+    r"(The first cell takes a few seconds:|第一个单元格要运行几秒：).*?[.。](?=\s|$)\s?", re.DOTALL
+)
+"""What a lesson tells those who run it, and nobody else."""
 _SCRIPT_WORDS = re.findall(r'say\("([^"]+)"', Path(__file__).with_name("site.js").read_text(encoding="utf-8"))
 """What the script says, in English; a page in another language brings the translations along."""
 
@@ -42,8 +49,8 @@ class Heading:
 class Page:
     """A page of the site: `name` is the file's, without `.html`; `body` is HTML, `records` what its script replays.
 
-    `sections` pairs each heading with the plain words below it, for the search. `folder` is that of its language, ""
-    for English.
+    `sections` pairs each heading with the plain words below it, for the search. `source` is the file that it was made
+    from, in the repository, where its links begin. `folder` is that of its language, "" for English.
     """
 
     name: str
@@ -51,6 +58,7 @@ class Page:
     body: str
     records: Sequence[dict[str, Any]]
     sections: Sequence[tuple[Heading, str]]
+    source: str = ""
     folder: str = ""
 
     @property
@@ -61,15 +69,16 @@ class Page:
 
 def page_of(name: str, notebook: Any, folder: str = "") -> Page:
     """The page of a lesson that has run (`recorded_run`); `folder` is that of its language."""
+    source = posixpath.join("notebooks", folder, f"{name.removeprefix(f'{folder}-')}.ipynb")
     with spoken_in(folder):
-        return replace(_Maker(name).page(notebook.cells), folder=folder)
+        return replace(_Maker(name).page(notebook.cells), source=source, folder=folder)
 
 
-def page_of_markdown(name: str, words: str) -> Page:
-    """The page of a text without code, such as the glossary."""
+def page_of_markdown(name: str, words: str, source: str = "") -> Page:
+    """The page of a text that does not run, such as the glossary; `source` is its file in the repository."""
     maker = _Maker(name)
     maker.markdown(words)
-    return maker.done()
+    return replace(maker.done(), source=source)
 
 
 def html_of(page: Page, pages: Sequence[tuple[str, str]]) -> str:
@@ -94,6 +103,14 @@ def _html_of(page: Page, pages: Sequence[tuple[str, str]]) -> str:
         for rel, words, other in (("prev", "Before:", before), ("next", "Next:", after))
         if other
     )
+    ways = "".join(
+        f'<a href="{target}">{say(words)}</a>'
+        for target, words in (
+            ("index.html#lessons", "Lessons"),
+            ("index.html#documentation", "Documentation"),
+            ("glossary.html", "Glossary"),
+        )
+    )
     hint = say("Search (press /)")
     kept = {words: said for words in _SCRIPT_WORDS if (said := say(words)) != words}
     script_words = f", words: {json.dumps(kept, ensure_ascii=False)}" if kept else ""
@@ -111,16 +128,19 @@ def _html_of(page: Page, pages: Sequence[tuple[str, str]]) -> str:
 <a class="skip" href="#content">{say("To the text")}</a>
 <header>
 <a class="home" href="index.html">minikafka</a>
+<nav class="ways" aria-label="{say("The site")}">{ways}</nav>
 <form role="search" id="search-form"><label for="search">{say("Search")}</label>
 <input id="search" type="search" autocomplete="off" placeholder="{hint}" aria-controls="found"></form>
 <button type="button" id="theme">{say("Dark or light")}</button>
 </header>
 <div id="found" role="region" aria-label="{say("Search results")}" aria-live="polite" hidden></div>
 <main id="content" tabindex="-1">
-<nav aria-label="{say("On this page")}">{contents}</nav>
+<nav class="contents" aria-label="{say("On this page")}">{contents}</nav>
+<article>
 {page.body}
+</article>
 </main>
-<footer><nav aria-label="{say("Lessons")}">{way}</nav></footer>
+<footer><nav aria-label="{say("Pages")}">{way}</nav></footer>
 <script>window.MINIKAFKA = {{{data}}};</script>
 <script src="search.js" defer></script>
 <script src="site.js" defer></script>
@@ -143,7 +163,7 @@ class _Maker:
         self._parts: list[str] = []
         self._records: list[dict[str, Any]] = []
         self._sections: list[tuple[Heading, list[str]]] = []
-        self._markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
+        self._markdown = MarkdownIt("commonmark", {"html": True, "highlight": _code_block}).enable("table")
 
     def page(self, cells: Sequence[Any]) -> Page:
         """The page of a notebook's cells."""
@@ -156,7 +176,7 @@ class _Maker:
 
     def markdown(self, source: str) -> None:
         """Add text; its headings become places that a link can name, its tables can be scrolled on a narrow page."""
-        tokens = self._markdown.parse(source)
+        tokens = self._markdown.parse(_WAIT_FOR_THE_KERNEL.sub("", source))
         for i, token in enumerate(tokens):
             if token.type == "heading_open":
                 heading = self._heading(int(token.tag[1]), _plain(self._markdown.renderInline(tokens[i + 1].content)))
@@ -165,6 +185,7 @@ class _Maker:
                 self._sections[-1][1].append(_plain(self._markdown.renderInline(token.content)))
         html = self._markdown.renderer.render(tokens, self._markdown.options, {})
         html = _CELL_CODE.sub(lambda code: _BREAKS.sub("<wbr>", code[0]), html)
+        html = _EMPTY_HEADER.sub(r"<td\1></td>", _EMPTY_HEAD.sub("", html))
         html = html.replace("<table>", '<div class="scroll"><table>')
         self._parts.append(html.replace("</table>", "</table></div>"))
 
@@ -184,8 +205,7 @@ class _Maker:
 
     def _code(self, cell: Any) -> None:
         if not _ONLY_SHOWS.match(cell.source):
-            code = highlight(cell.source, PythonLexer(), HtmlFormatter(nowrap=True, classprefix="py-"))
-            self._parts.append(f'<pre class="code"><code>{code.rstrip()}</code></pre>')
+            self._parts.append(_code_block(cell.source, "python"))
         records = [output.data[RECORD] for output in cell.outputs if RECORD in output.get("data", {})]
         shown = [output for output in cell.outputs if RECORD not in output.get("data", {})]
         if records:
@@ -200,6 +220,15 @@ class _Maker:
             return f'<p class="aside">{escape(record["name"])}{say(". ")}{words}</p>'
         self._records.append(record)
         return f'<div class="{record["kind"]}" data-record="{len(self._records) - 1}">{_without_script(record)}</div>'
+
+
+def _code_block(source: str, name: str, _attributes: str = "") -> str:
+    """`source` in a box of its own; coloured if `name`, that of its language, is Python's."""
+    is_python = name == "python"
+    code = (
+        highlight(source, PythonLexer(), HtmlFormatter(nowrap=True, classprefix="py-")) if is_python else escape(source)
+    )
+    return f'<pre class="code"><code>{code.rstrip()}</code></pre>'
 
 
 def _without_script(record: dict[str, Any]) -> str:

@@ -123,6 +123,10 @@
   const frames = () => document.querySelectorAll("pre, .scroll, [style*=overflow]").forEach(reachable);
   addEventListener("resize", frames);
 
+  // Beside a wide page its contents stand open.
+  const contents = document.querySelector(".contents details");
+  if (contents) contents.open = matchMedia("(min-width: 1240px)").matches;
+
   // The start page is a map: how far one has come in each lesson.
   for (const line of document.querySelectorAll("[data-lesson]")) {
     const { lesson, questions } = line.dataset;
