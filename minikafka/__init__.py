@@ -17,7 +17,7 @@ import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # What Kafka writes to its server log goes to Python's `logging`; a program that wants to see it says so.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
