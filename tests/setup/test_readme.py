@@ -14,15 +14,24 @@ REPOSITORY = Path(__file__).parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 COMMANDS_PAGE = (REPOSITORY / "docs/commands.md").read_text(encoding="utf-8")
 ARCHITECTURE = (REPOSITORY / "docs/architecture.md").read_text(encoding="utf-8")
+A_BATCH = (REPOSITORY / "docs/rooms/a_batch.md").read_text(encoding="utf-8")
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "benchmarks/README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 
 
+def examples_of(page):
+    return re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+
+
 @pytest.mark.parametrize(
-    ("number", "printed", "logs"),
-    [(0, "[b'value']", ["orders-0"]), (1, "True 1", [f"three-brokers/broker-{id}/orders-0" for id in range(3)])],
+    ("page", "printed", "logs"),
+    [
+        (README, "[b'value']", ["orders-0"]),
+        (A_BATCH, "True 1", [f"three-brokers/broker-{id}/orders-0" for id in range(3)]),
+    ],
+    ids=["README", "a_batch"],
 )
-def test_the_examples_run(tmp_path, number, printed, logs):
-    example = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[number]
+def test_the_examples_run(tmp_path, page, printed, logs):
+    example = examples_of(page)[0]
     process = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True)
     assert (process.returncode, process.stdout, process.stderr) == (0, printed + "\n", "")
     assert all((tmp_path / log / "00000000000000000000.log").stat().st_size > 0 for log in logs)
@@ -31,7 +40,7 @@ def test_the_examples_run(tmp_path, number, printed, logs):
 @pytest.mark.spark
 @pytest.mark.slow
 def test_the_example_for_spark_runs():
-    example = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[2]
+    example = examples_of(README)[1]
     process = subprocess.run(
         [sys.executable, "-c", example],
         cwd=REPOSITORY,
