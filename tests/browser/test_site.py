@@ -12,6 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from minikafka.lab.course.lesson_notebooks import lessons
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.site.build import MARK, main, pages_of, write_site
 from minikafka.lab.site.own_folder import FolderError, require_free
@@ -19,7 +20,6 @@ from minikafka.lab.site.page import page_of, page_of_markdown
 from minikafka.lab.site.recorded_run import RECORD, record_of
 from minikafka.lab.site.search_entries import search_script
 from minikafka.lab.site.texts import pages_of_texts
-from minikafka.lab.teaching.lesson_parts import lessons
 from minikafka.lab.teaching.slides.build import decks_of, write_slides
 
 LESSON = [
@@ -288,6 +288,21 @@ def test_only_a_site_is_replaced(tmp_path):
     shutil.rmtree(folder)
     folder.mkdir()
     write_site(folder, [page], ["alone"])
+
+
+def test_the_start_page_shows_a_lesson_and_its_notebook_to_rebuild_in_one_row(tmp_path):
+    links = {"98-small": "[part 6](98-small-rebuild.ipynb)", "98-small-rebuild": "[the lesson](98-small.ipynb)"}
+    pages = [page_of_markdown(name, f"# Page {name}\n\n{link}") for name, link in links.items()]
+    write_site(tmp_path / "site", [*pages, page_of_markdown("99-other", "# Other\n\nwords")], ["A", "B", "C"])
+    index = (tmp_path / "site/index.html").read_text(encoding="utf-8")
+    rows = re.findall("<li>(.*?)</li>", index.partition('<ol class="lessons">')[2].partition("</ol>")[0])
+    assert [re.findall(r'href="([^"]+)"', row) for row in rows] == [
+        ["98-small.html", "98-small-rebuild.html"],
+        ["99-other.html"],
+    ]
+    for name, other in (("98-small", "98-small-rebuild"), ("98-small-rebuild", "98-small")):
+        body = (tmp_path / f"site/{name}.html").read_text(encoding="utf-8").partition("<main")[2].partition("</main")[0]
+        assert f'href="{other}.html"' in body
 
 
 def test_bad_input_is_one_line(tmp_path, capsys):

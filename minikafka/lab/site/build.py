@@ -12,8 +12,10 @@ from pathlib import Path
 
 import click
 
-from minikafka.lab.course.run_lessons import in_one_line, lessons, translations
+from minikafka.lab.course.lesson_notebooks import notebooks, translations
+from minikafka.lab.course.run_lessons import in_one_line
 from minikafka.lab.language.chosen import LANGUAGES
+from minikafka.lab.lesson_folders import REBUILD
 from minikafka.lab.site.own_folder import FolderError, replaced, require_free
 from minikafka.lab.site.page import Heading, Page, html_of, page_of
 from minikafka.lab.site.recorded_run import recorded_run
@@ -29,11 +31,11 @@ _MINUTES_A_LESSON = 0.5
 _SUBTITLE = re.compile(r"^\*(.+)\*$", re.MULTILINE)
 
 
-def pages_of(notebooks: Sequence[Path], say=lambda words: None) -> tuple[list[Page], list[str]]:
-    """The page of each lesson, run anew, and its subtitle. `say` is told which one is next."""
+def pages_of(paths: Sequence[Path], say=lambda words: None) -> tuple[list[Page], list[str]]:
+    """The page of each notebook, run anew, and its subtitle. `say` is told which one is next."""
     pages, subtitles = [], []
-    for number, path in enumerate(notebooks, start=1):
-        say(f"{number} of {len(notebooks)}: {path.stem}")
+    for number, path in enumerate(paths, start=1):
+        say(f"{number} of {len(paths)}: {path.stem}")
         notebook = recorded_run(path)
         folder = path.parent.name if path.parent.name in LANGUAGES else ""
         pages.append(page_of(f"{folder}-{path.stem}" if folder else path.stem, notebook, folder))
@@ -61,12 +63,11 @@ def write_site(folder: Path, pages: Sequence[Page], subtitles: Sequence[str]) ->
 
 
 def _start_page(pages: Sequence[Page], subtitles: Sequence[str], texts: Sequence[Page]) -> Page:
-    described = list(zip(pages, subtitles, strict=True))
-    rows = "".join(_row(page, subtitle) for page, subtitle in described if not page.folder)
+    rows = _rows(pages, subtitles, "")
     translated = "".join(
         f'<h2 id="{folder}" lang="{other.tag}">{other.own_name}</h2><ol class="lessons" lang="{other.tag}">{found}</ol>'
         for folder, other in LANGUAGES.items()
-        if (found := "".join(_row(page, subtitle) for page, subtitle in described if page.folder == folder))
+        if (found := _rows(pages, subtitles, folder))
     )
     title = "Inside Kafka's log"
     words = (
@@ -89,10 +90,23 @@ def _start_page(pages: Sequence[Page], subtitles: Sequence[str], texts: Sequence
     return Page("index", title, body, [], sections)
 
 
-def _row(page: Page, subtitle: str) -> str:
+def _rows(pages: Sequence[Page], subtitles: Sequence[str], folder: str) -> str:
+    """A row for each lesson in the language of `folder`, which also leads to its page to rebuild."""
+    by_name = {page.name: (page, subtitle) for page, subtitle in zip(pages, subtitles, strict=True)}
+    rows = ""
+    for name, (page, subtitle) in by_name.items():
+        is_second = name.endswith(REBUILD) and name.removesuffix(REBUILD) in by_name
+        if page.folder == folder and not is_second:
+            rebuild, _ = by_name.get(f"{name}{REBUILD}", (None, ""))
+            rows += _row(page, subtitle, rebuild)
+    return rows
+
+
+def _row(page: Page, subtitle: str, rebuild: Page | None) -> str:
     number = page.name.removeprefix(f"{page.folder}-").split("-")[0]
+    second = f'<p><a href="{rebuild.name}.html">{escape(rebuild.title)}</a></p>' if rebuild else ""
     return (
-        f'<li><a href="{page.name}.html">{escape(number)} {escape(page.title)}</a><p>{escape(subtitle)}</p>'
+        f'<li><a href="{page.name}.html">{escape(number)} {escape(page.title)}</a><p>{escape(subtitle)}</p>{second}'
         f'<p class="done" lang="en" data-lesson="{page.name}" data-questions="{_questions(page)}"></p></li>'
     )
 
@@ -120,7 +134,7 @@ def _with_links_to_pages(page: Page, names: Mapping[str, str]) -> Page:
 @click.argument("words", nargs=-1)
 def main(folder: Path, words: tuple[str, ...]) -> None:
     """Run the lessons whose names contain one of WORDS, or all, and write the site into FOLDER, with all texts."""
-    chosen = [path for path in [*lessons(), *translations()] if not words or any(word in path.stem for word in words)]
+    chosen = [path for path in [*notebooks(), *translations()] if not words or any(word in path.stem for word in words)]
     if not chosen:
         raise click.UsageError(f"no lesson's name contains {' or '.join(words)}")
     try:
@@ -133,7 +147,7 @@ def main(folder: Path, words: tuple[str, ...]) -> None:
         sys.exit(f"minikafka site: {failure}")
     except Exception as failure:  # of a lesson, as nbclient tells it
         sys.exit(f"minikafka site: {in_one_line(failure)}")
-    click.echo(f"{folder / 'index.html'}: {len(pages)} lessons")
+    click.echo(f"{folder / 'index.html'}: {len(pages)} pages")
 
 
 if __name__ == "__main__":
