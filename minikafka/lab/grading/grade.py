@@ -6,18 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from minikafka.lab.course.lesson_notebooks import notebooks_of, rebuild_name
-from minikafka.lab.exercises.blanks import is_blank, is_stub
 from minikafka.lab.exercises.task import NOT_ATTEMPTED
 from minikafka.lab.grading.answer_key import answer_key, told
-from minikafka.lab.grading.fair_code import is_fair_import, unfair
+from minikafka.lab.grading.fair_code import unfair, without_judges
 from minikafka.lab.grading.lesson_tasks import EXERCISE, PREDICTION, RUNG, Assignment, code_of, tasks_of
 from minikafka.lab.grading.marking import Job, LearnersSide, Terms, needs_java, verdict_on
-from minikafka.lab.grading.submission import Answered, read_in_every_language, value_of
+from minikafka.lab.grading.submission import Answered, is_blank, read_in_every_language, value_of
 
 _LONGEST_REASON = 2_000  # characters
-_MOST_PARTS = 20_000  # of a function's syntax tree; all of a lesson's code has about as many characters
-_SQL = "from minikafka.lab.exercises.wrecked import sql"
+_MOST_TRIED = 4  # of the functions that were handed in for one task
+_SQL = ast.parse("from minikafka.lab.exercises.wrecked import sql").body
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,6 @@ def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
     """The grade of the notebooks in the directory `submission` for these lessons, the notebooks of the course.
 
     A lesson may be handed in in several languages: each task counts where it was done first, English before others.
-    Functions are looked for in the notebook to rebuild, then in the one to read, where they stood in earlier editions.
 
     Raises ValueError where the directory is none, RuntimeError where a lesson of the course cannot be run, and OSError
     where the disk has no room.
@@ -56,43 +53,24 @@ def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
     marks: list[Mark] = []
     for lesson in lessons:
         tasks = tasks_of(lesson)
-        to_read = _handed_in(submission, lesson.name)
-        has_rebuild = len(notebooks_of(lesson)) > 1
-        to_rebuild = _handed_in(submission, rebuild_name(lesson)) if has_rebuild else _HandedIn()
-        if not to_read.answered and not to_rebuild.answered:
-            why = " and ".join(filter(None, (to_read.why_not, to_rebuild.why_not)))
-            marks += [Mark(task, 0, why) for task in tasks]
+        try:
+            answered = read_in_every_language(submission, lesson.name)
+        except (ValueError, OSError) as unreadable:
+            marks += [Mark(task, 0, str(unreadable)) for task in tasks]
             continue
-        marks += _predictions(lesson, tasks, to_read.answered, to_read.why_not)
-        written = [*to_rebuild.answered, *to_read.answered]
-        marks += _functions(lesson, tasks, written, to_rebuild.why_not, terms)
+        marks += _predictions(lesson, tasks, answered)
+        marks += _functions(lesson, tasks, answered, terms)
     return Grade(submission.name, tuple(marks))
 
 
-@dataclass(frozen=True)
-class _HandedIn:
-    """A notebook as it was handed in, in one language or in several; `why_not`: in words, where it was not."""
-
-    answered: Sequence[Answered] = ()
-    why_not: str = ""
+def _predictions(lesson: Path, tasks: list[Assignment], answered: Sequence[Answered]) -> list[Mark]:
+    return [_prediction(lesson, task, answered) for task in tasks if task.kind == PREDICTION]
 
 
-def _handed_in(submission: Path, name: str) -> _HandedIn:
-    try:
-        return _HandedIn(read_in_every_language(submission, name))
-    except (ValueError, OSError) as unreadable:
-        return _HandedIn(why_not=str(unreadable))
-
-
-def _predictions(lesson: Path, tasks: list[Assignment], answered: Sequence[Answered], why_not: str) -> list[Mark]:
-    """The marks of the predictions; `why_not`: why no notebook to read was handed in, "" where one was."""
-    return [_prediction(lesson, task, answered, why_not) for task in tasks if task.kind == PREDICTION]
-
-
-def _prediction(lesson: Path, task: Assignment, answered: Sequence[Answered], why_not: str) -> Mark:
+def _prediction(lesson: Path, task: Assignment, answered: Sequence[Answered]) -> Mark:
     asked = [each.answers[task.id] for each in answered if task.id in each.answers]
     if not asked:
-        return Mark(task, 0, why_not or "the question is gone")
+        return Mark(task, 0, "the question is gone")
     answer = next((each for each in asked if not is_blank(each)), None)
     if answer is None:
         return Mark(task, 0, "not answered")
@@ -106,18 +84,12 @@ def _prediction(lesson: Path, task: Assignment, answered: Sequence[Answered], wh
     return Mark(task, 1) if said == right else Mark(task, 0, f"the answer is {said}; the run gives {right}")
 
 
-def _functions(
-    lesson: Path, tasks: list[Assignment], answered: Sequence[Answered], why_not: str, terms: Terms
-) -> list[Mark]:
-    """The marks of the functions; `why_not`: why no notebook to rebuild was handed in, "" where one was."""
+def _functions(lesson: Path, tasks: list[Assignment], answered: Sequence[Answered], terms: Terms) -> list[Mark]:
     given = _given(lesson)
     marks: dict[Assignment, Mark] = {}
-    jobs: dict[Assignment, Job] = {}
+    jobs: dict[Assignment, list[Job]] = {}
     for task in (task for task in tasks if task.kind != PREDICTION):
-        try:
-            found = _job(task, answered, given, why_not)
-        except RecursionError:
-            found = Mark(task, 0, "not run: it is nested too deeply")
+        found = _jobs(task, answered, given)
         if isinstance(found, Mark):
             marks[task] = found
         else:
@@ -127,44 +99,54 @@ def _functions(
     return [marks[task] for task in tasks if task.kind != PREDICTION]
 
 
-def _job(task: Assignment, answered: Sequence[Answered], given: str, why_not: str = "") -> Job | Mark:
-    """The function that was handed in for a task; the mark where there is none to run."""
-    written = [code for each in answered if (code := each.code_for(task.name))]
-    code = next((code for code in written if not is_stub(code[-1])), [])
+def _jobs(task: Assignment, answered: Sequence[Answered], given: Sequence[ast.stmt]) -> list[Job] | Mark:
+    """The functions that were handed in for a task; the mark where there is none to run."""
+    written = [function for each in answered for function in each.functions_for(task, given)]
     if not written:
-        return Mark(task, 0, why_not or "there is no such function" + _unread(answered))
-    if not code:
-        return Mark(task, 0, NOT_ATTEMPTED)
-    if sum(1 for statement in code for _ in ast.walk(statement)) > _MOST_PARTS:
-        return Mark(task, 0, f"not run: it has more than {_MOST_PARTS:,} names, values and operations")
-    if why := unfair(code):
-        return Mark(task, 0, f"not run: it {why}")
-    return Job(task.name, ast.unparse(ast.Module(code, [])), given, task.module, task.check)
+        return Mark(task, 0, "there is no such function" + _unread(answered))
+    jobs: dict[str, Job] = {}
+    refused = ""
+    for function in written:
+        if function.is_stub:
+            continue
+        statements = without_judges(function.code)
+        why = function.refused or unfair(statements)
+        try:
+            code = "" if why else ast.unparse(ast.Module(statements, []))
+        except RecursionError:
+            why = "it is nested too deeply"
+        refused = refused or why
+        if not why and len(jobs) < _MOST_TRIED:
+            jobs.setdefault(code, Job(function.name, code, task.module, task.check))
+    if jobs:
+        return list(jobs.values())
+    return Mark(task, 0, f"not run: {refused}" if refused else NOT_ATTEMPTED)
 
 
-def _checked(jobs: dict[Assignment, Job], terms: Terms) -> dict[Assignment, Mark]:
-    """The marks of functions that were handed in by one learner; each is judged, whatever the others do."""
+def _checked(jobs: dict[Assignment, list[Job]], terms: Terms) -> dict[Assignment, Mark]:
+    """The marks of functions that were handed in by one learner; each is judged, whatever the others do.
+
+    Of several for one task a right one counts, as in the notebook; else the first says what is wrong.
+    """
     if not jobs:
         return {}
     marks: dict[Assignment, Mark] = {}
-    with LearnersSide(terms, java=any(map(needs_java, jobs.values()))) as side:
-        for task, job in jobs.items():
-            verdict = verdict_on(job, side, terms.seed)
-            why = "" if verdict else f"{verdict.state}: {verdict.words}"[:_LONGEST_REASON]
-            marks[task] = Mark(task, int(bool(verdict)), why)
+    with LearnersSide(terms, java=any(needs_java(job) for each in jobs.values() for job in each)) as side:
+        for task, handed_in in jobs.items():
+            for job in handed_in:
+                verdict = verdict_on(job, side, terms.seed)
+                why = "" if verdict else f"{verdict.state}: {verdict.words}"[:_LONGEST_REASON]
+                if verdict or task not in marks:
+                    marks[task] = Mark(task, int(bool(verdict)), why)
+                if verdict:
+                    break
     return marks
 
 
-def _given(lesson: Path) -> str:
-    """The imports of the lesson that its functions may use; what the course's own modules offer is not among them."""
-    imports = [
-        node
-        for notebook in notebooks_of(lesson)
-        for tree in code_of(notebook)[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom) and is_fair_import(node)
-    ]
-    return "\n".join([*map(ast.unparse, imports), _SQL])
+def _given(lesson: Path) -> list[ast.stmt]:
+    """The imports of the lesson, for who has lost them."""
+    nodes = [node for tree in code_of(lesson)[0] for node in ast.walk(tree)]
+    return [*_SQL, *(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))]
 
 
 def _unread(answered: Sequence[Answered]) -> str:

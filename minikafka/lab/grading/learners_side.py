@@ -4,9 +4,13 @@ It knows no answers and gives no verdicts: the rooms with them are not there. A 
 names one of the functions below; all that comes and goes are plain values. See `minikafka.lab.sandbox`.
 """
 
+import __future__
+
+import ast
 import contextlib
 import importlib
 import linecache
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,12 +22,13 @@ from minikafka.lab.exercises.witnessed import frame
 from minikafka.lab.grading.arguments import received
 from minikafka.lab.rebuild import also_asked, grounds
 from minikafka.lab.rebuild.learners_code import LearnersError, NotAttempted
-from minikafka.lab.rebuild.mine import WrongParametersError
+from minikafka.lab.rebuild.mine import WrongParametersError, absent
 from minikafka.lab.rebuild.performer import Here, Role, plainly
 
 _function: Callable[..., Any]
 _performer: Here
 _ground: grounds.Ground
+_failed: list[tuple[ast.stmt, BaseException]] = []  # statements that failed while the function was made, and how
 _forbids_processes = False
 _NO_PYTHON_OF_SPARK = (
     "PermissionError: for it Spark starts another Python (as for a function of Python in a query, or createDataFrame "
@@ -45,19 +50,56 @@ def begin(setup: dict[str, Any]) -> None:
 def answer(request: list[Any]) -> Any:
     """What a request gives."""
     name, *arguments = request
-    return {"make": make, "case": case, "take": take, "run": run, "results": results, "call": call}[name](*arguments)
+    return {"make": make, "case": case, "run": run, "results": results, "call": call}[name](*arguments)
 
 
-def make(name: str, given: str, code: str) -> None:
-    """Make the function `name` by `code`, after the imports `given`. What is asked from now on is asked of it."""
-    global _function
-    namespace: dict[str, Any] = {"___": ___}
-    exec(compile(given, "<course>", "exec"), namespace)
+def make(name: str, code: str, role: dict[str, Any] | None = None) -> None:
+    """Make the function `name` by `code`. What is asked from now on is asked of it.
+
+    With `role`, the fields of Role as names, it takes a method's place, and the method is not there while it is made.
+    """
+    global _function, _performer, _ground
+    taken = None if role is None else _role(role)
+    with contextlib.nullcontext() if taken is None else absent(taken.method):
+        _function = _made(name, code)
+    if taken is not None:
+        _performer, _ground = Here(_function, taken), taken.ground
+
+
+def _made(name: str, code: str) -> Callable[..., Any]:
+    """The function `name` by `code`.
+
+    A statement that fails is passed over, as in a notebook, whose cells need not all end well.
+    """
+    _failed.clear()
+    namespace: dict[str, Any] = {"__name__": "__main__", "___": ___, "display": lambda *_args, **_kwargs: None}
     file = f"<{name}>"
     # So that an explanation can quote the line that it names.
     linecache.cache[file] = len(code), None, code.splitlines(keepends=True), file
-    exec(compile(code, file, "exec"), namespace)
-    _function = namespace[name]
+    tree = ast.parse(code, file)
+    future = 0
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+            future |= getattr(__future__, statement.names[0].name).compiler_flag
+        try:
+            exec(compile(ast.Module([statement], []), file, "exec", future, True), namespace)
+        except (Exception, LearnersError) as error:
+            _failed.append((statement, error))
+    if name not in namespace:
+        raise _failed[-1][1] if _failed else NameError(f"name '{name}' is not defined")
+    return namespace[name]
+
+
+def _why_it_is_missing(error: BaseException | None) -> str:
+    """Of a name that is not defined: the statement that was to make it, and why it does not; "" for other errors."""
+    if isinstance(error, NameError) and error.name:
+        for statement, failure in _failed:
+            code = ast.unparse(statement)
+            if re.search(rf"\b{re.escape(error.name)}\b", code):
+                if isinstance(statement, ast.Raise):  # stands for an import that is refused
+                    return f"\n{failure}"
+                return f"\n`{code.splitlines()[0]}` raised {type(failure).__name__}: {failure}"
+    return ""
 
 
 def case(arguments: list[Any]) -> tuple[Any, ...]:
@@ -73,19 +115,17 @@ def case(arguments: list[Any]) -> tuple[Any, ...]:
             return "rows", [tuple(map(_without_classes_of_libraries, row)) for row in found.collect()], found.columns
         return "is", _without_classes_of_libraries(found)
     except Exception as error:
-        words = said(error)
+        words = said(error) + _why_it_is_missing(error)
         wants_python = _forbids_processes and f'Cannot run program "{sys.executable}"' in words
         return "raised", _NO_PYTHON_OF_SPARK if wants_python else words
 
 
-def take(role: dict[str, Any]) -> None:
-    """Give the function a method's place; `role`: the fields of Role, as names."""
-    global _performer, _ground
-    _ground = getattr(grounds, role["ground"])
-    named = {name: tuple(map(_found, role[name])) for name in ("returns", "raises")}
-    others = {"also_asked": getattr(also_asked, role["also_asked"])} if role["also_asked"] else {}
-    taken = Role(_found(role["method"]), _ground, changes_nothing=role["changes_nothing"], **named, **others)
-    _performer = Here(_function, taken)
+def _role(told: dict[str, Any]) -> Role:
+    """The role whose fields are told as names."""
+    named = {name: tuple(map(_found, told[name])) for name in ("returns", "raises")}
+    others = {"also_asked": getattr(also_asked, told["also_asked"])} if told["also_asked"] else {}
+    ground = getattr(grounds, told["ground"])
+    return Role(_found(told["method"]), ground, changes_nothing=told["changes_nothing"], **named, **others)
 
 
 def run(text: str) -> tuple[Any, ...]:
@@ -120,7 +160,14 @@ def _told(work: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         return "stopped", str(error), "", "", "", None
     except LearnersError as error:
         moment = None if error.moment is None else _offsets(error.moment)
-        return "stopped", error.words, error.line, error.arguments, error.doing, moment
+        return (
+            "stopped",
+            error.words + _why_it_is_missing(error.__cause__),
+            error.line,
+            error.arguments,
+            error.doing,
+            moment,
+        )
 
 
 def _offsets(moment: Any) -> Any:

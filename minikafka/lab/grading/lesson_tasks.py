@@ -1,4 +1,4 @@
-"""What a lesson asks for, read from the course's own notebooks."""
+"""What a lesson asks for, read from the course's own notebook."""
 
 import ast
 import json
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from minikafka.lab.course.lesson_notebooks import notebooks_of
 from minikafka.lab.exercises.predict_call import predict_call_of
+from minikafka.lab.grading.cell_code import parsed
 
 PREDICTION, EXERCISE, RUNG = "prediction", "exercise", "rung"
 _MOST_CODE = 250_000  # characters of all code cells; a lesson of the course has 20,000
@@ -18,7 +18,7 @@ _MODULES = {"exercises": EXERCISE, "rungs": RUNG}  # by their names in a lesson'
 class Assignment:
     """One thing to do, worth one point.
 
-    - `lesson`: the name of the notebook to read without its suffix; `kind`: "prediction", "exercise" or "rung";
+    - `lesson`: the notebook's name without its suffix; `kind`: "prediction", "exercise" or "rung";
     - `name`: the question of a prediction, else the function to write;
     - `module`, `check`: where the exercise or rung is found, by the name that it has there; "" for a prediction;
     - `id`: that of a prediction; "" for the others.
@@ -32,28 +32,21 @@ class Assignment:
     id: str = ""
 
 
-def tasks_of(lesson: Path) -> list[Assignment]:
-    """The tasks of a lesson, in their order: those of the notebook to read, then those of the one to rebuild."""
-    return [task for notebook in notebooks_of(lesson) for task in _tasks_in(notebook, lesson.stem)]
-
-
-def _tasks_in(notebook: Path, lesson: str) -> list[Assignment]:
+def tasks_of(notebook: Path) -> list[Assignment]:
+    """The tasks of the lesson in `notebook`, in their order."""
     found: list[Assignment] = []
     checks: dict[str, tuple[str, str, str]] = {}
     for tree in code_of(notebook)[0]:
         for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                if (part := _part_of_a_lesson(node.module)) in _MODULES:
-                    kind = _MODULES[part]
-                    checks |= {each.asname or each.name: (kind, node.module, each.name) for each in node.names}
-        found += _tasks(tree, lesson, checks)
+            checks |= checks_imported_by(node)
+        found += _tasks(tree, notebook.stem, checks)
     return found
 
 
 def code_of(notebook: Path) -> tuple[list[ast.Module], int]:
     """The code cells that are Python, and the number of those that are not. Raises ValueError for what is no notebook.
 
-    A cell with IPython's own commands (`%time`, `!ls`) is none.
+    Of IPython's own commands, `%time` and the like leave the code that they run; the others (`!ls`) are passed over.
     """
     trees, unread, size = [], 0, 0
     for text in _code_cells(notebook):
@@ -61,10 +54,27 @@ def code_of(notebook: Path) -> tuple[list[ast.Module], int]:
         if size > _MOST_CODE:
             raise ValueError(f"{notebook.name} has more than {_MOST_CODE:,} characters of code")
         try:
-            trees.append(ast.parse(text))
+            trees.append(parsed(text))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             unread += 1
     return trees, unread
+
+
+def check_calls_in(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The calls like `clamp.check(updated)`: whose `check` it is, and what it is given."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "check":
+            given = [*node.args, *(each.value for each in node.keywords if each.arg == "function")]
+            if given:
+                yield node.func.value, given[0]
+
+
+def checks_imported_by(node: ast.AST) -> dict[str, tuple[str, str, str]]:
+    """By the name that an import gives to an exercise or a rung of a lesson: its kind, its module, its name there."""
+    if isinstance(node, ast.ImportFrom) and node.module:
+        if (part := _part_of_a_lesson(node.module)) in _MODULES:
+            return {each.asname or each.name: (_MODULES[part], node.module, each.name) for each in node.names}
+    return {}
 
 
 def _part_of_a_lesson(module: str) -> str:
@@ -87,8 +97,7 @@ def _tasks(tree: ast.Module, lesson: str, checks: dict[str, tuple[str, str, str]
     for node in ast.walk(tree):
         if call := predict_call_of(node):
             yield Assignment(lesson, PREDICTION, call.question, id=call.id)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "check":
-            check, given = node.func.value, node.args
-            if isinstance(check, ast.Name) and check.id in checks and given and isinstance(given[0], ast.Name):
-                kind, module, name = checks[check.id]
-                yield Assignment(lesson, kind, given[0].id, module, name)
+    for check, given in check_calls_in(tree):
+        if isinstance(check, ast.Name) and check.id in checks and isinstance(given, ast.Name):
+            kind, module, name = checks[check.id]
+            yield Assignment(lesson, kind, given.id, module, name)

@@ -20,8 +20,7 @@ from minikafka.lab.rebuild import also_asked, grounds
 from minikafka.lab.rebuild.grounds import ENGINE, Outcome
 from minikafka.lab.rebuild.learners_code import LearnersError, NotAttempted
 from minikafka.lab.rebuild.mine import function_of
-from minikafka.lab.rebuild.performer import Call, Run
-from minikafka.lab.rebuild.rung import Rung
+from minikafka.lab.rebuild.performer import Call, Role, Run
 from minikafka.lab.sandbox import control_group
 from minikafka.lab.sandbox.sandbox import (
     ChildRaisedError,
@@ -56,11 +55,10 @@ class Terms:
 
 @dataclass(frozen=True)
 class Job:
-    """A function to check: its name, the code that makes it, the imports that the lesson `given`s it, its check."""
+    """A function to check: its name, the code that makes it, its check."""
 
     name: str
     code: str
-    given: str
     module: str
     check: str
 
@@ -103,10 +101,13 @@ class LearnersSide:
             self._sandbox = None
             raise RuntimeError(f"the sandbox does not start: {error}") from error
 
-    def make(self, job: Job) -> None:
-        """Make the function of a job, of which everything is asked from now on; its time begins."""
+    def make(self, job: Job, role: Role | None = None) -> None:
+        """Make the function of a job, of which everything is asked from now on; its time begins.
+
+        `role`: the place that it then takes.
+        """
         self._until = time.monotonic() + self._terms.seconds
-        self.ask("make", job.name, job.given, job.code)
+        self.ask("make", job.name, job.code, None if role is None else _told_role(role))
 
     def ask(self, *request: Any) -> Any:
         """What a function of `learners_side` gives. Raises LearnersError."""
@@ -129,22 +130,10 @@ class LearnersSide:
 
 
 class InSandbox:
-    """A Performer on a learner's side."""
+    """A Performer on a learner's side, where a function has been made and has its role."""
 
-    def __init__(self, side: LearnersSide, rung: Rung):
+    def __init__(self, side: LearnersSide):
         self._side, self.calls = side, 0
-        role = rung.role
-        self._side.ask(
-            "take",
-            {
-                "method": _name_of(function_of(role.method)),
-                "ground": next(name for name, value in vars(grounds).items() if value is role.ground),
-                "returns": [_name_of(each) for each in role.returns],
-                "raises": [_name_of(each) for each in role.raises],
-                "changes_nothing": role.changes_nothing,
-                "also_asked": role.also_asked.__name__ if role.also_asked.__module__ == also_asked.__name__ else "",
-            },
-        )
 
     def run(self, workload: Any) -> Run:
         """As Performer.run."""
@@ -184,10 +173,11 @@ def verdict_on(job: Job, side: LearnersSide, seed: int) -> Verdict:
             check.answer(number)  # if the judge fails, no function is to blame
     side.start()
     try:
-        side.make(job)
         if isinstance(check, Exercise):
+            side.make(job)
             return check.judged(_asked_there(side, check))
-        return check.judged(InSandbox(side, check), seed)
+        side.make(job, check.role)
+        return check.judged(InSandbox(side), seed)
     except LearnersError as error:
         return Verdict(check.name, NOT_YET, str(error))
     except Exception as error:  # of what its process told, which may be anything
@@ -253,6 +243,18 @@ def _offsets(told: tuple[Any, ...]) -> Offsets:
     if not all(type(each) is int for each in (*marks, *(number for span in segments for number in span))):
         raise ValueError("offsets are numbers")
     return Offsets(*marks, spans)
+
+
+def _told_role(role: Role) -> dict[str, Any]:
+    """A role as a plain value: its fields by name, what is found in a module by the name that it has there."""
+    return {
+        "method": _name_of(function_of(role.method)),
+        "ground": next(name for name, value in vars(grounds).items() if value is role.ground),
+        "returns": [_name_of(each) for each in role.returns],
+        "raises": [_name_of(each) for each in role.raises],
+        "changes_nothing": role.changes_nothing,
+        "also_asked": role.also_asked.__name__ if role.also_asked.__module__ == also_asked.__name__ else "",
+    }
 
 
 def _name_of(found: Any) -> str:

@@ -3,12 +3,13 @@
 import ast
 import operator
 import os
-import symtable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from minikafka.lab.exercises.predict_call import ids_by_question, predict_call_of
-from minikafka.lab.grading.lesson_tasks import code_of
+from minikafka.lab.grading.lesson_tasks import Assignment, check_calls_in, checks_imported_by, code_of
+from minikafka.lab.grading.needed_code import NotebookCode, TooMuchCodeError
 from minikafka.lab.language.chosen import LANGUAGES
 
 _LARGEST_BYTES = 10 << 20  # of a notebook; those of the course have at most 2 MB
@@ -16,6 +17,8 @@ _MOST_VALUES = (
     1_000_000,
     200_000,
 )  # commas, and brackets that open: what Python makes of a notebook takes 200 MB at most
+_BLANK = "___"
+_GIVEN = "the_function_given_to_check"
 _OPERATORS = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -27,59 +30,75 @@ _LARGEST = 1 << 64
 
 
 @dataclass(frozen=True)
+class HandedIn:
+    """A function that was handed in: the `name` that it has after the statements of `code`.
+
+    `is_stub`: whether nothing was written; `refused`: in words why it cannot be run, "" if it can.
+    """
+
+    name: str
+    code: list[ast.stmt]
+    is_stub: bool = False
+    refused: str = ""
+
+
+@dataclass(frozen=True)
 class Answered:
     """A learner's notebook of one lesson.
 
     - `answers`: by the prediction's id, the expression that stands in the place of the blank; the last one counts;
-    - `definitions`: functions and constants at the top of a cell by name, the last ones; `imports`: by name.
-    - `unread`: the number of cells that are no Python.
+    - `statements`: those at the top of the cells, in order; `unread`: the number of cells that are no Python.
     """
 
     answers: dict[str, ast.expr] = field(default_factory=dict)
-    definitions: dict[str, ast.stmt] = field(default_factory=dict)
-    imports: dict[str, ast.stmt] = field(default_factory=dict)
+    statements: list[ast.stmt] = field(default_factory=list)
     unread: int = 0
 
-    def code_for(self, function: str) -> list[ast.stmt]:
-        """The statements that make `function`: imports, constants, functions that it uses, itself; [] if there is none.
-
-        Each is there once, however many names it makes.
+    def functions_for(self, task: Assignment, given: Iterable[ast.stmt] = ()) -> Iterator[HandedIn]:
+        """What was handed in for an exercise or a rung: what its `check` was given, the last one first, and then the
+        function of the task's own name. `given` stands before the notebook: the imports of the lesson.
         """
-        found = self.definitions.get(function)
-        if not isinstance(found, ast.FunctionDef):
-            return []
-        imported: dict[ast.stmt, None] = {}
-        constants: list[ast.stmt] = []
-        wanted: list[ast.stmt] = [found]
-        known: set[ast.stmt] = {found}
-        for statement in wanted:  # to which the loop adds
-            for name in _names_from_outside(statement):
-                used = self.definitions.get(name)
-                if used is None and name in self.imports:
-                    imported[self.imports[name]] = None
-                elif used is not None and used not in known:
-                    known.add(used)
-                    if isinstance(used, ast.FunctionDef):
-                        wanted.append(used)
-                    else:
-                        constants.append(used)
-        return [*imported, *constants, *reversed(wanted)]
+        code = NotebookCode([*given, *self.statements])
+        checked = [
+            (place, argument)
+            for place, statement in enumerate(code.statements)
+            for check, argument in check_calls_in(statement)
+            if _is_the_check(check, task, code, place)
+        ]
+        by_name: list[tuple[int, ast.expr]] = [(len(code.statements), ast.Name(task.name, ast.Load()))]
+        for place, function in [*reversed(checked), *by_name]:
+            if not isinstance(function, ast.Name) or function.id in code.names:
+                yield _handed_in(function, code, place)
 
 
-def _names_from_outside(statement: ast.stmt) -> list[str]:
-    """The names that a statement takes from the notebook: a function's parameters and local names are none of them."""
-    named = dict.fromkeys(node.id for node in ast.walk(statement) if isinstance(node, ast.Name))
+def _is_the_check(check: ast.expr, task: Assignment, code: NotebookCode, place: int) -> bool:
+    """Whether an expression before `.check` is the exercise or the rung of `task`."""
+    match check:
+        case ast.Name(id=name):
+            bound = code.last_binding(name, place)
+            imported = checks_imported_by(bound) if bound is not None else {}
+            return imported.get(name, ("", "", ""))[1:] == (task.module, task.check)
+        case ast.Attribute(attr=name):
+            return name == task.check
+    return False
+
+
+def _handed_in(function: ast.expr, code: NotebookCode, place: int) -> HandedIn:
+    name = function.id if isinstance(function, ast.Name) else _GIVEN
     try:
-        tables = [symtable.symtable(ast.unparse(statement), "cell", "exec")]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # what Python cannot compile is refused further on
-        return [*named]
-    outside = set()
-    for table in tables:  # to which the loop adds
-        for each in table.get_symbols():
-            if each.is_referenced() and (each.is_global() or table is tables[0]):
-                outside.add(each.get_name())
-        tables += table.get_children()
-    return [name for name in named if name in outside]
+        needed = code.needed(function, place)
+    except TooMuchCodeError as too_much:
+        return HandedIn(name, [], refused=str(too_much))
+    except RecursionError:
+        return HandedIn(name, [], refused="it is nested too deeply")
+    if isinstance(function, ast.Name):
+        return HandedIn(name, needed, is_stub=_is_stub(code.last_binding(name, place)))
+    return HandedIn(name, [*needed, ast.Assign([ast.Name(_GIVEN, ast.Store())], function, lineno=0)])
+
+
+def _is_stub(function: ast.stmt | None) -> bool:
+    last = function.body[-1] if isinstance(function, ast.FunctionDef) else None
+    return isinstance(last, ast.Return) and last.value is not None and is_blank(last.value)
 
 
 def read_in_every_language(directory: Path, name: str) -> list[Answered]:
@@ -118,20 +137,16 @@ def read(notebook: Path, directory: Path) -> Answered:
     if data.count(b",") > commas or data.count(b"[") + data.count(b"{") > brackets:
         raise ValueError(f"{notebook.name} has more values than a notebook has")
     trees, unread = code_of(notebook)
-    found = Answered(unread=unread)
-    for statement in (statement for tree in trees for statement in tree.body):
-        for node in ast.walk(statement):
-            if call := predict_call_of(node):
-                name = call.id or ids_by_question().get(call.question, call.question)
-                found.answers[name] = call.answer
-        if isinstance(statement, ast.Import | ast.ImportFrom):
-            for alias in statement.names:
-                found.imports[alias.asname or alias.name.partition(".")[0]] = statement
-        elif isinstance(statement, ast.FunctionDef):
-            found.definitions[statement.name] = statement
-        elif isinstance(statement, ast.Assign) and _is_plain(statement.value):
-            found.definitions.update({each.id: statement for each in statement.targets if isinstance(each, ast.Name)})
+    found = Answered(statements=[statement for tree in trees for statement in tree.body], unread=unread)
+    for node in (node for statement in found.statements for node in ast.walk(statement)):
+        if call := predict_call_of(node):
+            found.answers[call.id or ids_by_question().get(call.question, call.question)] = call.answer
     return found
+
+
+def is_blank(answer: ast.expr) -> bool:
+    """Whether an answer is still `___`."""
+    return isinstance(answer, ast.Name) and answer.id == _BLANK
 
 
 def value_of(answer: ast.expr) -> object:
@@ -156,11 +171,3 @@ def _value_of(answer: ast.expr) -> object:
         return ast.literal_eval(answer)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
         raise ValueError(f"{ast.unparse(answer)[:80]} is no plain value") from error
-
-
-def _is_plain(value: ast.expr) -> bool:
-    try:
-        ast.literal_eval(value)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
-    return True

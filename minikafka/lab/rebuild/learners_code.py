@@ -87,7 +87,7 @@ class Guard:
                 raise
             except BaseException as error:
                 if _is_kafkas(error) or isinstance(error, self._raises):
-                    error.add_note(_line_of(error.__traceback__, function.__code__))  # for whoever does not expect it
+                    error.add_note(_line_of(error.__traceback__, _code_of(function)))  # for whoever does not expect it
                     raise
                 raise LearnersError(
                     say(
@@ -95,7 +95,7 @@ class Guard:
                         error=type(error).__name__,
                         message=without_directories(str(error)),
                     ).rstrip(": "),
-                    _line_of(error.__traceback__, function.__code__),
+                    _line_of(error.__traceback__, _code_of(function)),
                     self._called_with(function, args, kwargs),
                 ) from error
             if result is ___:
@@ -150,8 +150,8 @@ class Guard:
             return
 
         def too_long(_signal: int, frame: FrameType | None) -> None:
-            error = self._too_slow(_line_at(frame, function.__code__))
-            _raise_at_every_line(frame, function.__code__, error)
+            error = self._too_slow(_line_at(frame, _code_of(function)))
+            _raise_at_every_line(frame, _code_of(function), error)
             raise error
 
         if self._left_s <= 0:  # by many short calls: the engine may be in a loop because of what they return
@@ -176,7 +176,7 @@ class Guard:
         return LearnersError(words, line)
 
 
-def _raise_at_every_line(frame: FrameType | None, code: CodeType, error: LearnersError) -> None:
+def _raise_at_every_line(frame: FrameType | None, code: CodeType | None, error: LearnersError) -> None:
     """Let the learner's function raise `error` again at each of its lines, in case it catches what it should not."""
 
     def trace(_frame: FrameType, event: str, _arg: Any) -> Any:
@@ -197,16 +197,25 @@ def _is_kafkas(error: BaseException) -> bool:
     return isinstance(error, Exception) and type(error).__module__ == errors.__name__
 
 
-def _line_of(trace: Any, code: CodeType) -> str:
+def _code_of(function: Callable[..., Any]) -> CodeType | None:
+    """The code behind a function that may be wrapped (`cache`, `partial`); None for what has none to be found."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(function)
+    return getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+
+
+def _line_of(trace: Any, code: CodeType | None) -> str:
     """The last line of the learner's own code in a traceback, or in what it calls from the same file."""
-    lines = [each for each in traceback.extract_tb(trace) if each.filename == code.co_filename]
+    file = None if code is None else code.co_filename
+    lines = [each for each in traceback.extract_tb(trace) if each.filename == file]
     return say("Line {number}: {line}", number=lines[-1].lineno, line=lines[-1].line) if lines else ""
 
 
-def _line_at(frame: FrameType | None, code: CodeType) -> str:
+def _line_at(frame: FrameType | None, code: CodeType | None) -> str:
     while frame is not None and frame.f_code is not code:
         frame = frame.f_back
-    if frame is None:
+    if frame is None or code is None:
         return ""
     line = linecache.getline(code.co_filename, frame.f_lineno).strip()
     return say("Line {number}: {line}", number=frame.f_lineno, line=line)

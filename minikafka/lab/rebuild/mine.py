@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from minikafka.lab.rebuild.detours import detours_of
-from minikafka.lab.rebuild.learners_code import Guard
+from minikafka.lab.rebuild.learners_code import Guard, LearnersError
 from minikafka.record.kernels.record_columns import plain_kernel
 from minikafka.witness.log.batch import Batch
 from minikafka.witness.spoken import say
@@ -64,6 +64,23 @@ def mine(method: Method, function: Callable[..., Any], guard: Guard | None = Non
                 replaced.enter_context(mock.patch.object(place.owner, place.name, detour))
         for place in _places(method, engine):
             replaced.enter_context(mock.patch.object(place.owner, place.name, _in_the_kind_of(place.original, call)))
+        yield
+
+
+@contextmanager
+def absent(method: Method) -> Iterator[None]:
+    """Inside the block `method` is not there: in its place is one that raises LearnersError, also for who keeps it."""
+    engine = function_of(method)
+
+    def stand_in(*_args: Any, **_kwargs: Any) -> Any:
+        raise LearnersError(f"{engine.__qualname__} is the method that your function stands for: it is not there.")
+
+    stand_in.__signature__ = inspect.signature(engine)  # type: ignore[attr-defined]
+    with ExitStack() as replaced:
+        for place in _places(method, engine):
+            replaced.enter_context(
+                mock.patch.object(place.owner, place.name, _in_the_kind_of(place.original, stand_in))
+            )
         yield
 
 

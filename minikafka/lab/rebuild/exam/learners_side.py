@@ -59,13 +59,15 @@ def _load(source):
     try:
         exec(compile(source, FILE, "exec"), module.__dict__)
     except BaseException as error:
-        return {"refused": f"cannot be imported: {type(error).__name__}: {_words_of(error)}".rstrip(": ")}
+        where = f", line {line}" if (line := _line_of(error)) else ""
+        return {"refused": f"cannot be imported{where}: {type(error).__name__}: {_words_of(error)}".rstrip(": ")}
     found = getattr(module, "MyLog", None)
     if not inspect.isclass(found):
         return {"refused": "has no class MyLog"}
     for name, wanted in PARAMETERS.items():
         method = getattr(found, name, None)
-        given = list(inspect.signature(method).parameters) if inspect.isfunction(method) else None
+        is_there = callable(method) and method is not getattr(object, name, None)
+        given = list(inspect.signature(method).parameters) if is_there else None
         if given != wanted:
             has = "is missing" if given is None else f"takes ({', '.join(given)})"
             return {"refused": f"MyLog.{name} {has}; it must take ({', '.join(wanted)})"}
@@ -155,9 +157,11 @@ def _why_it_is_not_plain(status):
 
 def _words_of(error):
     try:
-        return str(error)[:_LONGEST_WORDS]
+        words = str(error)[:_LONGEST_WORDS]
     except BaseException:  # of a __str__ that is the learner's own
         return ""
+    is_missing = isinstance(error, ModuleNotFoundError)
+    return f"{words}; there are the standard library and crc32c alone" if is_missing else words
 
 
 def _line_of(error):
