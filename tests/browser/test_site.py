@@ -292,7 +292,9 @@ def test_only_a_site_is_replaced(tmp_path):
 
 def test_the_start_page_shows_a_lesson_and_its_notebook_to_rebuild_in_one_row(tmp_path):
     links = {"98-small": "[part 6](98-small-rebuild.ipynb)", "98-small-rebuild": "[the lesson](98-small.ipynb)"}
-    pages = [page_of_markdown(name, f"# Page {name}\n\n{link}") for name, link in links.items()]
+    pages = [
+        page_of_markdown(name, f"# Page {name}\n\n{link}", f"notebooks/{name}.ipynb") for name, link in links.items()
+    ]
     write_site(tmp_path / "site", [*pages, page_of_markdown("99-other", "# Other\n\nwords")], ["A", "B", "C"])
     index = (tmp_path / "site/index.html").read_text(encoding="utf-8")
     rows = re.findall("<li>(.*?)</li>", index.partition('<ol class="lessons">')[2].partition("</ol>")[0])

@@ -15,6 +15,7 @@ import nbformat
 import pytest
 from nbclient.exceptions import CellExecutionError
 
+from minikafka.lab.course.lesson_notebooks import lessons, rebuild_name
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.grading import answer_key as answer_key_module
 from minikafka.lab.grading import grade as grading
@@ -59,10 +60,10 @@ SOLUTIONS = source_of(clamp.solved_by()), source_of(increment.solved_by()), sour
 assert all(f"def {stub[4:].partition('(')[0]}(" in solution for stub, solution in zip(STUBS, SOLUTIONS))
 
 
-def notebook(directory, *cells: str) -> None:
+def notebook(directory, *cells: str, name: str = LESSON) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     lesson = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    nbformat.write(lesson, directory / LESSON)
+    nbformat.write(lesson, directory / name)
 
 
 def lesson_with(answers: tuple[str, str], functions: tuple[str, ...]) -> list[str]:
@@ -280,6 +281,48 @@ def test_a_translated_lesson_counts_as_the_lesson(tmp_path, monkeypatch, with_id
         assert points == [question], of
 
 
+REBUILD = "01-small-rebuild.ipynb"
+OLD = "def updated(old, suggested, log_start, log_end):\n    return 'old'\n"
+NEW = "def updated(old, suggested, log_start, log_end):\n    return 'new'\n"
+MISSING, MISSING_REBUILD = f"{LESSON} is missing", f"{REBUILD} is missing"
+
+
+@pytest.mark.parametrize(
+    ("handed_in", "answers", "functions"),
+    [
+        pytest.param({LESSON: [PREDICTIONS[0].format(3), OLD]}, "", ["old"], id="as one notebook, as it was before"),
+        pytest.param({REBUILD: [NEW]}, MISSING, ["new"], id="the notebook to rebuild alone"),
+        pytest.param({LESSON: [PREDICTIONS[0].format(3)], REBUILD: [NEW]}, "", ["new"], id="both"),
+        pytest.param(
+            {LESSON: [PREDICTIONS[0].format(3), OLD], REBUILD: [NEW]}, "", ["new", "old"], id="both, written twice"
+        ),
+        pytest.param({LESSON: [OLD], REBUILD: [STUBS[0]]}, "the question is gone", ["old"], id="both, one is a stub"),
+        pytest.param({LESSON: [PREDICTIONS[0].format(3)]}, "", MISSING_REBUILD, id="the notebook to read alone"),
+        pytest.param({}, *[f"{MISSING} and {MISSING_REBUILD}"] * 2, id="neither"),
+        pytest.param({f"zh/{REBUILD}": [NEW]}, MISSING, ["new"], id="the notebook to rebuild in Chinese"),
+    ],
+)
+def test_a_lesson_is_graded_from_both_of_its_notebooks(tmp_path, monkeypatch, handed_in, answers, functions):
+    run = []
+
+    def checked(jobs, _terms):
+        run.extend(re.findall(r"return '(\w+)'", "".join(job.code for each in jobs.values() for job in each)))
+        return {task: Mark(task, 1) for task in jobs}
+
+    monkeypatch.setattr(grading, "answer_key", lambda _lesson: {"how-many": "3"})
+    monkeypatch.setattr(grading, "_checked", checked)
+    notebook(tmp_path / "course", IMPORTS, PREDICTIONS[0].format("___"))
+    notebook(tmp_path / "course", IMPORTS, f"{STUBS[0]}\n\n{CHECKS[0]}", name=REBUILD)
+    (tmp_path / "ada").mkdir()
+    for name, cells in handed_in.items():
+        place = tmp_path / "ada" / name
+        notebook(place.parent, *cells, name=place.name)
+    prediction, function = grading.grade(tmp_path / "ada", lessons(tmp_path / "course"), Terms(1)).marks
+    assert (prediction.why, function.task.lesson) == (answers, "01-small")
+    assert function.why == ("" if isinstance(functions, list) else functions)
+    assert run == (functions if isinstance(functions, list) else [])
+
+
 def test_a_link_to_somebody_elses_notebook_is_none_of_ones_own(tmp_path):
     notebook(tmp_path / "bob", "3")
     (tmp_path / "ada").mkdir()
@@ -289,8 +332,6 @@ def test_a_link_to_somebody_elses_notebook_is_none_of_ones_own(tmp_path):
 
 
 def test_every_lesson_has_tasks_of_its_own():
-    from minikafka.lab.course.run_lessons import lessons
-
     for lesson in lessons(COURSE):
         assert len(tasks_of(lesson)) == len(set(tasks_of(lesson))), lesson
         for task in tasks_of(lesson):
@@ -315,8 +356,6 @@ def _is_used(statement: ast.stmt, names: set[str]) -> bool:
 
 
 def tasks_of_kind(kind: str) -> list[Assignment]:
-    from minikafka.lab.course.run_lessons import lessons
-
     return [task for lesson in lessons(COURSE) for task in tasks_of(lesson) if task.kind == kind]
 
 
@@ -383,16 +422,17 @@ def test_what_is_wrong_with_a_rung_is_told_as_in_a_notebook(spark):
 def test_the_courses_own_solutions_may_run_where_a_learner_writes_them(tmp_path):
     """A function's parameters are often called like something that its notebook imports."""
     tried = 0
-    for lesson in sorted(COURSE.glob("[0-9]*.ipynb")):
-        notebook, solutions = nbformat.read(lesson, 4), nbformat.read(COURSE / "solutions" / lesson.name, 4)
+    for lesson in lessons():
+        rebuild = lesson.with_name(rebuild_name(lesson))
+        notebook, solutions = nbformat.read(rebuild, 4), nbformat.read(COURSE / "solutions" / rebuild.name, 4)
         written = {task.name: "" for task in tasks_of(lesson) if task.kind != PREDICTION}
         for cell in solutions.cells:
             if cell.cell_type == "code" and (found := re.search(r"^\w+\.check\((\w+)\)$", cell.source, re.MULTILINE)):
                 written[found[1]] = cell.source
         for name, source in written.items():
             notebook.cells.append(nbformat.v4.new_code_cell(source, id=f"own-{name.replace('_', '-')}"[:60]))
-        nbformat.write(notebook, tmp_path / lesson.name)
-        answered = read(tmp_path / lesson.name, tmp_path)
+        nbformat.write(notebook, tmp_path / rebuild.name)
+        answered = read(tmp_path / rebuild.name, tmp_path)
         for task in (task for task in tasks_of(lesson) if task.kind != PREDICTION):
             (*_, function) = answered.functions_for(task)
             code = without_judges(function.code)

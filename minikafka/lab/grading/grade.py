@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from minikafka.lab.course.lesson_notebooks import notebooks_of, rebuild_name
+from minikafka.lab.exercises.blanks import is_blank
 from minikafka.lab.exercises.task import NOT_ATTEMPTED
 from minikafka.lab.grading.answer_key import answer_key, told
 from minikafka.lab.grading.fair_code import unfair, without_judges
 from minikafka.lab.grading.lesson_tasks import EXERCISE, PREDICTION, RUNG, Assignment, code_of, tasks_of
 from minikafka.lab.grading.marking import Job, LearnersSide, Terms, needs_java, verdict_on
-from minikafka.lab.grading.submission import Answered, is_blank, read_in_every_language, value_of
+from minikafka.lab.grading.submission import Answered, read_in_every_language, value_of
 
 _LONGEST_REASON = 2_000  # characters
 _MOST_TRIED = 4  # of the functions that were handed in for one task
@@ -44,6 +46,7 @@ def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
     """The grade of the notebooks in the directory `submission` for these lessons, the notebooks of the course.
 
     A lesson may be handed in in several languages: each task counts where it was done first, English before others.
+    Functions are looked for in the notebook to rebuild, then in the one to read, where they stood in earlier editions.
 
     Raises ValueError where the directory is none, RuntimeError where a lesson of the course cannot be run, and OSError
     where the disk has no room.
@@ -53,24 +56,43 @@ def grade(submission: Path, lessons: Iterable[Path], terms: Terms) -> Grade:
     marks: list[Mark] = []
     for lesson in lessons:
         tasks = tasks_of(lesson)
-        try:
-            answered = read_in_every_language(submission, lesson.name)
-        except (ValueError, OSError) as unreadable:
-            marks += [Mark(task, 0, str(unreadable)) for task in tasks]
+        to_read = _handed_in(submission, lesson.name)
+        has_rebuild = len(notebooks_of(lesson)) > 1
+        to_rebuild = _handed_in(submission, rebuild_name(lesson)) if has_rebuild else _HandedIn()
+        if not to_read.answered and not to_rebuild.answered:
+            why = " and ".join(filter(None, (to_read.why_not, to_rebuild.why_not)))
+            marks += [Mark(task, 0, why) for task in tasks]
             continue
-        marks += _predictions(lesson, tasks, answered)
-        marks += _functions(lesson, tasks, answered, terms)
+        marks += _predictions(lesson, tasks, to_read.answered, to_read.why_not)
+        written = [*to_rebuild.answered, *to_read.answered]
+        marks += _functions(lesson, tasks, written, to_rebuild.why_not, terms)
     return Grade(submission.name, tuple(marks))
 
 
-def _predictions(lesson: Path, tasks: list[Assignment], answered: Sequence[Answered]) -> list[Mark]:
-    return [_prediction(lesson, task, answered) for task in tasks if task.kind == PREDICTION]
+@dataclass(frozen=True)
+class _HandedIn:
+    """A notebook as it was handed in, in one language or in several; `why_not`: in words, where it was not."""
+
+    answered: Sequence[Answered] = ()
+    why_not: str = ""
 
 
-def _prediction(lesson: Path, task: Assignment, answered: Sequence[Answered]) -> Mark:
+def _handed_in(submission: Path, name: str) -> _HandedIn:
+    try:
+        return _HandedIn(read_in_every_language(submission, name))
+    except (ValueError, OSError) as unreadable:
+        return _HandedIn(why_not=str(unreadable))
+
+
+def _predictions(lesson: Path, tasks: list[Assignment], answered: Sequence[Answered], why_not: str) -> list[Mark]:
+    """The marks of the predictions; `why_not`: why no notebook to read was handed in, "" where one was."""
+    return [_prediction(lesson, task, answered, why_not) for task in tasks if task.kind == PREDICTION]
+
+
+def _prediction(lesson: Path, task: Assignment, answered: Sequence[Answered], why_not: str) -> Mark:
     asked = [each.answers[task.id] for each in answered if task.id in each.answers]
     if not asked:
-        return Mark(task, 0, "the question is gone")
+        return Mark(task, 0, why_not or "the question is gone")
     answer = next((each for each in asked if not is_blank(each)), None)
     if answer is None:
         return Mark(task, 0, "not answered")
@@ -84,12 +106,15 @@ def _prediction(lesson: Path, task: Assignment, answered: Sequence[Answered]) ->
     return Mark(task, 1) if said == right else Mark(task, 0, f"the answer is {said}; the run gives {right}")
 
 
-def _functions(lesson: Path, tasks: list[Assignment], answered: Sequence[Answered], terms: Terms) -> list[Mark]:
+def _functions(
+    lesson: Path, tasks: list[Assignment], answered: Sequence[Answered], why_not: str, terms: Terms
+) -> list[Mark]:
+    """The marks of the functions; `why_not`: why no notebook to rebuild was handed in, "" where one was."""
     given = _given(lesson)
     marks: dict[Assignment, Mark] = {}
     jobs: dict[Assignment, list[Job]] = {}
     for task in (task for task in tasks if task.kind != PREDICTION):
-        found = _jobs(task, answered, given)
+        found = _jobs(task, answered, given, why_not)
         if isinstance(found, Mark):
             marks[task] = found
         else:
@@ -99,11 +124,11 @@ def _functions(lesson: Path, tasks: list[Assignment], answered: Sequence[Answere
     return [marks[task] for task in tasks if task.kind != PREDICTION]
 
 
-def _jobs(task: Assignment, answered: Sequence[Answered], given: Sequence[ast.stmt]) -> list[Job] | Mark:
+def _jobs(task: Assignment, answered: Sequence[Answered], given: Sequence[ast.stmt], why_not: str) -> list[Job] | Mark:
     """The functions that were handed in for a task; the mark where there is none to run."""
     written = [function for each in answered for function in each.functions_for(task, given)]
     if not written:
-        return Mark(task, 0, "there is no such function" + _unread(answered))
+        return Mark(task, 0, why_not or "there is no such function" + _unread(answered))
     jobs: dict[str, Job] = {}
     refused = ""
     for function in written:
@@ -145,7 +170,7 @@ def _checked(jobs: dict[Assignment, list[Job]], terms: Terms) -> dict[Assignment
 
 def _given(lesson: Path) -> list[ast.stmt]:
     """The imports of the lesson, for who has lost them."""
-    nodes = [node for tree in code_of(lesson)[0] for node in ast.walk(tree)]
+    nodes = [node for notebook in notebooks_of(lesson) for tree in code_of(notebook)[0] for node in ast.walk(tree)]
     return [*_SQL, *(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))]
 
 

@@ -1,4 +1,4 @@
-"""What a lesson asks for, read from the course's own notebook."""
+"""What a lesson asks for, read from the course's own notebooks."""
 
 import ast
 import json
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from minikafka.lab.course.lesson_notebooks import notebooks_of
 from minikafka.lab.exercises.predict_call import predict_call_of
 from minikafka.lab.grading.cell_code import parsed
 
@@ -18,7 +19,7 @@ _MODULES = {"exercises": EXERCISE, "rungs": RUNG}  # by their names in a lesson'
 class Assignment:
     """One thing to do, worth one point.
 
-    - `lesson`: the notebook's name without its suffix; `kind`: "prediction", "exercise" or "rung";
+    - `lesson`: the name of the notebook to read without its suffix; `kind`: "prediction", "exercise" or "rung";
     - `name`: the question of a prediction, else the function to write;
     - `module`, `check`: where the exercise or rung is found, by the name that it has there; "" for a prediction;
     - `id`: that of a prediction; "" for the others.
@@ -32,14 +33,18 @@ class Assignment:
     id: str = ""
 
 
-def tasks_of(notebook: Path) -> list[Assignment]:
-    """The tasks of the lesson in `notebook`, in their order."""
+def tasks_of(lesson: Path) -> list[Assignment]:
+    """The tasks of a lesson, in their order: those of the notebook to read, then those of the one to rebuild."""
+    return [task for notebook in notebooks_of(lesson) for task in _tasks_in(notebook, lesson.stem)]
+
+
+def _tasks_in(notebook: Path, lesson: str) -> list[Assignment]:
     found: list[Assignment] = []
     checks: dict[str, tuple[str, str, str]] = {}
     for tree in code_of(notebook)[0]:
         for node in ast.walk(tree):
             checks |= checks_imported_by(node)
-        found += _tasks(tree, notebook.stem, checks)
+        found += _tasks(tree, lesson, checks)
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from minikafka.lab.exercises.blanks import is_stub
 from minikafka.lab.exercises.predict_call import ids_by_question, predict_call_of
 from minikafka.lab.grading.lesson_tasks import Assignment, check_calls_in, checks_imported_by, code_of
 from minikafka.lab.grading.needed_code import NotebookCode, TooMuchCodeError
@@ -17,7 +18,6 @@ _MOST_VALUES = (
     1_000_000,
     200_000,
 )  # commas, and brackets that open: what Python makes of a notebook takes 200 MB at most
-_BLANK = "___"
 _GIVEN = "the_function_given_to_check"
 _OPERATORS = {
     ast.Add: operator.add,
@@ -92,13 +92,8 @@ def _handed_in(function: ast.expr, code: NotebookCode, place: int) -> HandedIn:
     except RecursionError:
         return HandedIn(name, [], refused="it is nested too deeply")
     if isinstance(function, ast.Name):
-        return HandedIn(name, needed, is_stub=_is_stub(code.last_binding(name, place)))
+        return HandedIn(name, needed, is_stub=is_stub(code.last_binding(name, place)))
     return HandedIn(name, [*needed, ast.Assign([ast.Name(_GIVEN, ast.Store())], function, lineno=0)])
-
-
-def _is_stub(function: ast.stmt | None) -> bool:
-    last = function.body[-1] if isinstance(function, ast.FunctionDef) else None
-    return isinstance(last, ast.Return) and last.value is not None and is_blank(last.value)
 
 
 def read_in_every_language(directory: Path, name: str) -> list[Answered]:
@@ -142,11 +137,6 @@ def read(notebook: Path, directory: Path) -> Answered:
         if call := predict_call_of(node):
             found.answers[call.id or ids_by_question().get(call.question, call.question)] = call.answer
     return found
-
-
-def is_blank(answer: ast.expr) -> bool:
-    """Whether an answer is still `___`."""
-    return isinstance(answer, ast.Name) and answer.id == _BLANK
 
 
 def value_of(answer: ast.expr) -> object:
