@@ -18,7 +18,7 @@ from minikafka import Compression, Log, MemoryRecords, SimpleRecord
 from minikafka.cli import clean, main, recover  # noqa: F401 - once, instead of in each child
 from minikafka.common import file_ops
 from minikafka.log.directory_lock import DirectoryLock
-from minikafka.tools.recover.undo import UNDO
+from minikafka.tools.recover.undo import UNDO, take_back
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "kafka-4.3.0"
@@ -350,6 +350,35 @@ def test_what_was_appended_after_an_interruption_stays(tmp_path, log_dir):
     assert result.exit_code == 0 and "is not undone" in result.stderr and not list(place.rglob(f"*{UNDO}*"))
     assert not (place / MARK).exists()
     assert Log.open(place / "topic-0", SMALL).log_end_offset == end + 1
+
+
+def test_what_a_broker_noted_of_other_partitions_after_an_interruption_stays(tmp_path, log_dir):
+    """Where DeleteRecords had moved the start of another log, records that were deleted would come back."""
+    place = interrupted_run(tmp_path, log_dir)
+    noted = {
+        "recovery-point-offset-checkpoint": "0\n2\ntopic 0 9\ntopic 1 100\n",
+        "log-start-offset-checkpoint": "0\n2\ntopic 0 1\ntopic 1 50\n",
+        "cleaner-offset-checkpoint": "0\n1\ntopic 1 60\n",
+    }
+    for name, text in noted.items():
+        (place / name).write_text(text)
+    take_back(place, follow_links=False)
+    assert {name: (place / name).read_text() for name in noted} == {
+        "recovery-point-offset-checkpoint": "0\n2\ntopic 0 96\ntopic 1 100\n",
+        "log-start-offset-checkpoint": "0\n1\ntopic 1 50\n",
+        "cleaner-offset-checkpoint": "0\n1\ntopic 1 60\n",
+    }
+    assert not (place / MARK).exists()
+
+
+def test_after_a_broker_that_was_killed_an_undone_run_tells_of_no_clean_stop(tmp_path, log_dir):
+    place = interrupted_run(tmp_path, log_dir)
+    log = Log.open(place / "topic-1", SMALL)
+    record = SimpleRecord(timestamp=int(NOW), key=b"new", value=b"new")
+    log.append_as_leader(MemoryRecords.with_records(Compression.NONE, record), leader_epoch=9)
+    log.close()
+    assert "it is undone" in rerun(place, "clean").stderr
+    assert not (place / MARK).exists()
 
 
 def test_a_clean_stop_after_an_interruption_stays(tmp_path, log_dir):

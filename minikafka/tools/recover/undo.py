@@ -13,8 +13,9 @@ have ended, although half of the work may be done, and nothing else tells any mo
   subdirectories go last.
 
 While the file is there, `take_back` makes everything as it was. A run that ends with an error or with a signal does
-that itself; after a kill, the next run begins with it. What others have done since then stays: nothing is undone if the
-mark has come back, or if a segment is not one that a tool's run can have left. Copies are not synced, as there may be
+that itself; after a kill, the next run begins with it. What others have done since then stays: what the checkpoints say
+of other partitions; the mark does not come back if these have changed; and nothing is undone if the mark has come back,
+or if a segment is not one that a tool's run can have left. Copies are not synced, as there may be
 thousands; if the power fails before the system has written one, its checksum is wrong, and nothing is undone either:
 the directory is then one after an unclean stop.
 """
@@ -32,7 +33,9 @@ from minikafka.checkpoint.clean_shutdown_file_handler import CLEAN_SHUTDOWN_FILE
 from minikafka.common import file_ops
 from minikafka.common.bounded_file import read_text_file
 from minikafka.common.errors import IOException
+from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as CLEANER_OFFSET_CHECKPOINT_FILE
+from minikafka.log.log_dir_name import parse_topic_partition_name
 from minikafka.log.log_file_utils import DELETED_FILE_SUFFIX, LOG_FILE_SUFFIX
 from minikafka.log.manager.log_dir_checkpoints import LOG_START_OFFSET_CHECKPOINT_FILE, RECOVERY_POINT_CHECKPOINT_FILE
 from minikafka.log.partition_files import is_loaded, require_regular
@@ -120,12 +123,11 @@ def take_back(log_dir: Path, *, follow_links: bool, quiet: bool = False) -> None
     elif all(_is_ours(directory, kept) for directory, kept in directories.items()):
         for directory, kept in directories.items():
             _put_back(directory, kept, follow_links=follow_links)
-        for name, content in beside.items():
-            if content is None:
-                file_ops.delete_if_exists(log_dir / name)
-            elif name != CLEAN_SHUTDOWN_FILE_NAME:
-                _replace(log_dir / name, content.encode(_TEXT))
-        if (content := beside[CLEAN_SHUTDOWN_FILE_NAME]) is not None:
+        ours = {parse_topic_partition_name(log_dir / name) for name in partitions}
+        was_used = _has_changed(log_dir, file.stat().st_mtime_ns, but=partitions)
+        for name in CHECKPOINTS:
+            was_used |= _put_checkpoint_back(log_dir / name, beside[name], ours)
+        if (content := beside[CLEAN_SHUTDOWN_FILE_NAME]) is not None and not was_used:
             _replace(log_dir / CLEAN_SHUTDOWN_FILE_NAME, content.encode(_TEXT))
         outcome = "is undone"
     else:
@@ -295,6 +297,45 @@ def _put_back(directory: Path, kept: Mapping[str, dict], *, follow_links: bool) 
                 file_ops.flush_file_if_exists(coming)
             file_ops.rename(coming, file)
     file_ops.flush_dir(directory)
+
+
+def _has_changed(log_dir: Path, since: int, *, but: Collection[str]) -> bool:
+    """Whether anything in another partition's directory has changed since that time (ns), by a broker that was killed,
+    say: then it would not be true that the last stop was clean.
+    """
+    others = [
+        each for each in log_dir.iterdir() if each.name not in but and each.is_dir() and has_name_of_partition(each)
+    ]
+    return any(file.lstat().st_mtime_ns > since for each in others for file in (each, *each.iterdir()))
+
+
+def _put_checkpoint_back(file: Path, before: str | None, ours: Collection[TopicPartition]) -> bool:
+    """Let the checkpoint say again what it said `before` of our partitions; of others it says what it says now, as a
+    broker may have been there since. Returns whether that differs.
+    """
+    told_before, told_now = _lines_of(before), _lines_of(_content(file))
+    others = {each: line for each, line in told_now.items() if each not in ours}
+    has_changed = others != {each: line for each, line in told_before.items() if each not in ours}
+    if has_changed:
+        lines = [*(told_before[each] for each in told_before if each in ours), *others.values()]
+        before = "\n".join(["0", str(len(lines)), *lines, ""])
+    if before is None:
+        file_ops.delete_if_exists(file)
+    else:
+        _replace(file, before.encode(_TEXT))
+    return has_changed
+
+
+def _lines_of(checkpoint: str | None) -> dict[TopicPartition, str]:
+    """The lines of a checkpoint with this text, by partition; none of a damaged one, as to a broker."""
+    lines = (checkpoint or "").splitlines()
+    try:
+        told = {
+            TopicPartition(topic, int(partition)): line for line in lines[2:] for topic, partition, _ in [line.split()]
+        }
+        return told if lines[:2] == ["0", str(len(told))] else {}
+    except ValueError:
+        return {}
 
 
 def _put_link_back(link: Path, before: Path | None, target: str) -> None:
