@@ -116,8 +116,7 @@ def _asked_in_a_worker(spark: "SparkSession") -> list[str]:
     except (PySparkException, Py4JError) as error:
         from minikafka.spark.jobs.spark_failures import reason
 
-        raise WorkersPythonError(
-            f"The workers' Python, which the environment variable PYSPARK_PYTHON names, does not work: "
-            f"{reason(str(error))}"
-        ) from error
+        is_named = _is_remote(spark) or "PYSPARK_PYTHON" in os.environ  # of a server it cannot be told from here
+        which = "which the environment variable PYSPARK_PYTHON names" if is_named else spark.sparkContext.pythonExec
+        raise WorkersPythonError(f"The workers' Python, {which}, does not work: {reason(str(error))}") from error
     return told

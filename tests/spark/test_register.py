@@ -48,6 +48,18 @@ def test_a_python_without_minikafka_is_named(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_python_that_does_not_work_is_named_as_it_was_found(tmp_path):
+    (tmp_path / "python3").write_text("#!/bin/sh\nexit 7\n")
+    (tmp_path / "python3").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    environment.pop("PYSPARK_PYTHON", None)
+    done = subprocess.run(
+        [sys.executable, "-c", REGISTER], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=220
+    )
+    assert done.stdout.startswith("WorkersPythonError The workers' Python, python3, does not work: "), done
+
+
+@pytest.mark.slow
 def test_our_line_is_the_first(spark, tmp_path):
     register(spark)
     put_our_line_first()  # once more: no line is told twice
