@@ -307,6 +307,15 @@ def test_the_start_page_shows_a_lesson_and_its_notebook_to_rebuild_in_one_row(tm
         assert f'href="{other}.html"' in body
 
 
+def test_a_link_in_a_translation_stays_in_its_language(tmp_path):
+    lesson = notebook_of(["# A page\n\n[part 6](98-small-rebuild.ipynb), [in English](../98-small-rebuild.ipynb)"])
+    name = "98-small-rebuild"
+    write_site(tmp_path / "site", [page_of(name, lesson), page_of(f"zh-{name}", lesson, "zh")], ["A", "B"])
+    body = (tmp_path / f"site/zh-{name}.html").read_text(encoding="utf-8").partition("<main")[2]
+    links = [(f"zh-{name}.html", "part 6"), (f"{name}.html", "in English")]
+    assert re.findall(r'href="([^"]+)">(part 6|in English)', body) == links
+
+
 def test_bad_input_is_one_line(tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(SystemExit) as ended:
