@@ -22,7 +22,7 @@ def compile_peer() -> list[str]:
 def compile_replica_peer() -> list[str]:
     """Compile ReplicaBench, with the brokers of the witness; returns the class path to run with."""
     kafka = kafka_classpath()
-    with as_file(files("minikafka.witness") / "KafkaReplicas.scala") as source:
+    with as_file(files("minikafka.witness.kafka") / "KafkaReplicas.scala") as source:
         brokers = [str(compiled_classes(source, kafka)), *kafka]
     return [str(compiled_classes(REPLICA_BENCH, brokers)), *brokers]
 

@@ -2,7 +2,6 @@
 
 import atexit
 import os
-import re
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 _JAVA_OPTIONS = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dfile.encoding=UTF-8"]
-_FILE_RECORDS = re.compile(r"FileRecords\(size=(\d+), file=(.*), start=(\d+), end=\d+\)")
 _starting_callbacks = threading.Lock()
 
 
@@ -152,25 +150,14 @@ class KafkaJvm:
         buffer = self.find_class("java.nio.ByteBuffer").wrap(bytearray(data))
         return self.find_class("org.apache.kafka.common.record.internal.MemoryRecords").readableRecords(buffer)
 
-    def bytes_of(self, records) -> bytes:
-        """The bytes of Kafka's `Records`, in memory or in a file (read from the file itself, because py4j is slow with
-        many bytes).
-        """
-        if in_file := _FILE_RECORDS.fullmatch(records.toString()):
-            size, path, start = in_file.groups()
-            with open(path, "rb") as file:
-                file.seek(int(start))
-                return file.read(int(size))
-        return bytes(records.buffer().array()) if records.sizeInBytes() else b""
-
     def _new_executor(self):
         executor = self.find_class("java.util.concurrent.ScheduledThreadPoolExecutor")(0)
         executor.setRemoveOnCancelPolicy(True)
         return executor
 
 
-def kafka_jars() -> list[str]:
-    """The jars of Kafka's broker, tools and storage layer with all that they need.
+def kafka_jars(part: str = "broker") -> list[str]:
+    """The jars of Kafka's storage layer with all that they need ("storage"), or of broker and tools as well ("broker").
 
     $MINIKAFKA_KAFKA_JARS may name a directory of jars to use instead. Raises KafkaUnavailableError.
     """
@@ -182,7 +169,7 @@ def kafka_jars() -> list[str]:
     from minikafka.jvm.kafka_jars import KafkaJarsUnavailableError, kafka_classpath
 
     try:
-        return kafka_classpath("broker")
+        return kafka_classpath(part)
     except KafkaJarsUnavailableError as unavailable:
         raise KafkaUnavailableError(str(unavailable)) from unavailable
 

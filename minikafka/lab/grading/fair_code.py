@@ -7,13 +7,7 @@ learner so, and refuses who plainly changes the judge that sits beside the code.
 import ast
 from collections.abc import Iterable, Iterator
 
-_JUDGES = (
-    "minikafka.lab.grading",
-    "minikafka.lab.rebuild",
-    "minikafka.lab.sandbox",
-    "minikafka.lessons",
-    "minikafka.witness",
-)
+_JUDGES = ("lab.grading", "lab.rebuild", "lab.sandbox", "lessons", "witness")  # rooms of minikafka
 
 
 def without_judges(code: Iterable[ast.stmt]) -> list[ast.stmt]:
@@ -40,7 +34,8 @@ def _uses_judges(node: ast.AST) -> bool:
 
 
 def _is_judge(name: str) -> bool:
-    return any(name == room or name.startswith(room + ".") for room in _JUDGES)
+    package, _, rest = name.partition(".")
+    return package == "minikafka" and any(f"{rest}.".startswith(f"{room}.") for room in _JUDGES)
 
 
 def _named(node: ast.AST) -> Iterator[str]:

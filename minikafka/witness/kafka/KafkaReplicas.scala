@@ -3,7 +3,7 @@
 // take a step when they are told to, requests and responses are bytes that no socket carries, and whoever holds a
 // KafkaReplicas is the controller. Everything runs in the caller's thread.
 //
-// Compiled by minikafka.spark.scala_compiler; driven by minikafka.witness.kafka_cluster.
+// Compiled by minikafka.jvm.scala_compiler; driven by minikafka.witness.kafka.kafka_cluster.
 
 package kafka.cluster {
   /** What only this package may ask a Partition. */

@@ -8,17 +8,16 @@ import base64
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
 from minikafka.jvm.kafka_jvm import KafkaJvm, kafka_jars
-from minikafka.jvm.scala_compiler import compiled_classes
 from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
 from minikafka.metadata.leader_and_isr import BrokerState
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
 from minikafka.metadata.metadata_records import MetadataRecord, RegisterBrokerRecord
 from minikafka.witness.kafka.kafka_errors import kafka_errors
+from minikafka.witness.kafka.scala_objects import new_instance, scala_constructor
 
 _METADATA = "org.apache.kafka.common.metadata"
 
@@ -191,23 +190,10 @@ _TAGGED = (
 """Fields that Kafka leaves out when they are empty."""
 
 
-def _kafka_replicas(kafka: KafkaJvm, start_ms: int):
+def _kafka_replicas(kafka: KafkaJvm, start_ms: int) -> Any:
     """A new object of the Scala class, which is compiled first if need be."""
-    constructor = kafka.made_once("KafkaReplicas", lambda: _constructor(kafka))
-    arguments = kafka.gateway.new_array(kafka.find_class("java.lang.Object"), 1)
-    arguments[0] = kafka.find_class("java.lang.Long").valueOf(str(start_ms))
-    return constructor.newInstance(arguments)
-
-
-def _constructor(kafka: KafkaJvm):
-    with as_file(files(__package__) / "KafkaReplicas.scala") as source:
-        classes = compiled_classes(source, kafka_jars())
-    url = kafka.file(classes).toURI().toURL()
-    urls = kafka.gateway.new_array(kafka.find_class("java.net.URL"), 1)
-    urls[0] = url
-    parent = kafka.find_class("java.lang.Thread").currentThread().getContextClassLoader()
-    loader = kafka.find_class("java.net.URLClassLoader")(urls, parent)
-    return loader.loadClass("kafka.server.KafkaReplicas").getConstructors()[0]
+    constructor = scala_constructor(kafka, "kafka.server.KafkaReplicas", kafka_jars())
+    return new_instance(kafka, constructor, kafka.find_class("java.lang.Long").valueOf(str(start_ms)))
 
 
 def _camel(name: str) -> str:

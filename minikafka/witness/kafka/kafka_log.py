@@ -1,7 +1,7 @@
 """The third witness: Apache Kafka's own `UnifiedLog` behind the names and result types of minikafka's `Log`."""
 
 import functools
-import re
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from minikafka.common.offset_and_epoch import OffsetAndEpoch
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.jvm.kafka_jvm import KafkaJvm
+from minikafka.jvm.kafka_jvm import KafkaJvm, kafka_jars
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_data_info import AbortedTransaction, FetchDataInfo
 from minikafka.log.fetch_isolation import FetchIsolation
@@ -26,26 +26,12 @@ from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.kafka.kafka_errors import kafka_errors
 from minikafka.witness.kafka.kafka_log_cleaner import KafkaLogCleaner
 from minikafka.witness.kafka.kafka_time import JavaScheduler, JavaTime
+from minikafka.witness.kafka.scala_objects import new_instance, scala_constructor
 
 _INTERNALS = "org.apache.kafka.storage.internals.log"
 _MAX_TRANSACTION_TIMEOUT_MS = 900_000
 _PRODUCER_ID_EXPIRATION_MS = 86_400_000
 _PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS = 600_000
-_INT = r"(-?\d+)"
-_OFFSETS = re.compile(rf"highWatermark={_INT}, lastStableOffset={_INT}, logStartOffset={_INT}, logEndOffset={_INT}\)$")
-_SEGMENT = re.compile(rf"LogSegment\(baseOffset={_INT}, size={_INT}")
-_EPOCH = re.compile(rf"epoch=-?{_INT}, startOffset={_INT}")
-_PRODUCER = re.compile(
-    rf"ProducerStateEntry\(producerId={_INT}, producerEpoch={_INT}, "
-    rf"currentTxnFirstOffset=Optional(?:Long)?\S*?(?:\[{_INT}\]|empty), "
-    rf"coordinatorEpoch={_INT}, lastTimestamp={_INT}, batchMetadata=\[(.*?)\]\)"
-)
-_BATCH = re.compile(rf"lastSeq={_INT}, firstOffset={_INT}, lastOffset={_INT}")
-_APPEND_INFO = re.compile(
-    rf"firstOffset={_INT}, lastOffset={_INT}, lastLeaderEpoch=Optional(?:Int)?(?:\[{_INT}\]|.empty), "
-    rf"maxTimestamp={_INT}, logAppendTime={_INT}, logStartOffset={_INT}, .*sourceCompression=(\w+), "
-    rf"validBytes={_INT}, lastOffsetOfFirstBatch={_INT}, .*leaderHwChange=(\w+)"
-)
 
 
 class KafkaSegment(NamedTuple):
@@ -93,8 +79,7 @@ class KafkaLog:
         self.kafka = kafka
         self.unified_log = unified_log
         self._scheduler = scheduler
-        self._producers = unified_log.producerStateManager()
-        self._epochs = unified_log.leaderEpochCache()
+        self._state = kafka.made_once("KafkaLogState", lambda: _new_state(kafka))
 
     @classmethod
     @_speaks_python
@@ -167,12 +152,12 @@ class KafkaLog:
             verification_guard or self.kafka.constant(f"{_INTERNALS}.VerificationGuard", "SENTINEL"),
             transaction_version,
         )
-        return _append_info(info.toString())
+        return self._append_info(info)
 
     @_speaks_python
     def append_as_follower(self, records: bytes | MemoryRecords, leader_epoch: int) -> LogAppendInfo:
         """Append batches that a leader has given offsets. Kafka: `UnifiedLog.appendAsFollower`."""
-        return _append_info(self.unified_log.appendAsFollower(self._records(records), leader_epoch).toString())
+        return self._append_info(self.unified_log.appendAsFollower(self._records(records), leader_epoch))
 
     @_speaks_python
     def read(
@@ -183,9 +168,10 @@ class KafkaLog:
         data = self.unified_log.read(start_offset, max_length, fetch_isolation, min_one_message)
         field = functools.partial(_field, data)
         aborted = field("abortedTransactions").orElse(None)
+        place = self._place(field("fetchOffsetMetadata"))
         return FetchDataInfo(
-            _metadata(field("fetchOffsetMetadata")),
-            MemoryRecords.readable_records(self.kafka.bytes_of(field("records"))),
+            place,
+            MemoryRecords.readable_records(_bytes_of(field("records"), place)),
             field("firstEntryIncomplete"),
             None if aborted is None else [AbortedTransaction(txn.producerId(), txn.firstOffset()) for txn in aborted],
         )
@@ -200,6 +186,11 @@ class KafkaLog:
         return TimestampAndOffset(
             _field(found, "timestamp"), _field(found, "offset"), _field(found, "leaderEpoch").orElse(None)
         )
+
+    def _append_info(self, java_info) -> LogAppendInfo:
+        fields = json.loads(self._state.appendInfo(java_info))
+        codec, change = CompressionType[fields.pop("source_compression")], fields.pop("leader_hw_change")
+        return LogAppendInfo(source_compression=codec, leader_hw_change=LeaderHwChange[change], **fields)
 
     def _records(self, records):
         data = records if isinstance(records, (bytes, bytearray)) else bytes(records.buffer)
@@ -251,19 +242,19 @@ class KafkaLog:
     @property
     def log_end_offset_metadata(self) -> LogOffsetMetadata:
         """Kafka: `UnifiedLog.logEndOffsetMetadata`."""
-        return _metadata(self.unified_log.logEndOffsetMetadata())
+        return self._place(self.unified_log.logEndOffsetMetadata())
 
     @_speaks_python
     def fetch_offset_snapshot(self) -> LogOffsetSnapshot:
         """Kafka: `UnifiedLog.fetchOffsetSnapshot`."""
         snapshot = self.unified_log.fetchOffsetSnapshot()
         places = snapshot.logEndOffset(), snapshot.highWatermark(), snapshot.lastStableOffset()
-        return LogOffsetSnapshot(snapshot.logStartOffset(), *map(_metadata, places))
+        return LogOffsetSnapshot(snapshot.logStartOffset(), *map(self._place, places))
 
     @_speaks_python
     def maybe_convert_to_offset_metadata(self, offset: int) -> LogOffsetMetadata:
         """Kafka: `UnifiedLog.maybeConvertToOffsetMetadata`."""
-        return _metadata(self.unified_log.maybeConvertToOffsetMetadata(offset))
+        return self._place(self.unified_log.maybeConvertToOffsetMetadata(offset))
 
     @_speaks_python
     def update_high_watermark(self, hw: int | LogOffsetMetadata) -> int:
@@ -274,7 +265,7 @@ class KafkaLog:
     def maybe_increment_high_watermark(self, new_high_watermark: LogOffsetMetadata) -> LogOffsetMetadata | None:
         """Kafka: `UnifiedLog.maybeIncrementHighWatermark`."""
         old = self.unified_log.maybeIncrementHighWatermark(self._java_metadata(new_high_watermark)).orElse(None)
-        return old and _metadata(old)
+        return old and self._place(old)
 
     @_speaks_python
     def maybe_update_high_watermark(self, hw: int) -> int | None:
@@ -288,6 +279,9 @@ class KafkaLog:
         java_reason = self.kafka.constant(f"{_INTERNALS}.LogStartOffsetIncrementReason", constant)
         return self.unified_log.maybeIncrementLogStartOffset(new_log_start_offset, java_reason)
 
+    def _place(self, java_metadata) -> LogOffsetMetadata:
+        return LogOffsetMetadata(*json.loads(self._state.place(java_metadata)))
+
     def _java_metadata(self, metadata: LogOffsetMetadata):
         return self.kafka.log_class("LogOffsetMetadata")(*metadata)
 
@@ -296,7 +290,7 @@ class KafkaLog:
     @property
     def log_segments(self) -> list[KafkaSegment]:
         """Base offset and size of each segment. Kafka: `UnifiedLog.logSegments`."""
-        return [KafkaSegment(*map(int, s)) for s in _SEGMENT.findall(self.unified_log.logSegments().toString())]
+        return [KafkaSegment(*each) for each in json.loads(self._state.segments(self.unified_log))]
 
     @property
     def active_segment(self) -> KafkaSegment:
@@ -354,7 +348,7 @@ class KafkaLog:
     @property
     def epoch_entries(self) -> list[EpochEntry]:
         """Leader epochs and their first offsets. Kafka: `LeaderEpochFileCache.epochEntries`."""
-        return [EpochEntry(*map(int, e)) for e in _EPOCH.findall(self._epochs.epochEntries().toString())]
+        return [EpochEntry(*each) for each in json.loads(self._state.epochs(self.unified_log))]
 
     @property
     def latest_epoch(self) -> int | None:
@@ -377,7 +371,7 @@ class KafkaLog:
         """(id, epoch, last sequence, last data offset, last timestamp in ms, coordinator epoch, first offset of the
         open transaction or −1) of each producer, ordered by id. Kafka: `ProducerStateManager.activeProducers`.
         """
-        return sorted(map(_producer, _PRODUCER.findall(self._producers.activeProducers().toString())))
+        return [tuple(each) for each in json.loads(self._state.producers(self.unified_log))]
 
     # The end, and the whole
 
@@ -400,9 +394,13 @@ class KafkaLog:
     @_speaks_python
     def fetch_state_snapshot(self) -> LogStateSnapshot:
         """As minikafka's `Log` shows it."""
-        hw, lso, start, end = map(int, _OFFSETS.search(self.unified_log.toString()).groups())
-        segments, epochs, producers = map(tuple, (self.log_segments, self.epoch_entries, self.producers))
-        return LogStateSnapshot(start, self.recovery_point, hw, lso, end, segments, epochs, producers)
+        offsets, segments, epochs, producers = json.loads(self._state.all(self.unified_log))
+        return LogStateSnapshot(
+            *offsets,
+            tuple(KafkaSegment(*each) for each in segments),
+            tuple(EpochEntry(*each) for each in epochs),
+            tuple(map(tuple, producers)),
+        )
 
     def __repr__(self) -> str:
         return f"Kafka's {self.unified_log.toString()}"
@@ -414,32 +412,18 @@ def _field(java_object, name: str):
     return get_field(java_object, name)
 
 
-def _metadata(java_metadata) -> LogOffsetMetadata:
-    """Offset metadata read from Kafka's own text, such as (offset=5, segment=[0:120]): one call instead of three."""
-    return LogOffsetMetadata(*map(int, re.findall(r"-?\d+", java_metadata.toString())))
+def _new_state(kafka: KafkaJvm):
+    return new_instance(kafka, scala_constructor(kafka, "minikafka.KafkaLogState", kafka_jars("storage")))
 
 
-def _append_info(text: str) -> LogAppendInfo:
-    """Kafka's LogAppendInfo read from its text form: one call instead of eleven."""
-    first, last, epoch, max_timestamp, append_time, start, codec, valid_bytes, first_batch_last, change = (
-        _APPEND_INFO.search(text).groups()
-    )
-    return LogAppendInfo(
-        first_offset=int(first),
-        last_offset=int(last),
-        last_leader_epoch=None if epoch is None else int(epoch),
-        max_timestamp=int(max_timestamp),
-        log_append_time=int(append_time),
-        log_start_offset=int(start),
-        source_compression=CompressionType[codec.upper()],
-        valid_bytes=int(valid_bytes),
-        last_offset_of_first_batch=int(first_batch_last),
-        leader_hw_change=LeaderHwChange[change],
-    )
+def _bytes_of(java_records, place: LogOffsetMetadata) -> bytes:
+    """The bytes of what a log has read at `place`: a slice of a segment's file, or nothing.
 
-
-def _producer(found: tuple[str, ...]) -> tuple[int, ...]:
-    producer_id, epoch, txn_first_offset, coordinator_epoch, last_timestamp, batches = found
-    last_seq, _, last_offset = _BATCH.findall(batches)[-1] if batches else (-1, -1, -1)
-    numbers = producer_id, epoch, last_seq, last_offset, last_timestamp, coordinator_epoch, txn_first_offset or -1
-    return tuple(map(int, numbers))
+    They are taken from the file itself, because py4j is slow with many bytes.
+    """
+    size = java_records.sizeInBytes()
+    if not size:
+        return b""
+    with open(java_records.file().getPath(), "rb") as file:
+        file.seek(place.relative_position_in_segment)
+        return file.read(size)

@@ -34,7 +34,7 @@ def _case(number: int) -> AskedCase:
                 batch.is_transactional, batch.is_control_batch, batch.has_delete_horizon,
             )  # fmt: skip
         return (
-            batch.compressionType().toString().lower(), batch.timestampType().name() == "LOG_APPEND_TIME",
+            batch.compressionType().name().lower(), batch.timestampType().name() == "LOG_APPEND_TIME",
             batch.isTransactional(), batch.isControlBatch(), batch.deleteHorizonMs().isPresent(),
         )  # fmt: skip
 
