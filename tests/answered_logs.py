@@ -5,9 +5,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from minikafka.witness.directory_diff import NOT_DETERMINED, FilesOf
-from minikafka.witness.log.two_logs import TwoLogs
 from minikafka.witness.observation import Observation
 from tests.kafka_answers import Answers, plain
+from tests.two_logs import TwoLogs
 
 
 class AnsweredLogs(TwoLogs):

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from minikafka.jvm.kafka_jvm import KafkaJvm, KafkaUnavailableError
-from minikafka.witness.log.two_logs import TwoLogs
 from tests.answered_logs import AnsweredLogs
 from tests.jvm_watchdog import JvmWatchdog
 from tests.kafka_answers import PARTS, AnswerFiles
+from tests.two_logs import TwoLogs
 
 SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200}
 

@@ -23,9 +23,10 @@ from minikafka.log.manager.log_dir_checkpoints import RECOVERY_POINT_CHECKPOINT_
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.tools.recover.offline_log import checkpointed_offset
 from minikafka.witness.directory_diff import directory_diff
-from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.kafka.kafka_broker import KafkaBroker
 from minikafka.witness.kafka.kafka_log import KafkaLog
 from minikafka.witness.log.batch import Batch
+from tests.kafka_clients import KafkaClients
 
 CLOSED, KILLED = TopicPartition("closed", 0), TopicPartition("killed", 0)
 START_MS = 1_700_000_000_000

@@ -19,9 +19,10 @@ from minikafka.log.log_config import LogConfig
 from minikafka.log.manager.config_repository import MapConfigRepository
 from minikafka.log.manager.log_manager import LogManager
 from minikafka.record.format.memory_records import MemoryRecords
-from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.kafka.kafka_broker import KafkaBroker
 from minikafka.witness.log.batch import Batch
-from minikafka.witness.log_dir.two_log_managers import TwoLogManagers
+from tests.kafka_clients import KafkaClients
+from tests.two_log_managers import TwoLogManagers
 
 TOPICS = {
     "plain": {"internal.segment.bytes": "2000", "retention.ms": "-1"},

@@ -11,9 +11,9 @@ from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.record.format.control_record import ControlRecordType
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.kafka.kafka_errors import kafka_errors
-from minikafka.witness.log.two_logs import TwoLogs
 from minikafka.witness.observation import Observation
 from tests.crash.acts import LOG_STARTS, PARTITION, RECOVERY_POINTS
+from tests.two_logs import TwoLogs
 
 World = dict[str, bytes]
 """The files of a log directory by their path in it."""

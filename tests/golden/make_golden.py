@@ -14,7 +14,8 @@ import tempfile
 from pathlib import Path
 
 from minikafka.jvm.kafka_jvm import KafkaJvm
-from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.kafka_clients import KafkaClients
 
 HERE = Path(__file__).parent
 NOTEBOOKS_DATA = HERE.parent.parent / "notebooks" / "data"

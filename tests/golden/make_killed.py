@@ -14,7 +14,8 @@ from make_golden import NOTEBOOKS_DATA, SETTINGS, START_MS, order
 
 from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.lab.stage.killed_broker import keep
-from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.kafka_clients import KafkaClients
 
 TOPIC = "orders"
 TARGET = NOTEBOOKS_DATA / "killed"

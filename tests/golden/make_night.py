@@ -27,8 +27,9 @@ from make_golden import NOTEBOOKS_DATA
 
 from minikafka.common.uuid import random_uuid
 from minikafka.jvm.kafka_jvm import KafkaJvm
-from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients, free_ports
+from minikafka.witness.kafka.kafka_broker import KafkaBroker, free_ports
 from minikafka.witness.kafka.kafka_tools import run_tool
+from tests.kafka_clients import KafkaClients
 
 TARGET = NOTEBOOKS_DATA / "night"
 EVENING_MS = 1_699_992_000_000

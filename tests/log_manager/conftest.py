@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minikafka.witness.log_dir.two_log_managers import TwoLogManagers
+from tests.two_log_managers import TwoLogManagers
 
 SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200}
 

@@ -30,7 +30,7 @@ from minikafka.log.manager.config_repository import MapConfigRepository
 from minikafka.log.manager.log_manager import LogManager
 from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.witness.log.batch import Batch
-from minikafka.witness.log_dir.two_log_managers import OneLogManager
+from minikafka.witness.log_dir.one_log_manager import OneLogManager
 
 SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.index.bytes": 1200}
 P = [TopicPartition("topic", number) for number in range(4)]

@@ -6,7 +6,8 @@ import pytest
 from pyspark.errors import PythonException
 
 from minikafka.spark import register
-from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.kafka_clients import KafkaClients
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 SMALL = {"retention.ms": "-1", "index.interval.bytes": "250", "internal.segment.bytes": "1500"}

@@ -14,7 +14,8 @@ from minikafka.common.errors import CorruptRecordException, IllegalArgumentExcep
 from minikafka.record.files.file_records import FileRecords
 from minikafka.spark import register
 from minikafka.tools.dump_log.cluster_messages import METADATA_DIRECTORY, snapshot_end
-from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.kafka_clients import KafkaClients
 from tests.spark.object_store import ObjectStore
 from tests.spark.rows import rows
 

@@ -10,7 +10,8 @@ from minikafka.common.topic_partition import TopicPartition
 from minikafka.spark.jobs.byte_ranges import partitions, table
 from minikafka.spark.jobs.lag import lag
 from minikafka.spark.jobs.unread_records import unread_records
-from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.kafka_clients import KafkaClients
 from tests.spark.drawn_log import NOW, DrawnLog, draw_log
 from tests.spark.test_cluster_tables import admin_of, commit, committed
 

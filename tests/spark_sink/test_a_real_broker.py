@@ -9,7 +9,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from minikafka.common.errors import KafkaStorageException
 from minikafka.spark import register, write_log_dir
 from minikafka.spark.sink.write_mark import staged_directories
-from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.kafka_clients import KafkaClients
 from tests.spark.rows import rows
 from tests.spark_sink.writing import begin, killed_in_commit, row, task, write
 

@@ -8,8 +8,9 @@ from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
 from minikafka.common.uuid import random_uuid
 from minikafka.record.format.memory_records import MemoryRecords
-from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.kafka.kafka_broker import KafkaBroker
 from minikafka.witness.kafka.kafka_log import KafkaLog
+from tests.kafka_clients import KafkaClients
 from tests.spark.rows import rows
 from tests.spark_sink.writing import NOW, files, row, write
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.kafka_clients import KafkaClients
 
 pytestmark = pytest.mark.slow
 

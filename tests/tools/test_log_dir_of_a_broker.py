@@ -9,7 +9,8 @@ from click.testing import CliRunner
 
 from minikafka.cli import main
 from minikafka.tools.recover.recover_log_dir import settings_of
-from minikafka.witness.kafka.kafka_broker import KafkaBroker, KafkaClients
+from minikafka.witness.kafka.kafka_broker import KafkaBroker
+from tests.kafka_clients import KafkaClients
 from tests.tools.test_decoders_and_a_broker import admin_of, set_config
 
 pytestmark = pytest.mark.slow

@@ -56,7 +56,7 @@ class StorageLayer:
         **settings: Any,
     ):
         from minikafka.lab.stage.workbench import scratch
-        from minikafka.witness.log_dir.two_log_managers import OneLogManager
+        from minikafka.witness.log_dir.one_log_manager import OneLogManager
 
         self.directory = directory or scratch("disks")
         self._one = OneLogManager(self._make, self.directory, dirs, default or {}, **settings)

@@ -10,7 +10,7 @@ import pytest
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE
 from minikafka.witness.kafka.kafka_errors import kafka_errors
-from minikafka.witness.log.two_logs import TwoLogs
+from tests.two_logs import TwoLogs
 
 CONFIG = {
     "cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0.3, "internal.segment.bytes": 600,

@@ -21,7 +21,7 @@ def manager_maker(factory: Any) -> Any:
 def managed(factory: Any, names: Sequence[str] = ("disk",)) -> Iterator[Any]:
     """A `OneLogManager`, not started, on new log directories of these names; it is killed in the end."""
     from minikafka.lab.stage.workbench import scratch
-    from minikafka.witness.log_dir.two_log_managers import OneLogManager
+    from minikafka.witness.log_dir.one_log_manager import OneLogManager
 
     one = OneLogManager(manager_maker(factory), scratch("disks"), names, {})
     try:

@@ -1,4 +1,4 @@
-"""minikafka's log manager and Apache Kafka's, each given the same acts."""
+"""A log manager, minikafka's or Apache Kafka's, with all that it is given."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -142,99 +142,6 @@ class OneLogManager:
         if isinstance(result, (str, Path)):
             return _UNIQUE_ID.sub("ID", str(result).replace(str(self.directory), "DIR"))
         return result
-
-
-class TwoLogManagers:
-    """Does each act with both managers, and demands equal results, exceptions, logs, tasks and log directories."""
-
-    def __init__(
-        self, kafka, directory: Path, names: Sequence[str] = ("a",), default_config: Mapping | None = None, **settings
-    ):
-        def kafkas(*args, **kwargs) -> KafkaLogManager:
-            return KafkaLogManager(kafka, *args, **kwargs)
-
-        self.minikafka = OneLogManager(LogManager, directory / "minikafka", names, default_config or {}, **settings)
-        self.kafka = OneLogManager(kafkas, directory / "kafka", names, default_config or {}, **settings)
-
-    @property
-    def both(self) -> tuple[OneLogManager, OneLogManager]:
-        """minikafka's, then Kafka's."""
-        return self.minikafka, self.kafka
-
-    # Acts on both
-
-    def start(self, **options):
-        """Make the managers and load their logs; then tasks that are due at once."""
-        return self.do(lambda one: one.start(**options))
-
-    def stop(self, broker_epoch: int = 7):
-        """Stop both as a broker does."""
-        return self.do(lambda one: one.stop(broker_epoch))
-
-    def tick(self, ms: int):
-        """Let time pass, and what is due happen."""
-        return self.do(lambda one: one.time.sleep(ms))
-
-    def append(self, partition: TopicPartition, *batches: str, is_future: bool = False):
-        """Append batches, in the text form of workloads, to a log, and let them count as replicated."""
-        return self.do(lambda one: one.append(partition, *batches, is_future=is_future))
-
-    def note_cleaned(self, partition: TopicPartition, offset: int):
-        """Let both cleaners' checkpoints say that the partition is clean below `offset`."""
-        return self.do(lambda one: one.note_cleaned(partition, offset))
-
-    def call(self, method: str, *args, **kwargs):
-        """Call a method of the managers. Paths of log directories begin with `DIR/`."""
-
-        def act(one: OneLogManager):
-            there = [arg.replace("DIR", str(one.directory)) if isinstance(arg, str) else arg for arg in args]
-            return getattr(one.manager, method)(*there, **kwargs)
-
-        return self.do(act)
-
-    def do(self, act: Callable[[OneLogManager], object]):
-        """Do `act(one)` to both; returns what it gave in words, or (name of the exception, its message).
-
-        Raises AssertionError where the two differ in anything.
-        """
-        ours, theirs = (self._result(act, one) for one in self.both)
-        assert ours == theirs, f"\n minikafka: {ours!r}\n Kafka:     {theirs!r}"
-        self.compare()
-        return ours
-
-    def fails(self, result: tuple[str, str]) -> str:
-        """The name of the exception that an act gave."""
-        assert isinstance(result, tuple), f"nothing was refused: {result!r}"
-        return result[0]
-
-    def compare(self) -> None:
-        """Demand equal logs, tasks and log directories."""
-        ours, theirs = (one.state() for one in self.both)
-        assert ours == theirs, f"\n minikafka: {ours}\n Kafka:     {theirs}"
-        mine, yours = (one.world() for one in self.both)
-        for name in sorted(mine.keys() | yours.keys()):
-            assert (name in mine) == (name in yours), f"only {'minikafka' if name in mine else 'Kafka'} has {name}"
-            assert mine[name] == yours[name], f"{name}\n minikafka: {mine[name]!r}\n Kafka:     {yours[name]!r}"
-
-    # What befalls both
-
-    def change(self, change: Callable[[Path], object]) -> None:
-        """Do `change(directory)` to what holds each manager's log directories."""
-        for one in self.both:
-            one.directory.mkdir(parents=True, exist_ok=True)
-            change(one.directory)
-
-    def kill(self) -> None:
-        """End both, and write nothing."""
-        for one in self.both:
-            one.kill()
-
-    @staticmethod
-    def _result(act: Callable[[OneLogManager], object], one: OneLogManager):
-        try:
-            return one.neutral(act(one))
-        except Exception as error:
-            return type(error).__name__, one.neutral(str(error))
 
 
 def _below(path: Path) -> dict[str, bytes | None]:
