@@ -8,7 +8,7 @@ from typing import Any
 
 from minikafka.broker.broker import Broker
 from minikafka.checkpoint.leader_epoch_checkpoint_file import EpochEntry
-from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
+from minikafka.checkpoint.meta_properties import MetaProperties
 from minikafka.cluster.replica_state import ReplicaState
 from minikafka.common.bytes_like import BytesLike
 from minikafka.common.config_resource import ConfigResource
@@ -170,7 +170,8 @@ class Cluster:
         BrokerConfig(
             {**given, "node.id": broker_id, "log.dirs": str(log_dir)}
         ).log_config()  # or raise, before anything
-        self._format(broker_id, log_dir)
+        properties = MetaProperties(CLUSTER_ID, broker_id, _an_id("directory", broker_id))
+        properties.format(log_dir, self.time.milliseconds())
         broker = Broker(
             broker_id,
             [log_dir],
@@ -409,14 +410,6 @@ class Cluster:
     def _find_peer(self, broker_id: int) -> Peer | None:
         broker = self.brokers.get(broker_id)
         return None if broker is None else self._line_to(broker)
-
-    def _format(self, broker_id: int, log_dir: Path) -> None:
-        """Give a new log directory its id. Kafka: `kafka-storage.sh format`."""
-        file = log_dir / META_PROPERTIES_NAME
-        if not file.exists():
-            log_dir.mkdir(parents=True, exist_ok=True)
-            properties = MetaProperties(CLUSTER_ID, broker_id, _an_id("directory", broker_id))
-            properties.write(file, self.time.milliseconds())
 
     def _decided(self) -> None:
         """Let everybody know what the controller may have decided, also because of what somebody has just learned."""

@@ -54,6 +54,16 @@ class MetaProperties:
             raise KafkaException(f"Unable to read {META_PROPERTIES_NAME}: {error}") from error
         return MetaProperties(properties.get("cluster.id"), node_id, directory_id, version)
 
+    def format(self, log_dir: Path, now_ms: int) -> None:
+        """Make `log_dir`, a new log directory, one of this cluster, node and id; one that has the file stays as it is.
+
+        Raises OSError. Kafka: `kafka.tools.StorageTool`.
+        """
+        file = log_dir / META_PROPERTIES_NAME
+        if not file.exists():
+            log_dir.mkdir(parents=True, exist_ok=True)
+            self.write(file, now_ms)
+
     def write(self, file: Path, now_ms: int) -> None:
         """Replace the file; `now_ms` is the time in its comment. Raises OSError. Kafka: `MetaProperties.toProperties`.
 

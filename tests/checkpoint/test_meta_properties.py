@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from minikafka.checkpoint.meta_properties import MetaProperties
+from minikafka.checkpoint.meta_properties import META_PROPERTIES_NAME, MetaProperties
 from minikafka.common.errors import IllegalArgumentException, KafkaException
 from minikafka.common.java_properties import read_properties_file, write_properties_file
 
@@ -116,3 +116,10 @@ def test_a_malformed_unicode_escape_is_refused(file):
     file.write_bytes(b"a=\\u12x4\n")
     with pytest.raises(IllegalArgumentException, match="Malformed"):
         read_properties_file(file)
+
+
+def test_a_new_directory_is_formatted_and_one_that_has_an_id_keeps_it(tmp_path):
+    first, second = (MetaProperties("cluster", node, None) for node in (1, 2))
+    first.format(tmp_path / "new" / "logs", 0)
+    second.format(tmp_path / "new" / "logs", 0)
+    assert MetaProperties.read(tmp_path / "new" / "logs" / META_PROPERTIES_NAME) == first

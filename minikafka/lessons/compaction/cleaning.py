@@ -49,7 +49,9 @@ class Cleaning:
         self.manager = LogCleanerManager([Path(log.parent_dir) for log in logs], by_partition, channel)
         config = CleanerConfig(dedupe_buffer_size=slots * SkimpyOffsetMap.BYTES_PER_ENTRY)
         throttler = Throttler(config.max_io_bytes_per_second, 300, self.time)
-        self.cleaner = CleanerThread(0, config, self.manager, throttler, channel, self.time).cleaner
+        self.cleaner = CleanerThread(
+            0, config, self.manager, throttler=throttler, log_dir_failure_channel=channel, time=self.time
+        ).cleaner
 
     def grab(self) -> Any:
         """The log to clean next, a `LogToClean`; None if no log is dirty enough."""

@@ -46,6 +46,7 @@ class CleanerThread:
         thread_id: int,
         config: CleanerConfig,
         cleaner_manager: LogCleanerManager,
+        *,
         throttler: Throttler,
         log_dir_failure_channel: LogDirFailureChannel,
         time: Time,

@@ -68,7 +68,12 @@ class LogCleaner:
         logger.info("Starting the log cleaner")
         for thread_id in range(self.config.num_threads):
             thread = CleanerThread(
-                thread_id, self.config, self.cleaner_manager, self.throttler, self._log_dir_failure_channel, self._time
+                thread_id,
+                self.config,
+                self.cleaner_manager,
+                throttler=self.throttler,
+                log_dir_failure_channel=self._log_dir_failure_channel,
+                time=self._time,
             )
             self.cleaners.append(thread)
             self._schedule_turn(thread, 0)

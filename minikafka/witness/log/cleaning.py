@@ -75,7 +75,9 @@ class LogCleanerTurns:
         throttler = Throttler(config.max_io_bytes_per_second, _CHECK_INTERVAL_MS, time)
         self._log = log
         self._manager = LogCleanerManager([Path(log.parent_dir)], {log.topic_partition: log}, channel)
-        self._thread = CleanerThread(0, config, self._manager, throttler, channel, time)
+        self._thread = CleanerThread(
+            0, config, self._manager, throttler=throttler, log_dir_failure_channel=channel, time=time
+        )
 
     def take_turn(self) -> CleaningTurn:
         """Let the thread look for work once.

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from minikafka.checkpoint.meta_properties import MetaProperties
 from minikafka.common.error_codes import Errors
 from minikafka.common.uuid import ZERO_UUID
 from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
@@ -127,9 +128,7 @@ class ReplicaRunner:
         directories = [self.directory / f"{broker}-{number}" for number in range(self.directories)]
         ids = [directory_id(broker, number) for number in range(self.directories)]
         for directory, unique in zip(directories, ids, strict=True):
-            directory.mkdir(parents=True, exist_ok=True)
-            text = f"version=1\nnode.id={broker}\ncluster.id=minikafka\ndirectory.id={unique}\n"
-            (directory / "meta.properties").write_text(text)
+            MetaProperties("minikafka", broker, unique).format(directory, self.now_ms)
         epoch = self.controller.register_broker(broker, ids)
         own = {
             "node.id": broker,
