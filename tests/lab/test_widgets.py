@@ -213,6 +213,18 @@ def test_colours_are_named_by_role_in_both_themes():
     assert "data-jp-theme-light='false'" in drawing.PAGE_STYLE and "prefers-color-scheme:dark" in drawing.PAGE_STYLE
 
 
+def test_a_piece_carries_the_rules_and_colours_that_it_uses_and_no_more():
+    piece = drawing.page('<div class="mk-box">It is <span class="mk-bad">wrong</span>.</div>')
+    assert ".mk-bad{" in piece and ".mk-box{" in piece and "--mk-panel:" in piece
+    assert not re.search(r"\.mk-good|\.mk-t\b|\.mk pre|--mk-good|--mk-hw", piece) and len(piece) < 900
+    picture = drawing.svg(90, 20, drawing.text(0, 9, "LEO", kind="s", fill="leo"), "LEO")
+    style = re.search("<style>.*?</style>", drawing.page(picture), re.DOTALL).group()
+    assert all(
+        part in style for part in (".mk-t{", ".mk-t.mk-s{", ".mk svg{", "--mk-leo:", "data-jp-theme-light='false'")
+    )
+    assert drawing.without_style(drawing.page(picture)) == f'<div class="mk">{picture}</div>'
+
+
 def test_a_prediction_is_kept_before_the_run_and_named_after_it():
     runs = []
     run = lambda: runs.append(1) or 20  # noqa: E731

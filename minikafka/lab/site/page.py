@@ -245,7 +245,7 @@ def _output(output: Any) -> Iterator[str]:
     elif output.output_type == "error":
         yield _pre(f"{output.ename}: {output.evalue}")
     elif "text/html" in output.get("data", {}):
-        html = output.data["text/html"].replace(drawing.PAGE_STYLE, "")
+        html = drawing.without_style(output.data["text/html"])
         yield f'<div class="output scroll">{html}</div>'
     elif output.get("data", {}).get("text/plain"):
         yield _pre(output.data["text/plain"])

@@ -352,7 +352,7 @@ def _trail(frames: Sequence[StepFrame], index: int) -> str:
         pointer = "▶" if i == index else "&nbsp;&nbsp;"
         end = f"&nbsp;{_SIGNS[other.ended]} {say(other.ended)}" if other.ended else ""
         words = f"{'· ' * other.depth}{other.method.name} {other.step.number}. {say(other.step.text)}"
-        kind = "mk-b" if i == index else "mk-faint"
+        kind = "mk-strong" if i == index else "mk-faint"
         rows.append(f'<div class="mk-line {kind}"><span>{pointer} {with_code(words)}</span>{end}</div>')
     return f'<div style="font-size:12px;margin:4px 0 8px">{"".join(rows)}</div>'
 

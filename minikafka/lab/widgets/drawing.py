@@ -6,6 +6,7 @@ theme; a picture that leaves the page (`as_image`) carries its own style and fol
 
 import base64
 import re
+from collections.abc import Collection
 from html import escape
 from itertools import count
 from typing import Any
@@ -32,13 +33,14 @@ DARK = {
 SANS = "'Liberation Sans',Arial,Helvetica,sans-serif"
 _MONO = "'Liberation Mono','DejaVu Sans Mono',Menlo,Consolas,monospace"
 _SIZE, _SMALL, _HEADING = 13, 11.5, 14.5
-_RULES = f"""
+_PICTURE_RULES = f"""
 .mk-t{{font:{_SIZE}px/1.35 {SANS};fill:var(--mk-ink)}}
-.mk-s{{font-size:{_SMALL}px;fill:var(--mk-faint)}} .mk-b{{font-weight:700}} .mk-m{{font-family:{_MONO}}}
-.mk-h{{font-size:{_HEADING}px;font-weight:700}}
+.mk-t.mk-s{{font-size:{_SMALL}px;fill:var(--mk-faint)}} .mk-t.mk-b{{font-weight:700}} .mk-t.mk-m{{font-family:{_MONO}}}
+.mk-t.mk-h{{font-size:{_HEADING}px;font-weight:700}}
 """
-_HTML_RULES = (
-    f"""
+_PAGE_RULES = (
+    _PICTURE_RULES
+    + f"""
 .mk{{font:13px/1.45 {SANS}}} .mk pre,.mk code{{font:12.5px/1.45 {_MONO}}}
 """
     + """
@@ -50,30 +52,69 @@ _HTML_RULES = (
 .mk pre{margin:0;padding:6px 0;background:var(--mk-panel);border-radius:4px;overflow-x:auto;white-space:pre}
 .mk .mk-now{background:var(--mk-mark);display:inline-block;min-width:100%}
 .mk table{border-collapse:collapse;margin:4px 0;font-size:12.5px;color:inherit} div.mk td,div.mk th{padding:2px 10px 2px 0;text-align:left;border:0;background:none}
-.mk a{color:var(--mk-leo)} .mk-faint{color:var(--mk-faint)} .mk-good{color:var(--mk-good);font-weight:700} .mk-bad{color:var(--mk-bad);font-weight:700}
+.mk a{color:var(--mk-leo)} .mk-strong{font-weight:700} .mk-faint{color:var(--mk-faint)} .mk-good{color:var(--mk-good);font-weight:700} .mk-bad{color:var(--mk-bad);font-weight:700}
 .mk .mk-keyword{color:var(--mk-leo);font-weight:700} .mk .mk-string{color:var(--mk-good)} .mk .mk-number{color:var(--mk-lso)} .mk .mk-comment{color:var(--mk-faint);font-style:italic}
 .mk pre .mk-faint .mk-keyword{font-weight:400}
 .mk-line{display:flex;white-space:nowrap} .mk-line>span{overflow:hidden;text-overflow:ellipsis}
 .mk-box{border-left:4px solid var(--mk-line);padding:6px 12px;background:var(--mk-panel);border-radius:0 4px 4px 0}
 """
 )
+"""Where two rules of equal weight set the same of an element, both have the same selector. So a piece that has some of
+the rules and stands below another one, or is shown again, changes nothing in that one.
+"""
+_ROUND_A_PIECE = {"div", ".mk", ".widget-html-content"}
+"""What a piece's own HTML does not hold, but the page around it."""
 
 
-def _variables(palette: dict[str, str]) -> str:
-    return ";".join(f"--mk-{role}:{colour}" for role, colour in palette.items())
+def _variables(palette: dict[str, str], roles: Collection[str]) -> str:
+    return ";".join(f"--mk-{role}:{colour}" for role, colour in palette.items() if role in roles)
 
 
-PAGE_STYLE = (
-    f"<style>:root{{{_variables(LIGHT)}}}"
-    f"@media (prefers-color-scheme:dark){{body:not([data-jp-theme-light]){{{_variables(DARK)}}}}}"
-    f"[data-jp-theme-light='false']{{{_variables(DARK)}}}{_RULES}{_HTML_RULES}</style>"
-)
-"""The style of a live page; JupyterLab says in `data-jp-theme-light` which theme it shows."""
+def _style(rules: str, html: str) -> str:
+    """The style of a live page with these rules, and with the colours that they and `html` name."""
+    light, dark = (_variables(palette, _roles(html + rules)) for palette in (LIGHT, DARK))
+    return (
+        f"<style>:root{{{light}}}"
+        f"@media (prefers-color-scheme:dark){{body:not([data-jp-theme-light]){{{dark}}}}}"
+        f"[data-jp-theme-light='false']{{{dark}}}{rules}</style>"
+    )
+
+
+def _roles(words: str) -> set[str]:
+    return set(re.findall(r"var\(--mk-(\w+)\)", words))
+
+
+def _used(rules: str, html: str) -> str:
+    """Those of the rules that concern an element of `html`, a line each."""
+    classes = (name for names in re.findall(r'class="([^"]*)"', html) for name in names.split())
+    there = {*_ROUND_A_PIECE, *re.findall(r"<(\w+)", html), *(f".{name}" for name in classes)}
+    used = []
+    for selectors, body in re.findall(r"([^{}]+)\{([^}]*)\}", rules):
+        fitting = [each for each in selectors.strip().split(",") if there.issuperset(_NAMES.findall(each))]
+        if fitting:
+            used.append(f"{','.join(fitting)}{{{body}}}")
+    return "\n".join(used)
+
+
+_NAMES = re.compile(r"\.[a-z][\w-]*|(?<![:.\w-])[a-z]\w*")
+"""The elements and classes of a selector: `.mk-field` and `rect` of `.mk-field:hover rect`."""
+
+PAGE_STYLE = _style(_PAGE_RULES, "".join(f"var(--mk-{role})" for role in LIGHT))
+"""The style of a live page with every piece in it; JupyterLab says in `data-jp-theme-light` which theme it shows."""
 
 
 def page(html: str) -> str:
-    """One lab piece as it stands in a live page: `html` in its frame, with the style it needs."""
-    return f'{PAGE_STYLE}<div class="mk"{_lang()}>{html}</div>'
+    """One lab piece as it stands in a live page: `html` in its frame, with the style that it needs and no more.
+
+    No piece relies on another one's style: a reader runs cells in any order, and JupyterLab takes out of the page what
+    is scrolled away.
+    """
+    return f'{_style(_used(_PAGE_RULES, html), html)}<div class="mk"{_lang()}>{html}</div>'
+
+
+def without_style(html: str) -> str:
+    """What `page` made, without its style, for a page that has `PAGE_STYLE`."""
+    return re.sub(r"<style>:root\{--mk-.*?</style>", "", html, flags=re.DOTALL)
 
 
 def static_page(html: str) -> str:
@@ -106,10 +147,9 @@ def drawing_of(svg: str) -> str:
 
 def _image_style(svg: str) -> str:
     """The style that this picture needs and no more, because an exported notebook holds many pictures."""
-    used = {"ink", "faint", *re.findall(r"var\(--mk-(\w+)\)", svg)}
-    light, dark = ({role: colour for role, colour in palette.items() if role in used} for palette in (LIGHT, DARK))
-    dark_rule = f"@media (prefers-color-scheme:dark){{:root{{{_variables(dark)}}}}}"
-    return f"<style>:root{{{_variables(light)}}}{dark_rule}{_RULES.strip()}</style>"
+    rules = _used(_PICTURE_RULES, svg)
+    light, dark = (_variables(palette, {"ink", "faint"} | _roles(svg + rules)) for palette in (LIGHT, DARK))
+    return f"<style>:root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}{rules}</style>"
 
 
 def svg(width: float, height: float, body: str, title: str) -> str:

@@ -77,7 +77,7 @@ class Player:
         if len(shown) <= last:
             summary = say("all {count} frames as text", count=last + 1)
             parts.append(f"<details><summary>{summary}</summary><pre>{escape(str(self))}</pre></details>")
-        return "".join(parts)
+        return drawing.page("".join(parts))
 
     def __str__(self) -> str:
         return "\n".join([self.title, *(f"{i}. {frame}" for i, frame in enumerate(self.frames, 1))])

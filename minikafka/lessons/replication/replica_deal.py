@@ -61,7 +61,7 @@ class ReplicaDeal:
         """The current state for a page without a kernel, and what led to it as text."""
         hint = '<span class="mk-faint">(the buttons need a kernel)</span>'
         moments = f"<details><summary>all moments so far as text</summary><pre>{escape(str(self))}</pre></details>"
-        return f"<b>{escape(self.title)}</b> {hint}{drawing.static_page(self._drawn())}{moments}"
+        return drawing.page(f"<b>{escape(self.title)}</b> {hint}{drawing.static_page(self._drawn())}{moments}")
 
     def __str__(self) -> str:
         return "\n".join([self.title, *(f"{number}. {frame}" for number, frame in enumerate(self.lanes.frames, 1))])

@@ -151,7 +151,7 @@ def _beginning(words: str) -> str:
 
 def _picture(html: str, frame: str) -> str:
     """One output of HTML without its style and what is folded away; drawings become images with their own colours."""
-    html = re.sub(r"<style>.*?</style>", "", html.replace(drawing.PAGE_STYLE, ""), flags=re.DOTALL)
+    html = re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)
     frames = [(unescape(caption), body) for caption, body in _FOLDED.findall(html) if ", frame " in caption]
     if frames:
         caption, body = next(((c, b) for c, b in frames if frame in c), ("", "")) if frame else frames[-1]
