@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from minikafka.jvm.cache import cache_dir
@@ -20,19 +21,22 @@ class CompilationError(Exception):
     """The compiler refused a source; the message is what it printed."""
 
 
+def was_compiled(source: Path, class_path: Sequence[str]) -> bool:
+    """Whether the cache has the classes of this source for this class path."""
+    return _directory(source, class_path, _compiler()).is_dir()
+
+
 def compiled_classes(source: Path, class_path: Sequence[str]) -> Path:
     """The directory of the classes of one Scala source, compiled once (4–10 s) and then kept in the cache.
 
     It is named after a hash of the source and of `class_path`, the jars that it needs. Raises CompilationError, and
     what `java_command` and `spark_jars` raise.
     """
-    compiler = [
-        str(jar) for name in ("compiler", "library", "reflect") for jar in spark_jars().glob(f"scala-{name}-2.13*")
-    ]
-    key = hashlib.sha256("\n".join([source.read_text(encoding="utf-8"), *compiler, *class_path]).encode()).hexdigest()
-    directory = cache_dir() / f"scala-{source.stem}-{key[:12]}"
+    compiler = _compiler()
+    directory = _directory(source, class_path, compiler)
     if directory.is_dir():
-        os.utime(directory)
+        with suppress(OSError):  # a cache that cannot be written is used as it is
+            os.utime(directory)
         return directory
     cache_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache_dir()) as scratch:
@@ -53,6 +57,16 @@ def compiled_classes(source: Path, class_path: Sequence[str]) -> Path:
             if not directory.is_dir():
                 raise
     return directory
+
+
+def _compiler() -> list[str]:
+    names = ("compiler", "library", "reflect")
+    return [str(jar) for name in names for jar in spark_jars().glob(f"scala-{name}-2.13*")]
+
+
+def _directory(source: Path, class_path: Sequence[str], compiler: Sequence[str]) -> Path:
+    key = hashlib.sha256("\n".join([source.read_text(encoding="utf-8"), *compiler, *class_path]).encode()).hexdigest()
+    return cache_dir() / f"scala-{source.stem}-{key[:12]}"
 
 
 def _forget_older(source: Path) -> None:

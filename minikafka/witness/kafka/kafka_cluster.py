@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from minikafka.jvm.kafka_jvm import KafkaJvm, kafka_jars
+from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.metadata.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
 from minikafka.metadata.leader_and_isr import BrokerState
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
@@ -192,7 +192,7 @@ _TAGGED = (
 
 def _kafka_replicas(kafka: KafkaJvm, start_ms: int) -> Any:
     """A new object of the Scala class, which is compiled first if need be."""
-    constructor = scala_constructor(kafka, "kafka.server.KafkaReplicas", kafka_jars())
+    constructor = scala_constructor(kafka, "kafka.server.KafkaReplicas")
     return new_instance(kafka, constructor, kafka.find_class("java.lang.Long").valueOf(str(start_ms)))
 
 

@@ -11,7 +11,7 @@ from minikafka.common.offset_and_epoch import OffsetAndEpoch
 from minikafka.common.scheduler import Scheduler
 from minikafka.common.time import Time
 from minikafka.common.topic_partition import TopicPartition
-from minikafka.jvm.kafka_jvm import KafkaJvm, kafka_jars
+from minikafka.jvm.kafka_jvm import KafkaJvm
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_data_info import AbortedTransaction, FetchDataInfo
 from minikafka.log.fetch_isolation import FetchIsolation
@@ -413,7 +413,7 @@ def _field(java_object, name: str):
 
 
 def _new_state(kafka: KafkaJvm):
-    return new_instance(kafka, scala_constructor(kafka, "minikafka.KafkaLogState", kafka_jars("storage")))
+    return new_instance(kafka, scala_constructor(kafka, "minikafka.KafkaLogState"))
 
 
 def _bytes_of(java_records, place: LogOffsetMetadata) -> bytes:

@@ -1,26 +1,41 @@
 """Objects of the Scala classes that lie beside this module, in a JVM with Kafka's classes."""
 
-from collections.abc import Sequence
 from importlib.resources import as_file, files
 from typing import Any
 
-from minikafka.jvm.kafka_jvm import KafkaJvm
-from minikafka.jvm.scala_compiler import compiled_classes
+from minikafka.jvm.kafka_jvm import KafkaJvm, kafka_jars
+from minikafka.jvm.scala_compiler import compiled_classes, was_compiled
+
+SCALA_CLASSES = {"minikafka.KafkaLogState": "storage", "kafka.server.KafkaReplicas": "broker"}
+"""Each class, whose last name is that of its file, and the part of Kafka's jars that it is compiled with."""
 
 
-def scala_constructor(kafka: KafkaJvm, class_name: str, class_path: Sequence[str]) -> Any:
-    """The constructor of a class of `KafkaReplicas.scala`, say, whose last name is that of the file.
+def to_compile() -> list[str]:
+    """The classes of `SCALA_CLASSES` that the cache does not have. Raises KafkaUnavailableError."""
+    return [name for name in SCALA_CLASSES if not _with_source(name, was_compiled)]
 
-    The file is compiled on `class_path` first, if need be, and loaded once for a JVM.
+
+def compile_once(class_name: str) -> Any:
+    """The directory with the compiled class; compiled (4 to 10 s) unless the cache has it.
+
+    Raises KafkaUnavailableError and CompilationError.
     """
-    return kafka.made_once(class_name, lambda: _constructor(kafka, class_name, class_path))
+    return _with_source(class_name, compiled_classes)
 
 
-def _constructor(kafka: KafkaJvm, class_name: str, class_path: Sequence[str]) -> Any:
+def _with_source(class_name: str, do: Any) -> Any:
     with as_file(files(__package__) / f"{class_name.rpartition('.')[2]}.scala") as source:
-        classes = compiled_classes(source, class_path)
+        return do(source, kafka_jars(SCALA_CLASSES[class_name]))
+
+
+def scala_constructor(kafka: KafkaJvm, class_name: str) -> Any:
+    """The constructor of a class of `SCALA_CLASSES`, compiled first, if need be, and loaded once for a JVM."""
+    return kafka.made_once(class_name, lambda: _constructor(kafka, class_name))
+
+
+def _constructor(kafka: KafkaJvm, class_name: str) -> Any:
     urls = kafka.gateway.new_array(kafka.find_class("java.net.URL"), 1)
-    urls[0] = kafka.file(classes).toURI().toURL()
+    urls[0] = kafka.file(compile_once(class_name)).toURI().toURL()
     parent = kafka.find_class("java.lang.Thread").currentThread().getContextClassLoader()
     loader = kafka.find_class("java.net.URLClassLoader")(urls, parent)
     return loader.loadClass(class_name).getConstructors()[0]
