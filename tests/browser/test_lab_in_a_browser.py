@@ -9,6 +9,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from minikafka.lab.course.lesson_notebooks import notebooks
@@ -85,6 +86,44 @@ def test_a_lesson_that_is_opened_and_saved_still_follows_the_course(lab, desk, c
     assert lay_out(tmp_path, desk) == [desk / FIRST_LESSON]
     next_edition.write_bytes((COURSE / FIRST_LESSON).read_bytes())
     assert lay_out(tmp_path, desk) == [desk / FIRST_LESSON], "for the tests that follow"
+
+
+PICTURE = """
+import ipywidgets
+ipywidgets.HTML("<b>a picture</b>")
+"""
+WAITS = """
+import time
+from minikafka.lab.stage import background
+background.while_the_reader_reads(lambda: time.sleep(5))
+with background.told_while_starting():
+    time.sleep(5)
+print("ready")
+"""
+
+
+def test_a_cell_says_what_it_waits_for_until_it_is_ready(lab, desk, chromium):
+    notebook = nbformat.read(desk / FIRST_LESSON, as_version=4)
+    notebook.cells = [nbformat.v4.new_code_cell(source) for source in (PICTURE, WAITS)]
+    nbformat.write(notebook, desk / "waits.ipynb")
+    page = chromium.new_page()
+    page.goto(f"{lab}/tree/waits.ipynb?reset", timeout=90_000)
+    _until(page, "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.isReady", 90)
+    run = "name => void window.jupyterapp.commands.execute(name)"
+    page.evaluate(run, "notebook:run-cell-and-select-next")
+    page.locator(".jp-OutputArea", has_text="a picture").first.wait_for(state="visible")
+    page.evaluate(run, "notebook:run-cell")
+    said = page.locator(".jp-OutputArea", has_text="waits for Spark and Apache Kafka").first
+    said.wait_for(state="visible", timeout=20_000)
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / "waits.png")
+    _until(page, _DONE, 60)
+    page.locator(".jp-OutputArea", has_text="ready").first.wait_for(state="visible")
+    assert page.locator(".jp-OutputArea").last.inner_text().strip() == "ready"
+    outputs = page.evaluate(_OUTPUTS)[1]
+    assert shown(outputs) == [("stdout", "ready\n")] and LIVE_WIDGET not in str(outputs)
+    page.evaluate("() => window.jupyterapp.commands.execute('kernelmenu:shutdown')")
+    page.close()
 
 
 @pytest.mark.parametrize("name", LESSONS)

@@ -104,6 +104,8 @@ def build(text: Path) -> Path:
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+        if cell.cell_type == "code":  # what was said while the cell waited has no content left
+            cell.outputs = [output for output in cell.outputs if output.get("data") != {}]
     nbformat.write(notebook, target)
     return target
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.exercises.task import CORRECT, NOT_ATTEMPTED, NOT_YET, STUB, Belief, Task, Verdict
-from minikafka.lab.stage.background import while_the_reader_reads
+from minikafka.lab.stage.background import told_while_starting, while_the_reader_reads
 from minikafka.witness.spoken import say
 
 
@@ -70,6 +70,7 @@ class Exercise(Task):
                 self._answers[number] = self.normal(self.judge(self.cases[number]))
             return self._answers[number]
 
+    @told_while_starting()
     def check(self, function: Callable[..., Any], judge: Callable[[Case], Any] | None = None) -> Verdict:
         """Call `function` with every case and compare its answers with those of `judge` (None: the exercise's own).
 

@@ -179,6 +179,9 @@ CATALOGUE = {
     # pages of the site
     "On this page": "本页内容",
     "To the text": "跳到正文",
+    "This cell waits for Spark and Apache Kafka, which are starting: about 10 seconds.": (
+        "这个单元格在等待 Spark 和 Apache Kafka 启动：大约 10 秒。"
+    ),
     "Search": "搜索",
     "Search (press /)": "搜索（按 /）",
     "Search results": "搜索结果",

@@ -13,6 +13,7 @@ from minikafka.lab.rebuild.learners_code import LearnersError, NotAttempted
 from minikafka.lab.rebuild.mine import Method, WrongParametersError, function_of
 from minikafka.lab.rebuild.performer import Call, Here, Performer, Role
 from minikafka.lab.rebuild.trial import Trial, judge_name, smallest, tried
+from minikafka.lab.stage.background import told_while_starting
 from minikafka.lab.stepper.kafka_lines import kafka_link
 from minikafka.lab.stepper.stepper import with_code
 from minikafka.lab.widgets import drawing
@@ -86,6 +87,7 @@ class Rung(Task):
         self.kafka = kafka or twin.strip().strip("`.").partition("`")[0]
         self._was_tried = False
 
+    @told_while_starting()
     def check(self, function: Callable[..., Any], seed: int = HELD_OUT_SEED) -> RungVerdict:
         """Let the engine run with `function`, and Kafka judge. `seed` decides which workloads are drawn."""
         verdict = self.judged(Here(function, self.role), seed)

@@ -1,29 +1,103 @@
-"""Work that a notebook does while its reader reads."""
+"""Work that a notebook does while its reader reads, and what a cell says that has to wait for it."""
 
 import sys
 import threading
-import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from html import escape
+from typing import Any
+
+from minikafka.witness.spoken import say
+
+SPARK_AND_KAFKA = "This cell waits for Spark and Apache Kafka, which are starting: about 10 seconds."
+_SOON_S = 1.0
+"""A cell that is ready sooner says nothing."""
+
+_doing: list[threading.Thread] = []
+_telling = threading.Lock()
 
 
-def while_the_reader_reads(*work: Callable[[], object], wait_s: float = 0) -> None:
+def while_the_reader_reads(*work: Callable[[], object]) -> None:
     """In a notebook's kernel, do each of `work` in a thread of its own; elsewhere, do nothing.
 
-    A later cell then need not wait for what it needs; that cell, not this call, reports what went wrong. This call
-    returns when everything is done, or after `wait_s` seconds.
+    A later cell then need not wait for what it needs; that cell, not this call, reports what went wrong.
     """
-    application = sys.modules.get("ipykernel.kernelapp")
-    if application is None or not application.IPKernelApp.initialized():
+    if not _in_a_notebook():
         return
 
     def run(task: Callable[[], object]) -> None:
         with suppress(Exception):
             task()
 
-    threads = [threading.Thread(target=run, args=[task], name="while-the-reader-reads", daemon=True) for task in work]
-    for thread in threads:
+    for task in work:
+        thread = threading.Thread(target=run, args=[task], name="while-the-reader-reads", daemon=True)
+        _doing.append(thread)
         thread.start()
-    end = time.monotonic() + wait_s
-    for thread in threads:
-        thread.join(max(0, end - time.monotonic()))
+
+
+@contextmanager
+def told_while_starting() -> Iterator[None]:
+    """In a notebook, say what the cell waits for if the block takes longer than a second and Spark and Kafka are not
+    awake yet; when the block ends, the words go, and nothing of them is stored with the cell.
+
+    Elsewhere, and in a block within such a block, nothing is said.
+    """
+    in_a_cell = _in_a_notebook() and threading.current_thread() is threading.main_thread()
+    if _awake() or not in_a_cell or not _telling.acquire(blocking=False):
+        yield
+        return
+    line = _Line(say(SPARK_AND_KAFKA))
+    timer = threading.Timer(_SOON_S, line.show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        line.clear()
+        _telling.release()
+
+
+class _Line:
+    """A line below the running cell. It is a widget without any other form, and an output without content once it is
+    cleared: neither is compared or stored.
+    """
+
+    def __init__(self, words: str):
+        self._words = words
+        self._shown: Any = None
+        self._cleared = False
+        self._changing = threading.Lock()
+
+    def show(self) -> None:
+        import ipywidgets
+        from IPython.display import display
+
+        with self._changing:
+            if not self._cleared:
+                widget = ipywidgets.HTML(f"<i>{escape(self._words)}</i>")
+                view = {"application/vnd.jupyter.widget-view+json": dict(_VIEW, model_id=widget.model_id)}
+                self._shown = widget, display(view, raw=True, display_id=True)
+
+    def clear(self) -> None:
+        with self._changing:
+            self._cleared = True
+            if self._shown is not None:
+                widget, output = self._shown
+                output.update({}, raw=True)
+                widget.close()
+
+
+_VIEW = {"version_major": 2, "version_minor": 0}
+
+
+def _awake() -> bool:
+    """Whether Spark runs, and nothing is being done while the reader reads."""
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)  # None also while another thread imports it
+    runs = context is not None and context._active_spark_context is not None
+    return runs and not any(thread.is_alive() for thread in _doing)
+
+
+def _in_a_notebook() -> bool:
+    application = sys.modules.get("ipykernel.kernelapp")
+    return application is not None and application.IPKernelApp.initialized()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from minikafka.lab.stage.background import told_while_starting
 from minikafka.lab.stage.workbench import NOON, kafka_witness, scratch
 
 SMALL = {"internal.segment.bytes": 300, "index.interval.bytes": 60, "segment.index.bytes": 1200}
@@ -154,6 +155,7 @@ def short(name: str) -> str:
     return f"…{int(name[:20]):03d}{name[20:]}" if name[:20].isdigit() else name
 
 
+@told_while_starting()
 def loaded_by_both(
     directory: str | Path,
     settings: Mapping[str, Any] | None = None,

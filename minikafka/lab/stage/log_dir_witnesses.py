@@ -8,18 +8,16 @@ from functools import partial
 from typing import Any
 
 from minikafka.jvm.kafka_jvm import KafkaJvm, KafkaUnavailableError
-from minikafka.lab.stage.background import while_the_reader_reads
+from minikafka.lab.stage.background import told_while_starting, while_the_reader_reads
 from minikafka.lab.stage.workbench import scratch
 
 _FIRST_QUESTION = "start\ncreate orders-0\nappend orders-0 [1x10]\ntick 30000\nstop\n"
-
-_FIRST_CELL_S = 9
-"""How long the lesson's first cell waits for the witnesses."""
 
 _kafka: list[KafkaJvm] = []
 _waking = threading.Lock()
 
 
+@told_while_starting()
 def log_manager_jvm() -> KafkaJvm | None:
     """The JVM in which Kafka's log manager runs; None where Kafka's jars are absent."""
     with _waking:
@@ -34,16 +32,17 @@ def log_manager_jvm() -> KafkaJvm | None:
 def wake_witnesses() -> None:
     """Start Spark and Kafka's log manager, and let both answer a first question.
 
-    Waits some seconds if they need that long; the rest is done while the reader reads. Outside a notebook nothing
-    happens: there the witnesses start when they are asked.
+    It is done while the reader reads. Outside a notebook nothing happens: there the witnesses start when they are
+    asked.
     """
     from minikafka.witness.log_dir.expect import log_dir_expected
     from minikafka.witness.log_dir.workload import LogDirWorkload
 
     question = LogDirWorkload.parse(_FIRST_QUESTION)
-    while_the_reader_reads(lambda: log_dir_expected(question), lambda: _by_kafka(question), wait_s=_FIRST_CELL_S)
+    while_the_reader_reads(lambda: log_dir_expected(question), lambda: _by_kafka(question))
 
 
+@told_while_starting()
 def three_witnesses(workload: Any) -> tuple[Any, Any, Any]:
     """What minikafka, Spark and Apache Kafka say of a `LogDirWorkload`; the third is None where Kafka's jars are
     absent.

@@ -4,15 +4,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from minikafka.lab.stage.background import while_the_reader_reads
+from minikafka.lab.stage.background import told_while_starting, while_the_reader_reads
 from minikafka.lab.stage.log_dir_witnesses import log_manager_jvm
 from minikafka.lab.stage.workbench import scratch
 from minikafka.witness.observation import Observations
 
 _FIRST_QUESTION = "start 0\nstart 1\ntopic t 0,1\npublish 0\npublish 1\nproduce 0 t-0 [1x10]\nfollow 1\nfollow 1\n"
-
-_FIRST_CELL_S = 9
-"""How long the lesson's first cell waits for the witnesses."""
 
 _PARTITION = "t-0"
 """The partition of which the lessons' witnesses speak."""
@@ -21,15 +18,16 @@ _PARTITION = "t-0"
 def wake_witnesses() -> None:
     """Start Spark and Kafka's brokers, and let both answer a first question.
 
-    Waits some seconds if they need that long; the rest is done while the reader reads. Outside a notebook nothing
-    happens: there the witnesses start when they are asked.
+    It is done while the reader reads. Outside a notebook nothing happens: there the witnesses start when they are
+    asked.
     """
     from minikafka.witness.replicas.workload import ReplicaWorkload
 
     question = ReplicaWorkload.parse(_FIRST_QUESTION)
-    while_the_reader_reads(lambda: _by_spark(question), lambda: _by_kafka(question), wait_s=_FIRST_CELL_S)
+    while_the_reader_reads(lambda: _by_spark(question), lambda: _by_kafka(question))
 
 
+@told_while_starting()
 def three_witnesses(workload: Any) -> tuple[Any, Any, Any]:
     """What minikafka, Spark and Apache Kafka say of partition t-0 of a `ReplicaWorkload`; the third is None where
     Kafka's jars are absent.

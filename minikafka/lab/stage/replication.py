@@ -86,6 +86,13 @@ class Replication:
         self._look()
         return sent
 
+    def committed(self, *values: str) -> "Replication":
+        """Append these values, and let all followers fetch until every replica knows that they are committed."""
+        self.append(*values)
+        for _ in range(3):
+            self.fetch()
+        return self
+
     def fetch(self, *brokers: int) -> None:
         """Let each of these brokers fetch once; without any, all that are up."""
         for broker in brokers or self.brokers:
@@ -268,9 +275,7 @@ def two_failures(lanes: Any) -> Sent:
     anything from it. Gives the request that brought `b`.
     """
     world = lanes.replication
-    world.append("a")
-    for _ in range(3):
-        world.fetch()
+    world.committed("a")
     lanes.after("all have a, and know that it is committed", world.sleep, 5)
     sent = lanes.after("b is appended, with acks=all", world.append, "b")
     lanes.after("both followers fetch b", world.fetch)
@@ -288,9 +293,7 @@ def unclean_election(lanes: Any) -> Sent:
     ISR, and takes `c`. Broker 0 comes back. Gives the request that brought `b`.
     """
     world = lanes.replication
-    world.append("a")
-    for _ in range(3):
-        world.fetch()
+    world.committed("a")
     lanes.after("both have a", world.sleep, 5)
     lanes.after("broker 1 dies", world.crash, 1)
     sent = lanes.after("b is appended", world.append, "b")

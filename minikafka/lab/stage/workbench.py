@@ -16,7 +16,7 @@ from typing import Any
 from minikafka.common.own_directory import own_directory
 from minikafka.common.scheduler import ManualScheduler
 from minikafka.common.time import ManualTime
-from minikafka.lab.stage.background import while_the_reader_reads
+from minikafka.lab.stage.background import told_while_starting, while_the_reader_reads
 
 NOON = 1_700_000_000_000
 """Where the clock of every lesson starts, in ms since 1970."""
@@ -26,9 +26,6 @@ append_as_leader [3x10]
 append_as_leader [2x10]
 maybe_increment_high_watermark leo
 """
-
-_FIRST_CELL_S = 9
-"""How long a lesson's first cell waits for the witnesses."""
 
 _kafka: Any = None
 _waking = threading.Lock()
@@ -82,6 +79,7 @@ def brief_scratch(name: str = "lesson-0") -> Iterator[Path]:
         shutil.rmtree(path.parent, ignore_errors=True)
 
 
+@told_while_starting()
 def kafka_witness() -> Any:
     """The log factory of Apache Kafka's own `UnifiedLog` in the lesson's Spark JVM; None where Kafka's jars are
     absent.
@@ -103,8 +101,8 @@ def wake_witnesses() -> None:
     """Start Spark and Apache Kafka, and let both answer a first question, which takes them many times as long as a
     later one.
 
-    Waits some seconds if they need that long; the rest is done while the reader reads. Outside a notebook nothing
-    happens: there the witnesses start when they are asked.
+    It is done while the reader reads. Outside a notebook nothing happens: there the witnesses start when they are
+    asked.
     """
     from minikafka.witness import Workload, run, spark_expected
 
@@ -112,10 +110,10 @@ def wake_witnesses() -> None:
     while_the_reader_reads(
         lambda: spark_expected(question),
         lambda: (kafka := kafka_witness()) and run(question, kafka, scratch()),
-        wait_s=_FIRST_CELL_S,
     )
 
 
+@told_while_starting()
 def three_witnesses(workload: Any, only: list[str] | None = None) -> tuple[Any, Any, Any]:
     """What minikafka, Spark and Apache Kafka say of `workload`; the third is None where Kafka's jars are absent.
 

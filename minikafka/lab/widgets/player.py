@@ -71,7 +71,9 @@ class Player:
         shown = sorted({round(last * part / (_PICTURES - 1)) for part in range(_PICTURES)} | self._pictured)
         parts = []
         for i in shown:
-            summary = f"{escape(self.title)}{say(', ')}{self._place(i)}{say(': ')}{escape(_first_line(self.frames[i]))}"
+            summary = escape(self.title)
+            if last:
+                summary += f"{say(', ')}{self._place(i)}{say(': ')}{escape(_first_line(self.frames[i]))}"
             picture = drawing.static_page(self.pictures[i])
             parts.append(f"<details{' open' if i == last else ''}><summary>{summary}</summary>{picture}</details>")
         if len(shown) <= last:

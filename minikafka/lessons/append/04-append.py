@@ -6,42 +6,57 @@
 # ## 1. The question
 #
 # **Time:** about forty-five minutes to read and run, forty-five for part 6 (twenty for its functions, twenty-five for its rungs).
-# **Before:** the lessons *Segments* and *High watermark*.
-# **Afterwards you can decide:** which check refused a producer and what the refusal has changed all the same, when a leader unpacks
-# a batch and packs it anew, what is safe after an append and what is not yet, and where each of these stands in Kafka's source.
+# **Before:** *Segments* and *High watermark*.
 #
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
-# is right.
+# **Afterwards you can decide:** which check refused a producer and what the refusal has changed all the same, when a leader packs
+# a batch anew, what is safe after an append, and where each of these stands in Kafka's source.
+#
+# What goes wrong without an `append` that does more than write? Take the rest away: the bytes of two batches go to the segment as producers sent them, and
+# every producer numbers the records of each batch from 0.
 
 # %%
-from minikafka.lab import OffsetRuler, ___, changed_fields, diagram, erratum, fetched, fresh_log, planted, predict, records
-from minikafka.lab import scratch, sent, side_by_side, step_through, three_witnesses, wake_witnesses
+from minikafka.lab import OffsetRuler, SegmentShelf, ___, changed_fields, diagram, erratum, fetched, fresh_log, planted, predict
+from minikafka.lab import records, scratch, sent, side_by_side, step_through, three_witnesses, wake_witnesses
 from minikafka.lessons.append.refusals import refuse, refused_appends
 from minikafka.log.append_origin import AppendOrigin
-from minikafka.log.log import Log
-from minikafka.log.log_config import LogConfig
-from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
 
-wake_witnesses()
-
-# %% [markdown]
-# What goes wrong without an `append` that does more than write? Take the rest away: the bytes go to the segment as producers sent them, and
-# every producer numbers the records of each batch from 0. (`records(3, 1)` is a batch of three records with values of one byte. The 2 is the last
-# offset of the batch, which a segment is told.)
-
-# %%
 bare = fresh_log()
 for first in (0, 3):
     bare.active_segment.append(2, records(3, 1, first=first))
+wake_witnesses()
+SegmentShelf(bare, "As the producers sent them").snap("two batches, the records 0 1 2 and 3 4 5").play()
+
+# %%
+got = bare.active_segment.read(3, 1000)
+
+# %%
+predict(
+    "read-offset-3",
+    "Somebody reads on, at offset 3: 'the records 3 4 5', 'the records 0 1 2', or 'nothing'?",
+    ___,
+    lambda: "nothing" if got is None else "the records 3 4 5",
+)
+
+# %% [markdown]
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
+# is right.
+#
+# (`records(3, 1)` is a batch of three records with values of one byte. The 2 is the last offset of the batch, which a segment is told.)
+
+# %%
 print("offsets in the file:", [record.offset for batch in bare.active_segment.log.batches() for record in batch])
-print("reading at offset 3:", bare.active_segment.read(3, 1000))
+print("reading at offset 3:", got)
 
 # %% [markdown]
 # Six records are in the file, and at offset 3 there is nothing: the records `3`, `4` and `5` are lost to every reader. The same two
 # batches through the real `append`:
 
 # %%
+from minikafka.log.log import Log
+from minikafka.log.log_config import LogConfig
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
+
 log = fresh_log()
 for first in (0, 3):
     log.append_as_leader(records(3, 1, first=first), leader_epoch=0)

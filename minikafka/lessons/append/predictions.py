@@ -1,6 +1,10 @@
 """Wrong answers to the predictions of *Append*, by id, and what one must believe to give such an answer."""
 
 BELIEFS: dict[str, dict[object, str]] = {
+    "read-offset-3": {
+        "the records 3 4 5": "In the file both batches begin at offset 0. Nobody gave the second one other offsets.",
+        "the records 0 1 2": "A read looks for an offset of 3 or more, and both batches end at 2.",
+    },
     "append-last-offset": {
         13: "13 is LEO afterwards. last_offset is inclusive: the offset of the last record that was written.",
         2: "That is what the producer wrote into its batch. The leader has given new offsets in step 5.",

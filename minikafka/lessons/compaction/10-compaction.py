@@ -5,47 +5,52 @@
 #
 # ## 1. The question
 #
-# **Time:** fifty minutes to read, half an hour for the questions of part 6, an hour for its five rungs. **Before:** the lessons *Segments*; *Producers and transactions*; *Read* for what
-# each reader is given.
+# **Time:** fifty minutes to read, half an hour for the questions of part 6, an hour for its five rungs. **Before:** *Segments*; *Producers and transactions*; *Read*.
+#
 # **Afterwards you can decide:** why a compacted topic is larger than its table, why a cleaner leaves a log alone, how long a consumer may be
 # away before it misses a deletion, and how much memory a cleaner needs.
 #
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
-# is right.
+# A topic keeps settings: the key is a setting's name, the value what it was set to. Settings `a`, `b` and `c` are made, then `a` is changed ten times. What goes wrong without compaction? The log is told to keep at least the newest 400 bytes, and to let go of older segments.
 
 # %%
-from minikafka.lab import ___, diagram, erratum, fresh_log, planted, predict, scratch, step_through, three_witnesses, wake_witnesses
-from minikafka.lessons.compaction.cleaning import Cleaning, cleaned_by_both
-from minikafka.lessons.compaction.compaction_shelves import CompactionShelves
-from minikafka.lessons.compaction.offset_map_slots import OffsetMapSlots, tries
-from minikafka.lessons.compaction.colliding_keys import COLLIDING_KEYS
+from minikafka.lab import SegmentShelf, ___, diagram, erratum, fresh_log, planted, predict, scratch, step_through, three_witnesses
+from minikafka.lab import wake_witnesses
 from minikafka.lab.stage.tables import rows, table, write
-from minikafka.log.cleaner import cleanable_offsets as bounds
-from minikafka.log.cleaner.cleaner_config import CleanerConfig
-from minikafka.log.log_config import LogConfig
 
+by_size = fresh_log({"internal.segment.bytes": 250, "retention.bytes": 400})
+compacted = fresh_log({"internal.segment.bytes": 250, "cleanup.policy": "compact"})
+for values in ("a=1 b=1 c=1", *(f"a={number}" for number in range(2, 12))):
+    for log in (by_size, compacted):
+        write(log, values)
 wake_witnesses()
+SegmentShelf(by_size, "A topic of settings").snap(f"{by_size.size} bytes in {by_size.number_of_segments} segments").play()
+
+# %%
+for log in (by_size, compacted):
+    print(table(log), log.size, "bytes")
+by_size.delete_old_segments()
+
+# %%
+predict(
+    "settings-after-retention",
+    "The older segments are gone. A consumer reads from the beginning: how many of the three settings does it find?",
+    ___,
+    lambda: len(table(by_size)),
+)
 
 # %% [markdown]
-# A topic keeps settings: the key is a setting's name, the value what it was set to. Whoever reads the topic from its beginning, and lets a later
-# record of a key replace the earlier one, has the table of all settings. What goes wrong without compaction? Two logs get the same records. The first keeps at least the
-# newest 400 bytes and lets go of what is older, as in the lesson *Segments*; the second is compacted.
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
+# is right.
+#
+# Whoever reads the topic from its beginning, and lets a later record of a key replace the earlier one, has the table of all settings. Here two logs have the same records. The first let go of what is older, as in the lesson *Segments*; the second is compacted.
 #
 # (`write(log, "a=1 b=1")` appends one batch of two records with the keys `a` and `b`, and raises the high watermark to the log end. `table(log)` is the table
 # that a consumer builds.)
 
 # %%
-by_size = fresh_log({"internal.segment.bytes": 250, "retention.bytes": 400})
-compacted = fresh_log({"internal.segment.bytes": 250, "cleanup.policy": "compact"})
-for log in (by_size, compacted):
-    write(log, "a=1 b=1 c=1")
-    for number in range(2, 12):
-        write(log, f"a={number}")
-    print(table(log), log.size, "bytes")
+from minikafka.lessons.compaction.cleaning import Cleaning, cleaned_by_both
 
-# %%
-by_size.delete_old_segments()
 Cleaning(compacted).turn()
 for log in (by_size, compacted):
     print(table(log), log.size, "bytes")
@@ -53,6 +58,14 @@ for log in (by_size, compacted):
 # %% [markdown]
 # Settings `b` and `c` were made once and hold to this day. Retention has lost them, because they are old. Compaction has kept them, in fewer
 # bytes, because nothing came after them. **Retention forgets what is old. Compaction forgets what is superseded.**
+
+# %%
+from minikafka.lessons.compaction.compaction_shelves import CompactionShelves
+from minikafka.lessons.compaction.offset_map_slots import OffsetMapSlots, tries
+from minikafka.lessons.compaction.colliding_keys import COLLIDING_KEYS
+from minikafka.log.cleaner import cleanable_offsets as bounds
+from minikafka.log.cleaner.cleaner_config import CleanerConfig
+from minikafka.log.log_config import LogConfig
 
 # %% [markdown]
 # ## 2. The picture

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from minikafka.lab.stage.background import told_while_starting
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -75,6 +77,7 @@ class Cleaning:
         return None if to_clean is None else self.clean(to_clean)
 
 
+@told_while_starting()
 def cleaned_by_both(workload: Any) -> Any:
     """Run `workload`, cleanings and all, by minikafka and by Apache Kafka, and compare the directories byte by byte.
 

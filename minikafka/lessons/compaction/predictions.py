@@ -1,6 +1,10 @@
 """Wrong answers to the predictions of *Compaction*, by id, and what one must believe to give such an answer."""
 
 BELIEFS: dict[str, dict[object, str]] = {
+    "settings-after-retention": {
+        3: "Settings b and c stood in the first segment only, and that is the oldest.",
+        0: "The newest segment stays, and with it the newest value of a.",
+    },
     "first-uncleanable-offset": {
         12: "The active segment is one bound of three, and not the least here. What is not stable must wait as well.",
         14: "Below the high watermark a transaction is still open: the bound is the last stable offset.",

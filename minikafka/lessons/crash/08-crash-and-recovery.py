@@ -5,44 +5,51 @@
 #
 # ## 1. The question
 #
-# **Time:** about forty-five minutes to read and run, forty-five for part 6 (twenty for its functions, twenty-five for its rungs). **Before:** the lesson *Loading*.
-# **Afterwards you can decide:** what a killed broker can have lost and what not, why one start takes seconds and another half an hour,
-# which files of a partition's directory you may delete by hand after a crash, and which you must not.
+# **Time:** about forty-five minutes to read and run, forty-five for part 6 (twenty for its functions, twenty-five for its rungs). **Before:** *Loading*.
 #
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
-# is right.
+# **Afterwards you can decide:** what a killed broker can have lost and what not, why one start takes seconds and another half an hour,
+# which files of a partition's directory you may delete after a crash, and which you must not.
+#
+# What goes wrong without recovery? Here are four records. In the middle of the fourth write the machine loses its power, and the
+# last 20 bytes never reach the disk. The next start believes the directory. Then a producer appends record `9`, and gets its acknowledgement.
 
 # %%
-from minikafka.lab import ___, diagram, erratum, fresh_log, planted, predict, records, scratch, step_through
+from minikafka.lab import SegmentShelf, ___, diagram, erratum, fresh_log, planted, predict, records, scratch, step_through
 from minikafka.lab import three_witnesses, values_of, wake_witnesses
 from minikafka.lab.stage.damage import SMALL, another, cut, entries_of, far_apart, flip, kill, load, loaded_by_both, remove, sizes
-from minikafka.lab.stage.killed_broker import killed_broker
-from minikafka.lab.stepper.crash_theatre import CrashTheatre
 from minikafka.log.fetch_isolation import FetchIsolation
 
-wake_witnesses()
-
-# %% [markdown]
-# What goes wrong without recovery? A log of four records; the machine loses its power in the middle of the fourth write, and the
-# last 20 bytes never reach the disk. (`kill(log)` ends the log without closing it and gives its directory; `cut` shortens one of its files.)
-
-# %%
 log = fresh_log()
 for number in range(4):
     log.append_as_leader(records(1, first=number), leader_epoch=0)
 whole = log.size
-torn = cut(kill(log), ".log", whole - 20)
-print(whole, "bytes written,", sizes(torn, ".log"), "left")
-
-# %% [markdown]
-# Take recovery away: load the directory as if the stop had been a clean one. Then a producer appends record `9`, and gets its acknowledgement.
-# (`load` makes a log of a directory again, and works in it; so it gets a copy, which `another` makes.)
+wake_witnesses()
+SegmentShelf(log, "What was to be written").snap(f"four batches of one record, {whole} bytes").play()
 
 # %%
+torn = cut(kill(log), ".log", whole - 20)
 believed = load(another(torn), clean=True)
 acknowledged = believed.append_as_leader(records(1, first=9), leader_epoch=0)
+print(whole, "bytes written,", sizes(torn, ".log"), "left")
 print("acknowledged: offset", acknowledged.first_offset, " the log ends at", believed.log_end_offset)
+
+# %%
+predict(
+    "record-9-is-read",
+    "Does a reader get record 9? (True or False)",
+    ___,
+    lambda: "9" in values_of(believed, FetchIsolation.LOG_END),
+)
+
+# %% [markdown]
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
+# is right.
+#
+# (`kill(log)` ends the log without closing it and gives its directory; `cut` shortens one of its files.
+# `load` makes a log of a directory again, and works in it; so it gets a copy, which `another` makes. With `clean=True` it is told that the last stop was a clean one.)
+
+# %%
 print("a reader sees", values_of(believed, FetchIsolation.LOG_END))
 
 # %% [markdown]
@@ -51,6 +58,9 @@ print("a reader sees", values_of(believed, FetchIsolation.LOG_END))
 # `check.crcs`, and throws a `KafkaException`: the batch at offset 3 is invalid. It gets no further.) Now the same with recovery:
 
 # %%
+from minikafka.lab.stage.killed_broker import killed_broker
+from minikafka.lab.stepper.crash_theatre import CrashTheatre
+
 recovered = load(another(torn), clean=False)
 recovered.append_as_leader(records(1, first=9), leader_epoch=0)
 print("a reader sees", values_of(recovered, FetchIsolation.LOG_END))

@@ -6,6 +6,9 @@ _WHOLE_BATCHES = (
 )
 
 BELIEFS: dict[str, dict[object, str]] = {
+    "record-9-is-read": {
+        True: "It was written behind a batch that has no end: the reader takes its bytes for the rest of that batch.",
+    },
     "recovery-point-after-roll": {
         0: "The roll asked for a flush, and the task has run: what lies below the new segment is on the device.",
         6: "The task flushes what lies below the new segment. The two records in it were not asked for.",

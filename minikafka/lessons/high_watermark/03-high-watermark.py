@@ -8,47 +8,53 @@
 # ## 1. The question
 #
 # **Time:** about an hour to read, half an hour for the functions of part 6, half an hour for its three rungs. **Before:** the lesson *Segments*.
+#
 # **Afterwards you can decide:** why a consumer does not see a record that is already on the leader's disk, which replica holds it back, and
 # what `acks=all` waits for.
 #
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
-# is right.
+# What goes wrong without a high watermark? Take it away: let a consumer read everything that the leader has. The leader holds the records `0`, `1` and `2`. The follower has fetched two of them so far.
 
 # %%
 from minikafka.lab import OffsetRuler, ___, copied_log, diagram, erratum, fresh_log, planted, predict
-from minikafka.lessons.high_watermark.replicas import Replicas
 from minikafka.lab import records, replicate, scratch, step_through, three_witnesses, values_of, wake_witnesses
+from minikafka.lessons.high_watermark.replicas import Replicas
 from minikafka.log.fetch_isolation import FetchIsolation
-from minikafka.log.log_offset_metadata import LogOffsetMetadata
 
-wake_witnesses()
-
-# %% [markdown]
-# What goes wrong without a high watermark? Take it away: let a consumer read everything that the leader has. The leader holds three
-# records, the follower has fetched two of them so far.
-
-# %%
 leader, follower = fresh_log(name="leader-0"), fresh_log(name="follower-0")
 for number in range(3):
     leader.append_as_leader(records(1, 1, first=number), leader_epoch=0)
 replicate(leader, follower, up_to=2)
-print("leader ends at", leader.log_end_offset, " follower ends at", follower.log_end_offset)
-print("a consumer without high watermark saw", values_of(leader, FetchIsolation.LOG_END))
-
-# %% [markdown]
-# Now the leader's machine is gone. The follower becomes leader and takes a record of its own, at the next offset it knows:
+wake_witnesses()
+Replicas(leader, ["follower"]).fetch("follower", 2).play()
 
 # %%
 follower.append_as_leader(records(1, 1, first=7), leader_epoch=1)
+seen = values_of(leader, FetchIsolation.LOG_END)
+
+# %%
+predict(
+    "offset-2-after-failover",
+    "The consumer has read 0, 1 and 2. The leader dies; the follower leads, and takes the record 7. What does the consumer find at offset 2 now? (a number)",
+    ___,
+    lambda: int(values_of(follower, FetchIsolation.LOG_END)[2]),
+)
+
+# %% [markdown]
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
+# is right.
+
+# %%
+print("a consumer without high watermark saw", seen)
 print("the same consumer, asking again, sees", values_of(follower, FetchIsolation.LOG_END))
 
 # %% [markdown]
-# Offset 2 was the record `2`, and now it is the record `7`. Whoever paid out money on the strength of the first one has a problem. With the mark in its
-# place, at 2, up to where the follower had fetched, the consumer would never have seen it:
+# Offset 2 was the record `2`, and now it is the record `7`. Whoever paid out money on the strength of the first one has a problem. The mark was
+# at 2 all the time, up to where the follower had fetched. A consumer that stops there would never have seen the first one:
 
 # %%
-leader.maybe_increment_high_watermark(LogOffsetMetadata(2))
+from minikafka.log.log_offset_metadata import LogOffsetMetadata
+
 print("high watermark", leader.high_watermark, " a consumer sees", values_of(leader, FetchIsolation.HIGH_WATERMARK))
 
 # %% [markdown]

@@ -7,43 +7,51 @@
 #
 # ## 1. 问题
 #
-# **时间：** 阅读约一小时，第 6 部分的函数半小时，三道重写题半小时。**前置：** *Segments*（日志段）一课。**学完之后，你能判断：** 消息已经在 leader 的磁盘上，消费者为什么还看不到它；是哪个副本拖住了它；`acks=all` 在等什么。
+# **时间：** 阅读约一小时，第 6 部分的函数半小时，三道重写题半小时。**前置：** *Segments*（日志段）一课。
 #
-# 这一页有两种读法。**阅读：** 预测、运行、解释。**重写：** 完成第 6 部分的函数。`___` 是留给你填的空。第一个单元格要运行几秒：它唤醒 Spark 和 Apache Kafka；到了第 5 部分，它们会说出 minikafka 对不对。
+# **学完之后，你能判断：** 消息已经在 leader 的磁盘上，消费者为什么还看不到它；是哪个副本拖住了它；`acks=all` 在等什么。
+#
+# 没有高水位会出什么问题？先把它拿掉：让消费者读到 leader 拥有的一切。leader 有 `0`、`1`、`2` 三条消息，follower 到目前为止拉取了其中两条。
 
 # %%
 from minikafka.lab import OffsetRuler, ___, copied_log, diagram, erratum, fresh_log, planted, predict
-from minikafka.lessons.high_watermark.replicas import Replicas
 from minikafka.lab import records, replicate, scratch, step_through, three_witnesses, use_language, values_of, wake_witnesses
+from minikafka.lessons.high_watermark.replicas import Replicas
 from minikafka.log.fetch_isolation import FetchIsolation
-from minikafka.log.log_offset_metadata import LogOffsetMetadata
 
 use_language("zh")
-wake_witnesses()
-
-# %% [markdown]
-# 没有高水位会出什么问题？先把它拿掉：让消费者读到 leader 拥有的一切。leader 有三条消息，follower 到目前为止拉取了其中两条。
-
-# %%
 leader, follower = fresh_log(name="leader-0"), fresh_log(name="follower-0")
 for number in range(3):
     leader.append_as_leader(records(1, 1, first=number), leader_epoch=0)
 replicate(leader, follower, up_to=2)
-print("leader 的末端是", leader.log_end_offset, " follower 的末端是", follower.log_end_offset)
-print("没有高水位时，消费者看到", values_of(leader, FetchIsolation.LOG_END))
-
-# %% [markdown]
-# 这时，leader 所在的机器宕机了，不再回来。follower 成为新的 leader，并在它所知道的下一个 offset 上写入一条自己的消息：
+wake_witnesses()
+Replicas(leader, ["follower"]).fetch("follower", 2).play()
 
 # %%
 follower.append_as_leader(records(1, 1, first=7), leader_epoch=1)
+seen = values_of(leader, FetchIsolation.LOG_END)
+
+# %%
+predict(
+    "offset-2-after-failover",
+    "消费者已经读到 0、1、2。leader 宕机；follower 成为 leader，写入消息 7。现在消费者在 offset 2 处读到什么？（一个数）",
+    ___,
+    lambda: int(values_of(follower, FetchIsolation.LOG_END)[2]),
+)
+
+# %% [markdown]
+# 这一页有两种读法。**阅读：** 预测、运行、解释。**重写：** 完成第 6 部分的函数。`___` 是留给你填的空。从第一个单元格起，Spark 和 Apache Kafka 就在启动；到了第 5 部分，它们会说出 minikafka 对不对。
+
+# %%
+print("没有高水位时，消费者看到", seen)
 print("同一个消费者再读一次，看到", values_of(follower, FetchIsolation.LOG_END))
 
 # %% [markdown]
-# offset 2 原来是消息 `2`，现在成了消息 `7`。谁要是凭着前一条消息付了款，麻烦就来了。如果高水位在它该在的地方，也就是 2，即 follower 已经拉取到的位置，消费者根本不会看到它：
+# offset 2 原来是消息 `2`，现在成了消息 `7`。谁要是凭着前一条消息付了款，麻烦就来了。高水位一直在 2，即 follower 已经拉取到的位置。只读到那里的消费者，根本不会看到前一条消息：
 
 # %%
-leader.maybe_increment_high_watermark(LogOffsetMetadata(2))
+from minikafka.log.log_offset_metadata import LogOffsetMetadata
+
 print("高水位", leader.high_watermark, " 消费者看到", values_of(leader, FetchIsolation.HIGH_WATERMARK))
 
 # %% [markdown]

@@ -1,6 +1,9 @@
 """Wrong answers to the predictions of *High watermark*, by id, and what one must believe to give such an answer."""
 
 BELIEFS: dict[str, dict[object, str]] = {
+    "offset-2-after-failover": {
+        2: "The follower never had the record 2. At the next offset that it knew it took another one.",
+    },
     "position-diff-to-end": {
         -54: "That is the difference of the offsets. Bytes can be compared only within one file.",
         54: "That is the difference of the offsets. Bytes can be compared only within one file.",

@@ -1,6 +1,9 @@
 """Chinese: what the lab says in *High watermark* alone, by the English text."""
 
 CATALOGUE = {
+    "The follower never had the record 2. At the next offset that it knew it took another one.": (
+        "follower 从来没有消息 2。在它所知道的下一个 offset 上，它写入了另一条消息。"
+    ),
     "That is the difference of the offsets. Bytes can be compared only within one file.": (
         "那是两个 offset 之差。字节数只能在同一个文件之内比较。"
     ),

@@ -6,53 +6,64 @@
 # ## 1. The question
 #
 # **Time:** about forty minutes to read and run, fifty for part 6 (twenty for its functions, thirty for its rungs).
-# **Before:** the lessons *Segments*; *Producers and transactions* for producers and epochs; *Read* for what each reader is given.
-# **Afterwards you can decide:** which files of a partition's directory a start takes away and why, what a directory full of `.swap` files
-# means, which checkpoints a log believes, and where in Kafka's source each phase of a start stands.
+# **Before:** *Segments*, *Producers and transactions*, *Read*.
 #
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
-# is right.
+# **Afterwards you can decide:** which files of a partition's directory a start takes away and why, what a directory full of `.swap` files
+# means, and which checkpoints a log believes.
+#
+# What goes wrong without a careful load? Here are 28 records in five segments. Compaction is about to replace the first four segments by two new
+# ones, by renaming file after file. The process dies in the middle. The next load opens every file that ends in `.log`, and renames nothing.
 
 # %%
-from minikafka.lab import ___, diagram, erratum, fresh_log, planted, predict, records, scratch, step_through
+from minikafka.lab import SegmentShelf, ___, diagram, erratum, fresh_log, planted, predict, records, scratch, step_through
 from minikafka.lab import three_witnesses, values_of, wake_witnesses
 from minikafka.lab.stage.damage import SMALL, another, flip, load, loaded_by_both, remove, sizes, stopped_at_each_rename
-from minikafka.lab.stage.killed_broker import killed_broker
-from minikafka.lab.stepper.crash_theatre import CrashTheatre
 from minikafka.log.fetch_isolation import FetchIsolation
-from minikafka.lessons.loading.copied_segments import replace_by_copies
 
-wake_witnesses()
-
-# %% [markdown]
-# What goes wrong without a careful load? A log of 28 records in five segments. Compaction is about to replace the first four of them by two new
-# ones, which it does by renaming file after file (here the new ones are plain copies, because only the renaming matters). The process dies in the middle.
-# `stopped_at_each_rename` keeps a copy of the directory for each moment at which it may have died; `sizes` lists files. We take the moment after rename 18.
-
-# %%
 log = fresh_log(SMALL)
 for number in range(14):
     log.append_as_leader(records(2, first=2 * number), leader_epoch=0)
+wake_witnesses()
+SegmentShelf(log, "Before the compaction").snap("28 records in five segments").play()
+
+# %%
+from minikafka.lessons.loading.copied_segments import replace_by_copies
+
 stops = stopped_at_each_rename(log, lambda: replace_by_copies(log, [0, 6], [12, 18]))
 half_done = stops[18]
+with planted("a .swap file keeps its name"):
+    careless = load(another(half_done), SMALL, clean=True)
+seen = values_of(careless, FetchIsolation.LOG_END, start=careless.log_start_offset)
 print(*sizes(half_done, "log"), *sizes(half_done, ".log.swap"), *sizes(half_done, ".log.deleted"), sep="\n")
 
+# %%
+predict(
+    "records-after-careless-load",
+    "These files are there after the process died. How many of the 28 records does a reader see?",
+    ___,
+    lambda: len(seen),
+)
+
 # %% [markdown]
-# Four old `.log` files are called `.deleted` already, two new ones are still called `.swap`. Take the care away: a load that opens every file that ends
-# in `.log`, and renames nothing. (`load` makes a log of a directory; `clean` says that the last stop was a clean one. `planted` puts a bug into
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
+# is right.
+#
+# Four old `.log` files are called `.deleted` already, two new ones are still called `.swap`. (`stopped_at_each_rename` keeps a copy of the directory for each moment at which the process may have died; this is the moment after rename 18. The new
+# segments are plain copies, because only the renaming matters. `sizes` lists files, `load` makes a log of a directory, and `clean` says that the last stop was a clean one. `planted` puts a bug into
 # minikafka for the length of a block.)
 
 # %%
-with planted("a .swap file keeps its name"):
-    careless = load(another(half_done), SMALL, clean=True)
 print("the log begins at", careless.log_start_offset, "and ends at", careless.log_end_offset)
-print("a reader sees", values_of(careless, FetchIsolation.LOG_END, start=careless.log_start_offset))
+print("a reader sees", seen)
 
 # %% [markdown]
 # There was no error, and 24 of 28 records are gone. The same directory with the real load:
 
 # %%
+from minikafka.lab.stage.killed_broker import killed_broker
+from minikafka.lab.stepper.crash_theatre import CrashTheatre
+
 log = load(another(half_done), SMALL, clean=True)
 print("the log begins at", log.log_start_offset, "and ends at", log.log_end_offset)
 print(len(values_of(log, FetchIsolation.LOG_END)), "records from the first segment; segments", [s.base_offset for s in log.log_segments])

@@ -1,6 +1,10 @@
 """Wrong answers to the predictions of *Loading*, by id, and what one must believe to give such an answer."""
 
 BELIEFS: dict[str, dict[object, str]] = {
+    "records-after-careless-load": {
+        28: "The first four segments have no file that ends in .log any more, so this load passes over them.",
+        24: "The four old segments are called .deleted. A load that renames nothing leaves the new ones alone, too.",
+    },
     "leftovers-taken-away": {
         1: "The .deleted file is the only one with a suffix for it. An index without its .log and a stray snapshot go, too.",
         2: "Two and one more: phase 4 deletes the orphaned index, and phase 7 the stray snapshot.",

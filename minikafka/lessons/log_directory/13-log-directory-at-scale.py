@@ -5,39 +5,48 @@
 #
 # ## 1. The question
 #
-# **Time:** fifty minutes to read, forty for the functions of part 6. **Before:** the lessons *Read*, for high watermark and last stable offset, and *Compaction*; some SQL.
-# **Afterwards you can decide:** whether a question to a cluster needs the cluster, what a query of a disk will read, whether a group that is behind is slow or stuck, and whether two copies of a topic are equal.
+# **Time:** fifty minutes to read, forty for the functions of part 6. **Before:** *Read*, for high watermark and last stable offset; *Compaction*; some SQL.
 #
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark, which does most of the work on this page, and Apache Kafka, a witness in part 5.
+# **Afterwards you can decide:** whether a question to a cluster needs the cluster, what a query of a disk reads, whether a group that is behind is slow or stuck, and whether two copies of a topic are equal.
+#
+# The web site and two tills write to the topic `payments`, in transactions. The bank has their sum. What goes wrong without a reader that knows more than the format of the files? Here is one who reads every segment from its first byte to its last, and adds up all payments.
 
 # %%
 from minikafka.lab import ___, answer, bars_over_time, diagram, erratum, planted, predict, query_walk, spans_of_time, step_through
 from minikafka.lessons.log_directory.source_by_hand import Query
-from minikafka.lessons.log_directory.shop_night import (
-    NIGHT, copied_night, damage, every_record, forge, grow, noted, read_views, told, wake_spark,
-)
+from minikafka.lessons.log_directory.shop_night import NIGHT, copied_night, damage, forge, grow, noted, read_views, told
+from minikafka.lessons.log_directory.shop_night import paid_by_hour, spark_of_the_shop, sum_committed, wake_spark
 
-spark = wake_spark()
-
-# %% [markdown]
-# The shop has a topic `payments`. Three payers, the web site and two tills, write to it in transactions. In the morning the office asks how much was paid; the bank has its own answer. (`noted` has what was noted
-# while the brokers were up.)
-#
-# What goes wrong without a reader that knows more than the format of the files? Here is one who reads every segment from its first byte to its last, skips the markers of transactions, and adds up what is left.
+paid = paid_by_hour()
+in_the_files = sum(amount for _, _, amount in paid)
+chart = bars_over_time(paid, "What was paid, hour by hour")
+wake_spark()
+chart
 
 # %%
-import json
+predict(
+    "bank-sum",
+    "Which sum is the bank's: that of 'all' payments in the files, that of a 'read_committed' reader, or 'neither'?",
+    ___,
+    lambda: {in_the_files: "all", sum_committed("payments"): "read_committed"}.get(noted("bank")["amount"], "neither"),
+)
 
-amounts = [json.loads(value)["amount"] for value in every_record("payments")]
-print("in the files:", len(amounts), "payments,", sum(amounts))
+# %% [markdown]
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. Since the first cell Spark has been starting, which does most of the work on this page, and Apache Kafka, a witness in part 5.
+#
+# (The reader skips the markers of transactions. `noted` has what was noted while the brokers were up.)
+
+# %%
+print("in the files:", in_the_files)
 print("at the bank: ", noted("bank"))
 
 # %% [markdown]
 # Too much. Some of these payments were taken back: their transactions were aborted, and the records stay in the log all the same. A consumer with `isolation.level=read_committed` does not get them. No broker is there to serve a consumer, but
-# the data source `minikafka` reads a broker's disk as a consumer would. Spark knows it since the first cell (`minikafka.spark.register`), and it needs nothing but the path:
+# the data source `minikafka` reads a broker's disk as a consumer would. This Spark knows it (`minikafka.spark.register`), and it needs nothing but the path:
 
 # %%
+spark = spark_of_the_shop()
 night = spark.read.format("minikafka").option("isolation.level", "read_committed").load(str(NIGHT / "broker-1"))
 AMOUNT = "get_json_object(CAST(value AS STRING), '$.amount')"
 answer(spark.sql(f"SELECT count(*) AS payments, sum({AMOUNT}) AS amount FROM {{night}} WHERE topic = 'payments'", night=night))
@@ -255,6 +264,8 @@ bars_over_time(growth.select("topic", "hour", "bytes"), "Bytes of each hour, by 
 # The new version of the web site does not compress. `kafka-log-dirs.sh` said this in the morning about the sizes of partitions; the table `segments` says the same:
 
 # %%
+import json
+
 [logs] = json.loads(told("log-dirs").splitlines()[-1])["brokers"][0]["logDirs"]
 kafkas = {each["partition"]: each["size"] for each in logs["partitions"]}
 sizes = spark.sql("SELECT concat(topic, '-', partition) AS partition, sum(size) AS size FROM segments GROUP BY ALL").collect()

@@ -1,6 +1,11 @@
 """Wrong answers to the predictions of *A log directory at scale*, by id, and what one must believe to give such an answer."""
 
 BELIEFS: dict[str, dict[object, str]] = {
+    "bank-sum": {
+        "all": "Some of these payments were taken back: their transactions were aborted, and the records stay in the log.",
+        "read_committed": "So one would think. But a read_committed reader stops at the first transaction that is open, "
+        "and misses what was committed behind it.",
+    },
     "segments-query-reads": {
         1: "The segment that begins at 59 reaches to 113. The one from 114 on is wanted as well.",
         3: "Files are named by their first offsets: the segment at 56 ends where the next one begins, at 59.",

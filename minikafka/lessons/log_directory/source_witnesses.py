@@ -8,6 +8,7 @@ former have a timestamp of `since` or later: what a query with a filter on time 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from minikafka.lab.stage.background import told_while_starting
 from minikafka.lab.stage.readers import records_seen
 from minikafka.lab.stage.workbench import kafka_witness, scratch
 from minikafka.lessons.log_directory.source_by_hand import Query
@@ -38,6 +39,7 @@ _EXPECTED = """
 """
 
 
+@told_while_starting()
 def three_witnesses(workload: Any, since: int) -> tuple[Any, Any, Any]:
     """What the data source, Spark and Apache Kafka say of `workload`; the third is None where Kafka's jars are absent.
 

@@ -5,46 +5,51 @@
 #
 # ## 1. The question
 #
-# **Time:** forty-five minutes to read, forty-five for the functions of part 6, forty-five for its five rungs. **Before:** the lessons *High watermark* and *Append*.
+# **Time:** forty-five minutes to read, forty-five for the functions of part 6, forty-five for its five rungs. **Before:** *High watermark* and *Append*.
+#
 # **Afterwards you can decide:** which `acks` and which `min.insync.replicas` your data need, what a producer's error says about its records, and where a slow request waits.
 #
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
-# is right.
+# A partition has three replicas, and broker 0 leads. All have record `a`. A producer sends `b` with `acks=all`, so the broker should not answer before the others have `b`, too. What goes wrong without that wait? Here the leader answers as soon as the record is in its own log.
 
 # %%
-from minikafka.lab import PathWalk, Replication, ___, diagram, erratum, planted, predict
+from minikafka.lab import OffsetRuler, PathWalk, Replication, ___, diagram, erratum, planted, predict, step_through
 from minikafka.lessons.produce_path.produce_path import ProducePath
 from minikafka.lessons.produce_path.purgatory_boxes import PurgatoryBoxes
-from minikafka.lab import step_through
 from minikafka.lab.stage.replica_witnesses import by_minikafka, three_witnesses, wake_witnesses
 from minikafka.network.api_keys import ApiKeys
 
-wake_witnesses()
-
-# %% [markdown]
-# A partition has three replicas, broker 0 leads, and all are in sync. Record `a` is on all of them. A producer sends `b` with `acks=all`, so the broker should not answer before the others have `b`, too. What goes wrong without that wait? Here the broker answers as soon as the record is in its own
-# log. Then it dies. (`fetch()` lets each follower fetch once.)
-
-# %%
+hasty = Replication(3, min_isr=2).committed("a")
 with planted("acks=all is answered as soon as the leader has the records"):
-    hasty = Replication(3, min_isr=2)
-    hasty.append("a")
-    for _ in range(3):
-        hasty.fetch()
     producer = hasty.append("b")
-print("the producer of b was told:", producer)
-hasty.crash(0)
-print("now broker", hasty.leader, "leads, and a consumer gets:", *hasty.consumed())
-
-# %% [markdown]
-# `NONE` is the name of the error code for success. The producer has forgotten `b` by now; it was told that `b` is safe. No broker that is alive has it. The same with the wait:
+wake_witnesses()
+OffsetRuler(hasty.log(0), "The leader's log").snap(f"b is appended, and its producer was told: {producer}").play()
 
 # %%
-sound = Replication(3, min_isr=2)
-sound.append("a")
-for _ in range(3):
-    sound.fetch()
+hasty.crash(0)
+got = hasty.consumed()
+
+# %%
+predict(
+    "consumed-after-hasty-answer",
+    "The producer was told NONE, which means success. Broker 0 has died, and broker 1 leads. How many of the records a and b does a consumer get?",
+    ___,
+    lambda: len(got),
+)
+
+# %% [markdown]
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they tell in part 5 whether minikafka
+# is right.
+
+# %%
+print("the producer of b was told:", producer)
+print("now broker", hasty.leader, "leads, and a consumer gets:", *got)
+
+# %% [markdown]
+# `NONE` is the name of the error code for success. The producer has forgotten `b` by now; it was told that `b` is safe. No broker that is alive has it. The same with the wait (`committed("a")` appends `a` and lets both followers fetch until all know that it is committed):
+
+# %%
+sound = Replication(3, min_isr=2).committed("a")
 producer = sound.append("b")
 print("the producer of b was told:", producer)
 sound.crash(0)

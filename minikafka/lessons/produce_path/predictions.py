@@ -1,6 +1,10 @@
 """Wrong answers to the predictions of *The produce path*, by id, and what one must believe to give such an answer."""
 
 BELIEFS: dict[str, dict[object, str]] = {
+    "consumed-after-hasty-answer": {
+        2: "Nobody has fetched b: it was on broker 0 alone, and an answer moves no record.",
+        0: "All three brokers have a. Only what was on broker 0 alone is gone.",
+    },
     "classes-request-reaches": {
         2: "ReplicaManager is called only when something is left to be appended. KafkaApis knows from the metadata.",
         3: "No Partition is asked: KafkaApis knows from the metadata which partitions there are.",

@@ -6,33 +6,49 @@
 # ## 1. The question
 #
 # **Time:** about thirty-five minutes to read and run, fifty-five for part 6 (twenty for its functions, thirty-five for its rungs).
-# **Before:** the lessons *High watermark* and *Append*.
+# **Before:** *High watermark* and *Append*.
+#
 # **Afterwards you can decide:** why a retry makes no duplicate and when it does, what an `OutOfOrderSequenceException` or an `InvalidProducerEpochException` says about whom, what holds
 # `read_committed` consumers back, and where each of these stands in Kafka's source.
 #
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
-# is right.
+# What goes wrong without a memory of producers? A producer sends three records. They are written, the answer gets lost, and the producer sends them again.
 
 # %%
-from minikafka.lab import Producer, ___, diagram, erratum, files_of, fresh_log, open_log, planted, predict
-from minikafka.lessons.producers.transaction_lanes import TransactionLanes
+from minikafka.lab import OffsetRuler, Producer, ___, diagram, erratum, files_of, fresh_log, open_log, planted, predict
 from minikafka.lab import records, scratch, sent, step_through, three_witnesses, values_of, wake_witnesses
+from minikafka.lessons.producers.transaction_lanes import TransactionLanes
 from minikafka.log.append_origin import AppendOrigin
 from minikafka.log.fetch_isolation import FetchIsolation
 
+forgetful = fresh_log()
+forgetful.append_as_leader(records(3, 1), leader_epoch=0)
 wake_witnesses()
-
-# %% [markdown]
-# What goes wrong without a memory of producers? A producer sends three records, the answer gets lost, and it sends them again. (`sent` makes a
-# batch as it comes over the network: `3x1` is three records with values of one byte; `pid`, `epoch` and `seq` say who sends, see part 2.)
+OffsetRuler(forgetful, "A log without a memory").snap("three records are written, and the answer is lost").play()
 
 # %%
-forgetful, log = fresh_log(), fresh_log()
+forgetful.append_as_leader(records(3, 1), leader_epoch=0)
+got = values_of(forgetful, FetchIsolation.LOG_END)
+
+# %%
+predict(
+    "records-after-retry",
+    "The same three records have come a second time. How many records does a consumer get?",
+    ___,
+    lambda: len(got),
+)
+
+# %% [markdown]
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
+# is right.
+#
+# The same with a memory. (`sent` makes a batch as it comes over the network: `3x1` is three records with values of one byte; `pid`, `epoch` and `seq` say who sends, see part 2.)
+
+# %%
+log = fresh_log()
 for _ in range(2):
-    forgetful.append_as_leader(records(3, 1), leader_epoch=0)
     log.append_as_leader(sent("3x1 pid=7 epoch=0 seq=0"), leader_epoch=0)
-print("without producer id:", values_of(forgetful, FetchIsolation.LOG_END))
+print("without producer id:", got)
 print("with id and sequence, the log ends at", log.log_end_offset)
 
 # %% [markdown]

@@ -1,6 +1,9 @@
 """Wrong answers to the predictions of *Producers and transactions*, by id, and what one must believe to give such an answer."""
 
 BELIEFS: dict[str, dict[object, str]] = {
+    "records-after-retry": {
+        3: "A log does not compare records. Without a producer's id and sequence, the second batch is as good as the first.",
+    },
     "oldest-batch-again": {
         0: "Five batches are remembered, and this was the sixth. It is not known any more.",
         12: "It is not written again: its sequence is not the one that is due, which is 12.",

@@ -5,41 +5,54 @@
 #
 # ## 1. The question
 #
-# **Time:** about an hour to read, forty minutes for the functions of part 6, forty for its three rungs. **Before:** the lessons *Segments*, *High watermark* and *Append*.
+# **Time:** about an hour to read, forty minutes for the functions of part 6, forty for its three rungs. **Before:** *Segments*, *High watermark* and *Append*.
+#
 # **Afterwards you can decide:** why one consumer stands still while another one goes on, what a fetch limit of your consumer really limits,
 # and what the difference between two offsets does not tell you.
 #
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
-# is right.
+# A bank writes each transfer as two records of one transaction. The first is committed. The second is
+# aborted: Ada has no such sum. The third is not finished yet. All of this is in the log, and every in-sync replica has it. What goes wrong without isolation?
 
 # %%
-from minikafka.lab import ___, copied_log, delivered, diagram, erratum, fresh_log, log_after, planted, predict
-from minikafka.lessons.read.read_lanes import ReadLanes
-from minikafka.lab import records, replicate, scratch, search_index, step_through, three_witnesses, transaction
-from minikafka.lab import values_seen, wake_witnesses
+from minikafka.lab import OffsetRuler, ___, copied_log, delivered, diagram, erratum, fresh_log, log_after, planted, predict
+from minikafka.lab import records, replicate, scratch, search_index, step_through, three_witnesses, transaction, values_seen, wake_witnesses
 from minikafka.log.fetch_isolation import FetchIsolation
-from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
-from minikafka.witness import Workload, agree, minikafka_log, run
 
-wake_witnesses()
-
-# %% [markdown]
-# What goes wrong without isolation? A bank writes each transfer as two records of one transaction. The first is committed. The second is
-# aborted: Ada has no such sum. The third is not finished yet. All of this is in the log, and every in-sync replica has it.
-
-# %%
 bank = fresh_log(name="bank-0")
 transaction(bank, 1, "Ada −40", "Bob +40", end="commit")
 transaction(bank, 2, "Ada −90", "Bob +90", end="abort")
 transaction(bank, 3, "Bob −10")
-print("without:", values_seen(bank, FetchIsolation.HIGH_WATERMARK))
+wake_witnesses()
+OffsetRuler(bank, "The bank's log").snap("40 committed, 90 aborted, 10 not finished").play()
+
+# %%
+seen = values_seen(bank, FetchIsolation.HIGH_WATERMARK)
+
+# %%
+predict(
+    "bobs-sum-without-isolation",
+    "A reader without isolation adds up all of Bob's records below the high watermark. What sum does it find?",
+    ___,
+    lambda: sum(int(value.replace("Bob", "").replace("−", "-")) for value in seen if value.startswith("Bob")),
+)
+
+# %% [markdown]
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
+# is right.
+
+# %%
+print("without:", seen)
 
 # %% [markdown]
 # Whoever reads that way up to the high watermark pays Bob 90 out of thin air, and takes 10 that arrive nowhere. The aborted records
 # can't be taken out of the log: it is append-only. So the *reader* must be told how far to read, and what to skip:
 
 # %%
+from minikafka.lessons.read.read_lanes import ReadLanes
+from minikafka.log.log_start_offset_increment_reason import LogStartOffsetIncrementReason as Reason
+from minikafka.witness import Workload, agree, minikafka_log, run
+
 print("read_committed:", values_seen(bank, FetchIsolation.TXN_COMMITTED))
 
 # %% [markdown]

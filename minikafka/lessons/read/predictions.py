@@ -1,6 +1,11 @@
 """Wrong answers to the predictions of *Read*, by id, and what one must believe to give such an answer."""
 
 BELIEFS: dict[str, dict[object, str]] = {
+    "bobs-sum-without-isolation": {
+        40: "That is what was committed. This reader gets the records of every transaction.",
+        130: "The 10 that are taken from Bob are in the log, too, below the high watermark.",
+        30: "Nothing tells this reader that the 90 were aborted: the records are in the log.",
+    },
     "follower-answer-last-offset": {
         16: "An answer is a view of one file. It ends where segment 0 ends; the follower asks again.",
         14: "That is the high watermark's business. A follower reads up to LEO, or nothing would be replicated.",

@@ -6,35 +6,46 @@
 # ## 1. The question
 #
 # **Time:** about an hour to read, half an hour for the functions of part 6, an hour for its six rungs. **Before:** you know what a topic, a partition and an offset are.
+#
 # **Afterwards you can decide:** what a record costs on disk, which damage a broker notices and when, why timestamps in a log differ from those that were
 # sent, and how to read a batch in a hex dump.
 #
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
-# is right.
+# A producer sends one record. Here is its batch, byte by byte. On the way one bit flips in byte 76: bit 3, counted from the lowest, which is bit 0. What goes wrong without a checksum? The log believes every batch as it is.
 
 # %%
 from minikafka.lab import ___, batch_of, batches_in, changed_fields, copied_log, diagram, erratum, flipped, fresh_log
-from minikafka.lab import microscope, planted, predict, scratch, sent, step_through, three_witnesses
+from minikafka.lab import microscope, planted, predict, scratch, sent, step_through, three_witnesses, values_of, wake_witnesses
 from minikafka.lessons.records.header_witnesses import three_headers
-from minikafka.lab import values_of, wake_witnesses
 from minikafka.lessons.records.noticed_flips import who_notices
 from minikafka.log.fetch_isolation import FetchIsolation
 
-wake_witnesses()
-
-# %% [markdown]
-# What goes wrong without a checksum? Take it away and see. A producer sends one record. On the way one bit flips, in byte 76 of the batch.
-# The log believes every batch as it is.
-
-# %%
 payment = batch_of("Ada pays 100 EUR")
 damaged = flipped(payment, byte=76, bit=3)
+wake_witnesses()
+microscope(payment)
+
+# %%
 careless = fresh_log()
 with planted("a batch's CRC is not compared"):
     careless.append_as_leader(damaged, leader_epoch=0)
+[got] = values_of(careless, FetchIsolation.LOG_END)
+
+# %%
+predict(
+    "amount-after-flip",
+    "Ada pays 100 EUR. How many EUR does a consumer read in the damaged record?",
+    ___,
+    lambda: int(got.split()[2]),
+)
+
+# %% [markdown]
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
+# is right.
+
+# %%
 print("byte 76 was", bytes(payment.buffer[76:77]).hex(), "and is", bytes(damaged.buffer[76:77]).hex())
-values_of(careless, FetchIsolation.LOG_END)
+print("a consumer reads:", got)
 
 # %% [markdown]
 # The record is lost, and another one stands in its place: `1` is 31 in hexadecimal, `9` is 39, and the two differ in one bit. The log has no way to

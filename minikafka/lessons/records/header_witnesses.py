@@ -7,6 +7,7 @@ key and value. It knows the form of a batch by one query.
 from pathlib import Path
 from typing import Any
 
+from minikafka.lab.stage.background import told_while_starting
 from minikafka.lab.stage.workbench import kafka_witness, scratch
 from minikafka.record.files.file_records import FileRecords
 from minikafka.witness import Workload, minikafka_log, run
@@ -42,6 +43,7 @@ FROM batches JOIN {{appends}} USING (op) ORDER BY op
 """
 
 
+@told_while_starting()
 def three_headers(workload: Workload) -> tuple[Observations, Observations, Observations | None]:
     """What stands in the header of the batch that each append wrote, for `agree`: by minikafka, Spark and Kafka.
 

@@ -1,6 +1,9 @@
 """Wrong answers to the predictions of *Records*, by id, and what one must believe to give such an answer."""
 
 BELIEFS: dict[str, dict[object, str]] = {
+    "amount-after-flip": {
+        100: "The byte that flipped is the first digit of the amount, and without a checksum nobody notices.",
+    },
     "varint-64-length": {
         1: "64 fits seven bits, but zigzag doubles it first: 128 needs eight.",
         4: "A varint has no fixed size. 64 becomes 128 by zigzag, which takes two groups of seven bits.",

@@ -5,13 +5,14 @@
 #
 # ## 1. The question
 #
-# **Time:** fifty minutes to read, half an hour for the questions of part 6, an hour for its four rungs. **Before:** the lesson *High watermark*; *Append* for leader epochs in batches.
+# **Time:** fifty minutes to read, half an hour for the questions of part 6, an hour for its four rungs. **Before:** *High watermark*; *Append*, for leader epochs.
+#
 # **Afterwards you can decide:** what `acks=all` and `min.insync.replicas` promise together, why a follower leaves the in-sync replicas and when it is back,
 # why a consumer waits after a change of the leader, and what an unclean election costs.
 #
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which tell in part 5 whether minikafka
-# is right.
+# Record `b` is written with `acks=all`. When its producer has the answer, all three brokers have the record.
+#
+# What goes wrong without leader epochs? Before them Kafka had this rule: *who becomes a follower cuts its log down to its own high watermark*.
 
 # %%
 from minikafka.lab import Replication, ___, diagram, erratum, planted, predict, step_through
@@ -20,29 +21,37 @@ from minikafka.lessons.replication.replica_lanes import ReplicaLanes
 from minikafka.lab.stage.replica_witnesses import by_minikafka, three_witnesses, wake_witnesses
 from minikafka.lab.stage.replication import fast_failovers, two_failures, unclean_election
 
+with planted("a follower knows no leader epochs"):
+    old = ReplicaLanes(Replication(), "Two failures, by the old rule")
+    producer = two_failures(old)
 wake_witnesses()
+old.play(upto=4)
+
+# %%
+predict(
+    "consumed-after-two-failures",
+    "Broker 0 dies and broker 1 leads. It dies as well, and broker 2 leads. How many of the records a and b does a consumer get?",
+    ___,
+    lambda: len(old.replication.consumed()),
+)
 
 # %% [markdown]
-# A partition has a leader, broker 0, and two followers. Record `b` is written with `acks=all`. When its producer has the answer, all three brokers have the record. Then
-# the leader dies, a second broker leads and dies as well, and the last one leads. (`NONE` is Kafka's name for *no error*: a producer that is told `NONE` has its acknowledgement.)
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they tell in part 5 whether minikafka
+# is right.
 #
-# What goes wrong without leader epochs? Here is the rule that Kafka had before them: *who becomes a follower cuts its log down to its own high watermark*, because
-# what lies above is not known to be committed. (Kafka 4.3.0 still falls back on it for a log that knows no epochs. Here we make every log know none.)
+# (`NONE` is Kafka's name for *no error*: a producer that is told `NONE` has its acknowledgement. Kafka 4.3.0 still falls back on the old rule for a log that knows no epochs. Here we made every log know none.)
 
 # %%
-with planted("a follower knows no leader epochs"):
-    old = Replication()
-    lanes = ReplicaLanes(old, "Two failures, by the old rule")
-    producer = two_failures(lanes)
 print("the producer of b was told:", producer.answer)
-print("a consumer of broker 2 gets:", *old.consumed())
+print("a consumer of broker 2 gets:", *old.replication.consumed())
 
 # %%
-lanes.play()
+old.play()
 
 # %% [markdown]
 # Go through the frames. Three brokers had `b`. Two have failed, and the one that is alive had thrown `b` away when it became a follower of broker 1. It was being careful: its own high
-# watermark said that only `a` was safe. The mark was not wrong, only late.
+# watermark said that only `a` was safe, and what lies above is not known to be committed. The mark was not wrong, only late.
 #
 # The same with leader epochs:
 

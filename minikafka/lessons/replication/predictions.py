@@ -1,6 +1,10 @@
 """Wrong answers to the predictions of *Replication and leader epochs*, by id, and what one must believe to give such an answer."""
 
 BELIEFS: dict[str, dict[object, str]] = {
+    "consumed-after-two-failures": {
+        2: "Broker 2 had b, and has cut it off: when it became a follower of broker 1, its own mark said that only a was safe.",
+        0: "a lies below every broker's high watermark. Nobody cuts it off.",
+    },
     "rounds-until-answer": {
         1: (
             "After one round the followers have the records, and the leader does not know it: it learns that from the"

@@ -48,17 +48,20 @@ class ReplicaLanes:
                 self.frames.append(marked(self.frames[-1], self.replication.moment("the ISR has changed")))
         return changed
 
-    def play(self) -> Player:
+    def play(self, upto: int | None = None) -> Player:
         """The lanes with their slider, at the last frame; one scale for all frames. A page that is only read shows each
         frame in which a log was cut.
+
+        `upto`: how many frames, from the first on (default: all).
         """
         span = span_of(self.frames)
-        cuts = [number for number, frame in enumerate(self.frames) if _cuts(frame)]
+        frames = self.frames[:upto]
+        cuts = [number for number, frame in enumerate(frames) if _cuts(frame)]
         return Player(
-            self.frames,
+            frames,
             lambda frame: render_replica_lanes(frame, *span),
             title=self.title,
-            start=len(self.frames) - 1,
+            start=len(frames) - 1,
             pictured=cuts,
         )
 

@@ -6,41 +6,47 @@
 # ## 1. The question
 #
 # **Time:** about an hour to read, half an hour for the functions of part 6, an hour for its five rungs. **Before:** you know what a topic, a partition and an offset are.
+#
 # **Afterwards you can decide:** how large a segment should be, why retention has kept data that you thought was gone, what an
 # index costs, and where in Kafka's source to look.
 #
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
-# is right.
+# What goes wrong without segments? Two logs get the same ten batches. The first puts everything into one file; the second, below, begins a new file every 250 bytes. Then both are told to keep 500 bytes.
 
 # %%
 from minikafka.lab import OffsetRuler, SegmentShelf, ___, copied_log, diagram, erratum, files_of, fresh_log
 from minikafka.lab import planted, predict, records, scratch, search_index, step_through, three_witnesses, wake_witnesses
 
+whole, pieces = fresh_log({"retention.bytes": 500}), fresh_log({"retention.bytes": 500, "internal.segment.bytes": 250})
+for log in (whole, pieces):
+    for number in range(10):
+        log.append_as_leader(records(3, first=3 * number), leader_epoch=0)
+    log.update_high_watermark(log.log_end_offset)
 wake_witnesses()
+SegmentShelf(pieces, "The log in pieces").snap(f"{pieces.size} bytes in {pieces.number_of_segments} segments").play()
+
+# %%
+sizes = whole.size, pieces.size
+deleted = whole.delete_old_segments(), pieces.delete_old_segments()
+
+# %%
+predict(
+    "bytes-whole-keeps",
+    "How many bytes does the log in one file keep?",
+    ___,
+    lambda: whole.size,
+)
 
 # %% [markdown]
-# What goes wrong without segments? Take them away and see. Two logs get the same ten batches and the same instruction: keep
-# 500 bytes. The first log may put everything into one file; the second begins a new file every 250 bytes.
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
+# is right.
 #
 # (`internal.segment.bytes` is Kafka's own `segment.bytes` for tests, without the lower bound of a megabyte. `leader_epoch` counts
 # the leaders; here there is one. Only what is replicated may be deleted: the last line of the loop says that everything is.)
 
 # %%
-whole = fresh_log({"retention.bytes": 500})
-pieces = fresh_log({"retention.bytes": 500, "internal.segment.bytes": 250})
-for log in (whole, pieces):
-    for number in range(10):
-        log.append_as_leader(records(3, first=3 * number), leader_epoch=0)
-    log.update_high_watermark(log.log_end_offset)
-[(log.number_of_segments, log.size) for log in (whole, pieces)]
-
-# %% [markdown]
-# (Segments and bytes of each log.) Now both are told to drop what exceeds the limit:
-
-# %%
-for log in (whole, pieces):
-    print("segments deleted:", log.delete_old_segments(), " bytes kept:", log.size, " log start:", log.log_start_offset)
+for log, size, segments in zip((whole, pieces), sizes, deleted):
+    print(size, "bytes; segments deleted:", segments, " bytes kept:", log.size, " log start:", log.log_start_offset)
 
 # %% [markdown]
 # The log in one file still has all its 1120 bytes, and would have them tomorrow: a file goes as a whole or not at all, and

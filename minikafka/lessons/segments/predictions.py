@@ -1,6 +1,11 @@
 """Wrong answers to the predictions of *Segments*, by id, and what one must believe to give such an answer."""
 
 BELIEFS: dict[str, dict[object, str]] = {
+    "bytes-whole-keeps": {
+        500: "That would cut the file in the midst. A log forgets whole segments only.",
+        0: "The one file is the active segment. It holds what should be kept, too, and stays as a whole.",
+        672: "That is what the log in pieces keeps. The log in one file has no piece to let go of.",
+    },
     "higher-segment-of-15": {
         15: "Higher means strictly greater. You thought of the ceiling (≥), which Kafka's map never asks for.",
     },

@@ -7,38 +7,62 @@
 #
 # **Time:** ten minutes to the first surprise, half an hour for all to read; another half hour for the page on windows and the two functions of
 # part 6. **Before:** you know what a topic, a partition and an offset are, and you read Python.
+#
 # **Afterwards you can decide:** which file of a broker to look into for an offset, which lessons you need, and by which door you enter them.
 #
-# **How much time have you?**
-#
-# - *Two hours:* parts 2, 3 and 5 of this page, [High watermark](03-high-watermark.ipynb), and parts 1 to 4 of [The produce path](11-produce-path.ipynb). Stop there with profit: you know which records are safe, and what `acks` waits for.
-# - *A day:* also [Records](01-records.ipynb), [Segments](02-segments.ipynb), [Append](04-append.ipynb) and [Read](06-read.ipynb).
-# - *A week:* all lessons, by the door *Read*. *The whole:* with every function and every rung.
+# A real broker wrote the directory `data/orders-0`: topic `orders`, partition 0. Here are its files of records. Three orders lie together in a **batch**, as the producer sent them. Now a consumer asks for one of them.
+
+# %%
+from pathlib import Path
+
+from minikafka.lab import OffsetRuler, SegmentShelf, ___, copied_log, fresh_log, mine, my_progress, predict, records
+from minikafka.lab import scratch, step_through, three_witnesses, values_of, wake_witnesses
+
+orders = copied_log("data/orders-0")
+wake_witnesses()
+SegmentShelf(orders, "What a broker left").snap("orders-0: 90 orders in six files").play()
+
+# %%
+predict(
+    "first-offset-sent",
+    "A consumer asks for offset 19. Which offset has the first record that it is sent?",
+    ___,
+    lambda: next(orders.read(19).records.records()).offset,
+)
+
+# %% [markdown]
+# (Change `___` to a number and run the cell again. The page shows what happened in the cell below. The `___` among the imports is the blank itself. Leave it there.)
+
+# %%
+sent = orders.read(19)
+print("first records sent:", [(record.offset, bytes(record.value).decode()) for record in sent.records.records()][:3])
+print("they begin at byte", sent.fetch_offset_metadata.relative_position_in_segment, "of the file")
+
+# %% [markdown]
+# A broker does not take batches apart when it reads. It finds the byte at which the batch with offset 19 begins, and sends the file from
+# there on. The consumer drops what it has not asked for. That is why a broker can send a file to a socket without ever looking at a
+# record; the lesson *Read* follows such a read down to the file.
 #
 # A Kafka broker keeps each partition as a directory of files. The code that writes, reads, repairs and cleans these files decides what
 # happens to an acknowledged record. This course opens that code. It is written twice: in Kafka 4.3.0, and in **minikafka**, a Python twin with the same
 # classes, the same methods, the same steps and the same bytes on disk. You step through the twin; Kafka itself says whether the twin is right.
+# (The first cell has begun to wake Spark and Apache Kafka, which part 5 needs.)
 #
 # There are three doors. **Read:** predict, run, explain: to yourself, why a prediction was wrong; to somebody else, what you would do about
 # the question at a lesson's end. **Rebuild:** write the methods of the log anew; your function runs inside the log, and
 # Kafka judges it. **Exam:** write a whole log of your own, in one file, from the template [my_log.py](my_log.py); `minikafka exam my_log.py`
 # compares it with Kafka's, question by question.
 #
-# The first cell takes a few seconds: it wakes Spark and Apache Kafka, which part 5 needs. A `___` below a question is a blank for you to fill. (The one
-# among the imports is the blank itself. Leave it there.)
-
-# %%
-from pathlib import Path
-
-from minikafka.lab import OffsetRuler, ___, copied_log, fresh_log, mine, my_progress, predict, records
-from minikafka.lab import scratch, step_through, three_witnesses, values_of, wake_witnesses
-
-wake_witnesses()
+# **How much time have you?**
+#
+# - *Two hours:* parts 2, 3 and 5 of this page, [High watermark](03-high-watermark.ipynb), and parts 1 to 4 of [The produce path](11-produce-path.ipynb). Stop there with profit: you know which records are safe, and what `acks` waits for.
+# - *A day:* also [Records](01-records.ipynb), [Segments](02-segments.ipynb), [Append](04-append.ipynb) and [Read](06-read.ipynb).
+# - *A week:* all lessons, by the door *Read*. *The whole:* with every function and every rung.
 
 # %% [markdown]
 # ## 2. A log directory with bare hands
 #
-# `data/orders-0` was written by a real broker: topic `orders`, partition 0. The broker was stopped, and nothing of Kafka runs now. What is there?
+# Back to `data/orders-0`. The broker was stopped, and nothing of Kafka runs now. What is there?
 
 # %%
 directory = Path("data/orders-0")
@@ -81,31 +105,6 @@ from minikafka.tools.dump_log.dump_log_segments import DumpLogSegments, DumpOpti
 DumpLogSegments(DumpOptions(), sys.stdout, sys.stderr).run(["data/orders-0/00000000000000000015.log"])
 
 # %% [markdown]
-# Now a consumer that has read everything up to offset 18 asks for the next record, offset 19. We open a copy of the directory as a log, and
-# read from 19. Which offset has the first record of the broker's answer?
-
-# %%
-orders = copied_log(directory)
-predict(
-    "first-offset-sent",
-    "A consumer asks for offset 19. Which offset has the first record that it is sent?",
-    ___,
-    lambda: next(orders.read(19).records.records()).offset,
-)
-
-# %% [markdown]
-# (Change `___` to a number and run the cell again. The page shows what happened in the cell below.)
-
-# %%
-sent = orders.read(19)
-print("first records sent:", [(record.offset, bytes(record.value).decode()) for record in sent.records.records()][:3])
-print("they begin at byte", sent.fetch_offset_metadata.relative_position_in_segment, "of the file")
-
-# %% [markdown]
-# A broker does not take batches apart when it reads. It finds the byte at which the batch with offset 19 begins, and sends the file from
-# there on. The consumer drops what it has not asked for. That is why a broker can send a file to a socket without ever looking at a
-# record; the lesson *Read* follows such a read down to the file.
-#
 # One more look at the list above: an `.index` there has 16 bytes. Now the same in a log that is open. It is new, and one record has been appended.
 # An entry of an index has 8 bytes, and a segment's first batch gets none. A log that is open has its newest index mapped
 # into memory, and a mapping has one size from beginning to end. `segment.index.bytes`, 10 MiB unless told otherwise, says how large an index may become.

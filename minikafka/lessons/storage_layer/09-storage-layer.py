@@ -1,45 +1,50 @@
 # %% [markdown]
 # # Storage layer
 #
-# *Who keeps house in a broker's log directories, what is written down there and when, and which of these notes the next start trusts.*
+# *Who keeps house in a broker's log directories, what is written down there, and which of these notes the next start trusts.*
 #
 # ## 1. The question
 #
-# **Time:** an hour to read, half an hour for the functions of part 6, forty minutes for its five rungs. **Before:** the lessons *Segments* for rolling and retention; *Loading*
-# and *Crash and recovery* for what happens to one log.
-# **Afterwards you can decide:** which settings flush anything and whether you need one, when the disk space of a deleted topic comes back, which file in a log directory you
-# may lose, and what a start after a crash will cost.
+# **Time:** an hour to read, half an hour for the functions of part 6, forty minutes for its five rungs. **Before:** *Segments*, *Loading*, *Crash and recovery*.
 #
-# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
-# a blank for you to fill. The first cell takes a few seconds: it wakes Spark and Apache Kafka, which will say in part 5 whether minikafka
-# is right.
+# **Afterwards you can decide:** which flush settings you need, when a deleted topic's disk space comes back, which file of a log directory you may lose, and what a start after a crash costs.
+#
+# A log can read its own files. Some facts are not in them. What goes wrong without a component that writes these facts down? `orders-0` has six records, one for each customer. A customer asks that the first four be deleted: DeleteRecords moves the log's start to 4. Half a minute later the broker is killed.
 
 # %%
 from minikafka.lab import ___, diagram, erratum, planted, predict, step_through
 from minikafka.lessons.storage_layer.log_dir_lanes import LogDirLanes
-from minikafka.lessons.storage_layer.storage_layer import StorageLayer, LOG_STARTS, RECOVERY_POINTS, break_disk, refused_by
+from minikafka.lessons.storage_layer.storage_layer import StorageLayer, LOG_STARTS, RECOVERY_POINTS, break_disk, four_of_six, refused_by
 from minikafka.lab.stage.log_dir_witnesses import by_minikafka, three_witnesses, wake_witnesses
 
+layer = StorageLayer()
+lanes = LogDirLanes(layer, "Four customers are deleted, and the broker is killed")
+four_of_six(lanes)
 wake_witnesses()
+lanes.play()
+
+# %%
+layer.start()
+got = layer.values("orders-0")
+
+# %%
+predict(
+    "customers-after-kill",
+    "The broker has started again. How many of the six customers does a consumer get?",
+    ___,
+    lambda: len(got),
+)
 
 # %% [markdown]
-# A log can read its own files. Some facts are not in them. What goes wrong without a component that writes these facts down? `orders-0` gets six records. A customer asks that the first four be deleted, which
-# DeleteRecords does by moving the log's start to 4. Half a minute later the broker is killed, and starts again.
+# Two ways through this page. **Read:** predict, run, explain. **Rebuild:** complete the functions of part 6. A `___` is
+# a blank for you to fill. Since the first cell Spark and Apache Kafka have been starting; they will say in part 5 whether minikafka
+# is right.
 #
 # (`StorageLayer()` is a broker's `LogManager` with a log directory of its own, and a clock that stands still between calls of `sleep`, in seconds. `values` is what a
 # consumer gets that reads from the log's start.)
 
 # %%
-layer = StorageLayer()
-layer.start()
-layer.create("orders-0")
-layer.append("orders-0", "Ann", "Ben", "Cat")
-layer.append("orders-0", "Dan", "Eve", "Fay")
-layer.delete_records("orders-0", 4)
-layer.sleep(30)
-layer.kill()
-layer.start()
-print("a consumer gets", layer.values("orders-0"))
+print("a consumer gets", got)
 
 # %% [markdown]
 # All six lie in one segment, and the load finds nothing in `orders-0` that tells it where the log begins. Take away one small file beside it, and start again:

@@ -80,7 +80,7 @@ class LogDirLanes:
     """
 
     def __init__(self, layer: Any, title: str = "The clock and the log directory", disk: int = 0):
-        self._layer, self._title, self._disk = layer, title, disk
+        self.layer, self._title, self._disk = layer, title, disk
         self.frames: list[LogDirFrame] = []
         self._before: dict[str, DirLine] | None = None
 
@@ -92,21 +92,21 @@ class LogDirLanes:
 
     def sleep(self, seconds: int) -> None:
         """Let time pass; each second in which a task runs is recorded, and so is the last."""
-        end = self._layer.second + seconds
-        self.sleep_until(lambda: self._layer.second >= end)
+        end = self.layer.second + seconds
+        self.sleep_until(lambda: self.layer.second >= end)
 
     def sleep_until(self, happened: Callable[[], bool]) -> int:
         """`sleep` until `happened()` is true; gives the second. Raises TimeoutError after a day."""
-        seen = len(self._layer.ran)
+        seen = len(self.layer.ran)
 
         def noted() -> bool:
             nonlocal seen
-            if self._shown(self._layer.ran[seen:]):
+            if self._shown(self.layer.ran[seen:]):
                 self._snap("time passes")
-            seen = len(self._layer.ran)
+            seen = len(self.layer.ran)
             return happened()
 
-        second = self._layer.sleep_until(noted)
+        second = self.layer.sleep_until(noted)
         if not self.frames or self.frames[-1].second != second:
             self._snap("time passes")
         return second
@@ -123,12 +123,12 @@ class LogDirLanes:
         )
 
     def _snap(self, caption: str) -> None:
-        lines = {line.name: line for line in lines_of(self._layer, self._disk)}
-        ran = tuple(self._shown(self._layer.ran))
+        lines = {line.name: line for line in lines_of(self.layer, self._disk)}
+        ran = tuple(self._shown(self.layer.ran))
         marked = marked_lines(self._before, lines)
         self._before = lines
         fresh = len(ran) - (len(self.frames[-1].ran) if self.frames else 0)
-        self.frames.append(LogDirFrame(caption, self._layer.second, tuple(self._layer.lives), ran, fresh, marked))
+        self.frames.append(LogDirFrame(caption, self.layer.second, tuple(self.layer.lives), ran, fresh, marked))
 
     @staticmethod
     def _shown(ran: list[tuple[str, int]]) -> list[tuple[str, int]]:

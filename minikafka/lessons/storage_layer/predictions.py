@@ -1,6 +1,10 @@
 """Wrong answers to the predictions of *Storage layer*, by id, and what one must believe to give such an answer."""
 
 BELIEFS: dict[str, dict[object, str]] = {
+    "customers-after-kill": {
+        6: "All six are in the files. But a task has written down, in a small file beside the log, that it begins at 4.",
+        0: "A kill takes the process. The files stay, and with them the two records that nobody has deleted.",
+    },
     "recovery-file-at-90": {
         3: "The records are acknowledged, but nobody has flushed them. The task only writes down what has been flushed.",
         None: "Each log has a line in the file, also one of which nothing has been flushed.",

@@ -1,0 +1,75 @@
+"""What a notebook does while its reader reads, and what a cell says that waits for it."""
+
+import nbformat
+import pytest
+
+from minikafka.lab.course.lesson_kernel import run_in_a_kernel
+from minikafka.witness.spoken import say
+from tests.notebooks.outputs import LIVE_WIDGET, shown
+
+BEGIN = """
+import threading, time
+from minikafka.lab.stage import background
+released = threading.Event()
+background.while_the_reader_reads(lambda: released.wait(60))
+"""
+WAIT = """
+print("before")
+threading.Timer({seconds}, released.set).start()
+with background.told_while_starting():
+    with background.told_while_starting():
+        released.wait(60)
+"after"
+"""
+FAIL = """
+def fail():
+    raise ValueError("no Java")
+background.while_the_reader_reads(fail)
+"""
+
+
+def outputs_of(directory, *sources):
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    run_in_a_kernel(nbformat.v4.new_notebook(cells=cells), directory)
+    return [cell.outputs for cell in cells]
+
+
+@pytest.mark.slow
+def test_a_cell_that_waits_says_so_and_nothing_of_it_stays(tmp_path):
+    _, long, soon = outputs_of(tmp_path, BEGIN, WAIT.format(seconds=1.5), WAIT.format(seconds=0.1))
+    assert shown(long) == shown(soon) == [("stdout", "before\n"), ("text/plain", "'after'")]
+    assert [output.data for output in long if output.output_type == "display_data"] == [{}]  # it was said, and has gone
+    assert not [output for output in soon if output.output_type == "display_data"]
+    assert LIVE_WIDGET not in str(long)
+
+
+SAYS = """
+background._Line.clear = lambda line: None
+background._doing.append(threading.main_thread())
+with background.told_while_starting():
+    time.sleep(1.5)
+import ipywidgets
+str(ipywidgets.Widget.get_manager_state())
+"""
+
+
+@pytest.mark.slow
+def test_the_line_names_what_is_waited_for_and_how_long(tmp_path):
+    *_, says = outputs_of(tmp_path, BEGIN, SAYS)
+    assert "Spark and Apache Kafka, which are starting: about 10 seconds" in says[-1].data["text/plain"]
+
+
+@pytest.mark.slow
+def test_what_fails_while_the_reader_reads_shows_in_no_cell(tmp_path):
+    assert outputs_of(tmp_path, BEGIN, FAIL, "time.sleep(0.3)") == [[], [], []]
+
+
+def test_outside_a_notebook_nothing_is_begun_and_nothing_said():
+    from minikafka.lab.stage import background
+
+    begun = []
+    background.while_the_reader_reads(lambda: begun.append(1))
+    with background.told_while_starting():
+        pass
+    assert not begun and not background._doing
+    assert say(background.SPARK_AND_KAFKA).endswith("about 10 seconds.")
