@@ -28,7 +28,7 @@ SegmentShelf(by_size, "A topic of settings").snap(f"{by_size.size} bytes in {by_
 # %%
 for log in (by_size, compacted):
     print(table(log), log.size, "bytes")
-by_size.delete_old_segments()
+deleted = by_size.delete_old_segments()
 
 # %%
 predict(
