@@ -21,6 +21,11 @@ with background.told_while_starting():
         released.wait(60)
 "after"
 """
+TALK = """
+import sys
+background.while_the_reader_reads(lambda: print("told"), lambda: print("warned", file=sys.stderr))
+time.sleep(0.5)
+"""
 FAIL = """
 def fail():
     raise ValueError("no Java")
@@ -60,8 +65,8 @@ def test_the_line_names_what_is_waited_for_and_how_long(tmp_path):
 
 
 @pytest.mark.slow
-def test_what_fails_while_the_reader_reads_shows_in_no_cell(tmp_path):
-    assert outputs_of(tmp_path, BEGIN, FAIL, "time.sleep(0.3)") == [[], [], []]
+def test_what_fails_or_prints_while_the_reader_reads_shows_in_no_cell(tmp_path):
+    assert outputs_of(tmp_path, BEGIN, FAIL, "time.sleep(0.3)", TALK) == [[], [], [], []]
 
 
 def test_outside_a_notebook_nothing_is_begun_and_nothing_said():

@@ -20,12 +20,17 @@ _telling = threading.Lock()
 def while_the_reader_reads(*work: Callable[[], object]) -> None:
     """In a notebook's kernel, do each of `work` in a thread of its own; elsewhere, do nothing.
 
-    A later cell then need not wait for what it needs; that cell, not this call, reports what went wrong.
+    A later cell then need not wait for what it needs; that cell, not this call, reports what went wrong. What the work
+    prints shows in no cell.
     """
     if not _in_a_notebook():
         return
+    from ipykernel.iostream import OutStream
 
     def run(task: Callable[[], object]) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, OutStream):
+                stream.set_thread_parent({"header": {}})  # else it would belong to the cell that is running
         with suppress(Exception):
             task()
 
