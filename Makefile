@@ -109,11 +109,11 @@ fuzz-tools: ready-dev
 
 mutants: ready-dev
 	@$(FETCH)
-	@$(BIN)/python tests/mutants/try_mutants.py --count $(MUTANTS) --seed $(SEED)
+	@$(BIN)/python -m tests.mutants.try_mutants --count $(MUTANTS) --seed $(SEED)
 
 scripts: ready-dev
 	@$(BIN)/minikafka fetch
-	@$(BIN)/python tests/scripts/effects.py
+	@$(BIN)/python -m tests.scripts.effects
 	$(PYTEST) -q --write-answers $$(grep -rlwE 'two_logs|two_logs_of_the_module|kafka_says' tests --include='test_*.py' | sort)
 
 LOCK := $(BIN)/pip-compile -q --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe \

@@ -1,5 +1,6 @@
 import pytest
-from stand import Stand
+
+from tests.cluster.stand import Stand
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """What a producer's and a leader's records become on a partition."""
 
 import pytest
-from stand import NOW
 
 from minikafka.cluster.partition import ActiveProducers, EnoughReplicas
 from minikafka.common.error_codes import Errors
@@ -14,6 +13,7 @@ from minikafka.common.errors import (
 from minikafka.log.log import ProducerState
 from minikafka.log.log_append_info import LeaderHwChange
 from minikafka.log.producer.verification_guard import VerificationGuard
+from tests.cluster.stand import NOW
 
 
 def test_only_the_leader_appends_for_producers(stand):

@@ -1,7 +1,6 @@
 """Offsets that are asked for, and records that are deleted."""
 
 import pytest
-from stand import NOW
 
 from minikafka.cluster.offset_result_holder import OffsetResultHolder
 from minikafka.common.errors import (
@@ -13,6 +12,7 @@ from minikafka.common.errors import (
 )
 from minikafka.common.isolation_level import IsolationLevel
 from minikafka.record.files.file_records import TimestampAndOffset
+from tests.cluster.stand import NOW
 
 COMMITTED, UNCOMMITTED = IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6

@@ -1,7 +1,6 @@
 """Who may read from a partition, how far, and what a follower is told of its log."""
 
 import pytest
-from stand import offsets
 
 from minikafka.cluster.epoch_end_offset import EpochEndOffset
 from minikafka.cluster.fetch_params import ClientMetadata, FetchParams
@@ -14,6 +13,7 @@ from minikafka.common.errors import (
 )
 from minikafka.log.fetch_isolation import FetchIsolation
 from minikafka.log.log_offset_metadata import LogOffsetMetadata
+from tests.cluster.stand import offsets
 
 
 @pytest.mark.parametrize(

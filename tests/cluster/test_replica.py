@@ -1,12 +1,12 @@
 """What a leader learns from one follower's fetches."""
 
 import pytest
-from stand import TP, Brokers
 
 from minikafka.cluster.replica import Replica
 from minikafka.cluster.replica_state import EMPTY_REPLICA_STATE, ReplicaState
 from minikafka.common.errors import NotLeaderOrFollowerException
 from minikafka.log.log_offset_metadata import UNKNOWN_OFFSET_METADATA, LogOffsetMetadata
+from tests.cluster.stand import TP, Brokers
 
 
 @pytest.fixture

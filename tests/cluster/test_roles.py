@@ -1,7 +1,6 @@
 """How a partition becomes leader or follower, and what stays of it."""
 
 import pytest
-from stand import NOW, SMALL, TOPIC_ID, TP
 
 from minikafka.cluster.assignment_state import OngoingReassignmentState, SimpleAssignmentState
 from minikafka.cluster.epoch_end_offset import EpochEndOffset
@@ -10,6 +9,7 @@ from minikafka.cluster.partition_state import CommittedPartitionState
 from minikafka.common.errors import InconsistentTopicIdException, NotLeaderOrFollowerException
 from minikafka.common.uuid import random_uuid
 from minikafka.metadata.leader_recovery_state import LeaderRecoveryState
+from tests.cluster.stand import NOW, SMALL, TOPIC_ID, TP
 
 
 def test_without_a_role_there_is_no_log(stand):

@@ -4,9 +4,9 @@ import threading
 from concurrent.futures import Future
 
 import pytest
-from stand import offsets
 
 from minikafka.metadata.leader_and_isr import LeaderAndIsr
+from tests.cluster.stand import offsets
 
 
 class Agreeing:

@@ -2,8 +2,7 @@
 
 import ast
 
-import mutations
-import try_mutants
+from tests.mutants import mutations, try_mutants
 
 
 def test_named_mutants_fit_the_code():

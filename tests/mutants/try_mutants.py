@@ -23,7 +23,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
-from mutations import Mutant, mutants
+from tests.mutants.mutations import Mutant, mutants
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -107,14 +107,14 @@ class Tree:
         shutil.copytree(ROOT, home, ignore=NOT_COPIED)
         # A change of the same length within a second must not meet what was compiled before it.
         source_alone = {"PYTHONDONTWRITEBYTECODE": "1", "CI": "true"}
-        self.environment = {**os.environ, "PYTHONPATH": f"{home}:{home / 'tests/mutants'}", **source_alone}
+        self.environment = {**os.environ, "PYTHONPATH": str(home), **source_alone}
         self.said = home.with_suffix(".out")  # what the last run of the tests printed
         self.clock = 10**9  # dates of changed modules: never the same twice, so that no compiled module is out of date
 
     def passes(self, room: str, spark: bool, limit_s: float | None = None) -> bool:
         """Run the quick tests of a room; False when one fails or `limit_s` is over."""
         tests = ["tests/witness/test_expected.py", "--with-spark"] if spark else TESTS[room]
-        command = [sys.executable, "-m", "pytest", "-qx", "-p", "quick_tests", "-p", "no:cacheprovider", *tests]
+        command = [sys.executable, "-m", "pytest", "-qx", "-p", "tests.mutants.quick_tests", "-p", "no:cacheprovider", *tests]
         with (
             open(self.said, "wb") as said,
             subprocess.Popen(

@@ -1,11 +1,11 @@
 """Lives of replicas, step by step, beside Kafka's own KafkaApis, ReplicaManager, Partition and followers."""
 
 import pytest
-from stories import STORIES
-from story_checks import check_claims
 
 from minikafka.witness.replicas.differ import compare
 from minikafka.witness.replicas.workload import ReplicaWorkload
+from tests.replication.stories import STORIES
+from tests.replication.story_checks import check_claims
 
 pytestmark = pytest.mark.slow
 

@@ -1,9 +1,9 @@
 """minikafka replays what Kafka once showed, without a JVM; and Kafka, where it is there, shows it still."""
 
 import pytest
-from effects import SCRIPTS, OneLog, load, play
 
 from minikafka.witness.log.run import minikafka_log
+from tests.scripts.effects import SCRIPTS, OneLog, load, play
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

@@ -1,7 +1,8 @@
 """The broker that tests of this room work with."""
 
 import pytest
-from one_broker import OneBroker
+
+from tests.server.one_broker import OneBroker
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import threading
 import time as clock
 
 import pytest
-from delayed_futures import DelayedFuture, Event
 
 from minikafka.common.errors import IllegalArgumentException
 from minikafka.common.scheduler import ManualScheduler
@@ -13,6 +12,7 @@ from minikafka.common.time import ManualTime
 from minikafka.server.delayed_operation_purgatory import DelayedOperationPurgatory
 from minikafka.server.timer import SystemTimer
 from minikafka.server.topic_partition_operation_key import TopicPartitionOperationKey
+from tests.server.delayed_futures import DelayedFuture, Event
 
 
 def key(partition):

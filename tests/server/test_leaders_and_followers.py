@@ -1,7 +1,6 @@
 """How the metadata log gives the replicas of a broker their roles, and what moves with them."""
 
 import pytest
-from one_broker import OneBroker
 
 from minikafka.common.config_resource import ConfigResourceType
 from minikafka.common.error_codes import Errors
@@ -18,6 +17,7 @@ from minikafka.metadata.metadata_records import (
     TopicRecord,
 )
 from minikafka.server.hosted_partition import OfflinePartition, OnlinePartition
+from tests.server.one_broker import OneBroker
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -1,7 +1,6 @@
 """A follower copies what its leader has, and cuts what its leader does not have."""
 
 import pytest
-from followers import BACKOFF_MS, T0, T1, World
 
 from minikafka.cluster.epoch_end_offset import EpochEndOffset
 from minikafka.common.error_codes import Errors
@@ -19,6 +18,7 @@ from minikafka.common.uuid import ONE_UUID
 from minikafka.server.fetch_partition_data import FetchPartitionData
 from minikafka.server.initial_fetch_state import InitialFetchState
 from minikafka.server.partition_fetch_state import PartitionFetchState, ReplicaFetchState
+from tests.server.followers import BACKOFF_MS, T0, T1, World
 
 
 @pytest.fixture

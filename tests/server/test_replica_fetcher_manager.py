@@ -1,13 +1,13 @@
 """The followers of a broker: which fetcher has which partition."""
 
 import pytest
-from followers import World
 
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.common.uuid import ONE_UUID
 from minikafka.server.broker_config import BrokerConfig
 from minikafka.server.initial_fetch_state import BrokerEndPoint, InitialFetchState
 from minikafka.server.replica_fetcher_manager import BrokerIdAndFetcherId, ReplicaFetcherManager
+from tests.server.followers import World
 
 PARTITIONS = [TopicPartition(topic, number) for topic in "ab" for number in range(3)]
 BROKERS = [BrokerEndPoint(number, "localhost", 9092 + number) for number in range(3)]

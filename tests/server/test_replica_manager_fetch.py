@@ -1,10 +1,10 @@
 """The way of a fetch request through the replica manager: limits, errors, waiting, and what a leader learns by it."""
 
 import pytest
-from one_broker import CONSUMER_OF_VERSION_11
 
 from minikafka.common.error_codes import Errors
 from minikafka.common.uuid import random_uuid
+from tests.server.one_broker import CONSUMER_OF_VERSION_11
 
 BATCH = 78  # bytes of a batch with one record of 10 bytes
 

@@ -4,11 +4,11 @@ import threading
 import time
 
 import pytest
-from one_broker import OneBroker
 
 from minikafka.common.error_codes import Errors
 from minikafka.common.scheduler import KafkaScheduler
 from minikafka.common.time import SystemTime
+from tests.server.one_broker import OneBroker
 
 PRODUCERS, REQUESTS, PARTITIONS = 4, 60, 3
 

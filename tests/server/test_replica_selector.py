@@ -1,11 +1,11 @@
 """Consumers that are sent to the replica in their rack."""
 
 import pytest
-from one_broker import CONSUMER_OF_VERSION_11, OneBroker
 
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import ConfigException
 from minikafka.server.replica_selector import replica_selector
+from tests.server.one_broker import CONSUMER_OF_VERSION_11, OneBroker
 
 RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 

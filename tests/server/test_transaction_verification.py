@@ -1,12 +1,12 @@
 """What a transactional append asks its coordinator before, and what its producer is told."""
 
 import pytest
-from one_broker import OneBroker
 
 from minikafka.common.error_codes import Errors
 from minikafka.common.errors import InvalidPidMappingException
 from minikafka.common.topic_partition import TopicPartition
 from minikafka.server.add_partitions_to_txn_manager import TransactionSupportedOperation
+from tests.server.one_broker import OneBroker
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 TXN = "[1x10 pid=7 epoch=0 seq=0 txn]"
