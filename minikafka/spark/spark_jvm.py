@@ -8,6 +8,7 @@ import atexit
 import os
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -96,10 +97,7 @@ def start(jars: list[str], java_options: list[str]) -> "ClientServer":
             "SPARK_HOME": str(spark_jars().parent),
             "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address),
         }
-        process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.PIPE, stdout=said, stderr=said, process_group=0
-        )
-        with _ended_if_left(process):
+        with _begun(command, environment, said) as process:
             while not address.exists():
                 if process.poll() is not None:
                     raise SparkDidNotStartError(f"Spark's JVM did not start.\n{_last_lines(said)}")
@@ -116,20 +114,42 @@ def start(jars: list[str], java_options: list[str]) -> "ClientServer":
 
 
 @contextmanager
-def _ended_if_left(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """End `process` if the block fails, or if Python ends meanwhile, which ends a daemon thread in its midst.
+def _begun(command: list[str], environment: dict[str, str], said: IO[bytes]) -> Iterator["subprocess.Popen[bytes]"]:
+    """Begin the process, and end it if the block fails, or if Python ends meanwhile, which ends a daemon thread in its
+    midst.
 
     The directory to which Java is to write its address is then gone. Java's main thread fails at that, before it ever
-    looks at its standard input, and the threads of the gateway keep the process alive.
+    looks at its standard input, and the threads of the gateway keep the process alive. Raises SparkDidNotStartError
+    once Python ends: another thread may try again when the first one's process has been ended.
     """
-    atexit.register(process.kill)
+    with _beginning:
+        if _python_ends:
+            raise SparkDidNotStartError("Spark's JVM did not start: Python ends.")
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=said, stderr=said, process_group=0
+        )
+        _starting.add(process)
     try:
-        yield
+        yield process
     except BaseException:
         process.kill()
         raise
     finally:
-        atexit.unregister(process.kill)
+        _starting.discard(process)
+
+
+_starting: set["subprocess.Popen[bytes]"] = set()
+_beginning = threading.Lock()
+_python_ends = False
+
+
+@atexit.register
+def _end_what_starts() -> None:
+    global _python_ends
+    with _beginning:
+        _python_ends = True
+        for process in tuple(_starting):
+            process.kill()
 
 
 def _last_lines(said: IO[bytes], count: int = 10) -> str:

@@ -114,7 +114,17 @@ class Tree:
     def passes(self, room: str, spark: bool, limit_s: float | None = None) -> bool:
         """Run the quick tests of a room; False when one fails or `limit_s` is over."""
         tests = ["tests/witness/test_expected.py", "--with-spark"] if spark else TESTS[room]
-        command = [sys.executable, "-m", "pytest", "-qx", "-p", "tests.mutants.quick_tests", "-p", "no:cacheprovider", *tests]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-qx",
+            "-p",
+            "tests.mutants.quick_tests",
+            "-p",
+            "no:cacheprovider",
+            *tests,
+        ]
         with (
             open(self.said, "wb") as said,
             subprocess.Popen(

@@ -148,6 +148,27 @@ def test_a_jvm_that_is_starting_ends_with_the_process():
     assert_ended(int(run(LEFT_BEHIND).stdout))
 
 
+TRIED_AGAIN = """
+import atexit, time
+atexit.register(time.sleep, 1)  # what else a kernel does when it ends
+""" + LEFT_BEHIND.replace(
+    "threading.Thread(target=jvm.start, args=([], [])",
+    """def again():
+    while True:
+        try:
+            jvm.start([], [])
+        except jvm.SparkDidNotStartError:  # it was ended: a second thread that needs it now tries by itself
+            time.sleep(0.1)
+threading.Thread(target=again""",
+)
+
+
+def test_nobody_starts_a_jvm_again_while_the_process_ends():
+    """Two threads wake Spark and Kafka; when the JVM of one is ended, the other starts one."""
+    (pid,) = run(TRIED_AGAIN).stdout.split()
+    assert_ended(int(pid))
+
+
 def assert_ended(pid):
     for _ in range(100):
         try:

@@ -4,6 +4,7 @@ from datetime import datetime
 from html import escape
 from typing import Any
 
+from minikafka.lab.stage.background import told_while_starting
 from minikafka.lab.widgets import drawing
 
 
@@ -41,6 +42,7 @@ class Answer:
         return drawing.page(f'<div style="overflow-x:auto"><table><tr>{head}</tr>{body}</table></div>{none}')
 
 
+@told_while_starting()
 def answer(frame: Any) -> Answer:
     """Run the query of a DataFrame, and show all of its rows."""
     return Answer(list(frame.columns), [tuple(row) for row in frame.collect()])
