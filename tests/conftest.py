@@ -145,7 +145,8 @@ def answer_files(pytestconfig):
     """The files of Kafka's answers; see `tests.kafka_answers`."""
     files = AnswerFiles(pytestconfig.getoption("--ask-kafka"), pytestconfig.getoption("--write-answers"))
     yield files
-    files.write()
+    if files.writes:
+        files.write()
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ class TwoLogManagers:
         """Demand equal logs, tasks and log directories."""
         ours, theirs = (one.state() for one in self.both)
         assert ours == theirs, f"\n minikafka: {ours}\n Kafka:     {theirs}"
-        mine, yours = (one.world() for one in self.both)
+        mine, yours = (one.files() for one in self.both)
         for name in sorted(mine.keys() | yours.keys()):
             assert (name in mine) == (name in yours), f"only {'minikafka' if name in mine else 'Kafka'} has {name}"
             assert mine[name] == yours[name], f"{name}\n minikafka: {mine[name]!r}\n Kafka:     {yours[name]!r}"

@@ -383,12 +383,12 @@ def test_every_exercises_solution_is_right_where_only_plain_values_come_out(less
 
 
 def rungs_to_try() -> list[Assignment]:
-    """A rung for each ground, for each kind of result, and those that are asked more than the engine asks."""
+    """A rung for each harness, for each kind of result, and those that are asked more than the engine asks."""
     tried = {}
     for task in tasks_of_kind(RUNG):
         role = getattr(import_module(task.module), task.check).role
         asked = role.also_asked.__name__
-        tried.setdefault((type(role.ground), role.changes_nothing, asked, isinstance(role.method, property)), task)
+        tried.setdefault((type(role.harness), role.changes_nothing, asked, isinstance(role.method, property)), task)
     return list(tried.values())
 
 

@@ -21,7 +21,7 @@ from minikafka.lab.exercises.prediction import ___, known_beliefs, predict
 from minikafka.lab.exercises.task import CORRECT, NOT_ATTEMPTED, NOT_YET, STUB, Verdict
 from minikafka.lab.language.chosen import LANGUAGES, spoken_in, use_language
 from minikafka.lab.lesson_folders import lesson_named
-from minikafka.lab.rebuild.grounds import ENGINE
+from minikafka.lab.rebuild.harnesses import ENGINE
 from minikafka.lab.rebuild.trial import YOURS
 from minikafka.lab.site import page
 from minikafka.lab.site.page import html_of, page_of

@@ -35,7 +35,7 @@ def test_a_life_of_a_broker_is_told_in_few_words(layer):
     assert not layer.has_marker() and layer.start() == ["orders-0/2"]
     layer.stop()
     assert layer.has_marker() and layer.start() == []
-    assert layer.lives == [(0, 90), (90, 90), (90, None)]
+    assert layer.runs == [(0, 90), (90, 90), (90, None)]
 
 
 def test_the_tasks_that_have_run_are_told_with_their_seconds(layer):

@@ -92,7 +92,7 @@ def test_a_directory_of_no_partition_behind_a_sound_log_directory(two_managers):
         with pytest.raises(KafkaException, match="'foo' is not in the form of topic-partition"):
             one.start()
     time.sleep(0.5)  # Kafka's threads go on
-    assert managers.minikafka.world() == managers.kafka.world()
+    assert managers.minikafka.files() == managers.kafka.files()
 
 
 @pytest.mark.parametrize(

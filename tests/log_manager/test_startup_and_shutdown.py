@@ -120,7 +120,7 @@ def test_a_start_takes_empty_checkpoints_as_none_and_an_empty_mark_as_a_mark(two
             )
         )
         managers.stop()
-        before = managers.kafka.world()
+        before = managers.kafka.files()
 
         def spoil(directory):
             (directory / "a" / CLEAN_SHUTDOWN_FILE_NAME).write_bytes(mark)
@@ -131,10 +131,10 @@ def test_a_start_takes_empty_checkpoints_as_none_and_an_empty_mark_as_a_mark(two
 
         managers.change(spoil)
         managers.start()
-        started = managers.kafka.state(), managers.kafka.world()
+        started = managers.kafka.state(), managers.kafka.files()
         managers.tick(60_000)
         managers.stop()
-        seen.append((before, *started, managers.kafka.world()))
+        seen.append((before, *started, managers.kafka.files()))
     assert seen[0] == seen[1]
 
 

@@ -20,14 +20,14 @@ from minikafka.lab.exercises.exercise import said
 from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.exercises.witnessed import frame
 from minikafka.lab.grading.arguments import received
-from minikafka.lab.rebuild import also_asked, grounds
+from minikafka.lab.rebuild import also_asked, harnesses
 from minikafka.lab.rebuild.learners_code import LearnersError, NotAttempted
 from minikafka.lab.rebuild.mine import WrongParametersError, absent
 from minikafka.lab.rebuild.performer import Here, Role, plainly
 
 _function: Callable[..., Any]
 _performer: Here
-_ground: grounds.Ground
+_harness: harnesses.Harness
 _failed: list[tuple[ast.stmt, BaseException]] = []  # statements that failed while the function was made, and how
 _forbids_processes = False
 _NO_PYTHON_OF_SPARK = (
@@ -58,12 +58,12 @@ def make(name: str, code: str, role: dict[str, Any] | None = None) -> None:
 
     With `role`, the fields of Role as names, it takes a method's place, and the method is not there while it is made.
     """
-    global _function, _performer, _ground
+    global _function, _performer, _harness
     taken = None if role is None else _role(role)
     with contextlib.nullcontext() if taken is None else absent(taken.method):
         _function = _made(name, code)
     if taken is not None:
-        _performer, _ground = Here(_function, taken), taken.ground
+        _performer, _harness = Here(_function, taken), taken.harness
 
 
 def _made(name: str, code: str) -> Callable[..., Any]:
@@ -124,15 +124,15 @@ def _role(told: dict[str, Any]) -> Role:
     """The role whose fields are told as names."""
     named = {name: tuple(map(_found, told[name])) for name in ("returns", "raises")}
     others = {"also_asked": getattr(also_asked, told["also_asked"])} if told["also_asked"] else {}
-    ground = getattr(grounds, told["ground"])
-    return Role(_found(told["method"]), ground, changes_nothing=told["changes_nothing"], **named, **others)
+    harness = getattr(harnesses, told["harness"])
+    return Role(_found(told["method"]), harness, changes_nothing=told["changes_nothing"], **named, **others)
 
 
 def run(text: str) -> tuple[Any, ...]:
     """Do a workload: ("is", rows, files, moments, calls), or ("blank",), or ("stopped", …) as `_told` has it."""
 
     def done() -> tuple[Any, ...]:
-        outcome, moments = _performer.run(_ground.read(text))
+        outcome, moments = _performer.run(_harness.read(text))
         told = [None if each is None else _offsets(each) for each in moments]
         rows = [plainly(row) for row in outcome.table.rows]
         return rows, outcome.files, told, _performer.calls
@@ -142,12 +142,12 @@ def run(text: str) -> tuple[Any, ...]:
 
 def results(text: str) -> tuple[Any, ...]:
     """What the function returned: ("is", results), or as `_told` has it."""
-    return _told(lambda: (_performer.results(_ground.read(text)),))
+    return _told(lambda: (_performer.results(_harness.read(text)),))
 
 
 def call(text: str, number: int) -> tuple[Any, ...]:
     """One call in words: ("is", arguments, result, fields), or as `_told` has it."""
-    return _told(lambda: tuple(_performer.call(_ground.read(text), number)))
+    return _told(lambda: tuple(_performer.call(_harness.read(text), number)))
 
 
 def _told(work: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:

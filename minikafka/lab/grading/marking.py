@@ -16,8 +16,8 @@ from minikafka.lab.exercises.task import NOT_YET, Verdict
 from minikafka.lab.grading import learners_side
 from minikafka.lab.grading.arguments import sent
 from minikafka.lab.lesson_folders import LESSONS
-from minikafka.lab.rebuild import also_asked, grounds
-from minikafka.lab.rebuild.grounds import ENGINE, Outcome
+from minikafka.lab.rebuild import also_asked, harnesses
+from minikafka.lab.rebuild.harnesses import ENGINE, Outcome
 from minikafka.lab.rebuild.learners_code import LearnersError, NotAttempted
 from minikafka.lab.rebuild.mine import function_of
 from minikafka.lab.rebuild.performer import Call, Role, Run
@@ -249,7 +249,7 @@ def _told_role(role: Role) -> dict[str, Any]:
     """A role as a plain value: its fields by name, what is found in a module by the name that it has there."""
     return {
         "method": _name_of(function_of(role.method)),
-        "ground": next(name for name, value in vars(grounds).items() if value is role.ground),
+        "harness": next(name for name, value in vars(harnesses).items() if value is role.harness),
         "returns": [_name_of(each) for each in role.returns],
         "raises": [_name_of(each) for each in role.raises],
         "changes_nothing": role.changes_nothing,

@@ -2,8 +2,8 @@
 
 Read `mine` first: how a function takes a method's place, for a moment and for one thread. Then `learners_code`, which
 stands between the engine and that function: what goes wrong in it is told as the learner's, and an endless loop ends.
-`grounds` are what can be driven, one log or a few brokers; a `performer` does a workload there by the engine with that
-function, here or in a sandbox; `trial` lets a judge, Kafka's own, do it as well, and compares observations and files.
-`rung` is one method to rebuild, with its workloads, its wrong versions and its check. The rungs themselves, each with
-one way to climb it, are the lessons' own (`rungs.py` in a lesson's folder).
+`harnesses` drive one log, a log directory or a few brokers; a `performer` does a workload there by the engine with
+that function, here or in a sandbox; `trial` lets a judge, Kafka's own, do it as well, and compares observations and
+files. `rung` is one method to rebuild, with its workloads, its wrong versions and its check. The rungs themselves, each
+with one way to climb it, are the lessons' own (`rungs.py` in a lesson's folder).
 """

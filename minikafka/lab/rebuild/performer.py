@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from minikafka.lab.rebuild.grounds import ENGINE, Ground, Outcome
+from minikafka.lab.rebuild.harnesses import ENGINE, Harness, Outcome
 from minikafka.lab.rebuild.learners_code import Guard, arguments_in_words
 from minikafka.lab.rebuild.mine import Method, mine
 from minikafka.lab.stepper.stepper import in_words
@@ -15,13 +15,13 @@ from minikafka.lab.widgets.offset_ruler import Offsets
 
 @dataclass(frozen=True)
 class Role:
-    """The place that a function takes: the engine's `method`, on a `ground`, and what the function is held to there.
+    """The place that a function takes: the engine's `method`, on a `harness`, and what the function is held to there.
 
     `returns`, `raises`, `changes_nothing`: as Guard has them; `also_asked`: as Rung has it.
     """
 
     method: Method
-    ground: Ground
+    harness: Harness
     returns: tuple[type, ...] = ()
     raises: tuple[type[Exception], ...] = ()
     changes_nothing: bool = False
@@ -78,7 +78,7 @@ class Here:
     def run(self, workload: Any) -> Run:
         """As Performer.run."""
         with mine(self._role.method, self._function, self._guard):
-            return Run(*self._role.ground.done(workload, ENGINE))
+            return Run(*self._role.harness.done(workload, ENGINE))
 
     def results(self, workload: Any) -> list[Any]:
         """As Performer.results."""
@@ -109,7 +109,7 @@ class Here:
                 seen(others, {}, asked_once_more(*others))
 
         with mine(self._role.method, self._function, self._new_guard(see)):
-            self._role.ground.done(workload, ENGINE)
+            self._role.harness.done(workload, ENGINE)
 
     def _new_guard(self, seen: Callable[[tuple[Any, ...], Mapping[str, Any], Any], None] | None = None) -> Guard:
         role = self._role

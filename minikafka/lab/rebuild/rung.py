@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from minikafka.lab.exercises.task import CORRECT, NOT_ATTEMPTED, NOT_YET, STUB, Belief, PlainText, Task, Verdict
-from minikafka.lab.rebuild.grounds import ENGINE, KAFKA, ONE_LOG, Ground
+from minikafka.lab.rebuild.harnesses import ENGINE, KAFKA, ONE_LOG, Harness
 from minikafka.lab.rebuild.learners_code import LearnersError, NotAttempted
 from minikafka.lab.rebuild.mine import Method, WrongParametersError, function_of
 from minikafka.lab.rebuild.performer import Call, Here, Performer, Role
@@ -50,8 +50,8 @@ class Rung(Task):
       `changes_nothing`: whether it only looks.
     - `also_asked`: for a call of a method that only looks, the arguments of others that no workload leads to; what the
       function answers to them must be what the engine's method answers.
-    - `profiles`: the knobs of the ground's drawer (`Drawer`, `ReplicaDrawer`), one set for each workload to draw.
-    - `ground`: what its workloads are about: one log, or brokers that replicate.
+    - `profiles`: the knobs of the harness's drawer (`Drawer`, `ReplicaDrawer`), one set for each workload to draw.
+    - `harness`: what its workloads are about: one log, or brokers that replicate.
     - `beliefs`: wrong versions, recognised by what they lead to.
     """
 
@@ -75,14 +75,14 @@ class Rung(Task):
         operations: int = 40,
         also_asked: Callable[..., Iterable[tuple[Any, ...]]] = lambda *args: (),
         kafka: str | None = None,
-        ground: Ground = ONE_LOG,
+        harness: Harness = ONE_LOG,
     ):
         super().__init__(name, solution, hints, beliefs)
         self.method, self.why = method, why
         self.invariants = tuple(invariants)
-        self._ground = ground
+        self._harness = harness
         self._chosen, self._profiles, self._operations = tuple(chosen), tuple(profiles), operations
-        self.role = Role(method, ground, returns, raises, changes_nothing, also_asked)
+        self.role = Role(method, harness, returns, raises, changes_nothing, also_asked)
         _, _, twin = (inspect.getdoc(method) or "").rpartition("Kafka: ")
         self.kafka = kafka or twin.strip().strip("`.").partition("`")[0]
         self._was_tried = False
@@ -105,10 +105,10 @@ class Rung(Task):
         operations = 0
         try:
             for workload in self._workloads(seed):
-                trial = tried(workload, performer, self._ground)
+                trial = tried(workload, performer, self._harness)
                 operations += len(workload)
                 if not trial.passed:
-                    shown = smallest(trial, performer, self._ground)
+                    shown = smallest(trial, performer, self._harness)
                     words = "\n".join(filter(None, (str(shown), self._belief(trial, performer, seed))))
                     return RungVerdict(self.name, NOT_YET, words, operations, shown.moment)
             if self.role.changes_nothing and (words := self._other_results(performer, seed)):
@@ -128,10 +128,10 @@ class Rung(Task):
 
     def _workloads(self, seed: int) -> Iterator[Any]:
         for text in self._chosen:
-            yield self._ground.read(text)
+            yield self._harness.read(text)
         seeds = random.Random(f"{self.name} {seed}")
         for knobs in self._profiles:
-            yield self._ground.draw(seeds.getrandbits(32), self._operations, knobs)
+            yield self._harness.draw(seeds.getrandbits(32), self._operations, knobs)
 
     def _belief(self, failed: Trial, performer: Performer, seed: int) -> str:
         """The words for the wrong version that leads to the same wherever it is tried; "" for none.

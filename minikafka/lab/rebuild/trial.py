@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from minikafka.lab.rebuild.grounds import ENGINE, KAFKA, ONE_LOG, Ground, Outcome
+from minikafka.lab.rebuild.harnesses import ENGINE, KAFKA, ONE_LOG, Harness, Outcome
 from minikafka.lab.rebuild.learners_code import LearnersError
 from minikafka.lab.rebuild.performer import Performer
 from minikafka.lab.stage.workbench import kafka_witness
@@ -61,27 +61,27 @@ def judge_factory() -> Any:
     return minikafka_log if judge_name() == ENGINE else kafka_witness()
 
 
-def judged(workload: Any, ground: Ground = ONE_LOG) -> Outcome:
+def judged(workload: Any, harness: Harness = ONE_LOG) -> Outcome:
     """The judge's outcome of a workload, kept for the next time."""
-    return _judged(ground, str(workload), judge_name())
+    return _judged(harness, str(workload), judge_name())
 
 
 @functools.lru_cache(maxsize=128)
-def _judged(ground: Ground, text: str, judge: str) -> Outcome:
-    return ground.done(ground.read(text), judge)[0]
+def _judged(harness: Harness, text: str, judge: str) -> Outcome:
+    return harness.done(harness.read(text), judge)[0]
 
 
-def tried(workload: Any, performer: Performer, ground: Ground = ONE_LOG) -> Trial:
+def tried(workload: Any, performer: Performer, harness: Harness = ONE_LOG) -> Trial:
     """Let `performer` do the workload, and compare with the judge what is seen and what lies on the disk.
 
     Raises LearnersError and NotAttempted, as the performer does.
     """
-    return _compared(workload, performer, lambda: judged(workload, ground))
+    return _compared(workload, performer, lambda: judged(workload, harness))
 
 
-def smallest(trial: Trial, performer: Performer, ground: Ground = ONE_LOG) -> Trial:
+def smallest(trial: Trial, performer: Performer, harness: Harness = ONE_LOG) -> Trial:
     """The trial of the smallest workload found that still shows a difference, by leaving operations out."""
-    left = ground.tries
+    left = harness.tries
 
     def differs(smaller: Any) -> bool:
         nonlocal left
@@ -89,13 +89,13 @@ def smallest(trial: Trial, performer: Performer, ground: Ground = ONE_LOG) -> Tr
         if left < 0 or not len(smaller):
             return False
         try:
-            return not _compared(smaller, performer, lambda: ground.done(smaller, ENGINE)[0]).passed
+            return not _compared(smaller, performer, lambda: harness.done(smaller, ENGINE)[0]).passed
         except LearnersError:
             return False
 
     end = len(trial.workload) if trial.difference is None else trial.difference.operation + 1
     shown = trial.workload.with_operations(trial.workload.operations[:end])
-    return tried(shrunk(shown, differs) if differs(shown) else trial.workload, performer, ground)
+    return tried(shrunk(shown, differs) if differs(shown) else trial.workload, performer, harness)
 
 
 def _compared(workload: Any, performer: Performer, ask_the_judge: Callable[[], Outcome]) -> Trial:

@@ -274,17 +274,17 @@ def two_failures(lanes: Any) -> Sent:
     """Three brokers: `b` is acknowledged, then the leader dies, and its successor before the last one has fetched
     anything from it. Gives the request that brought `b`.
     """
-    world = lanes.replication
-    world.committed("a")
-    lanes.after("all have a, and know that it is committed", world.sleep, 5)
-    sent = lanes.after("b is appended, with acks=all", world.append, "b")
-    lanes.after("both followers fetch b", world.fetch)
-    lanes.after("both ask for what follows: b is acknowledged", world.fetch)
-    world.sleep(5)
-    lanes.after("broker 0 dies, broker 1 is elected", world.crash, 0)
-    lanes.after("broker 1 dies, and nobody knows yet", world.crash, 1, noticed=False)
-    lanes.after("broker 2 begins to follow broker 1, which does not answer", world.fetch, 2)
-    lanes.after("the death of broker 1 is noticed, broker 2 is elected", world.notice, 1)
+    replication = lanes.replication
+    replication.committed("a")
+    lanes.after("all have a, and know that it is committed", replication.sleep, 5)
+    sent = lanes.after("b is appended, with acks=all", replication.append, "b")
+    lanes.after("both followers fetch b", replication.fetch)
+    lanes.after("both ask for what follows: b is acknowledged", replication.fetch)
+    replication.sleep(5)
+    lanes.after("broker 0 dies, broker 1 is elected", replication.crash, 0)
+    lanes.after("broker 1 dies, and nobody knows yet", replication.crash, 1, noticed=False)
+    lanes.after("broker 2 begins to follow broker 1, which does not answer", replication.fetch, 2)
+    lanes.after("the death of broker 1 is noticed, broker 2 is elected", replication.notice, 1)
     return sent
 
 
@@ -292,16 +292,16 @@ def unclean_election(lanes: Any) -> Sent:
     """Two brokers: `b` is written while broker 1 is down, then broker 0 dies, broker 1 is elected although it was in no
     ISR, and takes `c`. Broker 0 comes back. Gives the request that brought `b`.
     """
-    world = lanes.replication
-    world.committed("a")
-    lanes.after("both have a", world.sleep, 5)
-    lanes.after("broker 1 dies", world.crash, 1)
-    sent = lanes.after("b is appended", world.append, "b")
-    lanes.after("high watermarks are written down", world.sleep, 5)
-    lanes.after("broker 0 dies", world.crash, 0)
-    lanes.after("broker 1 is back, and elected", world.start, 1)
-    lanes.after("c is appended", world.append, "c")
-    lanes.after("broker 0 is back", world.start, 0)
+    replication = lanes.replication
+    replication.committed("a")
+    lanes.after("both have a", replication.sleep, 5)
+    lanes.after("broker 1 dies", replication.crash, 1)
+    sent = lanes.after("b is appended", replication.append, "b")
+    lanes.after("high watermarks are written down", replication.sleep, 5)
+    lanes.after("broker 0 dies", replication.crash, 0)
+    lanes.after("broker 1 is back, and elected", replication.start, 1)
+    lanes.after("c is appended", replication.append, "c")
+    lanes.after("broker 0 is back", replication.start, 0)
     return sent
 
 
@@ -309,19 +309,19 @@ def fast_failovers(lanes: Any) -> None:
     """Two brokers with ten records; then each leads alone for a while, twice broker 1 and once broker 0, and writes at
     offsets at which the other has written, or will. Broker 0 comes back to follow.
     """
-    world = lanes.replication
+    replication = lanes.replication
     for value in "abcdefghij":
-        world.append(value)
+        replication.append(value)
     for _ in range(3):
-        world.fetch()
-    lanes.after("ten records, on both brokers", world.sleep, 5)
-    lanes.after("broker 0 dies, broker 1 leads", world.crash, 0)
-    world.append("k")
-    lanes.after("k and l are appended", world.append, "l")
-    lanes.after("broker 1 dies", world.crash, 1)
-    lanes.after("broker 0 is back, and leads", world.start, 0)
-    lanes.after("x is appended", world.append, "x")
-    lanes.after("broker 0 dies", world.crash, 0)
-    lanes.after("broker 1 is back, and leads", world.start, 1)
-    lanes.after("m is appended", world.append, "m")
-    lanes.after("broker 0 is back", world.start, 0)
+        replication.fetch()
+    lanes.after("ten records, on both brokers", replication.sleep, 5)
+    lanes.after("broker 0 dies, broker 1 leads", replication.crash, 0)
+    replication.append("k")
+    lanes.after("k and l are appended", replication.append, "l")
+    lanes.after("broker 1 dies", replication.crash, 1)
+    lanes.after("broker 0 is back, and leads", replication.start, 0)
+    lanes.after("x is appended", replication.append, "x")
+    lanes.after("broker 0 dies", replication.crash, 0)
+    lanes.after("broker 1 is back, and leads", replication.start, 1)
+    lanes.after("m is appended", replication.append, "m")
+    lanes.after("broker 0 is back", replication.start, 0)

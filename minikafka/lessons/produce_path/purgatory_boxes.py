@@ -14,15 +14,15 @@ _ROOM = drawing.WIDTH - 20
 
 
 class PurgatoryBoxes:
-    """Collects a frame after each act upon a `ProducePath`; shown, it is a slider through them."""
+    """Collects a frame after each action upon a `ProducePath`; shown, it is a slider through them."""
 
     def __init__(self, path: ProducePath, title: str = "What waits in broker 0"):
         self.path, self.title = path, title
         self.frames: list[PurgatoryMoment] = []
 
-    def after(self, caption: str, act: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """Do `act(*arguments, **named)`, then record the moment under `caption`; gives what `act` gave."""
-        answer = act(*arguments, **named)
+    def after(self, caption: str, action: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Do `action(*arguments, **named)`, then record the moment under `caption`; gives what `action` gave."""
+        answer = action(*arguments, **named)
         self.frames.append(self.path.moment(caption))
         return answer
 

@@ -12,7 +12,7 @@ from minikafka.common.errors import (
 )
 from minikafka.common.topic import is_internal
 from minikafka.lab.exercises.task import Belief
-from minikafka.lab.rebuild.grounds import BROKERS
+from minikafka.lab.rebuild.harnesses import BROKERS
 from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.log_append_info import LeaderHwChange, LogAppendInfo
 from minikafka.log.producer.verification_guard import VerificationGuard
@@ -75,7 +75,7 @@ minimum = Rung(
     profiles=_drawn({"settings": 6}, {"settings": 6, "change": 8}, {"change": 8}),
     returns=(int,),
     changes_nothing=True,
-    ground=BROKERS,
+    harness=BROKERS,
     solution=_effective_min_isr,
     beliefs=(
         Belief(
@@ -163,7 +163,7 @@ completes = Rung(
     chosen=(_BOXES,),
     profiles=_drawn({"follow": 50}, {"follow": 50, "change": 8}, {"change": 12}),
     returns=(bool,),
-    ground=BROKERS,
+    harness=BROKERS,
     solution=try_complete,
     beliefs=(
         Belief(
@@ -254,7 +254,7 @@ adds = Rung(
     chosen=(_WAITING,),
     profiles=_drawn({"follow": 50}, {"follow": 50, "sleep": 20}, {"change": 8}),
     returns=(type(None),),
-    ground=BROKERS,
+    harness=BROKERS,
     solution=_maybe_add_delayed_produce,
     beliefs=(
         Belief(
@@ -353,7 +353,7 @@ appends = Rung(
     chosen=(_LED,),
     profiles=_drawn({"change": 10}, {"change": 10, "fetch": 12}, {"settings": 5, "change": 6}),
     returns=(LogAppendInfo,),
-    ground=BROKERS,
+    harness=BROKERS,
     solution=append_records_to_leader,
     beliefs=(
         Belief(
@@ -505,7 +505,7 @@ tells = Rung(
     chosen=(_MANY,),
     profiles=_drawn({}, {"settings": 5, "append": 6}, {"change": 8}, refused=0.3, producers=2),
     returns=(dict,),
-    ground=BROKERS,
+    harness=BROKERS,
     solution=_append_to_local_log,
     beliefs=(
         Belief(

@@ -39,7 +39,7 @@ class ReplicaDeal:
     def deal(self, *names: str) -> None:
         """Press these buttons ("append", "time", "fetch 1", "power 0") one after the other.
 
-        Raises ValueError for one that can do nothing at that moment, and what an act raises.
+        Raises ValueError for one that can do nothing at that moment, and what an action raises.
         """
         for name in names:
             if self.buttons[name].disabled:
@@ -89,7 +89,7 @@ class ReplicaDeal:
             if name == "anew":
                 self._begin()
             else:
-                self.lanes.after(self.buttons[name].description, self._act(name))
+                self.lanes.after(self.buttons[name].description, self._action(name))
             self._show()
             self._alarm.value = ""
         except Exception as error:  # a callback has no caller to tell
@@ -97,28 +97,29 @@ class ReplicaDeal:
             words = f"{type(error).__name__}: {escape(str(error))}"
             self._alarm.value = drawing.page(f'<span class="mk-bad">{words}</span>')
 
-    def _act(self, name: str) -> Callable[[], Any]:
-        world = self.replication
+    def _action(self, name: str) -> Callable[[], Any]:
+        replication = self.replication
         if name == "append":
-            return lambda: world.append(self._next_value())
+            return lambda: replication.append(self._next_value())
         if name == "time":
-            return lambda: world.sleep(_PAUSE_S)
+            return lambda: replication.sleep(_PAUSE_S)
         what, broker = name.split()
-        act = world.fetch if what == "fetch" else world.crash if world.is_up(int(broker)) else world.start
-        return lambda: act(int(broker))
+        crash_or_start = replication.crash if replication.is_up(int(broker)) else replication.start
+        action = replication.fetch if what == "fetch" else crash_or_start
+        return lambda: action(int(broker))
 
     def _next_value(self) -> str:
         return _LETTERS[len(self.replication.sent) % len(_LETTERS)]
 
     def _show(self) -> None:
         """Draw the picture, and say on each button what it would do now."""
-        world = self.replication
-        self._label("append", f"append {self._next_value()}, acks=all", world.has_leader)
+        replication = self.replication
+        self._label("append", f"append {self._next_value()}, acks=all", replication.has_leader)
         self._label("time", f"{_PAUSE_S} seconds pass")
         self._label("anew", "begin anew")
-        for broker in world.brokers:
-            up = world.is_up(broker)
-            self._label(f"fetch {broker}", f"broker {broker} fetches", up and broker != world.leader)
+        for broker in replication.brokers:
+            up = replication.is_up(broker)
+            self._label(f"fetch {broker}", f"broker {broker} fetches", up and broker != replication.leader)
             self._label(f"power {broker}", f"broker {broker} {'dies' if up else 'starts again'}")
         self._picture.value = drawing.page(self._drawn())
 

@@ -18,7 +18,7 @@ _EPOCHS = "abcdefg"
 
 
 class ReplicaLanes:
-    """Collects a frame after each act upon a partition's replicas; shown, it is a slider through them.
+    """Collects a frame after each action upon a partition's replicas; shown, it is a slider through them.
 
     `replication`: a `Replication`, which gives the moments (`replication.moment(caption)`).
     """
@@ -27,9 +27,9 @@ class ReplicaLanes:
         self.replication, self.title = replication, title
         self.frames: list[ReplicaMoment] = []
 
-    def after(self, caption: str, act: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """Do `act(*arguments, **named)`, then record the moment under `caption`; gives what `act` gave."""
-        answer = act(*arguments, **named)
+    def after(self, caption: str, action: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Do `action(*arguments, **named)`, then record the moment under `caption`; gives what `action` gave."""
+        answer = action(*arguments, **named)
         moment = self.replication.moment(caption)
         self.frames.append(marked(self.frames[-1] if self.frames else None, moment))
         return answer

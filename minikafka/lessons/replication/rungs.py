@@ -5,7 +5,7 @@ that counts is replicated.
 from minikafka.cluster.partition import Partition
 from minikafka.lab.exercises.task import Belief
 from minikafka.lab.rebuild import also_asked
-from minikafka.lab.rebuild.grounds import BROKERS
+from minikafka.lab.rebuild.harnesses import BROKERS
 from minikafka.lab.rebuild.rung import Rung
 from minikafka.server import offset_truncation_state, replica_fetcher  # noqa: F401  (who calls the function)
 from minikafka.server.offset_truncation_state import OffsetTruncationState
@@ -88,7 +88,7 @@ leaves = Rung(
     profiles=_drawn({"sleep": 30, "answer": 15}, {"sleep": 20, "answer": 15}),
     returns=(frozenset, set),
     changes_nothing=True,
-    ground=BROKERS,
+    harness=BROKERS,
     solution=get_out_of_sync_replicas,
     beliefs=(
         Belief(
@@ -176,7 +176,7 @@ joins = Rung(
     ),
     returns=(bool,),
     changes_nothing=True,
-    ground=BROKERS,
+    harness=BROKERS,
     solution=_is_follower_in_sync,
     beliefs=(
         Belief(
@@ -287,7 +287,7 @@ cuts = Rung(
     profiles=_drawn({"change": 14}, {"change": 14}, {"change": 14}),
     returns=(OffsetTruncationState, tuple),
     changes_nothing=True,
-    ground=BROKERS,
+    harness=BROKERS,
     solution=get_offset_truncation_state,
     beliefs=(
         Belief(
@@ -407,7 +407,7 @@ raises = Rung(
     chosen=(_MINIMUM, _NEAR, _PROPOSED, _JUST_IN_TIME, _FENCED),
     profiles=_drawn({"sleep": 20, "answer": 15}, {"change": 10, "fence": 4}, {"change": 10}),
     returns=(bool,),
-    ground=BROKERS,
+    harness=BROKERS,
     solution=_maybe_increment_leader_hw,
     beliefs=(
         Belief(

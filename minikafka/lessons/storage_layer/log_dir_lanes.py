@@ -50,14 +50,14 @@ class DirLine:
 
 @dataclass(frozen=True, slots=True)
 class LogDirFrame:
-    """A moment: the second, the broker's lives so far, the tasks that have run, the lines of the directory.
+    """A moment: the second, the broker's runs so far, the tasks that have run, the lines of the directory.
 
     `fresh`: how many of the tasks, the last ones, have run since the frame before.
     """
 
     caption: str
     second: int
-    lives: tuple[tuple[int, int | None], ...]
+    runs: tuple[tuple[int, int | None], ...]
     ran: tuple[tuple[str, int], ...]
     fresh: int
     lines: tuple[DirLine, ...]
@@ -74,7 +74,7 @@ class LogDirFrame:
 
 
 class LogDirLanes:
-    """Collects a frame for each act and each second in which a task of the manager runs; shown, it is a slider.
+    """Collects a frame for each action and each second in which a task of the manager runs; shown, it is a slider.
 
     `layer`: a `StorageLayer`; `disk`: which of its log directories is shown.
     """
@@ -84,9 +84,9 @@ class LogDirLanes:
         self.frames: list[LogDirFrame] = []
         self._before: dict[str, DirLine] | None = None
 
-    def after(self, caption: str, act: Callable[..., Any], *arguments: Any) -> Any:
-        """Do `act(*arguments)`, then record the moment; gives what `act` gave."""
-        answer = act(*arguments)
+    def after(self, caption: str, action: Callable[..., Any], *arguments: Any) -> Any:
+        """Do `action(*arguments)`, then record the moment; gives what `action` gave."""
+        answer = action(*arguments)
         self._snap(caption)
         return answer
 
@@ -128,7 +128,7 @@ class LogDirLanes:
         marked = marked_lines(self._before, lines)
         self._before = lines
         fresh = len(ran) - (len(self.frames[-1].ran) if self.frames else 0)
-        self.frames.append(LogDirFrame(caption, self.layer.second, tuple(self.layer.lives), ran, fresh, marked))
+        self.frames.append(LogDirFrame(caption, self.layer.second, tuple(self.layer.runs), ran, fresh, marked))
 
     @staticmethod
     def _shown(ran: list[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -170,7 +170,7 @@ def render_lanes(frame: LogDirFrame, end: int | None = None, rows: int | None = 
     parts.append(drawing.text(_MARGIN, 38, running, kind="s", room=drawing.WIDTH - 2 * _MARGIN))
     lanes = [*LANES, *((name, name) for name in OF_LOGS)]
     bottom = _TOP + _LANE * (len(lanes) + 1)
-    parts += _lives(frame, unit)
+    parts += _runs(frame, unit)
     for number, (name, words) in enumerate(lanes, 1):
         parts += _lane(frame, name, words, _TOP + number * _LANE, unit, end)
     parts += _scale(frame, bottom, unit, end)
@@ -181,9 +181,9 @@ def render_lanes(frame: LogDirFrame, end: int | None = None, rows: int | None = 
     return drawing.svg(drawing.WIDTH, top + rows * _ROW + 28, "".join(parts), str(frame))
 
 
-def _lives(frame: LogDirFrame, unit: float) -> list[str]:
+def _runs(frame: LogDirFrame, unit: float) -> list[str]:
     parts = [drawing.text(_LEFT - 10, _TOP + 4, "broker", kind="s", anchor="end")]
-    for began, went in frame.lives:
+    for began, went in frame.runs:
         until = frame.second if went is None else went
         parts.append(
             drawing.rect(_LEFT + began * unit, _TOP - 6, max((until - began) * unit, 3), 11, "committed", stroke="good")

@@ -3,7 +3,7 @@ broker stops.
 """
 
 from minikafka.lab.exercises.task import Belief
-from minikafka.lab.rebuild.grounds import LOG_DIRECTORY
+from minikafka.lab.rebuild.harnesses import LOG_DIRECTORY
 from minikafka.lab.rebuild.rung import Rung
 from minikafka.log.log_dir_name import log_delete_dir_name, log_stray_dir_name
 from minikafka.log.manager import log_dir_checkpoints
@@ -63,7 +63,7 @@ starts = Rung(
     profiles=_drawn({"delete_records": 25}, {"delete_records": 25}, {"delete_records": 20, "kill": 8}),
     returns=(dict,),
     changes_nothing=True,
-    ground=LOG_DIRECTORY,
+    harness=LOG_DIRECTORY,
     solution=log_starts_to_checkpoint,
     beliefs=(
         Belief(
@@ -132,7 +132,7 @@ flushes = Rung(
     chosen=(_DUE,),
     profiles=_drawn({"append": 40}, {"append": 40, "tick": 30}, {"kill": 6}, flush_check_ms=20_000),
     returns=(type(None),),
-    ground=LOG_DIRECTORY,
+    harness=LOG_DIRECTORY,
     solution=_flush_dirty_logs,
     beliefs=(
         Belief(
@@ -224,7 +224,7 @@ retains = Rung(
         {"roll": 20}, {"roll": 20, "tick": 30}, {"roll": 16, "delete_records": 16}, retention_check_ms=60_000
     ),
     returns=(type(None),),
-    ground=LOG_DIRECTORY,
+    harness=LOG_DIRECTORY,
     solution=_cleanup_logs,
     beliefs=(
         Belief(
@@ -316,7 +316,7 @@ takes_away = Rung(
     ),
     chosen=(_DELETED,),
     profiles=_drawn({"delete": 12, "create": 12}, {"delete": 12, "create": 12}, {"delete": 8, "create": 8, "stop": 8}),
-    ground=LOG_DIRECTORY,
+    harness=LOG_DIRECTORY,
     solution=async_delete,
     beliefs=(
         Belief(
@@ -416,7 +416,7 @@ stops = Rung(
     ),
     chosen=(_STOPPED,),
     profiles=_drawn({"stop": 14}, {"stop": 14, "delete_records": 16}, {"stop": 10, "delete": 6, "kill": 6}),
-    ground=LOG_DIRECTORY,
+    harness=LOG_DIRECTORY,
     solution=shutdown,
     beliefs=(
         Belief(

@@ -63,7 +63,7 @@ class StorageLayer:
         self._one.topic_configs = {topic: dict(config) for topic, config in (topics or {}).items()}
         self._begun = self._one.time.milliseconds()
         self._ran: list[tuple[str, int]] = []
-        self.lives: list[tuple[int, int | None]] = []
+        self.runs: list[tuple[int, int | None]] = []
         """The seconds at which the broker was started and went; None while it is up."""
 
     def _make(self, log_dirs: Sequence[Path], *, scheduler: Any, time: Any, **rest: Any) -> Any:
@@ -112,10 +112,10 @@ class StorageLayer:
     def _began(self) -> None:
         for log in self.manager.all_logs:
             log.update_high_watermark(log.log_end_offset)
-        self.lives.append((self.second, None))
+        self.runs.append((self.second, None))
 
     def _went(self) -> None:
-        self.lives[-1] = (self.lives[-1][0], self.second)
+        self.runs[-1] = (self.runs[-1][0], self.second)
 
     # Its clock
 

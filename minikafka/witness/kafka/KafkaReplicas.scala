@@ -218,10 +218,10 @@ package kafka.server {
   }
 
   /** A broker. */
-  final class KafkaReplica(world: KafkaReplicas, id: Int, brokerEpoch: Long, settings: java.util.Map[String, String]) {
+  final class KafkaReplica(owner: KafkaReplicas, id: Int, brokerEpoch: Long, settings: java.util.Map[String, String]) {
     import KafkaReplicas.bytes
 
-    private val clock = world.clock
+    private val clock = owner.clock
     private[server] val scheduler = new StillScheduler(clock)
     private val config = {
       val properties = new Properties()
@@ -345,7 +345,7 @@ package kafka.server {
       requestChannel, null, replicaManager, null, null, null, null, id, config, cache, cache, metrics, None, quotas,
       fetchManager, null, stats, "minikafka", clock, null, versions, null, null)
 
-    private def answer(request: RequestChannel.Request, what: Either[Array[Byte], String]): Unit = world.answer(requests.remove(request), what)
+    private def answer(request: RequestChannel.Request, what: Either[Array[Byte], String]): Unit = owner.answer(requests.remove(request), what)
 
     private def inMemory(records: FileRecords): MemoryRecords = {
       val buffer = ByteBuffer.allocate(records.sizeInBytes)
@@ -369,7 +369,7 @@ package kafka.server {
         new TopicIdPartition(cache.getTopicId(partition.topic), partition) -> MemoryRecords.readableRecords(ByteBuffer.wrap(data))
       })
       replicaManager.appendRecords(timeoutMs, acks, internal, origin, records,
-        status => world.answer(ticket, Right("append " + json(status.asScala.map { case (partition, response) =>
+        status => owner.answer(ticket, Right("append " + json(status.asScala.map { case (partition, response) =>
           partition.topicPartition.toString -> Seq(response.error.code, response.baseOffset, response.logAppendTime, response.logStartOffset)
         }))),
         transactionVersion = if (origin == AppendOrigin.COORDINATOR) 0.toShort else (-1).toShort)
@@ -430,7 +430,7 @@ package kafka.server {
       override def initiateClose(): Unit = ()
       override def close(): Unit = ()
       override def sendRequest(builder: AbstractRequest.Builder[_ <: AbstractRequest]): ClientResponse = {
-        val leader = world.brokers.getOrElse(to.id, throw new java.io.IOException(s"Connection to ${to.id} was disconnected"))
+        val leader = owner.brokers.getOrElse(to.id, throw new java.io.IOException(s"Connection to ${to.id} was disconnected"))
         val request = builder.build()
         val header = new RequestHeader(request.apiKey, request.version, s"broker-$id-fetcher", 0)
         val response = leader.handleNow(KafkaReplicas.OfFollower, bytes(request.serializeWithHeader(header)))
@@ -444,7 +444,7 @@ package kafka.server {
       val before = timer.pending.toSet
       handle(ticket, request)
       timer.pending.filterNot(before).foreach(_.asInstanceOf[DelayedOperation].forceComplete())
-      ByteBuffer.wrap(world.takeAnswer(ticket))
+      ByteBuffer.wrap(owner.takeAnswer(ticket))
     }
 
     // The end

@@ -35,24 +35,24 @@ class KafkaCluster:
     def __init__(self, kafka: KafkaJvm, directory: Path, start_ms: int):
         self.kafka = kafka
         self._directory = directory
-        self._world = _kafka_replicas(kafka, start_ms)
+        self._replicas = _kafka_replicas(kafka, start_ms)
 
     # Brokers
 
     def start(self, broker_id: int, broker_epoch: int, settings: Mapping[str, object]) -> None:
         """Make a broker on its directory; its logs are loaded when metadata is first published to it."""
         with kafka_errors():
-            self._world.start(broker_id, broker_epoch, self.kafka.properties(settings))
+            self._replicas.start(broker_id, broker_epoch, self.kafka.properties(settings))
 
     def crash(self, broker_id: int) -> None:
         """Kill the broker: its files stay as they are, and what waits is never answered."""
         with kafka_errors():
-            self._world.crash(broker_id)
+            self._replicas.crash(broker_id)
 
     def stop(self, broker_id: int) -> None:
         """Let the broker end in order."""
         with kafka_errors():
-            self._world.stop(broker_id)
+            self._replicas.stop(broker_id)
 
     def publish(self, broker_id: int, records: Sequence[MetadataRecord]) -> None:
         """Give a broker the metadata records that follow those which it has."""
@@ -60,18 +60,18 @@ class KafkaCluster:
         for record in records:
             java.add(self._java_record(record))
         with kafka_errors():
-            self._world.publish(broker_id, java)
+            self._replicas.publish(broker_id, java)
 
     def replica_manager(self, broker_id: int) -> Any:
         """A broker's `ReplicaManager`, Kafka's own object."""
-        return self._world.brokers().apply(broker_id).replicaManager()
+        return self._replicas.brokers().apply(broker_id).replicaManager()
 
     # Requests
 
     def handle(self, broker_id: int, request: bytes) -> int:
         """Have a broker handle a request (header and body). Kafka: `KafkaApis.handle`."""
         with kafka_errors():
-            return self._world.handle(broker_id, bytearray(request))
+            return self._replicas.handle(broker_id, bytearray(request))
 
     def append(
         self, broker_id: int, entries: Mapping[str, bytes], acks: int, timeout_ms: int, internal: bool, origin: str
@@ -81,12 +81,12 @@ class KafkaCluster:
         for partition, data in entries.items():
             java.put(partition, bytearray(data))
         with kafka_errors():
-            return self._world.append(broker_id, java, acks, timeout_ms, internal, origin)
+            return self._replicas.append(broker_id, java, acks, timeout_ms, internal, origin)
 
     def take_answers(self) -> dict[int, object]:
         """What was answered since the last call, by ticket: bytes, "none" or "close"; for appends, a mapping."""
         answers: dict[int, object] = {}
-        for line in filter(None, self._world.takeAnswers().split("\n")):
+        for line in filter(None, self._replicas.takeAnswers().split("\n")):
             ticket, kind, *rest = line.split(" ", 2)
             read = {"bytes": base64.b64decode, "append": json.loads}.get(kind)
             answers[int(ticket)] = read(rest[0]) if read else kind
@@ -97,28 +97,28 @@ class KafkaCluster:
     def sleep(self, ms: int) -> None:
         """Let time pass, millisecond by millisecond, and what becomes due be done."""
         with kafka_errors():
-            self._world.sleep(ms)
+            self._replicas.sleep(ms)
 
     def follow(self, broker_id: int) -> None:
         """Let each of the broker's fetchers go one round. Kafka: `AbstractFetcherThread.doWork`."""
         with kafka_errors():
-            self._world.follow(broker_id)
+            self._replicas.follow(broker_id)
 
     def checkpoint(self, broker_id: int) -> None:
         """Write the high watermarks down. Kafka: `ReplicaManager.checkpointHighWatermarks`."""
         with kafka_errors():
-            self._world.checkpoint(broker_id)
+            self._replicas.checkpoint(broker_id)
 
     def truncate(self, broker_id: int, partition: str, offset: int) -> None:
         """Cut a partition's log. Kafka: `Partition.truncateTo`."""
         with kafka_errors():
-            self._world.truncate(broker_id, partition, offset)
+            self._replicas.truncate(broker_id, partition, offset)
 
     # The controller's side
 
     def alter_partition(self, broker_id: int) -> AlterPartitionRequest | None:
         """What the broker asks the controller for, until it is answered."""
-        asked = json.loads(self._world.alterPartition(broker_id))
+        asked = json.loads(self._replicas.alterPartition(broker_id))
         if asked is None:
             return None
         epoch, proposals = asked
@@ -134,14 +134,14 @@ class KafkaCluster:
                 f"{result.leader_epoch} {isr} {int(result.leader_recovery_state)} {result.partition_epoch}"
             )
         with kafka_errors():
-            self._world.answerAlterPartition(broker_id, int(response.error), lines)
+            self._replicas.answerAlterPartition(broker_id, int(response.error), lines)
 
     # What can be seen
 
     def state(self, broker_id: int) -> dict:
         """What the broker knows of its partitions, and how many requests wait in it."""
         with kafka_errors():
-            return json.loads(self._world.state(broker_id))
+            return json.loads(self._replicas.state(broker_id))
 
     # Java's objects
 

@@ -106,20 +106,20 @@ class OneLogManager:
             cleaner_manager = self.manager.cleaner.cleaner_manager
             cleaner_manager.update_checkpoints(self.manager.get_log(partition).dir.parent, (partition, offset), None)
 
-    def world(self) -> dict[str, bytes | None]:
+    def files(self) -> dict[str, bytes | None]:
         """All files of the log directories and their contents, and all directories (None).
 
         Unique ids in names are left out; directories whose names are then equal are ordered by their contents.
         """
-        world: dict[str, bytes | None] = {}
+        files: dict[str, bytes | None] = {}
         for log_dir in self.log_dirs:
             entries = [(_UNIQUE_ID.sub("ID", path.name), _below(path)) for path in log_dir.glob("*")]
             entries.sort(key=lambda entry: (entry[0], sorted(entry[1].items(), key=str)))
             for number, (name, below) in enumerate(entries):
                 same = sum(other == name for other, _ in entries[:number])
                 for inner, content in below.items():
-                    world[f"{log_dir.name}/{name}{f'#{same}' if same else ''}{inner}"] = content
-        return world
+                    files[f"{log_dir.name}/{name}{f'#{same}' if same else ''}{inner}"] = content
+        return files
 
     def state(self) -> list[tuple]:
         """Each current and future log: its directory and what a runner observes of it; then the tasks that wait."""

@@ -82,7 +82,7 @@ verdicts AS (
              OR now - target.earliest <= settings.before_max_ms AND target.latest - now <= settings.after_max_ms),
         false) AS accepted
     FROM judged),
-acts AS (  -- what befalls the partition
+steps AS (  -- what befalls the partition
     SELECT *, CASE
         WHEN kind = 'change' AND partition = name THEN IF(elects, 'lost', 'given')
         WHEN kind IN ('delete_topic', 'topic') AND topic = its_topic AND op <> made THEN 'lost'
@@ -104,11 +104,11 @@ acts AS (  -- what befalls the partition
             -- when the clock first moves, however far that is
             IF(NOT one_segment AND now + ms >= started + 30000 OR ms > lag_ms AND coalesce(slept < start_op, true),
                'lost', 'sleep')
-        END AS act
+        END AS step
     FROM verdicts),
 told AS (  -- old versions of a fetch carry less
     SELECT life, op, kind, broker, name, struct(
-            name, coalesce(act, 'nothing') AS act, now, ms, acks, started, lag_ms, lag_ms DIV 2 AS look_ms, turn,
+            name, coalesce(step, 'nothing') AS step, now, ms, acks, started, lag_ms, lag_ms DIV 2 AS look_ms, turn,
             target.records, target.anchor, target.distance, isr, error, whole,
             IF(kind = 'follow', broker, replica) AS replica,
             CASE WHEN kind = 'follow' THEN own_epoch WHEN version >= 15 THEN replica_epoch ELSE -1 END AS replica_epoch,
@@ -116,9 +116,9 @@ told AS (  -- old versions of a fetch carry less
             one_segment AND fits AS carries_all,
             settings.min_isr, settings.deletes OR NOT settings.compacted AS deletes,
             coalesce(alive, array()) AS alive) AS view
-    FROM acts)
+    FROM steps)
 SELECT life, op, kind, broker, array_sort(collect_list(view)) AS views
-FROM told GROUP BY life, op, kind, broker HAVING exists(views, view -> view.act <> 'nothing')
+FROM told GROUP BY life, op, kind, broker HAVING exists(views, view -> view.step <> 'nothing')
 """
 
 STATES = """

@@ -1,7 +1,7 @@
 """The Spark witness's fold over the lives of replicas: ISR and high watermark, which depend on each other.
 
 `aggregate()` walks the events of a life; the value that it carries is the list of the STATEs of all partitions, one
-list for each event. An event tells each partition what befalls it (`act`), with all that follows from the trace by
+list for each event. An event tells each partition what befalls it (`step`), with all that follows from the trace by
 window queries: what its leader has heard of brokers and settings, whether a batch is acceptable. Each rule below is one
 expression over the last state.
 
@@ -106,12 +106,12 @@ def effect(state: Column, event: Column) -> Column:
         "delete": deleted(state, event),
     }
     result = state
-    for act, after in effects.items():
-        result = F.when((event.act == act) & state.leads, after).otherwise(result)
+    for step, after in effects.items():
+        result = F.when((event.step == step) & state.leads, after).otherwise(result)
     return (
-        F.when(event.act == "publish", heard(state, event))
-        .when(event.act == "given", given(state, event))
-        .when(event.act == "lost", changed(state, known=F.lit(False)))
+        F.when(event.step == "publish", heard(state, event))
+        .when(event.step == "given", given(state, event))
+        .when(event.step == "lost", changed(state, known=F.lit(False)))
         .otherwise(result)
     )
 

@@ -6,7 +6,7 @@ import pytest
 
 from minikafka.lab.exercises.prediction import ___
 from minikafka.lab.lesson_folders import parts
-from minikafka.lab.rebuild.grounds import Ground
+from minikafka.lab.rebuild.harnesses import Harness
 from minikafka.lab.rebuild.mine import function_of
 from minikafka.lab.rebuild.rung import HELD_OUT_SEED, Rung
 from minikafka.lab.rebuild.trial import KAFKA
@@ -41,8 +41,8 @@ def test_the_solution_passes_and_so_does_the_engine_with_another_seed(rung, spar
 @pytest.fixture
 def few_tries(monkeypatch):
     """A workload that shows a difference is not made as small as for a learner."""
-    for ground in (Ground, *Ground.__subclasses__()):
-        monkeypatch.setattr(ground, "tries", 4)
+    for harness in (Harness, *Harness.__subclasses__()):
+        monkeypatch.setattr(harness, "tries", 4)
 
 
 @pytest.mark.slow

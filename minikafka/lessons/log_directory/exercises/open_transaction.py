@@ -45,11 +45,11 @@ def _case(story: str) -> AskedCase:
 
 def _lines(story: str) -> list[str]:
     lines, sequences = [], dict[str, int]()
-    for act in story.split(", "):
-        if act.endswith("!"):
-            lines.append(f"append_as_leader origin=coordinator transaction_version=0 [commit pid={act[:-1]} epoch=0]")
+    for step in story.split(", "):
+        if step.endswith("!"):
+            lines.append(f"append_as_leader origin=coordinator transaction_version=0 [commit pid={step[:-1]} epoch=0]")
             continue
-        who, count = act.split("+")
+        who, count = step.split("+")
         pid, sequence = who.removeprefix("i"), sequences.get(who, 0)
         sequences[who] = sequence + int(count)
         sender = f" pid={pid} epoch=0 seq={sequence}" if who else ""
@@ -59,11 +59,11 @@ def _lines(story: str) -> list[str]:
 
 def _in_words(story: str) -> str:
     said = []
-    for act in story.split(", "):
-        if act.endswith("!"):
-            said.append(f"marker of {act[:-1]}")
+    for step in story.split(", "):
+        if step.endswith("!"):
+            said.append(f"marker of {step[:-1]}")
         else:
-            who, count = act.split("+")
+            who, count = step.split("+")
             named = f"{who[1:]}, idempotent" if who.startswith("i") else f"{who}, transaction" if who else "nobody"
             said.append(f"{count} of {named}")
     return "; ".join(said)

@@ -17,11 +17,11 @@ _TOPIC = "topic t 0,1/0,1 min.insync.replicas=2"
 
 
 class _Story:
-    """`acts`: `t:what` by commas, t in steps of 100 ms; `t:+3 0:2 1:1` a request with patience 3 and two records for
+    """`steps`: `t:what` by commas, t in steps of 100 ms; `t:+3 0:2 1:1` a request with patience 3 and two records for
     partition t-0, one for t-1; `t:f 0:2` the only follower fetches, and has everything below offset 2 of t-0.
     """
 
-    def __init__(self, acts: str):
+    def __init__(self, steps: str):
         self.requests: list[tuple[int, int, int, str, int]] = []
         self.fetches: list[tuple[int, str, int]] = []
         self.lines: list[str] = []
@@ -29,8 +29,8 @@ class _Story:
         self.tickets: dict[int, int] = {}
         ends: dict[str, int] = {}
         now = handled = 0
-        for act in acts.split(", "):
-            when, what, *parts_of = act.replace(":", " ", 1).split()
+        for step in steps.split(", "):
+            when, what, *parts_of = step.replace(":", " ", 1).split()
             while now < int(when):
                 self.lines.append(f"sleep {_STEP_MS}")
                 now += 1
@@ -58,8 +58,8 @@ def _up_to(ends: list[tuple[str, int]]) -> str:
     return " and ".join(f"{partition} up to {end}" for partition, end in ends)
 
 
-def _case(name: str, acts: str) -> AskedCase:
-    story = _Story(acts)
+def _case(name: str, steps: str) -> AskedCase:
+    story = _Story(steps)
     requests, fetches = frame(story.requests, _REQUESTS), frame(story.fetches, _FETCHES)
 
     def expected() -> list[tuple[int, int, int]]:

@@ -26,7 +26,7 @@ _EXPECTED = """
 
 
 def _case(name: str, story: str, *, min_isr: int = 1, followers: int = 2) -> AskedCase:
-    """`story`: acts by commas, each a moment: `+2` the leader appends two records, `1:3` follower 1 fetches from offset
+    """`story`: steps by commas, each a moment: `+2` the leader appends two records, `1:3` follower 1 fetches from offset
     3, `isr 01` the ISR becomes these brokers. Moment 0 is the beginning: all are in the ISR, nobody has fetched.
     """
     events = frame(_events(story, followers), _SCHEMA)
@@ -63,13 +63,13 @@ def _case(name: str, story: str, *, min_isr: int = 1, followers: int = 2) -> Ask
 def _in_words(story: str) -> str:
     """What a message says of a story: whose end is known to be where, moment by moment."""
     said = []
-    for act in story.split(", "):
-        if act.startswith("+"):
-            said.append(f"the leader adds {int(act)}")
-        elif act.startswith("isr "):
-            said.append(f"ISR {act.removeprefix('isr ')}")
+    for step in story.split(", "):
+        if step.startswith("+"):
+            said.append(f"the leader adds {int(step)}")
+        elif step.startswith("isr "):
+            said.append(f"ISR {step.removeprefix('isr ')}")
         else:
-            follower, offset = act.split(":")
+            follower, offset = step.split(":")
             said.append(f"{follower} has {offset}")
     return ", ".join(said)
 
@@ -82,13 +82,13 @@ def _workloads(story: str, min_isr: int, followers: int) -> list[ReplicaWorkload
     begin = [f"broker replica.lag.time.max.ms={_STEP_MS // 10}", *(f"start {broker}" for broker in brokers)]
     begin += [f"topic t {','.join(map(str, brokers))} min.insync.replicas={min_isr}", "publish 0"]
     found = [begin]
-    for act in story.split(", "):
-        if act.startswith("+"):
-            lines = ["produce 0 acks=1 t-0 [1x10]"] * int(act)
-        elif act.startswith("isr "):
-            lines = [f"change t-0 isr={','.join(act.removeprefix('isr '))}", "publish 0"]
+    for step in story.split(", "):
+        if step.startswith("+"):
+            lines = ["produce 0 acks=1 t-0 [1x10]"] * int(step)
+        elif step.startswith("isr "):
+            lines = [f"change t-0 isr={','.join(step.removeprefix('isr '))}", "publish 0"]
         else:
-            follower, offset = map(int, act.split(":"))
+            follower, offset = map(int, step.split(":"))
             epoch = 10 * (follower + 1) + 1  # as the scripted controller gives them
             lines = [f"fetch 0 replica={follower} replica_epoch={epoch} t-0@{offset}:epoch=0:start=0"]
         found.append([f"sleep {_STEP_MS}", *lines])
@@ -100,16 +100,16 @@ def _events(story: str, followers: int) -> list[tuple[int, int, int | None, bool
     rows: list[tuple[int, int, int | None, bool | None]] = [(0, 0, 0, True)]
     rows += [(0, follower, -1, True) for follower in range(1, followers + 1)]
     end, isr = 0, set(range(followers + 1))
-    for t, act in enumerate(story.split(", "), 1):
-        if act.startswith("+"):
-            end += int(act)
+    for t, step in enumerate(story.split(", "), 1):
+        if step.startswith("+"):
+            end += int(step)
             rows.append((t, 0, end, None))
-        elif act.startswith("isr "):
-            members = set(map(int, act.removeprefix("isr ")))
+        elif step.startswith("isr "):
+            members = set(map(int, step.removeprefix("isr ")))
             rows += [(t, replica, None, replica in members) for replica in sorted(isr ^ members)]
             isr = members
         else:
-            follower, offset = map(int, act.split(":"))
+            follower, offset = map(int, step.split(":"))
             rows.append((t, follower, offset, None))
     return rows
 

@@ -1,5 +1,5 @@
-"""Where a learner's function is tried: on one log, on a log directory, or on brokers that replicate. Each ground knows
-its workloads.
+"""Where a learner's function is tried: on one log, on a log directory, or on brokers that replicate. Each harness
+knows its workloads.
 """
 
 from abc import ABC, abstractmethod
@@ -41,7 +41,7 @@ class Outcome:
         return ours == theirs and self.files == other.files
 
 
-class Ground(ABC):
+class Harness(ABC):
     """What a workload is about. Its workloads have operations to iterate over, a length, a text, and
     `with_operations`; equal texts are equal workloads.
 
@@ -67,7 +67,7 @@ class Ground(ABC):
         """
 
 
-class OneLog(Ground):
+class OneLog(Harness):
     """One log, as `minikafka.witness.log.run` drives it: a `Workload`."""
 
     _SMALL_INDEXES = "config segment.index.bytes=1200\n"
@@ -110,7 +110,7 @@ class OneLog(Ground):
             return Outcome(Observations.of(judge, workload, rows), dict(FilesOf(directory.parent))), moments
 
 
-class LogDirectory(Ground):
+class LogDirectory(Harness):
     """One log directory, as `minikafka.witness.log_dir.run` drives it: a `LogDirWorkload`."""
 
     tries = 25
@@ -157,7 +157,7 @@ class LogDirectory(Ground):
         return Outcome(Observations(judge, workload, tuple(rows)), files), [None] * len(rows)
 
 
-class Brokers(Ground):
+class Brokers(Harness):
     """A few brokers that replicate, as `minikafka.witness.replicas.run` drives them: a `ReplicaWorkload`."""
 
     tries = 25
@@ -253,6 +253,6 @@ def _parts(name: str, value: Any) -> dict[str, Any]:
     return row
 
 
-ONE_LOG: Ground = OneLog()
-LOG_DIRECTORY: Ground = LogDirectory()
-BROKERS: Ground = Brokers()
+ONE_LOG: Harness = OneLog()
+LOG_DIRECTORY: Harness = LogDirectory()
+BROKERS: Harness = Brokers()

@@ -1,5 +1,5 @@
-"""What a ground lays down goes again; what is seen of brokers is told in small parts: a difference names one value, and
-a part that is missing is seen.
+"""What a harness lays down goes again; what is seen of brokers is told in small parts: a difference names one value,
+and a part that is missing is seen.
 """
 
 import shutil
@@ -9,7 +9,7 @@ import pytest
 from minikafka.common import own_directory as own_directory_module
 from minikafka.common.own_directory import own_directory
 from minikafka.lab.rebuild import trial
-from minikafka.lab.rebuild.grounds import BROKERS, ENGINE, LOG_DIRECTORY, ONE_LOG, _flat
+from minikafka.lab.rebuild.harnesses import BROKERS, ENGINE, LOG_DIRECTORY, ONE_LOG, _flat
 from minikafka.lab.rebuild.learners_code import LearnersError
 from minikafka.lab.rebuild.mine import mine
 from minikafka.lab.rebuild.performer import Here, Role
@@ -61,12 +61,12 @@ def own(tmp_path, monkeypatch):
     return directory
 
 
-@pytest.mark.parametrize("ground", [ONE_LOG, LOG_DIRECTORY, BROKERS], ids=lambda each: type(each).__name__)
-def test_of_a_workload_no_file_stays_on_the_disk(own, ground):
-    workload = ground.draw(1, 8, {})
-    outcome, _ = ground.done(workload, ENGINE)
+@pytest.mark.parametrize("harness", [ONE_LOG, LOG_DIRECTORY, BROKERS], ids=lambda each: type(each).__name__)
+def test_of_a_workload_no_file_stays_on_the_disk(own, harness):
+    workload = harness.draw(1, 8, {})
+    outcome, _ = harness.done(workload, ENGINE)
     assert list(own.iterdir()) == []
-    assert outcome.files and outcome.equals(ground.done(workload, ENGINE)[0])
+    assert outcome.files and outcome.equals(harness.done(workload, ENGINE)[0])
 
 
 def test_nor_does_one_of_a_workload_that_fails(own):
