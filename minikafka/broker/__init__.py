@@ -7,6 +7,6 @@ In reading order:
   what happens to these requests before and after the replica manager.
 - `controller_apis`, `producer_id_manager`: what the controller decides.
 - `authorizer`, `auth_helper`: who may do what.
-- `broker`: the parts of a broker, and its life.
+- `broker`: the parts of a broker, put together, from registration to shutdown or crash.
 - `cluster`: a few brokers, their controller and a clock, for whoever wants to see them at work.
 """

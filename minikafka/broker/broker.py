@@ -1,4 +1,4 @@
-"""A whole broker: its parts, put together, and its life from registration to shutdown or crash."""
+"""A whole broker: its parts, put together, from registration to shutdown or crash."""
 
 import logging
 import threading
@@ -187,7 +187,7 @@ class Broker:
         Whoever has something to do in between calls `register`, `publish` and `unfence`.
         Raises what the controller and the log manager raise. Kafka: `BrokerServer.startup`.
         """
-        # 1. A new life, with a new epoch.
+        # 1. A new incarnation, with a new epoch.
         self.register()
         # 2. What has been decided meanwhile; logs are loaded, and replicas get their roles.
         self.publish()
@@ -195,7 +195,7 @@ class Broker:
         self.unfence()
 
     def register(self) -> None:
-        """Begin a new life, with a new epoch; the controller is told how the last one ended.
+        """Begin a new incarnation, with a new epoch; the controller is told how the last one ended.
 
         Raises what the controller raises. Kafka: `BrokerLifecycleManager`, its request BrokerRegistration.
         """

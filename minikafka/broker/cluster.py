@@ -150,7 +150,7 @@ class Cluster:
         self._settings = dict(settings or {})
         self._line_to = line_to
         self._channel_of = channel_of
-        self._lives = itertools.count(1)
+        self._incarnations = itertools.count(1)
         self._correlation_ids = itertools.count()
 
     # Brokers come and go
@@ -160,7 +160,7 @@ class Cluster:
 
         Raises IllegalArgumentException for an id that is no number from 0 on, IllegalStateException for a broker that
         runs, and ConfigException, before anything is made; DuplicateBrokerRegistrationException while the controller
-        believes that its life before goes on.
+        believes that its incarnation before goes on.
         """
         _require_number("broker id", broker_id, 0, INT_MAX)
         if broker_id in self.brokers:
@@ -180,7 +180,7 @@ class Cluster:
             scheduler=ManualScheduler(self.time),
             settings=given,
             find_peer=self._find_peer,
-            incarnation_id=_an_id("life", next(self._lives)),
+            incarnation_id=_an_id("life", next(self._incarnations)),
             cluster_id=CLUSTER_ID,
             controller_channel=self._channel_of(broker_id),
         )

@@ -50,7 +50,7 @@ class Replica:
         """
         with self._lock:
             state = self.state_snapshot
-            # 1. A leftover of the broker's earlier life says nothing about its present one.
+            # 1. A leftover of the broker's earlier incarnation says nothing about its present one.
             cached_broker_epoch = self._metadata_cache.get_alive_broker_epoch(self.broker_id)
             if broker_epoch != -1 and cached_broker_epoch is not None and cached_broker_epoch > broker_epoch:
                 raise NotLeaderOrFollowerException(

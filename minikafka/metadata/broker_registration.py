@@ -13,7 +13,7 @@ from minikafka.metadata.metadata_records import BrokerEndpoint, BrokerRegistrati
 class BrokerRegistration:
     """A broker that has registered; immutable. Kafka: `org.apache.kafka.metadata.BrokerRegistration`.
 
-    - `epoch` grows with every start of the broker: it tells one life of the broker from the next.
+    - `epoch` grows with every start of the broker: it tells one incarnation of the broker from the next.
     - A `fenced` broker leads nothing and is in no ISR, unless it was the last one there: it has not caught up yet, or
       is believed dead.
     - One that is `in_controlled_shutdown` hands its partitions over, and takes no new ones.

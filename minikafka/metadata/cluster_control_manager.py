@@ -25,7 +25,7 @@ class ClusterControlManager:
 
     def __init__(self, log: MetadataLog, add_records_for_shutdown: AddRecordsForShutdown):
         """`add_records_for_shutdown` (broker id, whether it stopped cleanly, records) says what a new start of a broker
-        means for the partitions of its life before.
+        means for the partitions of its incarnation before.
         """
         self._log = log
         self._add_records_for_shutdown = add_records_for_shutdown
@@ -40,7 +40,7 @@ class ClusterControlManager:
         log_dirs: Sequence[str],
         previous_broker_epoch: int,
     ) -> list[MetadataRecord]:
-        """The records of a broker's start, the last one a RegisterBrokerRecord with the epoch of its new life.
+        """The records of a broker's start, the last one a RegisterBrokerRecord with the epoch of its new incarnation.
 
         An incarnation that registers again keeps its epoch. Raises DuplicateBrokerRegistrationException while another
         one with the same id is alive, and InvalidRegistrationException for directories that cannot be its own.
@@ -56,7 +56,7 @@ class ClusterControlManager:
             )
         # 2. Are the directories its own?
         self._check_directories(broker_id, log_dirs)
-        # 3. A new life: the old one is over, and the partitions that it led need other leaders.
+        # 3. A new incarnation: the old one is over, and the partitions that it led need other leaders.
         records: list[MetadataRecord] = []
         if is_new:
             stopped_cleanly = existing is not None and existing.epoch == previous_broker_epoch
@@ -111,7 +111,7 @@ class ClusterControlManager:
         ]
 
     def check_broker_epoch(self, broker_id: int, broker_epoch: int) -> None:
-        """Raises StaleBrokerEpochException unless the broker lives the life that it believes to live.
+        """Raises StaleBrokerEpochException unless the broker is the incarnation that it believes to be.
 
         Kafka: `ClusterControlManager.checkBrokerEpoch`.
         """

@@ -138,7 +138,7 @@ class Controller:
         log_dirs: Sequence[str] = (),
         previous_broker_epoch: int = -1,
     ) -> int:
-        """A broker has started, and is fenced at first; the result is the epoch of its new life.
+        """A broker has started, and is fenced at first; the result is the epoch of its new incarnation.
 
         `incarnation_id` is another one at every start. `log_dirs` are the ids of its directories (none: they are not
         known, and all believed to be usable). `previous_broker_epoch` is what it wrote down when it last stopped

@@ -109,7 +109,7 @@ class ReplicationControlManager:
         if data.leader_recovery_state is LeaderRecoveryState.RECOVERING:
             if len(isr) > 1 or partition.leader_recovery_state is LeaderRecoveryState.RECOVERED:
                 return Errors.INVALID_REQUEST
-        # 5. Members are alive, and the leader has heard of their present life.
+        # 5. Members are alive, and the leader has heard of their present incarnation.
         if not all(map(self._is_eligible, data.new_isr_with_epochs)):
             return Errors.INELIGIBLE_REPLICA
         return Errors.NONE
@@ -202,7 +202,7 @@ class ReplicationControlManager:
         return [*records, UnregisterBrokerRecord(broker_id, broker_epoch)]
 
     def handle_broker_shutdown(self, broker_id: int, is_clean_shutdown: bool, records: list[MetadataRecord]) -> None:
-        """A broker has started again: what its life before led is led by others. Kafka: `handleBrokerShutdown`.
+        """A broker has started again: what its incarnation before led is led by others. Kafka: `handleBrokerShutdown`.
 
         After an unclean end it may have lost records, so it is no eligible leader either.
         """

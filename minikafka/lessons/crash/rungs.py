@@ -196,7 +196,7 @@ def _recovers(*, checks=True, asks_first=True, cuts=True, last_time=True, epochs
     return version
 
 
-_LIFE = (
+_OPERATIONS = (
     "config internal.segment.bytes=500 index.interval.bytes=60\n" + "append_as_leader [2x10 ts=now]\ntick 10\n" * 4
     + "append_as_leader leader_epoch=1 [2x10 pid=7 epoch=0 seq=0]\nappend_as_leader leader_epoch=3 [2x10 ts=now-5]\n"
 )  # fmt: skip
@@ -217,9 +217,9 @@ recovers = Rung(
         "It returns how many bytes were cut.",
     ),
     chosen=(
-        _after(before=_LIFE) + "reopen clean=false\nread 0\n",
-        _after("cut:-1.log:10", "flip:0.log:150", before=_LIFE),
-        _after("remove:@0.snapshot,remove:leader-epoch-checkpoint", before=_LIFE),
+        _after(before=_OPERATIONS) + "reopen clean=false\nread 0\n",
+        _after("cut:-1.log:10", "flip:0.log:150", before=_OPERATIONS),
+        _after("remove:@0.snapshot,remove:leader-epoch-checkpoint", before=_OPERATIONS),
         _after("cut:1.log:30", "flip:0.log:180"),
         _ABORTED + "reopen clean=false damage=remove:1.txnindex\nconsume start read_committed=true\n",
     ),

@@ -23,12 +23,12 @@ _LINES = {
 
 @dataclass(frozen=True)
 class _EventsCase(WitnessedCase):
-    """A life of a log whose recovery points Spark folds from the events alone."""
+    """Operations on a log whose recovery points Spark folds from the events alone."""
 
     expected: Callable[[], int] = lambda: 0
 
 
-def _life(words: str) -> _EventsCase:
+def _case(words: str) -> _EventsCase:
     """The recovery point after these events."""
     events = words.split()
 
@@ -77,14 +77,14 @@ def _point(**believed):
 kept_safe = Exercise(
     "Exercise 4, what is known to be on the device",
     lambda: [
-        _life("append append"),
-        _life("append append flush append"),
-        _life("append append roll append"),
-        _life("append append roll append background"),
-        _life("append flush checkpoint append append flush kill"),
-        _life("append append append roll background append kill"),
-        _life("append append checkpoint append close append"),
-        _life("append append flush checkpoint append kill append background"),
+        _case("append append"),
+        _case("append append flush append"),
+        _case("append append roll append"),
+        _case("append append roll append background"),
+        _case("append flush checkpoint append append flush kill"),
+        _case("append append append roll background append kill"),
+        _case("append append checkpoint append close append"),
+        _case("append append flush checkpoint append kill append background"),
     ],
     lambda case: case.expected(),
     solutions.recovery_point,

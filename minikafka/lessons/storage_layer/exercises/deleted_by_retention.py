@@ -64,7 +64,7 @@ class _Log:
         return f"{self.name} ({self.policy or 'no policy'}, {kept}{start}): ages {', '.join(map(str, self.ages_s))} s"
 
 
-_LIVES = (
+_LOGS_OF_CASES = (
     (_Log("orders", "delete", 100, (300, 200, 50)), _Log("users", "delete", 100, (100, 99, 40))),
     (_Log("orders", "delete", 100, (300, 50, 200, 40)), _Log("audit", "delete", 100, (300, 200))),
     (_Log("state", "compact", 100, (300, 200, 40)), _Log("both", "compact,delete", 100, (300, 200, 40))),
@@ -142,7 +142,7 @@ def _going(
 
 deleted_by_retention = Exercise(
     "Exercise 4, what a run of the retention task deletes",
-    lambda: [_case(logs) for logs in _LIVES],
+    lambda: [_case(logs) for logs in _LOGS_OF_CASES],
     judged_by_spark,
     solutions.deleted,
     hints=[
