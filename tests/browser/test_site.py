@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from minikafka.lab.course.lesson_notebooks import lessons
+from minikafka.lab.course.lesson_notebooks import lessons, notebooks, translations
 from minikafka.lab.course.places import COURSE
 from minikafka.lab.site.build import MARK, main, pages_of, write_site
 from minikafka.lab.site.own_folder import FolderError, require_free
@@ -234,11 +234,11 @@ def test_links_lead_to_pages_of_any_folder_and_of_others_the_words_are_left(tmp_
     )
 
 
-@pytest.mark.parametrize("path", [*lessons(), COURSE / "zh" / "03-high-watermark.ipynb"], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*notebooks(), *translations()], ids=lambda path: path.parent.name + path.stem)
 def test_nobody_waits_for_spark_without_a_kernel(path):
     notebook = nbformat.read(path, as_version=4)
     text = "".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    waits = re.compile("first cell takes|wakes Spark|第一个单元格要运行|唤醒 Spark")
+    waits = re.compile("first cell takes|a kernel of its own|wakes Spark|第一个单元格要运行|自己的内核|唤醒 Spark")
     page = page_of(path.stem, notebook)
     assert waits.search(text) and not waits.search(page.body)
     assert "___" in page.body
@@ -249,7 +249,7 @@ def test_the_building_says_at_once_how_long_it_takes_and_how_far_it_is(tmp_path)
     command = [sys.executable, "-m", "minikafka.lab.site.build", str(tmp_path / "site"), "00-start"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     said = done.stderr.splitlines()
-    assert said[:2] == ["lessons to run: 1; minutes that it takes: about 1", "1 of 1: 00-start-here"]
+    assert said[:2] == ["notebooks to run: 2; minutes that it takes: about 1", "1 of 2: 00-start-here"]
 
 
 @pytest.mark.slow

@@ -26,8 +26,8 @@ MARK = ".minikafka-site"
 """The file by which a folder is known as a site that may be replaced."""
 _HERE = Path(__file__).parent
 _LINK = re.compile(r'<a href="(?!https?:|#)([^"#]+)(#[^"]*)?">(.*?)</a>', re.DOTALL)
-_MINUTES_A_LESSON = 0.5
-"""What a lesson takes to run, with Spark and Kafka's JVM, on two cores."""
+_MINUTES_A_NOTEBOOK = 0.5
+"""What a notebook takes to run, with Spark and Kafka's JVM, on two cores."""
 _SUBTITLE = re.compile(r"^\*(.+)\*$", re.MULTILINE)
 
 
@@ -139,8 +139,8 @@ def main(folder: Path, words: tuple[str, ...]) -> None:
         raise click.UsageError(f"no lesson's name contains {' or '.join(words)}")
     try:
         require_free(folder, MARK)
-        minutes = math.ceil(len(chosen) * _MINUTES_A_LESSON)
-        click.echo(f"lessons to run: {len(chosen)}; minutes that it takes: about {minutes}", err=True)
+        minutes = math.ceil(len(chosen) * _MINUTES_A_NOTEBOOK)
+        click.echo(f"notebooks to run: {len(chosen)}; minutes that it takes: about {minutes}", err=True)
         pages, subtitles = pages_of(chosen, say=lambda name: click.echo(name, err=True))
         write_site(folder, pages, subtitles)
     except (FolderError, OSError) as failure:
