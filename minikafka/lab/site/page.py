@@ -29,11 +29,11 @@ _EMPTY_HEADER = re.compile(r"<th([^>]*)></th>")
 _ONLY_SHOWS = re.compile(r"(predict|diagram)\(")
 """The code of a cell of which only the output is meant to be read."""
 _WAIT_FOR_THE_KERNEL = re.compile(
-    r"(The first cell takes a few seconds:|This notebook has a kernel of its own,|It takes a few seconds, because it"
-    r"|第一个单元格要运行几秒：|这个 notebook 有自己的内核，).*?[.。](?=\s|$)\s?",
+    r"(This notebook has a kernel of its own,|It takes a few seconds, because it|这个 notebook 有自己的内核，)"
+    r".*?[.。](?=\s|$)\s?",
     re.DOTALL,
 )
-"""What a lesson tells those who run it, and nobody else."""
+"""What a notebook to rebuild tells those who run it, and nobody else."""
 _SCRIPT_WORDS = re.findall(r'say\("([^"]+)"', Path(__file__).with_name("site.js").read_text(encoding="utf-8"))
 """What the script says, in English; a page in another language brings the translations along."""
 
