@@ -97,19 +97,19 @@ fuzz-replicas: ready-dev
 	@$(BIN)/python -m minikafka.witness.replicas.differ --minutes $(MINUTES)
 
 fuzz-promises: ready-dev
-	@$(BIN)/python -m tests.fuzz.fuzz_promises --minutes $(MINUTES)
+	@$(BIN)/python -m tests.slow.fuzz.fuzz_promises --minutes $(MINUTES)
 
 fuzz-bytes: ready-fuzz
 	@mkdir -p test-results
-	@$(BIN)/python tests/fuzz/fuzz_readers.py -runs=$(INPUTS) -artifact_prefix=test-results/
+	@$(BIN)/python tests/slow/fuzz/fuzz_readers.py -runs=$(INPUTS) -artifact_prefix=test-results/
 
 fuzz-tools: ready-dev
 	@$(FETCH)
-	@$(BIN)/python -m tests.fuzz.fuzz_tools --directories $(DIRECTORIES) --seed $(SEED)
+	@$(BIN)/python -m tests.slow.fuzz.fuzz_tools --directories $(DIRECTORIES) --seed $(SEED)
 
 mutants: ready-dev
 	@$(FETCH)
-	@$(BIN)/python -m tests.mutants.try_mutants --count $(MUTANTS) --seed $(SEED)
+	@$(BIN)/python -m tests.slow.mutants.try_mutants --count $(MUTANTS) --seed $(SEED)
 
 scripts: ready-dev
 	@$(BIN)/minikafka fetch

@@ -21,7 +21,7 @@ SMALL = {"internal.segment.bytes": 600, "index.interval.bytes": 100, "segment.in
 _FILES_BETWEEN_COLLECTIONS = 300
 _MEMORY_DISK = Path("/dev/shm")
 _ROOM_FOR_FILES = 8 * 2**30  # bytes
-_NOT_QUICK = {"broker", "damage", "differential"}
+_NOT_QUICK = {"kafka_broker", "damage", "differential"}
 
 
 def pytest_addoption(parser):
@@ -63,7 +63,7 @@ def _refuse_java(event, arguments):
 
 def pytest_ignore_collect(collection_path, config):
     """Rooms of which `--quick` leaves out everything need not be read."""
-    if config.getoption("--quick") and collection_path.parent == Path(__file__).parent:
+    if config.getoption("--quick") and collection_path.parent == Path(__file__).parent / "slow":
         return collection_path.name in _NOT_QUICK or None
     return None
 

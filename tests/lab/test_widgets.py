@@ -61,7 +61,7 @@ def pictures_of(log):
 
 
 def test_the_slider_chooses_the_frame(log):
-    """The buttons move the slider in the browser: tests/browser presses them."""
+    """The buttons move the slider in the browser: tests/slow/browser presses them."""
     for player in pictures_of(log):
         for i, frame in enumerate(player.frames):
             player.slider.value = i

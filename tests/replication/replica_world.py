@@ -110,7 +110,7 @@ class World:
     leads Kafka astray, for it syncs neither the deletion of the marker of a clean stop nor a truncated log, but does
     sync the epochs that stand in `leader-epoch-checkpoint`: a log that is taken for clean is not recovered, and one
     that lost its truncation ends in an epoch of which its leader knows nothing wrong. Both were found by these lives,
-    and are not tried any more. What a single log makes of such disks, `tests/crash` tries.
+    and are not tried any more. What a single log makes of such disks, `tests/slow/crash` tries.
 
     Kafka acknowledges what several brokers have, synced or not. So what is acknowledged survives any number of kills,
     but only such power failures that leave, among those in the ISR, another broker which still has what it had

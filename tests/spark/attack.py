@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from minikafka.common import errors
 from minikafka.spark.source.tables import TABLES
-from tests.fuzz.tool_runs import FOREIGN, Fault
+from tests.slow.fuzz.tool_runs import FOREIGN, Fault
 from tests.spark.rows import batches_of
 
 WAYS: tuple[dict[str, str], ...] = (

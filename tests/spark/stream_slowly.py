@@ -4,7 +4,7 @@ import sys
 
 from minikafka.spark import register
 from minikafka.spark.jobs.job_session import job_session
-from tests.spark_jobs.clusters import SMALL
+from tests.spark.jobs.clusters import SMALL
 
 
 def main(log_dir: str, checkpoint: str, out: str) -> None:

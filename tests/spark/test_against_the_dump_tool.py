@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from minikafka.record.format.timestamp_type import TimestampType
-from tests.fuzz.origins import DRAWN, Origins
+from tests.slow.fuzz.origins import DRAWN, Origins
 from tests.spark.attack import numbered_rows
 from tests.tools.kafkas_cleaning import KafkasCleaning
 from tests.tools.kafkas_dump import KafkasDump

@@ -18,10 +18,10 @@ from minikafka.record.format.memory_records import MemoryRecords
 from minikafka.record.format.record import SimpleRecord
 from minikafka.spark.source.data_source import KafkaLogDataSource
 from minikafka.spark.source.stream_reader import KafkaLogStreamReader
-from tests.fuzz.batches import sealed
-from tests.fuzz.fuzz_tools import fuzzer
-from tests.fuzz.mutations import ODD_NAMES
-from tests.fuzz.tool_runs import Fault
+from tests.slow.fuzz.batches import sealed
+from tests.slow.fuzz.fuzz_tools import fuzzer
+from tests.slow.fuzz.mutations import ODD_NAMES
+from tests.slow.fuzz.tool_runs import Fault
 from tests.spark.attack import demand_well_told
 from tests.spark.drawn_log import DrawnLog, draw_log
 from tests.spark.rows import rows

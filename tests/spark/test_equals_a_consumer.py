@@ -9,8 +9,8 @@ import pytest
 from minikafka.log.log_file_utils import PRODUCER_SNAPSHOT_FILE_SUFFIX
 from minikafka.spark import register
 from minikafka.witness.kafka.kafka_broker import KafkaBroker
-from tests.fuzz.origins import Origins
 from tests.kafka_clients import KafkaClients
+from tests.slow.fuzz.origins import Origins
 from tests.spark.drawn_log import Seen, draw_log
 from tests.spark.real_consumer import consumed
 from tests.spark.rows import rows

@@ -11,7 +11,7 @@ from minikafka.witness.log.differ import PROFILES
 from minikafka.witness.log.draw import draw_workload
 from minikafka.witness.log.operations import parse_operation
 from minikafka.witness.log.run import Runner, minikafka_log
-from tests.differential.test_old_formats import aged
+from tests.slow.differential.test_old_formats import aged
 from tests.spark.rows import rows
 
 LOOKS = 5

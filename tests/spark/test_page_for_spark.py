@@ -10,7 +10,7 @@ import pytest
 
 from minikafka import Compression, Log, MemoryRecords, SimpleRecord
 from minikafka.spark.source.known_options import IGNORED_OPTIONS, SOURCE_OPTIONS
-from tests.spark_jobs.clusters import SMALL, connect_server, standalone_cluster
+from tests.spark.jobs.clusters import SMALL, connect_server, standalone_cluster
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "spark.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 
 from minikafka.spark import register
 from minikafka.spark.our_line_first import put_our_line_first, raised_by_us
-from tests.spark_jobs.clusters import python_without_minikafka
+from tests.spark.jobs.clusters import python_without_minikafka
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "kafka-4.3.0"

@@ -21,9 +21,9 @@ from minikafka.log.cleaner.log_cleaner_manager import OFFSET_CHECKPOINT_FILE as 
 from minikafka.tools.failure import TOLD, describe
 from minikafka.tools.recover.offline_log import known_of
 from minikafka.witness.directory_diff import directory_diff
-from tests.fuzz.mutations import mutate
-from tests.fuzz.origins import Origins
-from tests.fuzz.tool_runs import difference, tree
+from tests.slow.fuzz.mutations import mutate
+from tests.slow.fuzz.origins import Origins
+from tests.slow.fuzz.tool_runs import difference, tree
 from tests.tools.kafkas_cleaning import KafkasCleaning
 
 MEMORY = 1 << 16

@@ -22,7 +22,7 @@ from minikafka.log.log_config import LogConfig
 from minikafka.log.segment_end import find_end
 from minikafka.tools.ls import listing_table
 from minikafka.witness.kafka.kafka_log import KafkaLog
-from tests.fuzz.tool_runs import difference, tree
+from tests.slow.fuzz.tool_runs import difference, tree
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests/golden/kafka-4.3.0"

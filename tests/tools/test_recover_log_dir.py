@@ -34,8 +34,8 @@ from minikafka.tools.recover import before_recovery
 from minikafka.tools.recover.recover_log_dir import settings_of
 from minikafka.witness.directory_diff import directory_diff
 from minikafka.witness.kafka.kafka_log_manager import KafkaLogManager
-from tests.fuzz.origins import Origins
-from tests.fuzz.tool_runs import difference, tree
+from tests.slow.fuzz.origins import Origins
+from tests.slow.fuzz.tool_runs import difference, tree
 
 GOLDEN = Path(__file__).parents[1] / "golden/kafka-4.3.0"
 NOW_MS = 1_795_240_760_000

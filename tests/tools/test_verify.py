@@ -67,7 +67,7 @@ def test_the_directory_that_one_is_in(log_dir, monkeypatch):
 
 @pytest.mark.parametrize("other", ["mixed-00", "mixed-+0", "mixed-\u0660"])
 def test_two_directories_of_one_partition_are_told_however_they_are_given(log_dir, other, monkeypatch):
-    """Java reads these numbers as 0; tests/log_manager shows that no start of Kafka survives it."""
+    """Java reads these numbers as 0; tests/log/manager shows that no start of Kafka survives it."""
     shutil.copytree(log_dir / "mixed-0", log_dir / other)
     second, first = sorted([other, "mixed-0"], reverse=True)
     (told,) = verify(log_dir, code=1)

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from minikafka.common import file_ops
-from tests.crash.disk_effects import Scenario, path_of, read_scenarios, relative
-from tests.crash.simulated_disk import SimulatedDisk
+from tests.slow.crash.disk_effects import Scenario, path_of, read_scenarios, relative
+from tests.slow.crash.simulated_disk import SimulatedDisk
 
 
 @pytest.fixture

@@ -1,0 +1,474 @@
+"""What handlers decide by themselves: rights, names and ids, acks, the controller's topics, producers' ids."""
+
+import logging
+
+import pytest
+
+from minikafka.broker.authorizer import AclOperation, ResourceType
+from minikafka.common.error_codes import Errors
+from minikafka.common.uuid import ZERO_UUID, random_uuid
+from minikafka.network.api_keys import ApiKeys
+from minikafka.network.messages import parse_response, request_class
+from minikafka.network.request import NoBytes
+from minikafka.record.codecs.compression import CompressionType
+from minikafka.record.format.memory_records import MemoryRecords
+from minikafka.record.format.record import SimpleRecord
+from tests.broker.three_brokers import Produce, ThreeBrokers, answer_of, batch, only_partition
+
+CreateTopics = request_class(ApiKeys.CREATE_TOPICS)
+DeleteTopics = request_class(ApiKeys.DELETE_TOPICS)
+Metadata = request_class(ApiKeys.METADATA)
+InitProducerId = request_class(ApiKeys.INIT_PRODUCER_ID)
+ListOffsets = request_class(ApiKeys.LIST_OFFSETS)
+DeleteRecords = request_class(ApiKeys.DELETE_RECORDS)
+OffsetForLeaderEpoch = request_class(ApiKeys.OFFSET_FOR_LEADER_EPOCH)
+TOPIC, CLUSTER = ResourceType.TOPIC, ResourceType.CLUSTER
+
+
+class Rules:
+    """Whoever is not `User:admin` may do what stands in `allowed`: (operation, type of resource, name)."""
+
+    def __init__(self):
+        self.allowed = set()
+        self.asked = []
+
+    def authorize(self, request, actions):
+        self.asked += actions
+        return [request.principal == "User:admin" or tuple(action) in self.allowed for action in actions]
+
+    def authorize_by_resource_type(self, request, operation, resource_type):
+        return any(rule[:2] == (operation, resource_type) for rule in self.allowed)
+
+
+@pytest.fixture
+def make(tmp_path):
+    made = []
+
+    def cluster(**settings):
+        made.append(ThreeBrokers(tmp_path / str(len(made)), **settings))
+        return made[-1]
+
+    yield cluster
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def three(make):
+    three = make()
+    three.create("t")
+    return three
+
+
+@pytest.fixture
+def guarded(make):
+    guarded = make(authorizer=Rules())
+    guarded.create("t", [0, 1, 2], [0, 1, 2])
+    guarded.create("u")
+    return guarded
+
+
+# Produce
+
+
+def test_acks_1_is_answered_at_once_and_acks_all_when_the_followers_have_asked_again(three):
+    assert only_partition(answer_of(three.produce(0, {("t", 0): batch()}), ApiKeys.PRODUCE, 9)).base_offset == 0
+    ticket = three.produce(0, {("t", 0): batch(b"a", b"b")}, acks=-1)
+    three.follow()
+    assert not ticket.done
+    three.follow()
+    partition = only_partition(answer_of(ticket, ApiKeys.PRODUCE, 9))
+    assert (partition.error_code, partition.base_offset) == (0, 1)
+
+
+def test_acks_all_times_out_but_the_records_stay(three):
+    ticket = three.produce(0, {("t", 0): batch()}, acks=-1, timeout_ms=100)
+    three.time.sleep(101)
+    partition = only_partition(answer_of(ticket, ApiKeys.PRODUCE, 9))
+    assert (partition.error_code, partition.base_offset) == (Errors.REQUEST_TIMED_OUT, 0)
+
+
+def test_without_acks_there_is_no_answer_and_an_error_closes_the_connection(three):
+    assert three.produce(0, {("t", 0): batch()}, acks=0).result is NoBytes.NO_RESPONSE
+    assert three.produce(0, {("t", 0): batch(), ("t", 5): batch()}, acks=0).result is NoBytes.CLOSE
+    assert three.produce(1, {("t", 0): batch()}, acks=0).result is NoBytes.CLOSE
+
+
+def test_acks_that_do_not_exist_are_found_out_only_where_something_may_be_appended(three):
+    wrong = only_partition(answer_of(three.produce(0, {("t", 0): batch()}, acks=7), ApiKeys.PRODUCE, 9))
+    assert wrong.error_code == Errors.INVALID_REQUIRED_ACKS
+    unknown = only_partition(answer_of(three.produce(0, {("no", 0): batch()}, acks=7), ApiKeys.PRODUCE, 9))
+    assert unknown.error_code == Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_client_learns_who_leads_instead(three):
+    answer = answer_of(three.produce(2, {("t", 0): batch()}, version=10), ApiKeys.PRODUCE, 10)
+    partition = only_partition(answer)
+    assert partition.error_code == Errors.NOT_LEADER_OR_FOLLOWER
+    assert (partition.current_leader.leader_id, partition.current_leader.leader_epoch) == (0, 0)
+    assert [(node.node_id, node.port) for node in answer.node_endpoints] == [(0, 9092)]
+    assert answer_of(three.produce(2, {("t", 0): batch()}, version=9), ApiKeys.PRODUCE, 9).node_endpoints == []
+
+
+def test_topics_are_found_by_their_ids(three):
+    topic_id = three.controller.image.topics.topic_name_to_id_view()["t"]
+    known = answer_of(three.produce(0, {(topic_id, 0): batch()}, version=13), ApiKeys.PRODUCE, 13)
+    assert (known.responses[0].topic_id, only_partition(known).error_code) == (topic_id, 0)
+    unknown = answer_of(three.produce(0, {(random_uuid(), 0): batch()}, version=13), ApiKeys.PRODUCE, 13)
+    assert only_partition(unknown).error_code == Errors.UNKNOWN_TOPIC_ID
+    nameless = answer_of(three.produce(0, {(ZERO_UUID, 0): batch()}, version=13), ApiKeys.PRODUCE, 13)
+    assert only_partition(nameless).error_code == Errors.UNKNOWN_TOPIC_ID
+
+
+@pytest.mark.parametrize(
+    ("version", "records", "error"),
+    [
+        (9, b"", Errors.INVALID_RECORD),
+        (9, batch() + batch(), Errors.INVALID_RECORD),
+        (9, batch()[:16] + b"\1" + batch()[17:], Errors.INVALID_RECORD),
+        (6, batch(b"v" * 99, compression=CompressionType.ZSTD), Errors.UNSUPPORTED_COMPRESSION_TYPE),
+        (7, batch(b"v" * 99, compression=CompressionType.ZSTD), Errors.NONE),
+    ],
+)
+def test_a_request_brings_one_batch_of_a_form_that_its_version_knows(three, version, records, error):
+    ticket = three.produce(0, {("t", 0): records}, version=version)
+    assert only_partition(answer_of(ticket, ApiKeys.PRODUCE, version)).error_code == error
+
+
+def test_of_a_partition_that_is_named_twice_the_last_records_count(three):
+    data = Produce.TopicProduceData
+    parts = [data.PartitionProduceData(index=0, records=batch(value)) for value in (b"first", b"last")]
+    body = Produce(acks=1, timeout_ms=1, topic_data=[data(name="t", partition_data=parts)])
+    assert only_partition(three.ask(0, ApiKeys.PRODUCE, 9, body)).base_offset == 0
+    three.follow(2)
+    read = only_partition(answer_of(three.fetch(0, "t", 0), ApiKeys.FETCH, 12))
+    assert [record.value for record in MemoryRecords(bytes(read.records)).records()] == [b"last"]
+
+
+def test_a_partition_without_records_is_never_answered(three, caplog):
+    with caplog.at_level(logging.CRITICAL, "minikafka.broker"):
+        assert not three.produce(0, {("t", 0): None}).done
+        elsewhere = three.produce(0, {("no", 0): None})
+    assert only_partition(answer_of(elsewhere, ApiKeys.PRODUCE, 9)).error_code == Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_kafkas_own_topics_may_be_written_by_the_admin_client_only(three):
+    three.create("__consumer_offsets")
+    partitions = {("__consumer_offsets", 0): batch()}
+    refused = only_partition(answer_of(three.produce(0, partitions), ApiKeys.PRODUCE, 9))
+    assert refused.error_code == Errors.INVALID_TOPIC_EXCEPTION
+    data = Produce.TopicProduceData
+    parts = [data.PartitionProduceData(index=0, records=batch())]
+    body = Produce(acks=1, timeout_ms=1, topic_data=[data(name="__consumer_offsets", partition_data=parts)])
+    assert only_partition(three.ask(0, ApiKeys.PRODUCE, 9, body, client_id="__admin_client")).error_code == 0
+
+
+def transactional(producer_id=5):
+    records = (SimpleRecord(1_000_000, None, b"v"),)
+    return bytes(MemoryRecords.with_transactional_records(CompressionType.NONE, producer_id, 0, 0, *records).buffer)
+
+
+def test_transactional_batches_need_an_id_and_the_right_to_use_it(guarded):
+    def error(principal, **more):
+        data = Produce.TopicProduceData
+        parts = [data.PartitionProduceData(index=0, records=transactional())]
+        body = Produce(acks=1, timeout_ms=1, topic_data=[data(name="t", partition_data=parts)], **more)
+        return only_partition(guarded.ask(0, ApiKeys.PRODUCE, 9, body, principal=principal)).error_code
+
+    assert error("User:admin") == Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert error("User:any", transactional_id="x") == Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    guarded.authorizer.allowed |= {(AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, "x")}
+    assert error("User:any", transactional_id="x") == Errors.TOPIC_AUTHORIZATION_FAILED
+
+
+def test_each_topic_is_asked_about_once_and_the_refused_are_told(guarded):
+    guarded.authorizer.allowed |= {(AclOperation.WRITE, TOPIC, "t")}
+    partitions = {("t", 0): batch(), ("t", 1): batch(), ("u", 0): batch(), ("no", 0): batch()}
+    answer = answer_of(guarded.produce(0, partitions), ApiKeys.PRODUCE, 9)
+    errors = {
+        (topic.name, part.index): part.error_code for topic in answer.responses for part in topic.partition_responses
+    }
+    assert errors == {
+        ("t", 0): 0,
+        ("t", 1): 0,
+        ("u", 0): Errors.TOPIC_AUTHORIZATION_FAILED,
+        ("no", 0): Errors.TOPIC_AUTHORIZATION_FAILED,  # whether it exists is nobody's business
+    }
+    assert [action.resource_name for action in guarded.authorizer.asked] == ["t", "u", "no"]
+
+
+# Fetch
+
+
+def test_followers_need_the_right_to_act_in_the_cluster(guarded):
+    asked = {"replica_id": 1, "principal": "User:any"}
+    partition = only_partition(answer_of(fetch_as(guarded, **asked), ApiKeys.FETCH, 12))
+    assert partition.error_code == Errors.TOPIC_AUTHORIZATION_FAILED
+    guarded.authorizer.allowed |= {(AclOperation.CLUSTER_ACTION, CLUSTER, "kafka-cluster")}
+    assert only_partition(answer_of(fetch_as(guarded, **asked), ApiKeys.FETCH, 12)).error_code == 0
+
+
+def fetch_as(cluster, replica_id, principal):
+    fetch = request_class(ApiKeys.FETCH)
+    topic = fetch.FetchTopic(topic="t", partitions=[fetch.FetchTopic.FetchPartition(partition_max_bytes=99)])
+    return cluster.send(0, ApiKeys.FETCH, 12, fetch(replica_id=replica_id, topics=[topic]), principal=principal)
+
+
+def test_there_are_no_fetch_sessions(three):
+    begun = answer_of(three.fetch(0, "t", 0, session_epoch=0), ApiKeys.FETCH, 12)
+    assert (begun.error_code, begun.session_id, len(begun.responses)) == (0, 0, 1)
+    continued = answer_of(three.fetch(0, "t", 0, session_id=7, session_epoch=1), ApiKeys.FETCH, 12)
+    assert (continued.error_code, continued.responses) == (Errors.FETCH_SESSION_ID_NOT_FOUND, [])
+
+
+def test_a_consumer_may_read_from_a_follower_from_version_11_on(three):
+    three.produce(0, {("t", 0): batch()})
+    three.follow(2)
+    assert only_partition(answer_of(three.fetch(1, "t", 0, version=11), ApiKeys.FETCH, 11)).error_code == 0
+    refused = only_partition(answer_of(three.fetch(1, "t", 0, version=10), ApiKeys.FETCH, 10))
+    assert refused.error_code == Errors.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_fetch_waits_until_there_is_enough(three):
+    ticket = three.fetch(0, "t", 0, max_wait_ms=1000, min_bytes=1)
+    assert not ticket.done
+    three.produce(0, {("t", 0): batch()})
+    three.follow(2)
+    assert len(only_partition(answer_of(ticket, ApiKeys.FETCH, 12)).records) == len(batch())
+
+
+# Metadata
+
+
+def test_topics_that_nobody_may_describe_are_not_told_of(guarded):
+    body = Metadata(topics=[Metadata.MetadataRequestTopic(name=name) for name in ("t", "no")])
+    told = guarded.ask(0, ApiKeys.METADATA, 12, body, principal="User:any").topics
+    assert {(topic.name, topic.error_code, topic.topic_id) for topic in told} == {
+        ("t", Errors.TOPIC_AUTHORIZATION_FAILED, ZERO_UUID),
+        ("no", Errors.TOPIC_AUTHORIZATION_FAILED, ZERO_UUID),
+    }
+    assert guarded.ask(0, ApiKeys.METADATA, 12, Metadata(topics=None), principal="User:any").topics == []
+
+
+def test_a_topic_comes_into_being_because_it_is_asked_about(make):
+    three = make(auto__create__topics__enable=True, num__partitions=2, default__replication__factor=3)
+    body = Metadata(topics=[Metadata.MetadataRequestTopic(name=name) for name in ("new", "not/legal")])
+    told = three.ask(0, ApiKeys.METADATA, 12, body).topics
+    assert {topic.name: topic.error_code for topic in told} == {
+        "new": Errors.UNKNOWN_TOPIC_OR_PARTITION,
+        "not/legal": Errors.INVALID_TOPIC_EXCEPTION,
+    }
+    three.publish()
+    (topic,) = three.ask(0, ApiKeys.METADATA, 12, Metadata(topics=None)).topics
+    assert (topic.name, len(topic.partitions)) == ("new", 2)
+    assert len(topic.partitions[0].replica_nodes) == 3
+
+
+def test_who_may_describe_but_not_create_makes_no_topic(make):
+    guarded = make(authorizer=Rules(), auto__create__topics__enable=True)
+    guarded.authorizer.allowed |= {(AclOperation.DESCRIBE, TOPIC, "new")}
+    body = Metadata(topics=[Metadata.MetadataRequestTopic(name="new")])
+    (topic,) = guarded.ask(0, ApiKeys.METADATA, 12, body, principal="User:any").topics
+    assert topic.error_code == Errors.TOPIC_AUTHORIZATION_FAILED
+    guarded.publish()
+    assert guarded.controller.image.topics.is_empty()
+
+
+@pytest.mark.parametrize(("version", "name"), [(11, None), (10, "t")])
+def test_names_and_ids_that_old_versions_do_not_have(three, version, name):
+    topic = Metadata.MetadataRequestTopic(name=name, topic_id=random_uuid())
+    answer = three.ask(0, ApiKeys.METADATA, version, Metadata(topics=[topic]))
+    assert answer.topics[0].error_code == Errors.INVALID_REQUEST
+
+
+# Offsets and deletion of records
+
+
+def test_rights_to_ask_for_offsets_and_epochs_and_to_delete_records(guarded):
+    who = {"principal": "User:any"}
+    topic = ListOffsets.ListOffsetsTopic(name="t", partitions=[ListOffsets.ListOffsetsTopic.ListOffsetsPartition()])
+    answer = guarded.ask(0, ApiKeys.LIST_OFFSETS, 7, ListOffsets(topics=[topic]), **who)
+    assert only_partition(answer).error_code == Errors.TOPIC_AUTHORIZATION_FAILED
+    topic = OffsetForLeaderEpoch.OffsetForLeaderTopic
+    topic = topic(topic="t", partitions=[topic.OffsetForLeaderPartition()])
+    answer = guarded.ask(0, ApiKeys.OFFSET_FOR_LEADER_EPOCH, 4, OffsetForLeaderEpoch(topics=[topic]), **who)
+    assert only_partition(answer).error_code == Errors.TOPIC_AUTHORIZATION_FAILED
+    topic = DeleteRecords.DeleteRecordsTopic
+    topic = topic(name="t", partitions=[topic.DeleteRecordsPartition(partition_index=0, offset=1)])
+    answer = guarded.ask(0, ApiKeys.DELETE_RECORDS, 2, DeleteRecords(topics=[topic]), **who)
+    assert only_partition(answer).error_code == Errors.TOPIC_AUTHORIZATION_FAILED
+
+
+def test_deletion_of_records_waits_for_the_followers(three):
+    three.produce(0, {("t", 0): batch(b"a", b"b")})
+    three.follow(2)
+    topic = DeleteRecords.DeleteRecordsTopic
+    body = DeleteRecords(timeout_ms=1000)
+    body.topics = [topic(name="t", partitions=[topic.DeleteRecordsPartition(partition_index=0, offset=1)])]
+    ticket = three.send(0, ApiKeys.DELETE_RECORDS, 2, body)
+    three.follow()
+    assert not ticket.done
+    three.follow()
+    assert only_partition(answer_of(ticket, ApiKeys.DELETE_RECORDS, 2)).low_watermark == 1
+
+
+# Producers
+
+
+def test_every_producer_gets_another_id_also_from_another_broker(three):
+    body = InitProducerId(transactional_id=None, transaction_timeout_ms=1, producer_id=-1, producer_epoch=-1)
+    answers = [three.ask(broker, ApiKeys.INIT_PRODUCER_ID, 4, body) for broker in (0, 0, 1, 0)]
+    assert [(answer.producer_id, answer.producer_epoch) for answer in answers] == [(0, 0), (1, 0), (1000, 0), (2, 0)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"transactional_id": "x"}, Errors.COORDINATOR_NOT_AVAILABLE),
+        ({"transactional_id": ""}, Errors.INVALID_REQUEST),
+        ({"transactional_id": None, "producer_id": 5}, Errors.INVALID_REQUEST),
+        ({"transactional_id": None, "producer_epoch": 5}, Errors.INVALID_REQUEST),
+        ({"transactional_id": None, "producer_id": 5, "producer_epoch": 5}, Errors.NONE),
+    ],
+)
+def test_producers_that_get_no_id(three, fields, error):
+    answer = three.ask(0, ApiKeys.INIT_PRODUCER_ID, 4, InitProducerId(transaction_timeout_ms=1, **fields))
+    assert answer.error_code == error
+
+
+def test_who_may_write_nothing_gets_no_id(guarded):
+    def error():
+        body = InitProducerId(transactional_id=None, transaction_timeout_ms=1)
+        return guarded.ask(0, ApiKeys.INIT_PRODUCER_ID, 4, body, principal="User:any").error_code
+
+    assert error() == Errors.CLUSTER_AUTHORIZATION_FAILED
+    guarded.authorizer.allowed |= {(AclOperation.WRITE, TOPIC, "t")}
+    assert error() == Errors.NONE
+
+
+def test_the_controller_that_knows_no_such_broker_gives_no_ids(three):
+    three.brokers[0].broker_epoch = 3
+    body = InitProducerId(transactional_id=None, transaction_timeout_ms=1)
+    assert three.ask(0, ApiKeys.INIT_PRODUCER_ID, 4, body).error_code == Errors.COORDINATOR_LOAD_IN_PROGRESS
+
+
+# Topics
+
+
+def creatable(name, **fields):
+    return CreateTopics.CreatableTopic(name=name, **{"num_partitions": 1, "replication_factor": 1, **fields})
+
+
+def test_topics_are_made_each_on_its_own(three):
+    body = CreateTopics(topics=[creatable(name) for name in ("new", "t", "twice", "twice", "not/legal")])
+    answer = three.ask(0, ApiKeys.CREATE_TOPICS, 7, body)
+    assert {topic.name: topic.error_code for topic in answer.topics} == {
+        "new": Errors.NONE,
+        "t": Errors.TOPIC_ALREADY_EXISTS,
+        "twice": Errors.INVALID_REQUEST,
+        "not/legal": Errors.INVALID_TOPIC_EXCEPTION,
+    }
+    three.publish()
+    assert three.brokers[2].metadata_cache.get_all_topics() == {"t", "new"}
+
+
+def test_a_topic_is_only_tried_if_that_is_wanted(three):
+    body = CreateTopics(topics=[creatable("new"), creatable("t")], validate_only=True)
+    answer = three.ask(0, ApiKeys.CREATE_TOPICS, 7, body)
+    assert [topic.error_code for topic in answer.topics] == [Errors.NONE, Errors.TOPIC_ALREADY_EXISTS]
+    assert set(three.controller.image.topics.topic_name_to_id_view()) == {"t"}
+
+
+def test_of_a_new_topic_only_who_may_see_them_is_told_the_settings(guarded):
+    guarded.authorizer.allowed |= {(AclOperation.CREATE, TOPIC, name) for name in ("a", "b")}
+    guarded.authorizer.allowed |= {(AclOperation.DESCRIBE_CONFIGS, TOPIC, "a")}
+    body = CreateTopics(topics=[creatable(name) for name in ("a", "b", "c")])
+    told = {topic.name: topic for topic in guarded.ask(0, ApiKeys.CREATE_TOPICS, 7, body, principal="User:any").topics}
+    assert (told["a"].num_partitions, bool(told["a"].configs), told["a"].topic_config_error_code) == (1, True, 0)
+    assert (told["b"].num_partitions, told["b"].configs) == (-1, [])
+    assert told["b"].topic_config_error_code == Errors.TOPIC_AUTHORIZATION_FAILED
+    assert told["c"].error_code == Errors.TOPIC_AUTHORIZATION_FAILED
+
+
+def test_topics_are_deleted_by_name_or_by_id(three):
+    ids = {name: three.create(name) for name in ("by-name", "by-id", "both", "stays")}
+    state = DeleteTopics.DeleteTopicState
+    body = DeleteTopics(
+        topics=[
+            state(name="by-name"),
+            state(name=None, topic_id=ids["by-id"]),
+            state(name=None, topic_id=ids["both"]),
+            state(name="both"),
+            state(name="stays", topic_id=ids["stays"]),
+            state(name="missing"),
+            state(name=None, topic_id=ZERO_UUID),
+        ]
+    )
+    answer = three.ask(0, ApiKeys.DELETE_TOPICS, 6, body)
+    assert sorted((topic.name or "", topic.error_code) for topic in answer.responses) == [
+        ("", Errors.INVALID_REQUEST),
+        ("both", Errors.INVALID_REQUEST),
+        ("by-id", Errors.NONE),
+        ("by-name", Errors.NONE),
+        ("missing", Errors.UNKNOWN_TOPIC_OR_PARTITION),
+        ("stays", Errors.INVALID_REQUEST),
+    ]
+    three.publish()
+    assert three.brokers[0].metadata_cache.get_all_topics() == {"t", "both", "stays"}
+    gone = only_partition(answer_of(three.produce(0, {("by-id", 0): batch()}), ApiKeys.PRODUCE, 9))
+    assert gone.error_code == Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_who_may_not_delete_a_topic_learns_its_name_only_if_it_may_describe_it(guarded):
+    ids = guarded.controller.image.topics.topic_name_to_id_view()
+    guarded.authorizer.allowed |= {(AclOperation.DESCRIBE, TOPIC, "u")}
+    state = DeleteTopics.DeleteTopicState
+    body = DeleteTopics(topics=[state(name=None, topic_id=ids["t"]), state(name=None, topic_id=ids["u"])])
+    answer = guarded.ask(0, ApiKeys.DELETE_TOPICS, 6, body, principal="User:any")
+    assert {(topic.name, topic.error_code) for topic in answer.responses} == {
+        (None, Errors.TOPIC_AUTHORIZATION_FAILED),
+        ("u", Errors.TOPIC_AUTHORIZATION_FAILED),
+    }
+
+
+@pytest.mark.parametrize(("version", "error"), [(2, Errors.INVALID_REQUEST), (3, Errors.TOPIC_DELETION_DISABLED)])
+def test_where_topics_are_never_deleted(make, version, error):
+    three = make(delete__topic__enable=False)
+    three.create("t")
+    answer = three.ask(0, ApiKeys.DELETE_TOPICS, version, DeleteTopics(topic_names=["t"]))
+    assert answer.responses[0].error_code == error
+
+
+# Lives of brokers
+
+
+def test_a_broker_that_stops_in_order_hands_over_and_its_next_start_is_clean(three):
+    three.produce(0, {("t", 0): batch()})
+    three.follow(2)
+    three.brokers[0].shutdown()
+    three.publish()
+    assert only_partition(answer_of(three.produce(1, {("t", 0): batch()}), ApiKeys.PRODUCE, 9)).base_offset == 1
+    three.start(0)
+    three.publish()
+    three.follow(2)
+    log = three.brokers[0].log_manager.current_logs.values()
+    assert [each.log_end_offset for each in log] == [2]
+
+
+def test_what_was_acknowledged_by_all_survives_the_leader(three):
+    ticket = three.produce(0, {("t", 0): batch(b"kept")}, acks=-1)
+    three.follow(2)
+    assert ticket.done
+    three.brokers[0].crash()
+    three.controller.fence_broker(0)
+    three.publish()
+    read = only_partition(answer_of(three.fetch(1, "t", 0), ApiKeys.FETCH, 12))
+    assert read.high_watermark in (0, 1)  # the new leader learns of it when its follower has asked
+    three.follow(3)
+    read = only_partition(answer_of(three.fetch(1, "t", 0), ApiKeys.FETCH, 12))
+    assert [record.value for record in MemoryRecords(bytes(read.records)).records()] == [b"kept"]
+
+
+def test_a_correlation_id_comes_back(three):
+    ticket = three.send(0, ApiKeys.METADATA, 12, Metadata(topics=[]))
+    assert parse_response(ApiKeys.METADATA, 12, ticket.result)[0] == 5

@@ -1,0 +1,47 @@
+"""Each stored output looks as it should, whatever stands above and below it: it brings the style that it needs."""
+
+import nbformat
+import pytest
+
+from minikafka.lab.course.lesson_notebooks import lessons, translations
+from minikafka.lab.widgets import drawing
+
+pytestmark = pytest.mark.browser
+LOOKS = """() => [...document.querySelectorAll("section")].sort((a, b) => a.id - b.id).map(section =>
+    [...section.querySelectorAll("*:not(style)")].map(element => {
+        const looks = getComputedStyle(element);
+        const names = ["color", "backgroundColor", "fontFamily", "fontSize", "fontWeight", "fontStyle", "fill", "stroke",
+            "padding", "margin", "border", "display", "whiteSpace", "overflowX", "maxWidth", "textAlign"];
+        return element.tagName + "." + element.getAttribute("class") + " " + names.map(name => looks[name]).join("; ");
+    }))"""
+
+
+@pytest.mark.parametrize("notebook", [*lessons(), *translations()], ids=lambda path: path.parent.name + path.stem)
+def test_outputs_look_the_same_with_their_own_styles_in_any_order(chromium, notebook):
+    pieces = [
+        "".join(output["data"]["text/html"])
+        for cell in nbformat.read(notebook, as_version=4).cells
+        for output in cell.get("outputs", [])
+        if "text/html" in output.get("data", {})
+    ]
+    assert len(pieces) > 5
+    sections = [f'<section id="{number}">{piece}</section>' for number, piece in enumerate(pieces)]
+    bare = [drawing.without_style(section) for section in sections]
+    for scheme, theme in (("light", ""), ("dark", ""), ("light", ' data-jp-theme-light="false"')):
+        page = chromium.new_page(color_scheme=scheme)
+        looks = []
+        for head, body in ((drawing.PAGE_STYLE, bare), ("", sections), ("", sections[::-1])):
+            page.set_content(f"<html><head>{head}</head><body{theme}>{''.join(body)}</body></html>")
+            looks.append(page.evaluate(LOOKS))
+        page.close()
+        assert looks[0] == looks[1] == looks[2]
+
+
+def test_a_piece_alone_looks_as_among_all(chromium):
+    page = chromium.new_page()
+    piece = '<p class="mk-faint">a <code>b</code></p><pre><span class="mk-now mk-keyword">c</span></pre><table><tr><td>d</table>'
+    page.set_content(f"{drawing.PAGE_STYLE}<section id=0><div class=mk>{piece}</div></section>")
+    among_all = page.evaluate(LOOKS)
+    page.set_content(f"<section id=0>{drawing.page(piece)}</section>")
+    assert page.evaluate(LOOKS) == among_all
+    page.close()

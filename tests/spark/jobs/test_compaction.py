@@ -1,0 +1,60 @@
+"""The job `compaction` against a round of Kafka's own cleaner."""
+
+import pytest
+
+from minikafka.common.topic_partition import TopicPartition
+from minikafka.spark.jobs.byte_ranges import partitions, ranges
+from minikafka.spark.jobs.compaction import compaction
+from minikafka.tools.recover.offline_log import known_of
+from tests.slow.fuzz.origins import Origins
+from tests.spark.jobs.test_latest_of_keys import data_below
+from tests.tools.kafkas_cleaning import KafkasCleaning
+
+DAY = 86_400_000
+
+
+@pytest.fixture(scope="module")
+def origins(tmp_path_factory) -> Origins:
+    return Origins(tmp_path_factory.mktemp("origins"))
+
+
+@pytest.mark.parametrize("name", ["compacted", "drawn-1", "orders"])
+def test_two_rounds_of_kafkas_cleaner(spark, kafka, origins, tmp_path, name):
+    made = origins[name]
+    directory = made.copy_to(tmp_path / "log.dir")
+    (directory.parent / "replication-offset-checkpoint").unlink(missing_ok=True)
+    config = {**made.config, "cleanup.policy": "compact"}
+    configs = tuple(f"{key}={value}" for key, value in config.items())
+    topic, _, partition = directory.name.rpartition("-")
+    for day in range(2):
+        now = made.now_ms + day * DAY
+        found = ranges(spark, [directory.parent], isolation__level="read_committed", maxBytesPerTask=2000)
+        [row] = compaction(partitions(spark, [directory.parent]), found, now=now, configs=configs).collect()
+        before = data_below(directory, row.firstUncleanableOffset)
+        known = known_of(directory.parent, TopicPartition(topic, int(partition)))
+        told = KafkasCleaning(kafka)(directory, config, now, known, map_memory=1 << 16)
+        after = data_below(directory, row.firstUncleanableOffset)
+        assert row.records == len(before) and row.recordsAfter == len(after) < len(before) + 1
+        assert (row.firstDirtyOffset, row.firstUncleanableOffset) == (
+            told["first_dirty_offset"],
+            told["first_uncleanable_offset"],
+        )
+        assert row.tombstones == sum(record.value is None for record in after if record.key is not None)
+        assert (
+            row.keys
+            == len({record.key for record in after if record.offset >= row.firstDirtyOffset}) + row.tombstonesGone
+        )
+        assert row.bytes == told["bytes_read"] and row.dirtyRatio == 1 and row.dirtyEnough
+        assert row.bytesAfter == pytest.approx(told["bytes_written"], rel=0.25)
+        assert row.savedShare == (row.bytes - row.bytesAfter) / row.bytes
+
+
+def test_nothing_to_clean(spark, origins, tmp_path):
+    made = origins["compacted"]
+    directory = made.copy_to(tmp_path / "log.dir")
+    for log in sorted(directory.glob("*.log"))[:-1]:
+        log.unlink()  # only the active segment is left
+    found = ranges(spark, [directory], isolation__level="read_committed")
+    [row] = compaction(partitions(spark, [directory]), found, now=made.now_ms).collect()
+    assert (row.cleanableBytes, row.records, row.bytes, row.savedShare) == (0, 0, 0, None)
+    assert not row.dirtyEnough and row.dirtyRatio is None
