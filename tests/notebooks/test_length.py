@@ -31,7 +31,7 @@ CEILINGS = {
     "10-compaction": (3_690, 91),
     "11-produce-path": (3_340, 72),
     "12-replication": (4_039, 95),
-    "13-log-directory-at-scale": (3_673, 97),
+    "13-log-directory-at-scale": (3_689, 97),
 }
 """Words and cells of the lessons that are longer. Who shortens one lowers its ceiling."""
 
